@@ -49,7 +49,7 @@ type flags struct {
 	repair, recordsOnly, dryRun, workers bool
 	table                                string
 	store                                string
-	queue, container                     string
+	queue, container, blobs              string
 	grace                                time.Duration
 	prices                               string
 }
@@ -129,6 +129,10 @@ func toFlags(s *flag.FlagSet, f *flags) {
 func modeFlags(s *flag.FlagSet, f *flags) {
 	s.StringVar(&f.mode, "mode", "insert", "what becomes of a row that is stored: `insert` leaves it, replace replaces it, newer replaces it if it is older")
 	s.BoolVar(&f.other, "other-definitions", false, "store rows in a table with other definitions; its program must then verify with repair")
+}
+
+func blobsFlag(s *flag.FlagSet, f *flags) {
+	s.StringVar(&f.blobs, "blobs", "", "also copy the blobs of large values, which are in this `container`")
 }
 
 // parse reads the flags and arguments behind a command. Flags may stand anywhere before --.

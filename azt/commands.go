@@ -48,16 +48,16 @@ func commands() []command {
 			long: "A definition is unfilled (programs do not keep its rows yet), building (azt fill fills it), readable, retiring or retired. Requests: 1 for each table."},
 
 		{name: "export", args: "TABLE PLACE", group: "move", short: "store the rows of a table in a folder or a container", least: 2, most: 2, run: export,
-			flags: []flagSet{partitionFlags, rateFlag, concurrencyFlag, writeFlag, func(s *flag.FlagSet, f *flags) {
+			flags: []flagSet{partitionFlags, rateFlag, concurrencyFlag, writeFlag, blobsFlag, func(s *flag.FlagSet, f *flags) {
 				s.BoolVar(&f.entities, "entities", false, "leave out derived rows and the rows of the library")
 				s.BoolVar(&f.all, "all", false, "with a file, write all rows and properties, not only entities")
 			}},
-			long: aboutPlaces + " A file that ends with .csv, .json or .ndjson gets the entities in that form; a CSV file reads the table twice, and has the types as Storage Explorer has them. A container needs --write. An export that was interrupted goes on when it is called again; a finished one stays as it is.\n\nRequests: 1 for each 1,000 rows, and some to share the table."},
+			long: aboutPlaces + " A file that ends with .csv, .json or .ndjson gets the entities in that form; a CSV file reads the table twice, and has the types as Storage Explorer has them. A container needs --write. An export that was interrupted goes on when it is called again; a finished one stays as it is.\n\nRequests: 1 for each 1,000 rows, and some to share the table. With --blobs 1 for each blob that was stored before, and 3 for another one, more if it is large."},
 		{name: "import", args: "PLACE|TABLE TABLE", group: "move", short: "store the rows of an export in a table", least: 2, most: 2, run: importRows,
-			flags: []flagSet{modeFlags, toFlags, rateFlag, concurrencyFlag, writeFlag},
-			long:  aboutPlaces + " Files of CSV, as Storage Explorer writes them, and of JSON are read, too, if their names end with .csv, .json or .ndjson; they are stored as they are, so tables with definitions take them by a program (transfer.ImportEntities). Chunks that were altered or cut are refused. Import while no program writes the table. An import that was interrupted is repeated.\n\nRequests: 1 for each 100 rows of a partition."},
+			flags: []flagSet{modeFlags, toFlags, rateFlag, concurrencyFlag, writeFlag, blobsFlag},
+			long:  aboutPlaces + " Files of CSV, as Storage Explorer writes them, and of JSON are read, too, if their names end with .csv, .json or .ndjson; they are stored as they are, so tables with definitions take them by a program (transfer.ImportEntities). Chunks that were altered or cut are refused. Import while no program writes the table. An import that was interrupted is repeated.\n\nRequests: 1 for each 100 rows of a partition. With --blobs 3 for each blob, more if it is large."},
 		{name: "copy", args: "TABLE TABLE", group: "move", short: "store the rows of a table in another one", least: 2, most: 2, run: importRows,
-			flags: []flagSet{modeFlags, toFlags, rateFlag, concurrencyFlag, writeFlag},
+			flags: []flagSet{modeFlags, toFlags, rateFlag, concurrencyFlag, writeFlag, blobsFlag},
 			long:  "The second table may be in another account (--to-account, --to-connection). Requests: 1 for each 1,000 rows, and 1 for each 100 rows of a partition."},
 		{name: "compare", args: "PLACE|TABLE PLACE|TABLE", group: "move", short: "show the rows in which two tables or exports differ", least: 2, most: 2, run: compare,
 			flags: []flagSet{toFlags, func(s *flag.FlagSet, f *flags) {

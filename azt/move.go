@@ -117,13 +117,58 @@ func export(ctx context.Context, c *call) error {
 	if report.Prepared > 0 {
 		c.out.say("prepared: %s of writes that were under way; after a restore, azt verify --repair --write ends them", counted(report.Prepared, "row"))
 	}
+	if c.flags.blobs == "" {
+		return nil
+	}
+	return c.copyBlobs(ctx, transfer.Exported(at), transfer.Container(acc.Container(c.flags.blobs), "", nil), at)
+}
+
+// importBlobs copies the blobs of large values from an export, or from the container of another account.
+func (c *call) importBlobs(ctx context.Context, rows transfer.Source, to transfer.Place) error {
+	var acc *account.Account
+	var err error
+	if first := c.args[0]; !isPlace(first) || strings.HasPrefix(first, "blob:") {
+		if acc, err = c.open(); err != nil {
+			return err
+		}
+	}
+	if !isPlace(c.args[0]) {
+		return c.copyBlobs(ctx, rows, transfer.Container(acc.Container(c.flags.blobs), "", nil), to)
+	}
+	from, err := place(acc, c.args[0])
+	if err != nil {
+		return err
+	}
+	return c.copyBlobs(ctx, rows, from, to)
+}
+
+// copyBlobs copies the blobs of large values.
+func (c *call) copyBlobs(ctx context.Context, rows transfer.Source, from, to transfer.Place) error {
+	lost := 0
+	report, err := transfer.CopyBlobs(ctx, rows, from, to, &transfer.BlobOptions{
+		Concurrency: c.flags.concurrency,
+		Progress:    func(r transfer.BlobReport) { c.notes.progress("%d blobs", r.Blobs) },
+		Lost: func(k keys.Key, name string, err error) {
+			if lost++; lost <= 10 {
+				c.notes.line("lost: the blob of %s %s: %v", shown(k.PartitionKey()), shown(k.RowKey()), err)
+			}
+		},
+	})
+	if err != nil {
+		c.notes.line("%s copied; the same command does the rest", counted(report.Copied, "blob"))
+		return err
+	}
+	c.out.say("blobs: %d copied, %d were there, %d lost", report.Copied, report.Same, report.Lost)
+	if report.Lost > 0 {
+		return errFound
+	}
 	return nil
 }
 
 // exportFile writes the entities of a table, or all rows, to a file that does not exist.
 func (c *call) exportFile(ctx context.Context, t table.AnyTable, name, form string) (err error) {
-	if c.flags.partition.set || c.flags.from.set || c.flags.to.set || c.flags.rate > 0 || c.flags.concurrency > 0 {
-		return usage("a file has the rows of the whole table; a folder takes ranges, --rate and --concurrency")
+	if c.flags.partition.set || c.flags.from.set || c.flags.to.set || c.flags.rate > 0 || c.flags.concurrency > 0 || c.flags.blobs != "" {
+		return usage("a file has the rows of the whole table; a folder takes ranges, --rate, --concurrency and --blobs")
 	}
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
@@ -156,6 +201,9 @@ func importRows(ctx context.Context, c *call) error {
 	}
 	if c.command.name == "copy" && isPlace(c.args[0]) {
 		return usage("%s is no table; azt import stores the rows of an export", shown(c.args[0]))
+	}
+	if _, file := isFile(c.args[0]); file && c.flags.blobs != "" {
+		return usage("%s is a file, which has no blobs", shown(c.args[0]))
 	}
 	from, err := source(c.open, c.args[0])
 	if err != nil {
@@ -191,7 +239,10 @@ func importRows(ctx context.Context, c *call) error {
 	}
 	c.out.columns("from", "table", "rows", "stored", "same", "kept")
 	c.out.add(c.args[0], key(to.Name()), report.Rows, report.Stored, report.Same, report.Kept)
-	return nil
+	if c.flags.blobs == "" {
+		return nil
+	}
+	return c.importBlobs(ctx, from, transfer.Container(other.Container(c.flags.blobs), "", nil))
 }
 
 // mostProperties is how many names of a difference are shown.

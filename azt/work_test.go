@@ -1,15 +1,19 @@
 package azt_test
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/blobs"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/jobs"
 	"github.com/aztablekit/aztablekit/keys"
@@ -205,6 +209,42 @@ func TestTransfers(t *testing.T) {
 	s.program.Account = nil
 	s.want(0, "ls", "staff", "!staffemail")
 	s.want(0, "count staff --scan --connection AZT_OTHER", "entity empid")
+}
+
+// TestBlobs: the blobs of large values go along with an export, an import and a copy, and those that are lost are told.
+func TestBlobs(t *testing.T) {
+	s := newShell(t, 0)
+	ctx := t.Context()
+	names := []string{blobs.Join("files", "a/b", "01KAJ5ZVW0ABCDEFGHJKMNPQRS"), blobs.Join("files", "a/b", "01KAJ5ZVW0ABCDEFGHJKMNPQRT")}
+	other := storagetest.New(nil)
+	for _, acc := range []*storagetest.Service{s.service, other} {
+		_, err := acc.Container("files").Create(ctx, nil)
+		testkit.NoError(t, err)
+		_, err = acc.Tables().CreateTable(ctx, "files", nil)
+		testkit.NoError(t, err)
+	}
+	for i, name := range names {
+		_, err := s.service.Container("files").NewBlockBlobClient(name).Upload(ctx, streaming.NopCloser(strings.NewReader("content")), nil)
+		testkit.NoError(t, err)
+		row := fmt.Sprintf(`{"PartitionKey":"files","RowKey":"%d","TextBlob":%q,"TextSize":"7","TextSize@odata.type":"Edm.Int64","TextSHA256":"%x","TextType":"text/plain"}`, i, name, sha256.Sum256([]byte("content")))
+		_, err = s.service.Tables().NewClient("files").AddEntity(ctx, []byte(row), nil)
+		testkit.NoError(t, err)
+	}
+	dir := t.TempDir()
+	s.want(0, "export files "+dir+" --blobs files", "blobs: 2 copied, 0 were there, 0 lost")
+	s.want(0, "export files "+dir+" --blobs files", "blobs: 0 copied, 2 were there, 0 lost")
+	s.want(2, "export files "+dir+".csv --blobs files", "whole table")
+	s.want(2, "import "+dir+".csv files --blobs files --write", "has no blobs")
+	s.want(1, "export files "+dir+"-again --blobs nothing-there", "no such container")
+	cs, err := other.Listen()
+	testkit.NoError(t, err)
+	defer other.Close()
+	t.Setenv("AZT_OTHER", cs)
+	s.want(0, "import "+dir+" files --to-connection AZT_OTHER --write --blobs files", "blobs: 2 copied")
+	s.want(0, "copy files files --to-connection AZT_OTHER --write --blobs files", "blobs: 0 copied, 2 were there")
+	_, err = s.service.Container("files").NewBlobClient(names[0]).Delete(ctx, nil)
+	testkit.NoError(t, err)
+	s.want(3, "export files "+dir+"-later --blobs files", "blobs: 1 copied, 0 were there, 1 lost", "lost: the blob of files 0")
 }
 
 // TestDoctor: what is missing or refused is said with what to do.

@@ -152,7 +152,7 @@ func (b *Blob) SetPropertyValues(values []any) error {
 // rows, so that a sweep merges the two lists.
 type name struct{ table, partition, id string }
 
-func (n name) String() string { return n.table + "/" + blobs.Escape(n.partition) + "/" + n.id }
+func (n name) String() string { return blobs.Join(n.table, n.partition, n.id) }
 
 // uploaded returns the time at which the upload began, by the clock of its program.
 func (n name) uploaded() time.Time {
@@ -162,17 +162,8 @@ func (n name) uploaded() time.Time {
 
 // parseName returns the name of a blob. ok reports whether the text is a name that String returns.
 func parseName(text string) (n name, ok bool) {
-	parts := strings.Split(text, "/")
-	if len(parts) != 3 || blobs.NameLength(text) > blobs.MaxName {
-		return name{}, false
-	}
-	n = name{table: parts[0], id: parts[2]}
-	n.partition, ok = blobs.Unescape(parts[1])
-	if !ok || n.table != strings.ToLower(n.table) || edm.CheckTableName(n.table) != nil || n.String() != text {
-		return name{}, false
-	}
-	_, err := commit.TimeOf(n.id)
-	return n, err == nil
+	n.table, n.partition, n.id, ok = blobs.Split(text)
+	return n, ok
 }
 
 // newName returns a name for a blob that is uploaded now.

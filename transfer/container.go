@@ -120,23 +120,28 @@ func (f *blobFolder) add(ctx context.Context, name string, line []byte) error {
 	return f.write(ctx, len(line), add)
 }
 
-func (f *blobFolder) get(ctx context.Context, name string, most int64) (b []byte, err error) {
+func (f *blobFolder) get(ctx context.Context, name string, most int64) ([]byte, error) {
+	return f.read(ctx, name, blob.HTTPRange{}, most)
+}
+
+// read reads a part of a blob, all of it by the zero range.
+func (f *blobFolder) read(ctx context.Context, name string, part blob.HTTPRange, most int64) (b []byte, err error) {
 	if f.fault != nil {
 		return nil, f.fault
 	}
 	err = engine.Retry(f.opt.Retry).Repeat(ctx, engine.Log{}, func() (again bool, err error) {
-		b, again, err = f.getOnce(ctx, name, most)
+		b, again, err = f.readOnce(ctx, name, part, most)
 		return again && ctx.Err() == nil, err
 	})
 	return b, err
 }
 
-// getOnce makes one attempt. again reports whether the response was cut; the SDK repeats other requests.
-func (f *blobFolder) getOnce(ctx context.Context, name string, most int64) (b []byte, again bool, err error) {
+// readOnce makes one attempt. again reports whether the response was cut; the SDK repeats other requests.
+func (f *blobFolder) readOnce(ctx context.Context, name string, part blob.HTTPRange, most int64) (b []byte, again bool, err error) {
 	ctx, cancel := engine.Bound(ctx, 10*f.opt.ReadTimeout) // of up to some hundred megabytes
 	defer cancel()
 	var call wire.Call
-	resp, err := f.container.NewBlobClient(f.name(name)).DownloadStream(call.Read(ctx), nil)
+	resp, err := f.container.NewBlobClient(f.name(name)).DownloadStream(call.Read(ctx), &blob.DownloadStreamOptions{Range: part})
 	err = blobs.CheckLength(&call, resp.ContentLength, call.CheckWrite(string(blobs.Deref(resp.ETag)), err))
 	switch {
 	case blobs.IsGone(err):

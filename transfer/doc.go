@@ -8,7 +8,7 @@
 //
 // An export contains the rows as they are stored, with all properties and types: the entities, their derived rows, and the rows of this library, which
 // say what is due and which blobs entities link. So a table that is brought back needs no repair, if nothing was written during the export. A store has
-// several tables; export all of them, and its containers by the means of the Blob service.
+// several tables; export all of them. [CopyBlobs] copies the blobs of large values along.
 //
 // [CSV] and [JSON] read files of other tools, and [WriteCSV] and [WriteJSON] write them.
 //

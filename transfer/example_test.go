@@ -98,6 +98,23 @@ func ExampleExport() {
 	// effects that are due: 0
 }
 
+// The blobs of large values go to a folder beside the export. Other tables have none.
+func ExampleCopyBlobs() {
+	ctx := context.Background()
+	acc, staff := exampleStaff()
+	dir, err := os.MkdirTemp("", "backup")
+	check(err)
+	defer os.RemoveAll(dir)
+	at := transfer.Folder(dir)
+	_, err = transfer.Export(ctx, staff, at, nil)
+	check(err)
+	photos := transfer.Container(acc.Container("photos"), "", nil)
+	report, err := transfer.CopyBlobs(ctx, transfer.Exported(at), photos, at, nil)
+	check(err)
+	fmt.Println(report.Copied, "copied,", report.Lost, "lost")
+	// Output: 0 copied, 0 lost
+}
+
 // Import leaves rows as they are that are stored already, and tells which differ.
 func ExampleImport() {
 	ctx := context.Background()

@@ -1,6 +1,7 @@
 package transfer
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -15,7 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Place is where an export is stored: a [Folder] or a [Container].
+// Place is where an export or blobs are stored: a [Folder] or a [Container].
 type Place interface {
 	fmt.Stringer
 
@@ -23,6 +24,12 @@ type Place interface {
 	put(ctx context.Context, name string, content []byte) error
 	// add adds a line to a file, which other processes may do at the same time. After a crash, a part of the line may be there.
 	add(ctx context.Context, name string, line []byte) error
+	// has reports whether a blob of this length and content is there.
+	has(ctx context.Context, b *link) (bool, error)
+	// open returns the content of a blob. Errors: fs.ErrNotExist.
+	open(ctx context.Context, b *link) (io.ReadCloser, error)
+	// create stores a blob, whole or not at all. An error of r ends it.
+	create(ctx context.Context, b *link, r io.Reader) error
 	// get reads a file. Errors: fs.ErrNotExist; *table.LimitError for a file of more bytes than most.
 	get(ctx context.Context, name string, most int64) ([]byte, error)
 }
@@ -40,10 +47,15 @@ func (f folder) String() string { return string(f) }
 
 // put writes a temporary file and renames it, so that a crash or a full disk leaves no part of the file under its name.
 func (f folder) put(_ context.Context, name string, content []byte) (err error) {
-	if err := os.MkdirAll(string(f), 0o777); err != nil {
+	return f.write(name, bytes.NewReader(content))
+}
+
+func (f folder) write(name string, r io.Reader) (err error) {
+	name = filepath.Join(string(f), filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 		return err
 	}
-	file, err := os.OpenFile(filepath.Join(string(f), name+".part-"+rand.Text()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	file, err := os.OpenFile(name+".part-"+rand.Text(), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return err
 	}
@@ -52,14 +64,14 @@ func (f folder) put(_ context.Context, name string, content []byte) (err error) 
 			_ = os.Remove(file.Name()) // what is left of a failed write is no chunk
 		}
 	}()
-	_, err = file.Write(content)
+	_, err = io.Copy(file, r)
 	if err = errors.Join(err, syncAndClose(file)); err != nil {
 		return err
 	}
-	if err := os.Rename(file.Name(), filepath.Join(string(f), name)); err != nil {
+	if err := os.Rename(file.Name(), name); err != nil {
 		return err
 	}
-	return f.sync()
+	return folder(filepath.Dir(name)).sync()
 }
 
 func syncAndClose(file *os.File) error { return errors.Join(file.Sync(), file.Close()) }
@@ -100,6 +112,20 @@ func (f folder) get(_ context.Context, name string, most int64) ([]byte, error) 
 	}
 	return b, err
 }
+
+func (f folder) blob(b *link) string { return filepath.Join(string(f), filepath.FromSlash(b.name)) }
+
+func (f folder) has(_ context.Context, b *link) (bool, error) {
+	is, err := os.Stat(f.blob(b))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && is.Size() == b.size, err
+}
+
+func (f folder) open(_ context.Context, b *link) (io.ReadCloser, error) { return os.Open(f.blob(b)) }
+
+func (f folder) create(_ context.Context, b *link, r io.Reader) error { return f.write(b.name, r) }
 
 func tooLarge(name string, most int64) error {
 	return &table.LimitError{Field: name, Limit: "bytes of a file of an export", Got: int(most) + 1, Max: int(most)}

@@ -17,6 +17,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 
+	"github.com/aztablekit/aztablekit/internal/commit"
+	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/wire"
@@ -199,6 +201,25 @@ func Unescape(segment string) (key string, ok bool) {
 	}
 	key = strings.Join(parts, "")
 	return key, Escape(key) == segment
+}
+
+// Join returns the name of the blob of a large value: staff/Sales/01KAJ5ZVW0ABCDEFGHJKMNPQRS. It consists of the table, the PartitionKey
+// of the entity, and an ID, which begins with the time of the upload.
+func Join(table, partition, id string) string { return table + "/" + Escape(partition) + "/" + id }
+
+// Split returns what a name consists of. ok reports whether it is a name that Join returns.
+func Split(name string) (table, partition, id string, ok bool) {
+	parts := strings.Split(name, "/")
+	if len(parts) != 3 || NameLength(name) > MaxName {
+		return "", "", "", false
+	}
+	table, id = parts[0], parts[2]
+	partition, ok = Unescape(parts[1])
+	if !ok || table != strings.ToLower(table) || edm.CheckTableName(table) != nil || Join(table, partition, id) != name {
+		return "", "", "", false
+	}
+	_, err := commit.TimeOf(id)
+	return table, partition, id, err == nil
 }
 
 // responseError shortens the text of an error response to one line: the SDK's text is the whole response.

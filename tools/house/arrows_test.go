@@ -40,7 +40,7 @@ var arrows = map[string][]string{
 	"internal/wire":            {},
 	"internal/errs":            {"internal/wire", "keys"},
 	"internal/azurite":         {},
-	"internal/blobs":           {"internal/errs", "internal/engine", "internal/wire"},
+	"internal/blobs":           {"internal/commit", "internal/edm", "internal/errs", "internal/engine", "internal/wire"},
 	"internal/testkit":         {"storagetest", "storagetest/crashtest"},
 	"internal/azurite/install": {"internal/azurite"},
 	"internal/options":         {},

@@ -1,0 +1,196 @@
+package transfer_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
+
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/largeentity"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/transfer"
+)
+
+// texts are the values of some documents: in the entity itself, of one request, of several, and of exactly two blocks.
+var texts = []string{"short", strings.Repeat("text ", 10_000), strings.Repeat("large ", 3<<20), strings.Repeat("16 bytes exactly", 1<<20)}
+
+// documents are two for each text, in two folders.
+func documents() (all []document) {
+	for i := range 2 * len(texts) {
+		all = append(all, document{Folder: []string{"a/b", "ä~"}[i%2], Name: fmt.Sprint("name", i/2)})
+	}
+	return all
+}
+
+// addDocuments stores some of the documents with their texts.
+func addDocuments(t testing.TB, a *archiveStore, numbers ...int) {
+	t.Helper()
+	testkit.NoError(t, a.Ensure(t.Context()))
+	for i, d := range documents() {
+		if len(numbers) > 0 && !slices.Contains(numbers, i) {
+			continue
+		}
+		b, err := a.texts.Upload(t.Context(), a.documents.Key(d), strings.NewReader(texts[i/2]), &largeentity.UploadOptions{ContentType: "text/plain"})
+		testkit.NoError(t, err)
+		d.Text = b
+		_, err = a.documents.Insert(t.Context(), &d)
+		testkit.NoError(t, err)
+	}
+}
+
+// expectDocuments reads all values.
+func expectDocuments(t testing.TB, a *archiveStore) {
+	t.Helper()
+	for i, d := range documents() {
+		e, err := a.documents.Get(t.Context(), a.documents.Key(d))
+		testkit.NoError(t, err)
+		got, err := a.texts.ReadAll(t.Context(), e.Value.Text, 100<<20)
+		if err != nil || string(got) != texts[i/2] {
+			t.Errorf("%v: got %d bytes, %v; want %d", d, len(got), err, len(texts[i/2]))
+		}
+	}
+}
+
+// TestBlobs: the blobs of a table go along with its export, to a folder and to a container, and come back in another account; blobs that are there are not copied
+// again.
+func TestBlobs(t *testing.T) {
+	t.Parallel()
+	for name, place := range places {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, at := t.Context(), place(t)
+			s, other := storagetest.New(nil), storagetest.New(nil)
+			from, to := openArchive(s), openArchive(other)
+			addDocuments(t, from)
+			_, err := transfer.Export(ctx, from.documents, at, nil)
+			testkit.NoError(t, err)
+			n, length := 0, int64(0)
+			for _, text := range texts[1:] {
+				n, length = n+2, length+2*int64(len(text))
+			}
+			for _, want := range []transfer.BlobReport{{Blobs: n, Copied: n, Bytes: length}, {Blobs: n, Same: n}} {
+				got, err := transfer.CopyBlobs(ctx, transfer.Exported(at), transfer.Container(s.Container("texts"), "", nil), at, nil)
+				testkit.NoError(t, err)
+				testkit.Expect(t, "backup", got, want)
+			}
+
+			testkit.NoError(t, to.Ensure(ctx))
+			_, err = transfer.Import(ctx, transfer.Exported(at), to.documents, nil)
+			testkit.NoError(t, err)
+			other.Count()
+			got, err := transfer.CopyBlobs(ctx, transfer.Exported(at), at, transfer.Container(other.Container("texts"), "", nil), nil)
+			testkit.NoError(t, err)
+			testkit.Expect(t, "restore", got, transfer.BlobReport{Blobs: n, Copied: n, Bytes: length})
+			testkit.Expect(t, "requests of the restore", other.Count().String(), "4 blob-commit, 2 blob-create, 6 blob-properties, 10 blob-stage")
+			expectDocuments(t, to)
+			swept, err := to.texts.Sweep(ctx, &largeentity.SweepOptions{DryRun: true})
+			testkit.NoError(t, err)
+			if swept.Linked != n || swept.Missing != 0 || swept.Orphans != 0 {
+				t.Errorf("got %+v; want %d blobs that entities link", swept, n)
+			}
+		})
+	}
+}
+
+// TestLostBlobs: a blob that is not there, or is not what its entity says, is counted, and the others are copied. No other blob of the name is replaced.
+func TestLostBlobs(t *testing.T) {
+	t.Parallel()
+	ctx, s := t.Context(), storagetest.New(nil)
+	from := openArchive(s)
+	addDocuments(t, from)
+	source, backup := s.Container("texts"), transfer.Folder(t.TempDir())
+	name := func(folder, name string) string {
+		e, err := from.documents.Get(ctx, from.documents.Key(document{Folder: folder, Name: name}))
+		testkit.NoError(t, err)
+		return e.Value.Text.Name()
+	}
+	_, err := source.NewBlobClient(name("a/b", "name1")).Delete(ctx, nil)
+	testkit.NoError(t, err)
+	for n, content := range map[string]string{name("ä~", "name1"): "cut", name("a/b", "name2"): texts[2] + "!", name("ä~", "name2"): "!" + texts[2][1:]} {
+		_, err := source.NewBlockBlobClient(n).Upload(ctx, streaming.NopCloser(bytes.NewReader([]byte(content))), nil)
+		testkit.NoError(t, err)
+	}
+	lost := map[string]int{}
+	report, err := transfer.CopyBlobs(ctx, transfer.Of(from.documents), transfer.Container(source, "", nil), backup, &transfer.BlobOptions{Lost: func(k keys.Key, blob string, err error) {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			lost["missing"]++
+		case errors.Is(err, transfer.ErrAltered):
+			lost["altered"]++
+		}
+	}})
+	testkit.NoError(t, err)
+	if report.Blobs != 6 || report.Lost != 4 || report.Copied != 2 || fmt.Sprint(lost) != "map[altered:3 missing:1]" {
+		t.Errorf("got %+v, %v; want 6 blobs, of these 1 missing and 3 altered", report, lost)
+	}
+
+	other := storagetest.New(nil).Container("texts")
+	to := transfer.Container(other, "", nil)
+	if _, err := transfer.CopyBlobs(ctx, transfer.Of(from.documents), backup, to, nil); !errors.Is(err, transfer.ErrContainerNotFound) {
+		t.Errorf("got error %v; want ErrContainerNotFound", err)
+	}
+	_, err = other.Create(ctx, nil)
+	testkit.NoError(t, err)
+	taken := name("ä~", "name3")
+	_, err = other.NewBlockBlobClient(taken).Upload(ctx, streaming.NopCloser(strings.NewReader("another")), nil)
+	testkit.NoError(t, err)
+	if _, err := transfer.CopyBlobs(ctx, transfer.Of(from.documents), backup, to, nil); !errors.Is(err, transfer.ErrAltered) || !strings.Contains(err.Error(), taken) {
+		t.Errorf("got error %v; want ErrAltered for %s", err, taken)
+	}
+}
+
+// TestBlobCrashes: a copy of blobs that ended at any of its requests leaves no part of a blob, and another call ends it.
+func TestBlobCrashes(t *testing.T) {
+	t.Parallel()
+	ctx, s := t.Context(), storagetest.New(nil)
+	from := openArchive(s)
+	addDocuments(t, from, 2, 4)
+	source := transfer.Container(s.Container("texts"), "", nil)
+	n := 0
+	for _, fault := range testkit.Some([]storagetest.Fault{storagetest.LostRequest(), storagetest.LostResponse(), storagetest.Refuse(403, "AuthorizationFailure"), storagetest.Truncate(1000), storagetest.Twice()}) {
+		for at := 1; ; at++ {
+			other := storagetest.New(nil)
+			container := other.Container("texts")
+			_, err := container.Create(ctx, nil)
+			testkit.NoError(t, err)
+			to := transfer.Container(container, "", nil)
+			count := 0
+			other.SetFaults(func(storagetest.Request) storagetest.Fault {
+				if count++; count == at {
+					return fault
+				}
+				return storagetest.Fault{}
+			})
+			_, err = transfer.CopyBlobs(ctx, transfer.Of(from.documents), source, to, &transfer.BlobOptions{Concurrency: 1})
+			other.SetFaults(nil)
+			if count < at {
+				testkit.NoError(t, err)
+				break
+			}
+			n++
+			got, err := transfer.CopyBlobs(ctx, transfer.Of(from.documents), source, to, nil)
+			testkit.NoError(t, err)
+			if got.Blobs != 2 || got.Lost != 0 {
+				t.Fatalf("%v at request %d: got %+v; want 2 blobs, none lost", fault, at, got)
+			}
+			dir := t.TempDir()
+			got, err = transfer.CopyBlobs(ctx, transfer.Of(from.documents), to, transfer.Folder(dir), nil)
+			testkit.NoError(t, err)
+			if got.Copied != 2 {
+				t.Fatalf("%v at request %d: got %+v; want 2 blobs that are whole", fault, at, got)
+			}
+			if parts, _ := filepath.Glob(filepath.Join(dir, "*", "*", "*.part-*")); len(parts) > 0 {
+				t.Errorf("got parts %q", parts)
+			}
+		}
+	}
+	t.Logf("%d crashes", n)
+}
