@@ -170,6 +170,9 @@ func declared(d *declaration) (catalogue.Type, []catalogue.Declared) {
 			all = append(all, catalogue.Declared{Name: m.Name(), Form: m.Form()})
 		}
 	}
+	if t.Mode.Stamps != "" {
+		all = append(all, catalogue.Declared{Name: t.Mode.Stamps, Form: catalogue.Stamps})
+	}
 	schema := t.Mode.Schema
 	_, name := schema.Type()
 	from, to, closed := schema.Rows().Bounds()
@@ -315,7 +318,7 @@ func (f *filler) fillType(ctx context.Context, t *tableToFill, d *declaration) (
 	var of, near, far []verify.Definition // all, those with rows in the partitions of their entities, and others
 	scope := door.Table(d.handle).Mode.Schema.Scope()
 	for _, is := range t.building {
-		if is.Scope == scope {
+		if is.Scope == scope && is.Form != catalogue.Stamps { // no rows follow from the entities
 			definition, into := d.definition(is.Name), &near
 			if isElsewhere(door.Table(d.handle).Mode.Maintainer(is.Name).Typed()) {
 				into = &far
@@ -486,7 +489,7 @@ func (r *retirer) choose(s *Store, tableName, definition string) error {
 		for _, d := range t.types {
 			_, own := declared(d)
 			for _, is := range own {
-				if named := d.definition(is.Name); named != nil && named.Name() == definition {
+				if named := d.definition(is.Name); named != nil && named.Name() == definition || is.Form == catalogue.Stamps && is.Name == definition {
 					r.table, r.of, r.maintainer = t, d, is.Name
 					return nil
 				}

@@ -10,6 +10,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/pace"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -27,6 +28,9 @@ type sweeper struct {
 // sweep deletes the rows that entities record, with the record, each entity by its ETag. Then it deletes the rows that no entity records.
 // Meanwhile no writer adds such a row.
 func sweep[T any](ctx context.Context, t *table.Table[T], w *sweeper) error {
+	if w.maintainer == door.Table(t).Mode.Stamps {
+		return sweepStamps(ctx, t, w)
+	}
 	if err := sweepEntities(ctx, t, w); err != nil {
 		return err
 	}
@@ -149,6 +153,20 @@ func (w *sweeper) delete(ctx context.Context, del func(context.Context) error) e
 		return nil
 	}
 	return err
+}
+
+// sweepStamps deletes the stamps of all partitions.
+func sweepStamps(ctx context.Context, t table.AnyTable, w *sweeper) error {
+	rows := door.Rows[table.Table[table.Row]](door.Table(t), false)
+	for row, err := range rows.Rows(ctx, table.Query[table.Row]{Rows: keys.StoredRows(reserved.Stamp, reserved.Stamp+" "), TableScan: true}) {
+		if err != nil {
+			return err
+		}
+		if err := w.delete(ctx, func(ctx context.Context) error { return rows.DeleteAny(ctx, row.Key) }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // sweepElsewhere deletes rows in other partitions. Tombstones stay for the clean-up.

@@ -117,6 +117,9 @@ func export(ctx context.Context, c *call) error {
 	if report.Prepared > 0 {
 		c.out.say("prepared: %s of writes that were under way; after a restore, azt verify --repair --write ends them", counted(report.Prepared, "row"))
 	}
+	if report.Torn > 0 {
+		c.out.say("torn: %s written while they were read", counted(report.Torn, "partition"))
+	}
 	if c.flags.blobs == "" {
 		return nil
 	}

@@ -72,6 +72,7 @@ var libraryKinds = []struct{ prefix, what string }{
 	{reserved.Restored, "restored note"},
 	{reserved.Blob, "row of a blob"},
 	{reserved.Prepared, "preparation"},
+	{reserved.Stamp, "stamp"},
 	{reserved.View, "note of a view"},
 }
 

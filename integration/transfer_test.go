@@ -6,11 +6,17 @@ import (
 	"math"
 	"time"
 
+	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/transfer"
 )
+
+type exportedPerson struct {
+	Team string
+	ID   int
+}
 
 // exports: the rows of a table come back from files as they were, and what differs is found.
 func exports(e *env) {
@@ -54,6 +60,23 @@ func exports(e *env) {
 		if d.Kind != transfer.OnlyFirst || d.Key != gone.Key {
 			e.Errorf("compare after a deletion: got %+v; want %v only in the export", d, gone.Key)
 		}
+	}
+	store := aztablekit.Open(e.acc, freshName(), nil)
+	people := aztablekit.Table(store, freshName(), keys.Partition(keys.Text(), func(p *exportedPerson) *string { return &p.Team }), keys.Row(keys.Digits[int](4), func(p *exportedPerson) *int { return &p.ID }),
+		transfer.Snapshots[exportedPerson]("snapshots"))
+	e.must(store.Ensure(ctx))
+	stamps := map[string]bool{}
+	for i := range 20 { // one right after the other: each has its own ETag
+		_, err := people.Insert(ctx, &exportedPerson{"Sales", i})
+		e.must(err)
+		r, err := e.tables.NewClient(people.Name()).GetEntity(ctx, "Sales", "~s", nil)
+		e.must(err)
+		stamps[string(r.ETag)] = true
+	}
+	snapshots, err := transfer.Export(ctx, people, transfer.Folder(e.TempDir()), nil)
+	e.must(err)
+	if len(stamps) != 20 || !snapshots.Snapshots || snapshots.Torn != 0 {
+		e.Errorf("snapshots: got %d stamps of 20 writes, and %+v; want 20, and no torn partition", len(stamps), snapshots)
 	}
 	missing, err := bare.NewTable(e.tables, freshName(), table.Schema[table.Row]{}, nil)
 	e.must(err)

@@ -115,6 +115,23 @@ func ExampleCopyBlobs() {
 	// Output: 0 copied, 0 lost
 }
 
+// An export of a table with snapshots counts the partitions that were written while they were read.
+func ExampleSnapshots() {
+	ctx := context.Background()
+	company := aztablekit.Open(storagetest.New(nil), "company", nil)
+	staff := aztablekit.Table(company, "staff", team, personID, transfer.Snapshots[person]("snapshots"))
+	check(company.Ensure(ctx))
+	_, err := staff.Insert(ctx, &person{Team: "Sales", ID: 1})
+	check(err)
+	dir, err := os.MkdirTemp("", "backup")
+	check(err)
+	defer os.RemoveAll(dir)
+	report, err := transfer.Export(ctx, staff, transfer.Folder(dir), nil)
+	check(err)
+	fmt.Println(report.Snapshots, report.Torn)
+	// Output: true 0
+}
+
 // Import leaves rows as they are that are stored already, and tells which differ.
 func ExampleImport() {
 	ctx := context.Background()

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/aztablekit/aztablekit/internal/catalogue"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/pace"
@@ -79,6 +80,12 @@ type ExportReport struct {
 	Library           map[string]int
 	Pending, Prepared int
 
+	// Snapshots says that the table has the definition [Snapshots]. The rows of a partition are then of one moment, except for so many that are Torn: they have
+	// more rows than a page, and were written while they were read, or not since the table has the definition. Without it, nothing is known but that
+	// the rows of a page are of one moment.
+	Snapshots bool
+	Torn      int
+
 	// Through is the last partition that is exported with all before it of the part. It is set if Concurrency is 1, when a chunk is stored behind it.
 	Through keys.PartitionKey
 }
@@ -89,6 +96,7 @@ func (r *ExportReport) add(c *chunk) {
 	r.Bytes += c.Bytes
 	r.Pending += c.PendingRows
 	r.Prepared += c.PreparedRows
+	r.Torn += len(c.Torn)
 	for kind, n := range c.Library {
 		if r.Library == nil {
 			r.Library = map[string]int{}
@@ -106,14 +114,15 @@ func (r *ExportReport) add(c *chunk) {
 // If Export ended early, another call for the same place continues: it reads what no chunk contained when it began. Calls at the same time do no harm, but
 // each of them reads that. A finished export stays as it is: export to another place the next time.
 //
-// The rows of a page, up to 1,000, are of one moment; others may be minutes apart. Rows of writes that were under way are
+// The rows of a page, up to 1,000, are of one moment; others may be minutes apart, but see [Snapshots]. Rows of writes that were under way are
 // exported as they are, and named in the manifest.
 //
 // Errors: *table.ValueError and *keys.KeyError for wrong options; *ManifestError if the place has an export of another table or range, or
 // something else; *fs.PathError, or [ErrContainerNotFound]; *table.LimitError for too large chunks; table.ErrRanged for a client whose signature is for a range of keys; errors of a read (see
 // package table). The report counts what is stored, also beside an error.
 //
-// Requests: 1 for each 1,000 rows and 1 for the definitions. To share a large table, 1 or 2 for each part that is read by itself, and some to find it, at most 66. Into
+// Requests: 1 for each 1,000 rows and 1 for the definitions. To share a large table, 1 or 2 for each part that is read by itself, and some to find it, at most 66. For a table with Snapshots, 2 to 4 more
+// for each partition that does not fit on a page, and up to 1 for each page. Into
 // a container, 2 for each chunk, 2 for the beginning of the manifest, and 2 to read it. Idempotent.
 func Export(ctx context.Context, t table.AnyTable, to Place, o *ExportOptions) (report ExportReport, err error) {
 	e := door.Table(t)
@@ -139,6 +148,8 @@ type export struct {
 	to    Place
 	opt   ExportOptions
 	pacer *pace.Limit
+
+	stamps *stamps // nil without snapshots
 
 	mu      sync.Mutex
 	report  ExportReport
@@ -168,6 +179,10 @@ func (x *export) run(ctx context.Context) error {
 		return err
 	}
 	part = part.intersect(whole)
+	if x.report.Snapshots = m.header.Consistency == byPartition; x.report.Snapshots {
+		s := stampsOf(x.table)
+		x.stamps = &s
+	}
 	for i := range m.chunks {
 		x.report.add(&m.chunks[i])
 	}
@@ -192,15 +207,19 @@ func (x *export) checkComplete(ctx context.Context) error {
 	if err == nil && m == nil {
 		err = errNoFile(x.to, ManifestName)
 	}
-	if err == nil {
-		_, err = m.pieces()
+	if err != nil {
+		return err
+	}
+	pieces, err := m.pieces()
+	if x.report.Snapshots {
+		x.report.Torn = torn(pieces)
 	}
 	return err
 }
 
 // begin returns the manifest of the place, and writes its first line if there is none.
 func (x *export) begin(ctx context.Context, whole span) (*manifest, error) {
-	h := header{Format: format, Table: x.table.Name, Begun: x.table.Options.Now().UTC(), Whole: whole, Entities: x.opt.Entities, Consistency: "page"}
+	h := header{Format: format, Table: x.table.Name, Begun: x.table.Options.Now().UTC(), Whole: whole, Entities: x.opt.Entities, Consistency: byPage}
 	m, err := readManifest(ctx, x.to)
 	switch {
 	case err != nil && err != error(errTorn):
@@ -217,6 +236,11 @@ func (x *export) begin(ctx context.Context, whole span) (*manifest, error) {
 	if c != nil && !x.opt.Entities { // whose derived rows are not there
 		if h.Catalogue, err = c.line(nil); err != nil {
 			return nil, err
+		}
+	}
+	if c != nil {
+		if of, err := catalogue.Decode(c.stored()); err == nil && of.Stamps() != "" {
+			h.Consistency = byPartition
 		}
 	}
 	line, err := sealed(&h)
@@ -287,26 +311,32 @@ func (x *export) wanted() bool {
 // exportSpan exports the rows of a span, or of the part that it keeps when others want to work on the rest.
 func (x *export) exportSpan(ctx context.Context, s span) error {
 	w := newChunkWriter(s.From, x.now())
+	if x.stamps != nil {
+		w.snapshots = &snapshotReader{stamps: *x.stamps}
+		before, err := w.snapshots.begin(ctx, s)
+		if err != nil {
+			return err
+		}
+		w.Before = before
+	}
 	divides, pages := true, 0
 	for at := s; ; {
-		again, err := x.readInto(ctx, at, w, func() bool {
+		next, err := x.readInto(ctx, at, w, func() bool {
 			pages++
 			return divides && pages >= fewPages && x.wanted()
 		})
 		if err != nil {
 			return err
 		}
-		if !again {
+		if next == nil {
 			return x.store(ctx, w, s.To)
 		}
-		at.From = behind(w.last)
-		if x.isFull(w) {
+		at.From = *next
+		if x.isFull(w) && w.Rows > 0 {
 			if err := x.store(ctx, w, &at.From); err != nil {
 				return err
 			}
-			last := w.last
-			w = newChunkWriter(at.From, x.now())
-			w.last = last
+			w = w.next(at.From, x.now())
 		}
 		if divides && pages >= fewPages && x.wanted() {
 			lower, err := x.divide(ctx, at)
@@ -327,30 +357,34 @@ func (x *export) isFull(w *chunkWriter) bool {
 // fewPages is how many pages of a span are read before it is divided: to divide costs some requests, and what is left of a small one is read sooner.
 const fewPages = 3
 
-// readInto adds rows of a span to a chunk, until the chunk is full, divide says behind a page that the span is to be divided, or there are no more; again says that
-// there may be more.
-func (x *export) readInto(ctx context.Context, s span, w *chunkWriter, divide func() bool) (again bool, err error) {
-	rows := 0
+// readInto adds rows of a span to a chunk, until the chunk is full, divide says behind a page that the span is to be divided, or there are no more; next is where to
+// go on, nil at the end.
+func (x *export) readInto(ctx context.Context, s span, w *chunkWriter, divide func() bool) (next *place, err error) {
+	var page []*row
 	var bad error
 	err = readSpan(ctx, x.table, s, func(r *row) bool {
-		rows++
-		if x.opt.Entities && !isEntity(r) {
-			w.pass(r.key) // where to go on
-			return true
-		}
-		bad = w.add(r)
-		return bad == nil
+		page = append(page, r)
+		return true
 	}, func(more bool) bool {
-		bad = x.pacer.Spend(ctx, rows)
-		rows = 0
+		bad = x.pacer.Spend(ctx, len(page))
+		if bad == nil {
+			next, bad = w.addPage(ctx, page, more, x.opt.Entities)
+		}
+		page = page[:0]
 		divides := divide()
-		again = more && bad == nil && w.Rows > 0 && (x.isFull(w) || divides)
-		return bad == nil && !again
+		if more && next == nil && w.Rows > 0 && (x.isFull(w) || divides) {
+			at := behind(w.last)
+			next = &at
+		}
+		return bad == nil && next == nil
 	})
 	if err == nil && x.table.Ranged() {
 		err = table.ErrRanged
 	}
-	return again, cmp.Or(bad, err)
+	if err = cmp.Or(bad, err); err != nil || next != nil {
+		return next, err
+	}
+	return nil, w.endPartition(ctx, s.To)
 }
 
 // divide gives away the upper half of a span, if it can be divided, and returns the lower one.
@@ -393,6 +427,9 @@ func (x *export) middle(ctx context.Context, s span) (p place, is bool, err erro
 			return place{pk: first}, true, nil
 		}
 	}
+	if x.stamps != nil { // a partition is read by one reader
+		return p, false, nil
+	}
 	of = split.Span{Within: &pk, From: s.From.rk}
 	if s.To != nil && s.To.pk == pk {
 		of.To = s.To.rk
@@ -434,6 +471,7 @@ func (x *export) store(ctx context.Context, w *chunkWriter, end *place) error {
 	x.number++
 	number := x.number
 	x.mu.Unlock()
+	w.After = w.snapshots.stampAt(end)
 	content, err := w.finish(number, end, x.now())
 	if err != nil {
 		return err

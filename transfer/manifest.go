@@ -33,7 +33,7 @@ type header struct {
 	// Entities says that derived rows and the rows of the library were left out.
 	Entities bool `json:"entities,omitempty"`
 
-	// Consistency says what belongs together: rows of one page were read at one time.
+	// Consistency says which rows are of one moment: those of a page (up to 1,000), or those of each partition that is not torn.
 	Consistency string `json:"consistency"`
 
 	// Catalogue is the row of the table's definitions, as a line of a chunk.
@@ -52,6 +52,12 @@ type chunk struct {
 
 	Begun time.Time `json:"begun"`
 	Ended time.Time `json:"ended"`
+
+	// Torn are the partitions whose rows are of different moments, of those that end in this chunk. Before and After are stamps of the partitions in which the
+	// chunk begins and ends, from before their rows in the chunk were read.
+	Torn   []string `json:"torn,omitempty"`
+	Before string   `json:"stampBefore,omitempty"`
+	After  string   `json:"stampAfter,omitempty"`
 
 	// What the rows of the library mean to a restore.
 	Library  map[string]int `json:"library,omitempty"`  // rows of the library, by the beginning of their RowKeys
@@ -216,6 +222,30 @@ func (m *manifest) pieces() (all []piece, err error) {
 		at = *c.To
 	}
 	return all, nil
+}
+
+// The values of header.Consistency.
+const (
+	byPage      = "page"
+	byPartition = "partition"
+)
+
+// torn returns how many partitions of an export are torn.
+func torn(pieces []piece) int {
+	all := map[string]bool{}
+	var before *piece
+	for i := range pieces {
+		p := &pieces[i]
+		for _, pk := range p.Torn {
+			all[pk] = true
+		}
+		// A partition in two chunks is of one moment only if one export has read it: by the same stamp, and without rows that both have.
+		if at := p.read.From; before != nil && at.rk != "" && (at != p.From || p.Before == "" || p.Before != before.After) {
+			all[at.pk] = true
+		}
+		before = p
+	}
+	return len(all)
 }
 
 // ErrIncomplete: an export is not finished. Export finishes it.

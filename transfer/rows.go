@@ -86,6 +86,8 @@ type chunkWriter struct {
 	last    keys.Key
 	line    []byte
 
+	snapshots *snapshotReader // nil without snapshots
+
 	through *string // the last partition that is complete, as far as the rows tell; nil for none
 }
 
@@ -101,6 +103,47 @@ func newChunkWriter(from place, now time.Time) *chunkWriter {
 	w := &chunkWriter{chunk: chunk{span: span{From: from}, Begun: now}}
 	w.zip, _ = gzip.NewWriterLevel(&w.content, gzip.BestSpeed) // the level is valid
 	return w
+}
+
+// next returns the writer of the chunk behind this one.
+func (w *chunkWriter) next(from place, now time.Time) *chunkWriter {
+	c := newChunkWriter(from, now)
+	c.last, c.snapshots, c.Before = w.last, w.snapshots, w.After
+	return c
+}
+
+// addPage adds the rows of a page. again is where rows begin that are to be read again, nil for none.
+func (w *chunkWriter) addPage(ctx context.Context, page []*row, more, entities bool) (again *place, err error) {
+	if w.snapshots != nil {
+		if page, again, err = w.snapshots.settle(ctx, page, more); err != nil {
+			return nil, err
+		}
+	}
+	for _, r := range page {
+		if at := r.place(); w.snapshots != nil && at.pk != w.snapshots.watch.partition {
+			if err := w.endPartition(ctx, &at); err != nil {
+				return nil, err
+			}
+		}
+		if entities && !isEntity(r) {
+			w.pass(r.key) // where to go on
+			continue
+		}
+		if err := w.add(r); err != nil {
+			return nil, err
+		}
+	}
+	return again, nil
+}
+
+// endPartition ends the partition that was read last, unless rows of it follow from a place on.
+func (w *chunkWriter) endPartition(ctx context.Context, next *place) error {
+	if w.snapshots == nil {
+		return nil
+	}
+	torn, err := w.snapshots.endedBefore(ctx, next)
+	w.Torn = append(w.Torn, torn...)
+	return err
 }
 
 // add adds a row behind those before it.

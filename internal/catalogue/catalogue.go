@@ -3,6 +3,7 @@ package catalogue
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -193,4 +194,28 @@ func (c *Catalogue) unusable(r *reading) error {
 		return c.fail("", "", errs.ErrNotRecorded, "it has no catalogue; call Store.Ensure", nil)
 	}
 	return nil
+}
+
+// Stamps is the form of a definition because of which writes store the stamps of partitions. No rows follow from it.
+const Stamps = "stamps"
+
+// Stamps returns what the stamps of the table go by now, "" if not all writers store them. As long as it is the same, they do. Requests: none or 1.
+func (c *Catalogue) Stamps(ctx context.Context) (string, error) {
+	r, err := c.reading(ctx)
+	if err != nil || r.row == nil || r.broken != nil {
+		return "", err
+	}
+	return r.row.Stamps(), nil
+}
+
+// Stamps returns what the stamps of the table go by, "" if not all writers store them.
+func (r *Row) Stamps() (all string) {
+	for _, t := range r.Types {
+		i := slices.IndexFunc(r.Definitions, func(d Definition) bool { return d.Scope == t.Scope && d.Form == Stamps && d.State == Readable })
+		if i < 0 {
+			return ""
+		}
+		all += r.Definitions[i].ID
+	}
+	return all
 }

@@ -324,7 +324,10 @@ func (g *group) grow() {
 		if g.n == 0 {
 			g.rows, g.count, g.bytes = map[string]bool{}, 0, 0
 			if m := i.op.Table.Mode; m.Exact || m.Outbox != nil && len(m.Maintainers) > 0 || m.Completes != nil {
-				g.count = 1
+				g.count++
+			}
+			if i.op.Table.Mode.Stamps != "" {
+				g.count++
 			}
 		}
 		size, rk := i.sent(), i.op.Key.RowKey()

@@ -125,7 +125,7 @@ func (t *Table) endOnce(ctx context.Context, partition, id string, by ender) (ag
 	if err != nil {
 		return outage(err), err
 	}
-	return t.sendSteps(ctx, id, steps)
+	return t.sendSteps(ctx, id, steps, p.stamped)
 }
 
 // excludePreparation stores the preparation of a write that never commits as if it had been rolled back: a request that prepares and
@@ -139,17 +139,22 @@ func (t *Table) excludePreparation(ctx context.Context, partition, id string, ho
 	if s.Body, err = p.body(); err != nil {
 		return false, err
 	}
-	return t.sendSteps(ctx, id, []step{s})
+	return t.sendSteps(ctx, id, []step{s}, false)
 }
 
 // sendSteps sends steps as a transaction of the library's own. again reports that another program has changed a row of them, or that
 // the outcome is unknown.
-func (t *Table) sendSteps(ctx context.Context, id string, steps []step) (again bool, err error) {
-	if err := sized(steps); err != nil {
+func (t *Table) sendSteps(ctx context.Context, id string, steps []step, stamped bool) (again bool, err error) {
+	if err := sized(steps, 0); err != nil {
 		return false, err
 	}
 	withID(steps, id)
-	_, _, verdict, err := t.transact(ctx, steps)
+	var verdict wire.Outcome
+	if stamped {
+		_, _, verdict, err = t.transactStamped(ctx, steps, id)
+	} else {
+		_, _, verdict, err = t.transact(ctx, steps)
+	}
 	switch {
 	case err == nil:
 		return false, nil

@@ -116,7 +116,7 @@ func (w *write) finishRemote(ctx context.Context, m *remote) {
 	if m.etags != nil {
 		if t, err := m.finishTransaction(w.id, w.place()); err == nil {
 			withID(t.steps, w.id)
-			etags, _, verdict, _ := m.table.transact(ctx, t.steps)
+			etags, _, verdict, _ := m.send(ctx, t.steps, w.id)
 			if verdict == wire.Done {
 				m.finished(etags)
 				return

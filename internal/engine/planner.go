@@ -91,7 +91,7 @@ func (k *planner) begin() *Plan {
 	for i := range k.steps {
 		p.own[k.steps[i].Key.RowKey()] = k.steps[i].Table
 	}
-	k.operations = k.reservedForRecord()
+	k.operations = k.reserved()
 	p.ahead = w.ahead
 	if p.ahead == nil {
 		p.ahead = new(aheadRows)
@@ -184,12 +184,15 @@ func (k *planner) addRemotes(ctx context.Context, p *Plan) error {
 	return err
 }
 
-// reservedForRecord is the number of operations that the commit record takes, 0 or 1.
-func (k *planner) reservedForRecord() int {
+// reserved is the number of operations that the commit record and the stamp take, 0 to 2.
+func (k *planner) reserved() (n int) {
 	if k.write.exact || k.write.outbox != nil {
-		return 1
+		n++
 	}
-	return 0
+	if k.write.stamps() {
+		n++
+	}
+	return n
 }
 
 // fits reports, before an operation is planned, whether the operations before it have left room for one like them: nothing is read
@@ -207,7 +210,7 @@ func (k *planner) tooMany(p *Plan, i int) bool {
 	if !k.write.mayDropTail {
 		return false
 	}
-	used := i + 1 + k.reservedForRecord()
+	used := i + 1 + k.reserved()
 	for _, d := range p.rows {
 		if p.writes(d) {
 			used++
@@ -300,7 +303,7 @@ func (k *planner) expected(n int, s *step) (rows float64) {
 
 // mean returns how many derived rows each of n planned operations has, on average.
 func (k *planner) mean(n int) float64 {
-	return float64(k.operations-k.reservedForRecord()-n) / float64(n)
+	return float64(k.operations-k.reserved()-n) / float64(n)
 }
 
 // used drops the known rows that the plan has used, and notes for the next plan how many rows an operation has.

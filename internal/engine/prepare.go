@@ -119,7 +119,7 @@ func (w *write) sendPreparation(ctx context.Context, m *remote) outcome {
 			return outcome{kind: wire.Refused, failed: -1, neverApplies: true, err: errs.With(errs.ErrGivenUp, w.whyStale())}
 		}
 		under, cancel := w.underLease(ctx)
-		etags, failed, verdict, err := m.table.transact(under, tx.steps)
+		etags, failed, verdict, err := m.send(under, tx.steps, w.id)
 		cancel()
 		m.participant.currentTransaction = transaction{steps: tx.steps[1 : 1+len(m.steps)], batch: true}
 		switch {
@@ -135,6 +135,14 @@ func (w *write) sendPreparation(ctx context.Context, m *remote) outcome {
 			return outcome{kind: wire.Unknown, failed: -1, err: err}
 		}
 	}
+}
+
+// send sends a transaction once.
+func (m *remote) send(ctx context.Context, steps []step, id string) (etags []azcore.ETag, failed int, verdict wire.Outcome, err error) {
+	if m.stamps {
+		return m.table.transactStamped(ctx, steps, id)
+	}
+	return m.table.transact(ctx, steps)
 }
 
 // preparedBefore is the outcome if a preparation exists: by an earlier request of this one, or rolled back since.
@@ -166,7 +174,9 @@ type preparation struct {
 	home commit.Remote
 	over bool // the write is finished here, or rolled back
 	rows []preparedRow
-	etag azcore.ETag
+
+	stamped bool // the partition has a stamp, which the program that ends the write stores, too
+	etag    azcore.ETag
 }
 
 // preparedRow is a row that is prepared.
@@ -180,6 +190,7 @@ type preparedRow struct {
 const (
 	homeProperty       = "Home" // table/partition
 	preparedProperty   = "Rows" // as JSON, the rest in Rows1, Rows2, …
+	stampedProperty    = "Stamped"
 	preparationVersion = 1
 	preparationOver    = "over"
 	preparationPending = "pending"
@@ -205,6 +216,9 @@ func (p *preparation) body() (edm.Body, error) {
 	}
 	w.Put(stateProperty, edm.Value{Kind: edm.String, S: state})
 	w.Put(homeProperty, edm.Value{Kind: edm.String, S: p.home.Table + "/" + p.home.Partition})
+	if p.stamped && !p.over {
+		w.Put(stampedProperty, edm.Value{Kind: edm.Bool, I: 1})
+	}
 	if !p.over { // then the rows mean nothing
 		b, err := json.Marshal(p.rows)
 		if err != nil {
@@ -224,6 +238,7 @@ func preparationOf(r *stored.Row) (*preparation, error) {
 		return nil, err
 	}
 	p.over = stored.Find(r.Columns(), stateProperty).S == preparationOver
+	p.stamped = stored.Find(r.Columns(), stampedProperty).I != 0
 	p.home.Table, p.home.Partition, _ = strings.Cut(stored.Find(r.Columns(), homeProperty).S, "/")
 	if err := commit.CheckRemote(p.home); err != nil {
 		return nil, &errs.DecodeError{Field: homeProperty, Reason: "names no table and partition"}
@@ -289,7 +304,7 @@ func filterIn(partition, rows string) string {
 
 // prepareSteps makes the transaction that prepares: the preparation first, then each row, marked, then new contents.
 func (m *remote) prepareSteps(id string, home commit.Remote) (transaction, error) {
-	p := &preparation{key: preparationKey(m.at.Partition, id), home: home}
+	p := &preparation{key: preparationKey(m.at.Partition, id), home: home, stamped: m.stamps}
 	var rows, images []step
 	for i := range m.steps {
 		s := m.steps[i]
@@ -333,7 +348,11 @@ func (m *remote) prepareSteps(id string, home commit.Remote) (transaction, error
 	}
 	m.images = len(images)
 	t := transaction{steps: slices.Concat([]step{first}, rows, images), batch: true}
-	return t, sized(t.steps)
+	stamps := 0
+	if p.stamped {
+		stamps = 1
+	}
+	return t, sized(t.steps, stamps)
 }
 
 func fateOf(s *step) stored.Fate {

@@ -37,7 +37,7 @@ func (t *Table) StoreRaw(ctx context.Context, method string, rows []RawRow) (fai
 		r := &rows[i]
 		steps[i] = step{Op: &Op{Table: t, Method: method, Kind: r.Kind, Key: key(r), Match: r.Match, Body: r.Body}, opIndex: i}
 	}
-	if err := sized(steps); err != nil {
+	if err := sized(steps, 0); err != nil {
 		return -1, err
 	}
 	tries := attempts{retry: Retry(t.Options.Retry), log: t.Log(method, key(&rows[0]))}

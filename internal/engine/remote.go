@@ -25,6 +25,7 @@ type remote struct {
 	prepare     transaction // what prepares the partition
 	images      int         // the rows of the preparation that contain new contents
 	etags       []azcore.ETag
+	stamps      bool // the partition has a stamp
 }
 
 // remotes are the remotes of a plan.
@@ -42,6 +43,7 @@ func (r *remotes) remote(t *Table, partition string) *remote {
 	}
 	participant := r.write.participant(t, partition)
 	m := &remote{at: commit.Remote{Table: t.Name, Partition: partition}, table: t, participant: participant}
+	m.stamps = r.write.keepsStamps(t) || t.Same(r.write.table) && r.write.stamps()
 	m.plan = newPlan(participant)
 	m.plan.root, m.plan.others = r.write, r
 	r.all = append(r.all, m)

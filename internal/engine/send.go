@@ -103,7 +103,10 @@ func (w *write) unconditional() bool {
 func (w *write) sendOnce(ctx context.Context) (etags []azcore.ETag, failed int, verdict wire.Outcome, err error) {
 	ctx, cancel := w.underLease(ctx)
 	defer cancel()
-	if w.currentTransaction.batch {
+	switch {
+	case w.stamps():
+		return w.table.transactStamped(ctx, w.currentTransaction.steps, w.id)
+	case w.currentTransaction.batch:
 		return w.table.transact(ctx, w.currentTransaction.steps)
 	}
 	s := &w.currentTransaction.steps[0]
@@ -306,15 +309,15 @@ func checkTogether(ops []*Op) error {
 	return nil
 }
 
-// sized returns an error if steps are too many or too large for one transaction.
-func sized(steps []step) error {
+// sized returns an error if steps, and so many others, are too many or too large for one transaction.
+func sized(steps []step, others int) error {
 	size := 0
 	for i := range steps {
 		size += steps[i].sent().Length
 	}
-	switch {
-	case len(steps) > maxOperations:
-		return &errs.LimitError{Limit: "operations of a transaction, those of maintainers and the commit record included", Got: len(steps), Max: maxOperations}
+	switch n := len(steps) + others; {
+	case n > maxOperations:
+		return &errs.LimitError{Limit: "operations of a transaction, those of maintainers, the commit record and the stamp included", Got: n, Max: maxOperations}
 	case size > maxTransaction:
 		return tooLarge(size)
 	}

@@ -73,6 +73,8 @@ type Mode struct {
 	Completes   *Completion
 	Move        Move
 
+	Stamps string // the definition because of which writes of entities also store the stamp of their partition; "" for none
+
 	Exact              bool // writes store a commit record
 	Parts              int  // the most parts of an entity; 0 if each entity is one row
 	BlindWrites        bool // writes by key do not read the row first

@@ -355,9 +355,13 @@ func (w *write) makeTransaction(ctx context.Context) (tx transaction, failed int
 	if err := w.addLead(&tx, p.effects); err != nil {
 		return transaction{}, -1, err
 	}
-	tx.batch = tx.batch || len(tx.steps) > 1
-	if tx.batch && (tx.lead || p.derived) {
-		if err := sized(tx.steps); err != nil {
+	stamps := 0
+	if w.stamps() {
+		stamps = 1
+	}
+	tx.batch = tx.batch || len(tx.steps)+stamps > 1
+	if tx.batch && (tx.lead || p.derived || stamps > 0) {
+		if err := sized(tx.steps, stamps); err != nil {
 			return transaction{}, -1, err
 		}
 	}

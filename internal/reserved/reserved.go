@@ -69,6 +69,9 @@ const (
 	// that follows.
 	Derived = "~x|"
 
+	// Stamp is the RowKey of a row that each transaction of entities in its partition stores again, if the table has snapshots of package transfer.
+	Stamp = "~s"
+
 	// Tombstone begins the RowKeys of notes that an archived incarnation is gone, of package archive: the incarnation follows.
 	Tombstone = "~d|"
 

@@ -433,7 +433,7 @@ func newCaller(t *testing.T) *caller {
 		"extend.NewDeclaration": extend.NewDeclaration[item], "extend.NewTable": extend.NewTable[item], "extend.HostOf": extend.HostOf, "largeentity.In": largeentity.In[item],
 		"table.BulkDelete": table.BulkDelete[item], "table.Upgrade": table.Upgrade[item], "table.Bulk": table.Bulk,
 		"extend.Completing": extend.Completing[item], "extend.RecordsOf": extend.RecordsOf, "extend.SweepAll": extend.SweepAll[item],
-		"transfer.Compare": transfer.Compare, "transfer.Container": transfer.Container, "transfer.CopyBlobs": transfer.CopyBlobs, "transfer.Copy": transfer.Copy, "transfer.Export": transfer.Export, "transfer.Exported": transfer.Exported,
+		"transfer.Compare": transfer.Compare, "transfer.Container": transfer.Container, "transfer.CopyBlobs": transfer.CopyBlobs, "transfer.Snapshots": transfer.Snapshots[item], "transfer.Copy": transfer.Copy, "transfer.Export": transfer.Export, "transfer.Exported": transfer.Exported,
 		"transfer.Folder": transfer.Folder, "transfer.Import": transfer.Import, "transfer.ImportEntities": transfer.ImportEntities[item], "transfer.Of": transfer.Of, "transfer.CSV": transfer.CSV, "transfer.JSON": transfer.JSON, "transfer.WriteCSV": transfer.WriteCSV, "transfer.WriteJSON": transfer.WriteJSON,
 		"eventual.NewPoisonQueue": eventual.NewPoisonQueue,
 		"eventual.Poison":         eventual.Poison,

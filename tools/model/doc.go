@@ -32,6 +32,9 @@
 //     canceled and started again, once or twice. 5 workloads of 17,000 to 93,000 states, one of 1.1 million with -models=2, and two of 2.8 and 4 million with
 //     -models=3. 14 mutants.
 //
+//   - Snapshots: a partition that an export reads in two pages, with two writers, one of whose requests the network may repeat, and a write over
+//     several partitions that another program finishes. 5,700 states. 8 mutants.
+//
 // The tests explore the small workloads of these; with -short, they explore of each protocol without a fault the 10,000 states nearest to
 // the start. The flag -models=2 adds those of up to 2,000,000 states, and the alternatives of the
 // archive, which takes a minute and a half on two cores.

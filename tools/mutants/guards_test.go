@@ -72,8 +72,8 @@ func TestGuards(t *testing.T) {
 	mutants.Run(t, "./largeentity", []mutants.Mutant{
 		{Name: "an embedded struct is refused", File: "largeentity/store.go",
 			Old: "case f.Anonymous && f.Type.Kind() == reflect.Struct:", New: "case false && f.Anonymous && f.Type.Kind() == reflect.Struct:", Test: "TestTypes"},
-		{Name: "the longest name is of another program", File: "largeentity/blob.go",
-			Old: "len(parts) != 3 || blobs.NameLength(text) > blobs.MaxName {", New: "len(parts) != 3 || blobs.NameLength(text) >= blobs.MaxName {", Test: "TestNames"},
+		{Name: "the longest name is of another program", File: "internal/blobs/blobs.go",
+			Old: "len(parts) != 3 || NameLength(name) > MaxName {", New: "len(parts) != 3 || NameLength(name) >= MaxName {", Test: "TestNames"},
 		{Name: "the row of another sweep ends a sweep", File: "largeentity/sweep.go",
 			Old: "if err != nil && !errors.Is(err, table.ErrExists) {", New: "if err != nil {", Test: "TestRelinkTwice"},
 		{Name: "a reader is read behind its end", File: "largeentity/upload.go",

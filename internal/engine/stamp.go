@@ -1,0 +1,75 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/internal/wire"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// A partition of a table with stamps has a row that each transaction of entities stores again, whatever it is. So nothing was written between two reads of the
+// row if they found it with one ETag. It is stored without a condition: writers of a partition do not refuse each other because of it.
+
+func stampKey(partition string) keys.Key { return keys.Stored(partition, reserved.Stamp) }
+
+// Stamp returns what changes with each transaction of entities in a partition, "" if nothing says so: there was none since the table has stamps, or the
+// client may not see the row. Requests: 1.
+func (t *Table) Stamp(ctx context.Context, method, partition string) (string, error) {
+	row, hidden, err := t.GetReserved(ctx, method, stampKey(partition))
+	if err != nil || hidden || row == nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s %v", row.ETag, stored.Find(row.Columns(), reserved.OperationID)), nil
+}
+
+// stamps reports whether the transaction of the write stores the stamp of its partition.
+func (w *write) stamps() bool {
+	return slices.ContainsFunc(w.ops, func(op *Op) bool { return w.keepsStamps(op.Table) })
+}
+
+// keepsStamps reports whether writes keep the stamps of a table now.
+func (w *write) keepsStamps(t *Table) bool {
+	if t.Mode.Stamps == "" {
+		return false
+	}
+	i := slices.IndexFunc(w.leases, func(held heldLease) bool { return held.guard == t.Mode.Guard })
+	return i < 0 || w.leases[i].Keeps(t.Mode.Stamps)
+}
+
+// mostRefusedStamps is how often a transaction is sent that is refused because another one stores the same stamp at the same time. The documentation of the service
+// says nothing of that; nothing is stored then.
+const mostRefusedStamps = 5
+
+// transactStamped is transact, together with the stamp of the partition.
+func (t *Table) transactStamped(ctx context.Context, steps []step, id string) (etags []azcore.ETag, failed int, verdict wire.Outcome, err error) {
+	n := len(steps)
+	s, err := libraryStep(t, aztables.TransactionTypeInsertReplace, stampKey(steps[0].Key.PartitionKey()), "", nil)
+	if err != nil {
+		return nil, -1, wire.NotSent, err
+	}
+	s.StoresID = true
+	stamp := []step{s}
+	withID(stamp, id)
+	all := append(steps[:n:n], stamp...)
+	for range mostRefusedStamps {
+		etags, failed, verdict, err = t.transact(ctx, all)
+		switch {
+		case verdict == wire.Done:
+			return etags[:n], failed, verdict, err
+		case verdict != wire.Refused || failed < n:
+			return etags, failed, verdict, err
+		}
+	}
+	return nil, -1, wire.NotSent, errs.With(errs.ErrUnreachable, fmt.Errorf("%w: %w", errStampRefused, err))
+}
+
+var errStampRefused = errors.New("other transactions store the stamp of the partition at the same time, again and again")

@@ -1,0 +1,381 @@
+package transfer_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aztablekit/aztablekit"
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/requests"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/transfer"
+)
+
+// counter is an entity of which all in a partition have one value: each transaction changes two of them alike.
+type counter struct {
+	Team string
+	ID   int
+	N    int64
+}
+
+var (
+	counterTeam = keys.Partition(keys.Text(), func(c *counter) *string { return &c.Team })
+	counterID   = keys.Row(keys.Digits[int](6), func(c *counter) *int { return &c.ID })
+)
+
+var counterN = table.FieldOf(func(c *counter) *int64 { return &c.N })
+
+// bank is a store whose table has snapshots.
+type bank struct {
+	*aztablekit.Store
+	service  *storagetest.Service
+	counters *table.Table[counter]
+}
+
+func openBank(s *storagetest.Service, lease time.Duration, definitions ...aztablekit.Definition[counter]) *bank {
+	b := &bank{Store: aztablekit.Open(s, "bank", &aztablekit.Options{Daily: -1, Lease: lease}), service: s}
+	b.counters = aztablekit.Table(b.Store, "counters", counterTeam, counterID, definitions...)
+	return b
+}
+
+const testLease = 100 * time.Millisecond
+
+func newBank(t testing.TB, sizes map[string]int) *bank {
+	t.Helper()
+	b := openBank(storagetest.New(nil), 0, transfer.Snapshots[counter]("snapshots"))
+	testkit.NoError(t, b.Ensure(t.Context()))
+	for team, n := range sizes {
+		_, err := table.Bulk(t.Context(), func(yield func(table.Op, error) bool) {
+			for i := range n {
+				if !yield(b.counters.InsertOp(&counter{Team: team, ID: i}), nil) {
+					return
+				}
+			}
+		}, nil)
+		testkit.NoError(t, err)
+	}
+	return b
+}
+
+// add changes the first and the last counter of a team, of n, in one transaction.
+func (b *bank) add(ctx context.Context, team string, n int) error {
+	first, err := b.counters.Get(ctx, keys.At(counterTeam.Of(team), counterID.Of(0)))
+	if err != nil {
+		return err
+	}
+	last, err := b.counters.Get(ctx, keys.At(counterTeam.Of(team), counterID.Of(n-1)))
+	if err != nil {
+		return err
+	}
+	first.Value.N++
+	last.Value.N++
+	_, err = table.Transact(ctx, b.counters.ReplaceOp(first), b.counters.ReplaceOp(last))
+	return err
+}
+
+// differences returns the differences between the first and the last counter of each team in an export, which are 0 if they are of one moment.
+func differences(t testing.TB, at transfer.Place) map[string]bool {
+	t.Helper()
+	first, last := map[string]int64{}, map[string]int64{}
+	s := storagetest.New(nil)
+	to := aztablekit.Open(s, "bank", nil)
+	counters := aztablekit.Table(to, "counters", counterTeam, counterID)
+	_, err := transfer.Import(t.Context(), transfer.Exported(at), counters, &transfer.ImportOptions{OtherDefinitions: true})
+	testkit.NoError(t, err)
+	for e, err := range tableOf(t, s, "counters").Rows(t.Context(), table.Query[table.Row]{TableScan: true}) {
+		testkit.NoError(t, err)
+		pk, rk := e.Key.PartitionKey(), e.Key.RowKey()
+		if n, is := e.Get("N"); is {
+			if rk == "000000" {
+				first[pk] = n.(int64)
+			}
+			last[pk] = n.(int64) // the highest key comes last
+		}
+	}
+	torn := map[string]bool{}
+	for pk := range first {
+		if first[pk] != last[pk] {
+			torn[pk] = true
+		}
+	}
+	return torn
+}
+
+// TestSnapshots: an export of a table with snapshots knows which partitions are of one moment. A partition is torn if it was written while it was read, between two
+// of its pages; one that fits on a page never is.
+func TestSnapshots(t *testing.T) {
+	t.Parallel()
+	sizes := map[string]int{"a": 30, "b": 2500, "c": 700, "d": 700, "e": 1000, "f": 3100, "g": 1}
+	writes := []string{"a", "b", "c", "d", "e", "f"}
+	found := 0
+	for at := 1; ; at++ {
+		b := newBank(t, sizes)
+		// Each team is written before a request.
+		var mu sync.Mutex
+		n := 0
+		hooked := &testkit.Hooked{Service: b.service, BeforeRequest: func(r *http.Request) {
+			mu.Lock()
+			defer mu.Unlock()
+			if n++; n == at {
+				for _, team := range writes {
+					testkit.NoError(t, b.add(t.Context(), team, sizes[team]))
+				}
+			}
+		}}
+		place := transfer.Folder(t.TempDir())
+		acc, err := account.FromTransport(hooked, nil)
+		testkit.NoError(t, err)
+		reader := aztablekit.Open(acc, "bank", nil)
+		counters := aztablekit.Table(reader, "counters", counterTeam, counterID, transfer.Snapshots[counter]("snapshots"))
+		report, err := transfer.Export(t.Context(), counters, place, &transfer.ExportOptions{Concurrency: 1, ChunkBytes: 60_000})
+		testkit.NoError(t, err)
+		if !report.Snapshots {
+			t.Fatalf("got %+v; want snapshots", report)
+		}
+		torn := differences(t, place)
+		if len(torn) > report.Torn {
+			t.Errorf("written behind request %d: got %d torn partitions; want %d or more: %v", at, report.Torn, len(torn), torn)
+		}
+		if report.Torn > 1 {
+			t.Errorf("written behind request %d: got %d torn partitions; want 1 at most, the one that was read then", at, report.Torn)
+		}
+		if torn["a"] || torn["c"] || torn["d"] || torn["g"] {
+			t.Errorf("written behind request %d: got %v torn; want none that fits on a page", at, torn)
+		}
+		found += len(torn)
+		if n < at {
+			break
+		}
+	}
+	if found == 0 {
+		t.Error("got no torn partition; want one that was written between two of its pages")
+	}
+}
+
+// TestSnapshotsCrash: an export that goes on within a partition knows whether it was written meanwhile.
+func TestSnapshotsCrash(t *testing.T) {
+	t.Parallel()
+	for _, written := range []bool{false, true} {
+		b := newBank(t, map[string]int{"a": 5000})
+		place := &transfer.Crashing{Place: transfer.Folder(t.TempDir()), At: 6, How: transfer.Before}
+		o := &transfer.ExportOptions{Concurrency: 1, ChunkBytes: 60_000}
+		if _, err := transfer.Export(t.Context(), b.counters, place, o); !errors.Is(err, transfer.ErrCrash) {
+			t.Fatalf("got error %v; want ErrCrash", err)
+		}
+		want := 0
+		if written {
+			testkit.NoError(t, b.add(t.Context(), "a", 5000))
+			want = 1
+		}
+		report, err := transfer.Export(t.Context(), b.counters, place.Place, o)
+		testkit.NoError(t, err)
+		if report.Torn != want || report.Chunks < 4 || len(differences(t, place.Place)) != want {
+			t.Errorf("written %t: got %+v; want %d torn, in several chunks", written, report, want)
+		}
+	}
+}
+
+// TestStamps: writes of all kinds store the stamp of each partition that they change, by as many requests as without.
+func TestStamps(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	unique := index.New("n", keys.Digits[int64](9), func(c *counter) (int64, bool) { return c.N, c.N > 0 }, &index.Options{Unique: true})
+	b := openBank(storagetest.New(nil), 0, transfer.Snapshots[counter]("snapshots"), unique)
+	testkit.NoError(t, b.Ensure(ctx))
+	stamp := func(team string) string {
+		for _, r := range b.service.Rows("counters") {
+			if r.PartitionKey == team && r.RowKey == "~s" {
+				return r.ETag
+			}
+		}
+		return ""
+	}
+	key := func(team string, id int) keys.Key { return keys.At(counterTeam.Of(team), counterID.Of(id)) }
+	get := func(team string, id int) *table.Entity[counter] {
+		e, err := b.counters.Get(ctx, key(team, id))
+		testkit.NoError(t, err)
+		return e
+	}
+	var e *table.Entity[counter]
+	for _, w := range []struct {
+		name  string
+		teams string
+		write func() error
+		sends string
+	}{
+		{"insert", "a", func() error { _, err := b.counters.Insert(ctx, &counter{"a", 1, 5}); return err }, ""},
+		{"insert of what exists", "", func() error {
+			if _, err := b.counters.Insert(ctx, &counter{"a", 1, 6}); !errors.Is(err, table.ErrExists) {
+				return fmt.Errorf("got error %w; want ErrExists", err)
+			}
+			return nil
+		}, ""},
+		{"get", "", func() error { e = get("a", 1); return nil }, "1 get"},
+		{"replace", "a", func() error { e.Value.N = 7; return b.counters.Replace(ctx, e) }, "1 transaction"},
+		{"merge", "a", func() error { return b.counters.Merge(ctx, e, counterN.Set(8)) }, "1 transaction"},
+		{"a unique value that is taken", "", func() error {
+			if _, err := b.counters.Insert(ctx, &counter{"a", 2, 8}); !errors.Is(err, index.ErrTaken) {
+				return fmt.Errorf("got error %w; want ErrTaken", err)
+			}
+			return nil
+		}, ""},
+		{"move", "a b", func() error { e = get("a", 1); e.Value.Team = "b"; return b.counters.Move(ctx, e) }, ""},
+		{"transaction", "b", func() error {
+			_, err := table.Transact(ctx, b.counters.InsertOp(&counter{"b", 3, 0}), b.counters.InsertOp(&counter{"b", 4, 0}))
+			return err
+		}, "1 transaction"},
+		{"update", "b", func() error {
+			_, err := b.counters.Update(ctx, key("b", 3), func(c *counter) error { c.N = 9; return nil })
+			return err
+		}, "1 get, 1 transaction"},
+		{"delete", "b", func() error { return b.counters.Delete(ctx, get("b", 4)) }, "1 get, 1 transaction"},
+		{"100 at once, and 99", "c", func() error {
+			var ops []table.Op
+			for i := range 100 {
+				ops = append(ops, b.counters.InsertOp(&counter{"c", i, 0}))
+			}
+			_, err := table.Transact(ctx, ops...)
+			if limit := new(table.LimitError); !errors.As(err, &limit) {
+				return fmt.Errorf("got error %w; want a *LimitError", err)
+			}
+			_, err = table.Transact(ctx, ops[:99]...)
+			return err
+		}, "1 transaction"},
+		{"bulk", "d", func() error {
+			_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+				for i := range 196 {
+					if !yield(b.counters.InsertOp(&counter{"d", i, 0}), nil) {
+						return
+					}
+				}
+			}, nil)
+			return err
+		}, "2 transaction"},
+	} {
+		before := map[string]string{}
+		for _, team := range []string{"a", "b", "c", "d"} {
+			before[team] = stamp(team)
+		}
+		b.service.Count()
+		if err := w.write(); err != nil {
+			t.Fatalf("%s: %v", w.name, err)
+		}
+		if sent := b.service.Count().String(); w.sends != "" && sent != w.sends {
+			t.Errorf("%s: got requests %s; want %s", w.name, sent, w.sends)
+		}
+		for _, team := range []string{"a", "b", "c", "d"} {
+			if changed, want := stamp(team) != before[team], strings.Contains(w.teams, team); changed != want {
+				t.Errorf("%s: team %s: got a new stamp: %t; want %t", w.name, team, changed, want)
+			}
+		}
+	}
+	for row, err := range b.counters.List(ctx, table.Query[counter]{TableScan: true}) {
+		testkit.NoError(t, err)
+		if strings.HasPrefix(row.Key.RowKey(), "~") {
+			t.Errorf("got the row %v as an entity", row.Key)
+		}
+	}
+	report, err := b.Verify(ctx, nil)
+	testkit.NoError(t, err)
+	if !report.Sound() {
+		t.Errorf("got %+v; want a sound store", report)
+	}
+}
+
+// TestStampsOfOthers: a program that reads, and finishes the move of another one that has crashed stores the stamp, too.
+func TestStampsOfOthers(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	b := newBank(t, map[string]int{"a": 1, "b": 0})
+	stamp := func() string {
+		for _, r := range b.service.Rows("counters") {
+			if r.PartitionKey == "b" && r.RowKey == "~s" {
+				return r.ETag
+			}
+		}
+		return ""
+	}
+	e, err := b.counters.Get(ctx, keys.At(counterTeam.Of("a"), counterID.Of(0)))
+	testkit.NoError(t, err)
+	e.Value.Team = "b"
+	crashed, cancel := context.WithCancel(ctx)
+	transactions := 0
+	b.service.SetFaults(func(r storagetest.Request) storagetest.Fault {
+		if r.Kind != requests.Transaction {
+			return storagetest.Fault{}
+		}
+		if transactions++; transactions < 3 { // it is prepared, and committed
+			return storagetest.Fault{}
+		}
+		cancel()
+		return storagetest.LostRequest()
+	})
+	_ = b.counters.Move(crashed, e) // its outcome is committed, whatever it says
+	b.service.SetFaults(nil)
+	before := stamp()
+	other := openBank(b.service, 0, transfer.Snapshots[counter]("snapshots"))
+	if _, err := other.counters.Get(ctx, keys.At(counterTeam.Of("b"), counterID.Of(0))); err != nil {
+		t.Fatalf("got error %v; want the entity, which has moved", err)
+	}
+	if before == "" || stamp() == before {
+		t.Errorf("got the stamp %q before and after another program has finished; want another one", before)
+	}
+}
+
+// TestSnapshotsRelease: a table in use gets snapshots by Fill, which refuses programs without them, and loses them by Retire, which deletes the stamps.
+func TestSnapshotsRelease(t *testing.T) {
+	t.Parallel()
+	ctx, s := t.Context(), storagetest.New(nil)
+	old := openBank(s, testLease)
+	testkit.NoError(t, old.Ensure(ctx))
+	_, err := old.counters.Insert(ctx, &counter{"a", 1, 0})
+	testkit.NoError(t, err)
+	exported := func(b *bank) bool {
+		report, err := transfer.Export(ctx, b.counters, transfer.Folder(t.TempDir()), nil)
+		testkit.NoError(t, err)
+		return report.Snapshots
+	}
+	stamps := func() (n int) {
+		for _, r := range s.Rows("counters") {
+			if r.RowKey == "~s" {
+				n++
+			}
+		}
+		return n
+	}
+	b := openBank(s, testLease, transfer.Snapshots[counter]("snapshots"))
+	testkit.NoError(t, b.Ensure(ctx))
+	_, err = b.counters.Insert(ctx, &counter{"b", 1, 0})
+	testkit.NoError(t, err)
+	if exported(b) || stamps() != 0 {
+		t.Errorf("before Fill: got snapshots %t and %d stamps; want none, as long as programs may write without", exported(b), stamps())
+	}
+	_, err = b.Fill(ctx, nil)
+	testkit.NoError(t, err)
+	_, err = b.counters.Insert(ctx, &counter{"b", 2, 0})
+	testkit.NoError(t, err)
+	if !exported(b) || stamps() != 1 {
+		t.Errorf("after Fill: got snapshots %t and %d stamps; want snapshots, and 1 stamp", exported(b), stamps())
+	}
+	if _, err := old.counters.Insert(ctx, &counter{"a", 2, 0}); !errors.Is(err, table.ErrNotDeclared) {
+		t.Errorf("a program without snapshots: got error %v; want ErrNotDeclared", err)
+	}
+	testkit.NoError(t, b.Retire(ctx, "counters", "snapshots", nil))
+	_, err = b.counters.Insert(ctx, &counter{"b", 3, 0})
+	testkit.NoError(t, err)
+	_, err = old.counters.Insert(ctx, &counter{"a", 3, 0})
+	testkit.NoError(t, err)
+	if exported(b) || stamps() != 0 {
+		t.Errorf("after Retire: got snapshots %t and %d stamps; want none", exported(b), stamps())
+	}
+}
