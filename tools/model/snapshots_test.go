@@ -102,7 +102,7 @@ func (p *snapshotProtocol) writer(s snapshotState, i uint8, step func(actor, wha
 	}
 }
 
-func (p *snapshotProtocol) over(s snapshotState, step func(actor, what string, to snapshotState)) {
+func (p *snapshotProtocol) distributed(s snapshotState, step func(actor, what string, to snapshotState)) {
 	n := s
 	switch s.over {
 	case 0:
