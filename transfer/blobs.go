@@ -10,7 +10,6 @@ import (
 	"hash"
 	"io"
 	"io/fs"
-	"slices"
 	"strings"
 	"sync"
 
@@ -18,6 +17,8 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/blobs"
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -52,12 +53,12 @@ var ErrAltered = errors.New("the blob is not what its entity says: it was altere
 //	_, err := transfer.CopyBlobs(ctx, transfer.Exported(at), photos, at, nil) // a backup, behind Export
 //	_, err = transfer.CopyBlobs(ctx, transfer.Exported(at), at, photos, nil)  // a restore
 //
-// Each blob is compared with the length and the SHA-256 hash that its entity has, before it is stored. A blob never changes, so one that is there is not copied
-// again: a copy that ended early is repeated as a whole, and a place can have the blobs of many exports. A blob that was replaced since the export is lost, unless
+// Each blob is compared with the length and the SHA-256 hash that its entity has, before it is stored. A blob never changes, so one that is there, with this length,
+// is not read again: a copy that ended early is repeated as a whole, and a place can have the blobs of many exports. A blob that was replaced since the export is lost, unless
 // largeentity.Options.LeaveToSweep leaves it for a day: make the copy right behind the export.
 //
 // Errors: *table.ValueError for a nil argument and wrong options; *ManifestError, [ErrIncomplete] and *ChunkError for an export; [ErrContainerNotFound];
-// *fs.PathError; [ErrAltered] if a place has another blob of a name; errors of a read (see package table). The report counts what is done, also beside an error.
+// *fs.PathError; [ErrAltered] if the container to copy to has another blob of a name; errors of a read (see package table). The report counts what is done, also beside an error.
 //
 // Requests: those that read the rows; for each blob 1 to see whether it is there, and, if it is not, 1 to read it and 1 to store it, or for a blob of more than 8 MiB
 // 2 for each 8 MiB and 1 more. Memory: 16 MiB for each blob that is copied at the same time. Idempotent.
@@ -93,25 +94,20 @@ type link struct {
 
 // linksOf returns the blobs that an entity links: for each a property with its name, beside those of its length and its hash.
 func linksOf(r *row) (all []*link) {
-	find := func(name string, kind edm.Kind) edm.Value {
-		i := slices.IndexFunc(r.columns, func(c edm.Column) bool { return c.Name == name && c.Value.Kind == kind })
-		if i < 0 {
-			return edm.Value{}
-		}
-		return r.columns[i].Value
-	}
+	find := func(name string) edm.Value { return stored.Find(r.columns, name) }
 	for _, c := range r.columns {
 		field, is := strings.CutSuffix(c.Name, "Blob")
 		if !is || c.Value.Kind != edm.String || c.Value.S == "" {
 			continue
 		}
 		_, _, _, isName := blobs.Split(c.Value.S)
-		size, sum := find(field+"Size", edm.Int64), find(field+"SHA256", edm.String)
-		hash, err := hex.DecodeString(sum.S)
-		if !isName || size.Kind == edm.Absent || size.I < 0 || err != nil || len(hash) != sha256.Size {
+		size, isSize := find(field + "Size").Whole()
+		sum := find(field + "SHA256").S
+		hash, err := hex.DecodeString(sum)
+		if !isName || !isSize || size < 0 || size > mostBlob || err != nil || len(hash) != sha256.Size {
 			continue // a text that looks like a name
 		}
-		all = append(all, &link{r.key, c.Value.S, size.I, strings.ToLower(sum.S), find(field+"Type", edm.String).S})
+		all = append(all, &link{r.key, c.Value.S, size, strings.ToLower(sum), find(field + "Type").S})
 	}
 	return all
 }
@@ -135,7 +131,7 @@ func (c *blobCopy) run(ctx context.Context, rows Source) error {
 		if err != nil {
 			return cmp.Or(g.Wait(), err)
 		}
-		if !isEntity(r) {
+		if !isEntity(r) && !strings.HasPrefix(r.key.RowKey(), reserved.Prepared) { // what a write that is under way has prepared may become an entity
 			continue
 		}
 		for _, b := range linksOf(r) {
@@ -155,17 +151,19 @@ func (c *blobCopy) copy(ctx context.Context, b *link) error {
 		c.count(BlobReport{Blobs: 1, Same: 1})
 		return nil
 	}
+	checked := &checkedReader{of: b, hash: sha256.New()}
 	from, err := c.from.open(ctx, b)
-	var checked *checkedReader
 	if err == nil {
 		defer from.Close()
-		checked = &checkedReader{Reader: from, of: b, hash: sha256.New()}
+		checked.from = from
 		err = c.to.create(ctx, b, checked)
+	} else {
+		checked.failed = err
 	}
 	switch {
-	case errors.Is(err, fs.ErrNotExist), checked != nil && checked.altered:
+	case errors.Is(checked.failed, fs.ErrNotExist), checked.failed == ErrAltered:
 		c.count(BlobReport{Blobs: 1, Lost: 1})
-		c.noteLost(b, err)
+		c.noteLost(b, checked.failed)
 		return nil
 	case err != nil:
 		return fmt.Errorf("blob %s: %w", b.name, err)
@@ -197,21 +195,24 @@ func (c *blobCopy) noteLost(b *link, err error) {
 
 // checkedReader reads a blob, and fails at its end if it is not what the entity says.
 type checkedReader struct {
-	io.Reader
-	of      *link
-	hash    hash.Hash
-	n       int64
-	altered bool
+	from   io.Reader
+	of     *link
+	hash   hash.Hash
+	n      int64
+	failed error // of the blob that is read
 }
 
 // Read implements io.Reader.
 func (r *checkedReader) Read(p []byte) (n int, err error) {
-	n, err = r.Reader.Read(p)
+	n, err = r.from.Read(p)
 	r.hash.Write(p[:n])
 	r.n += int64(n)
-	if r.n > r.of.size || err == io.EOF && (r.n < r.of.size || hex.EncodeToString(r.hash.Sum(nil)) != r.of.sum) {
-		r.altered = true
-		return n, ErrAltered
+	switch {
+	case r.n > r.of.size || err == io.EOF && (r.n < r.of.size || hex.EncodeToString(r.hash.Sum(nil)) != r.of.sum):
+		err = ErrAltered
+		r.failed = err
+	case err != io.EOF:
+		r.failed = err
 	}
 	return n, err
 }

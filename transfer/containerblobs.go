@@ -3,6 +3,7 @@ package transfer
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -24,6 +25,9 @@ const metaSum = "Sha256"
 
 // blockSize is how much of a blob a request reads or stores.
 const blockSize = 8 << 20
+
+// mostBlob is the length of a blob of 50,000 blocks of 100 MiB: more than a table's value has, and what a buffer may be large for.
+const mostBlob = 50_000 * 100 << 20
 
 // blocks returns the length of the blocks of a blob, which has 50,000 at most.
 func (b *link) blocks() int64 { return max(blockSize, (b.size+49_999)/50_000) }
@@ -116,6 +120,7 @@ func (f *blobFolder) create(ctx context.Context, b *link, r io.Reader) error {
 	headers, metadata := &blob.HTTPHeaders{BlobContentType: &b.contentType}, map[string]*string{metaSum: &b.sum}
 	block := make([]byte, min(b.blocks(), b.size+1))
 	var ids []string
+	copied := rand.Text()[:8] // two copies at once do not share blocks
 	for {
 		n, err := io.ReadFull(r, block)
 		ended := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
@@ -130,7 +135,7 @@ func (f *blobFolder) create(ctx context.Context, b *link, r io.Reader) error {
 			return f.created(ctx, b, err)
 		}
 		if n > 0 {
-			ids = append(ids, base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "%08d", len(ids))))
+			ids = append(ids, base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "%s%08d", copied, len(ids))))
 			err := f.write(ctx, n, func(ctx context.Context) error {
 				_, err := c.StageBlock(ctx, ids[len(ids)-1], streaming.NopCloser(bytes.NewReader(block[:n])), nil)
 				return err

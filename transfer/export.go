@@ -80,9 +80,10 @@ type ExportReport struct {
 	Library           map[string]int
 	Pending, Prepared int
 
-	// Snapshots says that the table has the definition [Snapshots]. The rows of a partition are then of one moment, except for so many that are Torn: they have
-	// more rows than a page, and were written while they were read, or not since the table has the definition. Without it, nothing is known but that
-	// the rows of a page are of one moment.
+	// Snapshots says that the table has the definition [Snapshots]. The entities of a partition are then of one moment, with what writes store beside them, except for
+	// so many partitions that are Torn: they have more rows than a page, and were written while they were read, or not since the table has the definition. With
+	// ExportOptions.Part, and in Progress, those are not counted that an earlier call has begun. Without Snapshots, nothing is known but that the rows of a
+	// page are of one moment.
 	Snapshots bool
 	Torn      int
 
@@ -211,7 +212,7 @@ func (x *export) checkComplete(ctx context.Context) error {
 		return err
 	}
 	pieces, err := m.pieces()
-	if x.report.Snapshots {
+	if x.report.Snapshots = m.header.Consistency == byPartition; x.report.Snapshots {
 		x.report.Torn = torn(pieces)
 	}
 	return err
@@ -311,6 +312,7 @@ func (x *export) wanted() bool {
 // exportSpan exports the rows of a span, or of the part that it keeps when others want to work on the rest.
 func (x *export) exportSpan(ctx context.Context, s span) error {
 	w := newChunkWriter(s.From, x.now())
+	w.entities = x.opt.Entities
 	if x.stamps != nil {
 		w.snapshots = &snapshotReader{stamps: *x.stamps}
 		before, err := w.snapshots.begin(ctx, s)
@@ -360,22 +362,28 @@ const fewPages = 3
 // readInto adds rows of a span to a chunk, until the chunk is full, divide says behind a page that the span is to be divided, or there are no more; next is where to
 // go on, nil at the end.
 func (x *export) readInto(ctx context.Context, s span, w *chunkWriter, divide func() bool) (next *place, err error) {
-	var page []*row
+	var page []*row // with snapshots: some of its rows may have to be read again
+	rows := 0
 	var bad error
 	err = readSpan(ctx, x.table, s, func(r *row) bool {
-		page = append(page, r)
-		return true
-	}, func(more bool) bool {
-		bad = x.pacer.Spend(ctx, len(page))
-		if bad == nil {
-			next, bad = w.addPage(ctx, page, more, x.opt.Entities)
+		rows++
+		if w.snapshots == nil {
+			bad = w.add(r)
+		} else {
+			page = append(page, r)
 		}
-		page = page[:0]
+		return bad == nil
+	}, func(more bool) bool {
+		bad = x.pacer.Spend(ctx, rows)
+		if bad == nil && w.snapshots != nil {
+			next, bad = w.addPage(ctx, page, more)
+		}
 		divides := divide()
-		if more && next == nil && w.Rows > 0 && (x.isFull(w) || divides) {
+		if more && next == nil && rows > 0 && w.Rows > 0 && (x.isFull(w) || divides) {
 			at := behind(w.last)
 			next = &at
 		}
+		page, rows = page[:0], 0
 		return bad == nil && next == nil
 	})
 	if err == nil && x.table.Ranged() {
@@ -471,7 +479,10 @@ func (x *export) store(ctx context.Context, w *chunkWriter, end *place) error {
 	x.number++
 	number := x.number
 	x.mu.Unlock()
-	w.After = w.snapshots.stampAt(end)
+	var err error
+	if w.After, err = w.snapshots.stampAt(ctx, end); err != nil {
+		return err
+	}
 	content, err := w.finish(number, end, x.now())
 	if err != nil {
 		return err

@@ -1,8 +1,10 @@
 package transfer
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io/fs"
 	"sync"
 )
 
@@ -71,4 +73,45 @@ func (c *Crashing) get(ctx context.Context, name string, most int64) (b []byte, 
 		return err
 	}, nil)
 	return b, err
+}
+
+// Memory is a place in memory, without blobs.
+type Memory struct {
+	Place
+	mu    sync.Mutex
+	files map[string][]byte
+}
+
+// String implements fmt.Stringer.
+func (m *Memory) String() string { return "memory" }
+
+func (m *Memory) put(_ context.Context, name string, content []byte) error {
+	return m.store(name, bytes.Clone(content))
+}
+
+func (m *Memory) add(_ context.Context, name string, line []byte) error {
+	m.mu.Lock()
+	content := append(bytes.Clone(m.files[name]), line...)
+	m.mu.Unlock()
+	return m.store(name, content)
+}
+
+func (m *Memory) store(name string, content []byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.files == nil {
+		m.files = map[string][]byte{}
+	}
+	m.files[name] = content
+	return nil
+}
+
+func (m *Memory) get(_ context.Context, name string, _ int64) ([]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	content, is := m.files[name]
+	if !is {
+		return nil, fs.ErrNotExist
+	}
+	return content, nil
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +14,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"strings"
 
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -113,7 +116,22 @@ func (f folder) get(_ context.Context, name string, most int64) ([]byte, error) 
 	return b, err
 }
 
-func (f folder) blob(b *link) string { return filepath.Join(string(f), filepath.FromSlash(b.name)) }
+// mostSegment is the most bytes of a segment of a path, of the 255 that file systems allow.
+const mostSegment = 200
+
+// fileOf returns the file of a blob: its name, with the segment of a long PartitionKey shortened. The ID is another one for each blob.
+func fileOf(b *link) string {
+	parts := strings.Split(b.name, "/")
+	for i, p := range parts {
+		if len(p) > mostSegment {
+			sum := sha256.Sum256([]byte(p))
+			parts[i] = strings.ToValidUTF8(p[:mostSegment-20], "") + "~" + hex.EncodeToString(sum[:8])
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
+func (f folder) blob(b *link) string { return filepath.Join(string(f), filepath.FromSlash(fileOf(b))) }
 
 func (f folder) has(_ context.Context, b *link) (bool, error) {
 	is, err := os.Stat(f.blob(b))
@@ -125,7 +143,7 @@ func (f folder) has(_ context.Context, b *link) (bool, error) {
 
 func (f folder) open(_ context.Context, b *link) (io.ReadCloser, error) { return os.Open(f.blob(b)) }
 
-func (f folder) create(_ context.Context, b *link, r io.Reader) error { return f.write(b.name, r) }
+func (f folder) create(_ context.Context, b *link, r io.Reader) error { return f.write(fileOf(b), r) }
 
 func tooLarge(name string, most int64) error {
 	return &table.LimitError{Field: name, Limit: "bytes of a file of an export", Got: int(most) + 1, Max: int(most)}

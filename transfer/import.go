@@ -263,6 +263,9 @@ func (m *importing) mapped(r *row) (*row, error) {
 		m.count(ImportReport{Rows: 1, Skipped: 1})
 		return nil, nil
 	}
+	if to.Key == catalogueKey {
+		return nil, &table.ValueError{Field: "ImportOptions.Map", Reason: "makes a row the row of the definitions"}
+	}
 	if err := engine.QueryErr(to.Key); err != nil {
 		return nil, fmt.Errorf("ImportOptions.Map: %w", err)
 	}

@@ -54,7 +54,7 @@ type chunk struct {
 	Ended time.Time `json:"ended"`
 
 	// Torn are the partitions whose rows are of different moments, of those that end in this chunk. Before and After are stamps of the partitions in which the
-	// chunk begins and ends, from before their rows in the chunk were read.
+	// chunk begins and ends: from before its first row was read, and from after its last, which is also that from before.
 	Torn   []string `json:"torn,omitempty"`
 	Before string   `json:"stampBefore,omitempty"`
 	After  string   `json:"stampAfter,omitempty"`
@@ -159,8 +159,10 @@ func parseManifest(b []byte) (*manifest, error) {
 		switch {
 		case m == nil:
 			m = &manifest{header: h}
-		case !h.sameWork(m.header): // two processes have begun at once
+		case !h.sameWork(m.header):
 			return nil, &ManifestError{"has lines of two exports"}
+		case h.Consistency != byPartition: // of two processes that have begun at once, one reads without stamps
+			m.header.Consistency = h.Consistency
 		}
 	}
 	switch {

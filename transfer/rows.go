@@ -86,6 +86,7 @@ type chunkWriter struct {
 	last    keys.Key
 	line    []byte
 
+	entities  bool            // other rows are left out
 	snapshots *snapshotReader // nil without snapshots
 
 	through *string // the last partition that is complete, as far as the rows tell; nil for none
@@ -108,32 +109,34 @@ func newChunkWriter(from place, now time.Time) *chunkWriter {
 // next returns the writer of the chunk behind this one.
 func (w *chunkWriter) next(from place, now time.Time) *chunkWriter {
 	c := newChunkWriter(from, now)
-	c.last, c.snapshots, c.Before = w.last, w.snapshots, w.After
+	c.last, c.entities, c.snapshots, c.Before = w.last, w.entities, w.snapshots, w.After
 	return c
 }
 
 // addPage adds the rows of a page. again is where rows begin that are to be read again, nil for none.
-func (w *chunkWriter) addPage(ctx context.Context, page []*row, more, entities bool) (again *place, err error) {
-	if w.snapshots != nil {
-		if page, again, err = w.snapshots.settle(ctx, page, more); err != nil {
+func (w *chunkWriter) addPage(ctx context.Context, page []*row, more bool) (again *place, err error) {
+	if len(page) > 0 { // before another partition is watched
+		first := page[0].place()
+		if err := w.endPartition(ctx, &first); err != nil {
 			return nil, err
 		}
 	}
+	if page, again, err = w.snapshots.settle(ctx, page, more); err != nil {
+		return nil, err
+	}
 	for _, r := range page {
-		if at := r.place(); w.snapshots != nil && at.pk != w.snapshots.watch.partition {
-			if err := w.endPartition(ctx, &at); err != nil {
-				return nil, err
-			}
-		}
-		if entities && !isEntity(r) {
-			w.pass(r.key) // where to go on
-			continue
+		at := r.place()
+		if err := w.endPartition(ctx, &at); err != nil {
+			return nil, err
 		}
 		if err := w.add(r); err != nil {
 			return nil, err
 		}
 	}
-	return again, nil
+	if again != nil {
+		return again, w.endPartition(ctx, again)
+	}
+	return nil, nil
 }
 
 // endPartition ends the partition that was read last, unless rows of it follow from a place on.
@@ -146,8 +149,12 @@ func (w *chunkWriter) endPartition(ctx context.Context, next *place) error {
 	return err
 }
 
-// add adds a row behind those before it.
+// add adds a row behind those before it, or notes that it is left out.
 func (w *chunkWriter) add(r *row) (err error) {
+	if w.entities && !isEntity(r) {
+		w.pass(r.key) // where to go on
+		return nil
+	}
 	at := r.place()
 	if at.compare(w.From) < 0 || w.Last != nil && at.compare(*w.Last) <= 0 {
 		return fmt.Errorf("row %v is not behind the row before it: the service does not sort its rows as the Table service does", r.key)

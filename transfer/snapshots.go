@@ -18,10 +18,12 @@ import (
 //
 // Each transaction that writes entities then also stores a row of their partition again, its stamp (~s). A write takes as many requests as without, and each
 // partition has one row more. A transaction has one row less: 99, with what follows from the entities. The service stores one transaction of a
-// partition after the other in any case, and writers do not refuse each other because of the stamp.
+// partition after the other in any case, and writers do not refuse each other because of the stamp. Clients with a signature need the rights to add and to update.
 //
-// The name is unique among the definitions of the table. Each type of a table with several has such a definition, of a name of its own. On a table in use it
-// counts once aztablekit.Store.Fill has run, and aztablekit.Store.Retire takes it out of use and deletes the stamps.
+// What workers store in other partitions (indexes elsewhere, views), the clean-up and [Import] do not store stamps.
+//
+// The name is unique among the definitions of the table. On a table in use the definition counts once aztablekit.Store.Fill has run; then each type of the table must
+// have one, of a name of its own, or its writes are refused. aztablekit.Store.Retire takes it out of use and deletes the stamps.
 func Snapshots[T any](name string) extend.Definition[T] { return snapshots[T]{name} }
 
 type snapshots[T any] struct{ name string }
@@ -110,7 +112,7 @@ func (r *snapshotReader) settle(ctx context.Context, page []*row, more bool) (ro
 // endedBefore returns the partition that is watched, if rows from a place on are of others and it is torn. The end of the table is nil.
 func (r *snapshotReader) endedBefore(ctx context.Context, at *place) (torn []string, err error) {
 	was := r.watch
-	if !was.on || at != nil && at.rk != "" && at.pk == was.partition {
+	if !was.on || at != nil && at.pk == was.partition {
 		return nil, nil
 	}
 	r.watch = watch{}
@@ -124,10 +126,15 @@ func (r *snapshotReader) endedBefore(ctx context.Context, at *place) (torn []str
 	return torn, err
 }
 
-// stampAt returns the stamp of the partition in which a chunk ends, "" if it ends between two.
-func (r *snapshotReader) stampAt(end *place) string {
-	if r == nil || end == nil || end.rk == "" || !r.watch.on {
-		return ""
+// stampAt returns the stamp of the partition in which a chunk ends, "" if it ends between two, or if the partition was written since it is watched. Requests: 1
+// within a partition.
+func (r *snapshotReader) stampAt(ctx context.Context, end *place) (string, error) {
+	if r == nil || end == nil || end.rk == "" || !r.watch.on || r.watch.stamp == "" {
+		return "", nil
 	}
-	return r.watch.stamp
+	stamp, err := r.stamps.read(ctx, r.watch.partition)
+	if stamp != r.watch.stamp {
+		stamp = ""
+	}
+	return stamp, err
 }

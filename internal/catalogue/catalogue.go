@@ -3,7 +3,6 @@ package catalogue
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -196,7 +195,8 @@ func (c *Catalogue) unusable(r *reading) error {
 	return nil
 }
 
-// Stamps is the form of a definition because of which writes store the stamps of partitions. No rows follow from it.
+// Stamps is the form of a definition because of which writes store the stamps of partitions. No rows follow from it. While one is kept, types without one are refused,
+// whatever their keys are, and writers of a type with one store stamps unless it is retired: so all writers of the table do.
 const Stamps = "stamps"
 
 // Stamps returns what the stamps of the table go by now, "" if not all writers store them. As long as it is the same, they do. Requests: none or 1.
@@ -209,13 +209,15 @@ func (c *Catalogue) Stamps(ctx context.Context) (string, error) {
 }
 
 // Stamps returns what the stamps of the table go by, "" if not all writers store them.
-func (r *Row) Stamps() (all string) {
-	for _, t := range r.Types {
-		i := slices.IndexFunc(r.Definitions, func(d Definition) bool { return d.Scope == t.Scope && d.Form == Stamps && d.State == Readable })
-		if i < 0 {
+func (r *Row) Stamps() (id string) {
+	for _, d := range r.Definitions {
+		switch {
+		case d.Form != Stamps:
+		case d.State == Retired:
 			return ""
+		case d.State == Readable:
+			id += d.ID
 		}
-		all += r.Definitions[i].ID
 	}
-	return all
+	return id
 }

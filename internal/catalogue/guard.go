@@ -67,7 +67,8 @@ func (g *Guard) judge(r *reading) *judgment {
 	if r.row != nil && r.broken == nil {
 		j.refusal = g.refusal(r.row)
 		for _, d := range g.own {
-			if is := r.row.find(g.typ.Scope, d.Name); is != nil && !is.State.kept() {
+			is := r.row.find(g.typ.Scope, d.Name)
+			if is != nil && !is.State.kept() && (d.Form != Stamps || is.State == Retired) {
 				j.dropped = append(j.dropped, d.Name)
 			}
 		}
@@ -82,6 +83,8 @@ func (g *Guard) refusal(row *Row) error {
 		form, own := g.form(d.Name)
 		other := d.Scope != g.typ.Scope
 		switch {
+		case other && d.State.kept() && d.Form == Stamps && !g.stamps():
+			return g.of.fail(d.Name, d.State, errs.ErrNotDeclared, fmt.Sprintf("it is %s for another type of the table, and concerns all of them: give transfer.Snapshots to this type, too, or retire it there (Store.Retire)", d.State), nil)
 		case other && d.State.kept() && g.typ.overlaps(row.typeOf(d.Scope)):
 			return g.otherType(d)
 		case other || !d.State.kept() && !(own && d.State == Retired):
@@ -97,6 +100,11 @@ func (g *Guard) refusal(row *Row) error {
 		}
 	}
 	return nil
+}
+
+// stamps reports whether the program declares that writes store stamps.
+func (g *Guard) stamps() bool {
+	return slices.ContainsFunc(g.own, func(d Declared) bool { return d.Form == Stamps })
 }
 
 // otherType returns the error of a type in whose range another one has a definition: the name of the type was added, or is another one.
