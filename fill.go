@@ -82,7 +82,7 @@ var ErrUnfilled = errors.New("some rows could not be written")
 // Errors: the mistakes of the declarations; [ErrUnfilled], with the faults in the report: mend the entities and call Fill again;
 // *table.CatalogueError if another program has changed a state meanwhile, and for a table without a catalogue; *table.TokenError;
 // *keys.KeyError for an invalid range; the errors of verify.Run. Requests: 1 for each table; for each with definitions to fill 3 more, and those of verify.Run; those of a run with RecordsOnly
-// before it for definitions elsewhere and views, so that a token resumes; twice those if concurrent writers changed what was read.
+// before it for definitions elsewhere and views, so that a token resumes; a scan of the table for transfer.Snapshots; twice those if concurrent writers changed what was read.
 func (s *Store) Fill(ctx context.Context, o *FillOptions) (all verify.Report, err error) {
 	if err := s.begin(); err != nil {
 		return all, err
@@ -293,6 +293,9 @@ func (f *filler) fill(ctx context.Context, t *tableToFill) (all verify.Report, e
 			return all, err
 		}
 	}
+	if err := f.endUnstamped(ctx, t); err != nil {
+		return all, err
+	}
 	if f.opt.DryRun || f.opt.Partitions.IsSet() {
 		return all, nil
 	}
@@ -303,6 +306,20 @@ func (f *filler) fill(ctx context.Context, t *tableToFill) (all verify.Report, e
 	t.building = readable
 	f.tell(t, Progress{State: string(catalogue.Readable), Report: all})
 	return all, nil
+}
+
+// endUnstamped ends the writes over several partitions that began before all programs stored stamps: a program that finishes one later would store none.
+func (f *filler) endUnstamped(ctx context.Context, t *tableToFill) error {
+	if f.opt.DryRun || !slices.ContainsFunc(t.building, func(d catalogue.Definition) bool { return d.Form == catalogue.Stamps }) {
+		return nil
+	}
+	e := door.Table(t.types[0].handle)
+	before := e.Options.Now().Add(-t.catalogue.Pause() / 3) // the last lease from before has ended by then
+	_, left, err := e.FinishPrepared(ctx, f.opt.Partitions, before, extend.LeaveOrphans)
+	if err == nil && len(left) > 0 {
+		err = fmt.Errorf("%w: a write over several partitions cannot be ended, which extend.Records.FinishPrepared does: %w", ErrUnfilled, left[0])
+	}
+	return err
 }
 
 // still makes certain that no other program has changed a state while Fill waited.

@@ -28,7 +28,8 @@ type BlobOptions struct {
 	// Concurrency is how many blobs are copied at the same time. Defaults to 4.
 	Concurrency int
 
-	// Lost is called for each blob that is not there ([fs.ErrNotExist]), or is not what its entity says ([ErrAltered]). Progress is called after each blob. No
+	// Lost is called for each blob that is not there ([fs.ErrNotExist]), or is not what its entity says ([ErrAltered]); the key is that of the entity, or of the
+	// row in which a write that is under way has prepared it. Progress is called after each blob. No
 	// two of these calls overlap, and work waits for them.
 	Lost     func(entity keys.Key, blob string, err error)
 	Progress func(BlobReport)
@@ -60,13 +61,13 @@ var ErrAltered = errors.New("the blob is not what its entity says: it was altere
 // Errors: *table.ValueError for a nil argument and wrong options; *ManifestError, [ErrIncomplete] and *ChunkError for an export; [ErrContainerNotFound];
 // *fs.PathError; [ErrAltered] if the container to copy to has another blob of a name; errors of a read (see package table). The report counts what is done, also beside an error.
 //
-// Requests: those that read the rows; for each blob 1 to see whether it is there, and, if it is not, 1 to read it and 1 to store it, or for a blob of more than 8 MiB
-// 2 for each 8 MiB and 1 more. Memory: 16 MiB for each blob that is copied at the same time. Idempotent.
+// Requests: those that read the rows; for each blob 1 to see whether it is there, and, if it is not, 1 to read it and 1 to store it, or for a blob of 8 MiB or more
+// 2 for each 8 MiB and 2 more. Memory: 24 MiB for each blob that is copied at the same time, more for one of more than 400 GB. Idempotent.
 func CopyBlobs(ctx context.Context, rows Source, from, to Place, o *BlobOptions) (report BlobReport, err error) {
 	if o == nil {
 		o = &BlobOptions{}
 	}
-	c := &blobCopy{from: from, to: to, opt: *o}
+	c := &blobCopy{from: from, to: to, opt: *o, copies: map[string]bool{}}
 	switch {
 	case rows == nil:
 		err = errNilSource("rows")
@@ -119,6 +120,24 @@ type blobCopy struct {
 
 	mu     sync.Mutex
 	report BlobReport
+	copies map[string]bool // blobs that are being copied
+}
+
+// begin reports whether a blob is to be copied: two rows may link it, an entity and what is prepared in its place.
+func (c *blobCopy) begin(b *link) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.copies[b.name] {
+		return false
+	}
+	c.copies[b.name] = true
+	return true
+}
+
+func (c *blobCopy) end(b *link) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.copies, b.name)
 }
 
 func (c *blobCopy) run(ctx context.Context, rows Source) error {
@@ -135,7 +154,12 @@ func (c *blobCopy) run(ctx context.Context, rows Source) error {
 			continue
 		}
 		for _, b := range linksOf(r) {
-			g.Go(func() error { return c.copy(gctx, b) })
+			if c.begin(b) {
+				g.Go(func() error {
+					defer c.end(b)
+					return c.copy(gctx, b)
+				})
+			}
 		}
 	}
 	return g.Wait()

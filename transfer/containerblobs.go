@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -118,18 +117,20 @@ func (f *blobFolder) create(ctx context.Context, b *link, r io.Reader) error {
 	}
 	c := f.container.NewBlockBlobClient(f.name(b.name))
 	headers, metadata := &blob.HTTPHeaders{BlobContentType: &b.contentType}, map[string]*string{metaSum: &b.sum}
-	block := make([]byte, min(b.blocks(), b.size+1))
+	var buffer bytes.Buffer // it grows with what is read: the length may be forged
 	var ids []string
 	copied := rand.Text()[:8] // two copies at once do not share blocks
 	for {
-		n, err := io.ReadFull(r, block)
-		ended := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		buffer.Reset()
+		_, err := io.CopyN(&buffer, r, b.blocks())
+		ended := err == io.EOF
 		if err != nil && !ended {
 			return err
 		}
+		block, n := buffer.Bytes(), buffer.Len()
 		if ended && len(ids) == 0 {
 			err := f.write(ctx, n, func(ctx context.Context) error {
-				_, err := c.Upload(ctx, streaming.NopCloser(bytes.NewReader(block[:n])), &blockblob.UploadOptions{HTTPHeaders: headers, Metadata: metadata, AccessConditions: blobs.IfNew()})
+				_, err := c.Upload(ctx, streaming.NopCloser(bytes.NewReader(block)), &blockblob.UploadOptions{HTTPHeaders: headers, Metadata: metadata, AccessConditions: blobs.IfNew()})
 				return err
 			})
 			return f.created(ctx, b, err)
@@ -137,7 +138,7 @@ func (f *blobFolder) create(ctx context.Context, b *link, r io.Reader) error {
 		if n > 0 {
 			ids = append(ids, base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "%s%08d", copied, len(ids))))
 			err := f.write(ctx, n, func(ctx context.Context) error {
-				_, err := c.StageBlock(ctx, ids[len(ids)-1], streaming.NopCloser(bytes.NewReader(block[:n])), nil)
+				_, err := c.StageBlock(ctx, ids[len(ids)-1], streaming.NopCloser(bytes.NewReader(block)), nil)
 				return err
 			})
 			if err != nil {

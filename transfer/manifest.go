@@ -205,24 +205,38 @@ type piece struct {
 	read span
 }
 
-// pieces returns the chunks in the order of their rows. Errors: ErrIncomplete.
+// pieces returns the chunks in the order of their rows. A chunk is read for what no line before it has: so a late line of another process changes nothing of an export
+// that is finished. Errors: ErrIncomplete.
 func (m *manifest) pieces() (all []piece, err error) {
 	if left := gaps(m.header.Whole, m.spans()); len(left) > 0 {
 		return nil, fmt.Errorf("%w: rows from %q are missing, and perhaps others", ErrIncomplete, []string{left[0].From.pk, left[0].From.rk})
 	}
-	chunks := slices.Clone(m.chunks)
-	slices.SortStableFunc(chunks, func(a, b chunk) int { return a.From.compare(b.From) })
-	at := m.header.Whole.From
-	for _, c := range chunks {
-		if c.To != nil && c.To.compare(at) <= 0 {
-			continue // a repeated piece of work
+	left := []span{m.header.Whole} // what no line before has
+	for _, c := range m.chunks {
+		first := slices.IndexFunc(left, func(s span) bool { return s.reaches(c.From) })
+		if first < 0 {
+			continue
 		}
-		all = append(all, piece{c, span{at, c.To}})
-		if c.To == nil {
-			break
+		var rest []span
+		last := first
+		for ; last < len(left) && c.span.reaches(left[last].From); last++ {
+			s := left[last]
+			read := s.intersect(c.span)
+			if read.isEmpty() {
+				rest = append(rest, s)
+				continue
+			}
+			all = append(all, piece{c, read})
+			if before := (span{s.From, &read.From}); !before.isEmpty() {
+				rest = append(rest, before)
+			}
+			if read.To != nil && s.reaches(*read.To) {
+				rest = append(rest, span{*read.To, s.To})
+			}
 		}
-		at = *c.To
+		left = slices.Replace(left, first, last, rest...)
 	}
+	slices.SortFunc(all, func(a, b piece) int { return a.read.From.compare(b.read.From) })
 	return all, nil
 }
 

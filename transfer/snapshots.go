@@ -20,7 +20,8 @@ import (
 // partition has one row more. A transaction has one row less: 99, with what follows from the entities. The service stores one transaction of a
 // partition after the other in any case, and writers do not refuse each other because of the stamp. Clients with a signature need the rights to add and to update.
 //
-// What workers store in other partitions (indexes elsewhere, views), the clean-up and [Import] do not store stamps.
+// What workers store in other partitions (indexes elsewhere, views), the clean-up and [Import] do not store stamps. Nor do programs without the definition whose
+// signatures hide the table's catalogue: give them the definition, too.
 //
 // The name is unique among the definitions of the table. On a table in use the definition counts once aztablekit.Store.Fill has run; then each type of the table must
 // have one, of a name of its own, or its writes are refused. aztablekit.Store.Retire takes it out of use and deletes the stamps.

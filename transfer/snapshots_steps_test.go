@@ -60,9 +60,9 @@ func tornIn(t testing.TB, at transfer.Place) (torn []string) {
 // write; or with a crash at any request to the place, after which another call ends the export. Wherever pages and chunks end, a partition of two moments is torn.
 func TestSnapshotsSteps(t *testing.T) {
 	t.Parallel()
-	for _, counters := range []int{4, 5} {
-		for _, chunk := range []int{1, 300, 450, 550, 1 << 20} {
-			for _, meanwhile := range []string{"a write", "an export and a write", "a write and an export"} {
+	for _, counters := range testkit.Some([]int{4, 5}) {
+		for _, chunk := range testkit.Some([]int{450, 1, 300, 550, 1 << 20}) {
+			for _, meanwhile := range testkit.Some([]string{"a write", "an export and a write", "a write and an export"}) {
 				t.Run(fmt.Sprintf("%d counters, chunks of %d bytes, %s", counters, chunk, meanwhile), func(t *testing.T) {
 					t.Parallel()
 					found := 0
@@ -119,7 +119,7 @@ func snapshotSteps(t *testing.T, counters, chunk int, meanwhile string, at int) 
 			t.Fatalf("before request %d, crash %d: got %d torn partitions; want %q or more", at, crash, report.Torn, torn)
 		}
 		requests, found = max(requests, n), found+len(torn)
-		if crash > 0 && place.Requests() < crash || meanwhile != "a write" {
+		if crashes := meanwhile == "a write" && (chunk == 450 || chunk == 550) && !testkit.Few(); !crashes || crash > 0 && place.Requests() < crash {
 			return requests, found
 		}
 	}

@@ -118,7 +118,7 @@ func TestSnapshots(t *testing.T) {
 	sizes := map[string]int{"a": 30, "b": 2100, "bb": 1100, "c": 600, "d": 600, "e": 1}
 	writes := []string{"a", "b", "bb", "c", "d"}
 	found := 0
-	for at := 1; ; at++ {
+	for at := 1; ; at += 10 / testkit.Fewer(10) {
 		b := newBank(t, sizes)
 		// Each team is written before a request.
 		var mu sync.Mutex
@@ -153,11 +153,14 @@ func TestSnapshots(t *testing.T) {
 			t.Errorf("written behind request %d: got %v torn; want none that fits on a page", at, torn)
 		}
 		found += len(torn)
-		if n < at {
+		mu.Lock()
+		over := n < at
+		mu.Unlock()
+		if over {
 			break
 		}
 	}
-	if found == 0 {
+	if found == 0 && !testkit.Few() {
 		t.Error("got no torn partition; want one that was written between two of its pages")
 	}
 }
@@ -357,8 +360,8 @@ func TestSnapshotsRelease(t *testing.T) {
 	testkit.NoError(t, b.Ensure(ctx))
 	_, err = b.counters.Insert(ctx, &counter{"b", 1, 0})
 	testkit.NoError(t, err)
-	if exported(b) || stamps() != 1 {
-		t.Errorf("before Fill: got snapshots %t and %d stamps; want none, as long as programs may write without, and 1 stamp", exported(b), stamps())
+	if exported(b) || stamps() != 0 {
+		t.Errorf("before Fill: got snapshots %t and %d stamps; want none, as long as programs may write without", exported(b), stamps())
 	}
 	_, err = b.Fill(ctx, nil)
 	testkit.NoError(t, err)
@@ -376,8 +379,8 @@ func TestSnapshotsRelease(t *testing.T) {
 	testkit.NoError(t, err)
 	_, err = old.counters.Insert(ctx, &counter{"a", 3, 0})
 	testkit.NoError(t, err)
-	if exported(b) {
-		t.Error("after Retire: got snapshots; want none")
+	if exported(b) || stamps() != 0 {
+		t.Errorf("after Retire: got snapshots %t and %d stamps; want none", exported(b), stamps())
 	}
 }
 
@@ -418,4 +421,45 @@ func TestSnapshotsOfTypes(t *testing.T) {
 	if stamp() == before {
 		t.Error("a type whose snapshots are not filled: got no new stamp")
 	}
+}
+
+// TestSnapshotsFill: Fill ends the moves of programs without snapshots that have crashed, since another program would finish them without a stamp.
+func TestSnapshotsFill(t *testing.T) {
+	t.Parallel()
+	ctx, s := t.Context(), storagetest.New(nil)
+	old := openBank(s, testLease)
+	testkit.NoError(t, old.Ensure(ctx))
+	e, err := old.counters.Insert(ctx, &counter{"a", 1, 0})
+	testkit.NoError(t, err)
+	crashed, cancel := context.WithCancel(ctx)
+	transactions := 0
+	s.SetFaults(func(r storagetest.Request) storagetest.Fault {
+		if r.Kind != requests.Transaction {
+			return storagetest.Fault{}
+		}
+		if transactions++; transactions < 3 {
+			return storagetest.Fault{}
+		}
+		cancel()
+		return storagetest.LostRequest()
+	})
+	e.Value.Team = "b"
+	_ = old.counters.Move(crashed, e)
+	s.SetFaults(nil)
+	marked := func() (n int) {
+		for _, r := range s.Rows("counters") {
+			if r.Get("_tx") != nil {
+				n++
+			}
+		}
+		return n
+	}
+	if marked() == 0 {
+		t.Fatal("got no prepared row; want that of the move")
+	}
+	b := openBank(s, testLease, transfer.Snapshots[counter]("snapshots"))
+	testkit.NoError(t, b.Ensure(ctx))
+	_, err = b.Fill(ctx, nil)
+	testkit.NoError(t, err)
+	testkit.Expect(t, "prepared rows after Fill", marked(), 0)
 }

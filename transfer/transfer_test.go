@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -148,4 +149,38 @@ func TestImportMap(t *testing.T) {
 func expectRows(t *testing.T, got []string, want ...string) {
 	t.Helper()
 	testkit.Expect(t, "rows", strings.Join(got, "\n"), strings.Join(want, "\n"))
+}
+
+// TestLateLine: a chunk of another process, whose line comes when an export is finished, changes nothing of it.
+func TestLateLine(t *testing.T) {
+	t.Parallel()
+	s := filled(t, "staff", manyRows(1, 2500)...)
+	first, second := t.TempDir(), t.TempDir()
+	_, err := transfer.Export(t.Context(), tableOf(t, s, "staff"), transfer.Folder(first), &transfer.ExportOptions{ChunkBytes: 1, Concurrency: 1})
+	testkit.NoError(t, err)
+	_, err = s.Tables().NewClient("staff").DeleteEntity(t.Context(), "p0000", "r02400", nil)
+	testkit.NoError(t, err)
+	_, err = transfer.Export(t.Context(), tableOf(t, s, "staff"), transfer.Folder(second), nil)
+	testkit.NoError(t, err)
+	manifest, err := os.ReadFile(filepath.Join(second, transfer.ManifestName))
+	testkit.NoError(t, err)
+	_, late, _ := strings.Cut(strings.TrimSpace(string(manifest)), "\n")
+	file, err := os.OpenFile(filepath.Join(first, transfer.ManifestName), os.O_APPEND|os.O_WRONLY, 0)
+	testkit.NoError(t, err)
+	_, err = file.WriteString(late + "\n")
+	testkit.NoError(t, err)
+	testkit.NoError(t, file.Close())
+	chunks, err := filepath.Glob(filepath.Join(second, "*.gz"))
+	testkit.NoError(t, err)
+	for _, c := range chunks {
+		b, err := os.ReadFile(c)
+		testkit.NoError(t, err)
+		testkit.NoError(t, os.WriteFile(filepath.Join(first, filepath.Base(c)), b, 0o600))
+	}
+	other := storagetest.New(nil)
+	report, err := transfer.Import(t.Context(), transfer.Exported(transfer.Folder(first)), tableOf(t, other, "staff"), nil)
+	testkit.NoError(t, err)
+	if len(chunks) == 0 || report.Rows != 2500 || len(other.Rows("staff")) != 2500 {
+		t.Errorf("got %+v with %d chunks besides; want the 2,500 rows of the export that was finished", report, len(chunks))
+	}
 }

@@ -3,6 +3,7 @@ package catalogue
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -195,8 +196,8 @@ func (c *Catalogue) unusable(r *reading) error {
 	return nil
 }
 
-// Stamps is the form of a definition because of which writes store the stamps of partitions. No rows follow from it. While one is kept, types without one are refused,
-// whatever their keys are, and writers of a type with one store stamps unless it is retired: so all writers of the table do.
+// Stamps is the form of a definition because of which writes store the stamps of partitions. No rows follow from it. While one of them is kept, whichever type has it,
+// types without one are refused, whatever their keys are, and writers of all others store stamps, whatever the state of their own is.
 const Stamps = "stamps"
 
 // Stamps returns what the stamps of the table go by now, "" if not all writers store them. As long as it is the same, they do. Requests: none or 1.
@@ -208,16 +209,17 @@ func (c *Catalogue) Stamps(ctx context.Context) (string, error) {
 	return r.row.Stamps(), nil
 }
 
-// Stamps returns what the stamps of the table go by, "" if not all writers store them.
+// Stamps returns what the stamps of the table go by, "" if not all writers that see the catalogue store them.
 func (r *Row) Stamps() (id string) {
 	for _, d := range r.Definitions {
-		switch {
-		case d.Form != Stamps:
-		case d.State == Retired:
-			return ""
-		case d.State == Readable:
+		if d.Form == Stamps && d.State == Readable {
 			id += d.ID
 		}
 	}
 	return id
+}
+
+// keepsStamps reports whether writers store stamps.
+func (r *Row) keepsStamps() bool {
+	return slices.ContainsFunc(r.Definitions, func(d Definition) bool { return d.Form == Stamps && d.State.kept() })
 }

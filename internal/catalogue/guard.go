@@ -66,9 +66,10 @@ func (g *Guard) judge(r *reading) *judgment {
 	j := &judgment{reading: r, of: g.of, refusal: g.of.unusable(r)}
 	if r.row != nil && r.broken == nil {
 		j.refusal = g.refusal(r.row)
+		stamps := r.row.keepsStamps()
 		for _, d := range g.own {
 			is := r.row.find(g.typ.Scope, d.Name)
-			if is != nil && !is.State.kept() && (d.Form != Stamps || is.State == Retired) {
+			if is != nil && !is.State.kept() && (d.Form != Stamps || !stamps) {
 				j.dropped = append(j.dropped, d.Name)
 			}
 		}
