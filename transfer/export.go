@@ -180,7 +180,8 @@ func (x *export) run(ctx context.Context) error {
 		return err
 	}
 	part = part.intersect(whole)
-	if x.report.Snapshots = m.header.Consistency == byPartition; x.report.Snapshots {
+	x.report.Snapshots = m.header.Consistency == byPartition
+	if x.report.Snapshots {
 		s := stampsOf(x.table)
 		x.stamps = &s
 	}
@@ -212,7 +213,8 @@ func (x *export) checkComplete(ctx context.Context) error {
 		return err
 	}
 	pieces, err := m.pieces()
-	if x.report.Snapshots = m.header.Consistency == byPartition; x.report.Snapshots {
+	x.report.Snapshots = m.header.Consistency == byPartition
+	if x.report.Snapshots {
 		x.report.Torn = torn(pieces)
 	}
 	return err

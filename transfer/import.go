@@ -232,9 +232,10 @@ func (m *importing) importPart(ctx context.Context, rows iter.Seq2[*row, error])
 		if err != nil {
 			return cmp.Or(g.Wait(), fmt.Errorf("row %v: %w", r.key, err))
 		}
-		if r = mapped; r == nil {
+		if mapped == nil {
 			continue
 		}
+		r = mapped
 		fits, err := b.add(r)
 		if err == nil && !fits {
 			send()

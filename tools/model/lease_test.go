@@ -340,7 +340,8 @@ func (p *leaseProtocol) process(s leaseState, i uint8, step func(actor, what str
 		p.entering(s, i, to, send)
 	case leaseWriting:
 		n := s
-		if request.kind = leaseWrites; !p.apply(&n, request) && s.guard.head == x.token {
+		request.kind = leaseWrites
+		if !p.apply(&n, request) && s.guard.head == x.token {
 			n = s
 			n.fault = 3
 			to("writes: refused", n, with(leaseHolds))
