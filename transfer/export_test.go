@@ -115,3 +115,17 @@ func (m *Memory) get(_ context.Context, name string, _ int64) ([]byte, error) {
 	}
 	return content, nil
 }
+
+// Cut removes lines of the manifest, from the first one behind its header.
+func (m *Memory) Cut(from, to int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var lines [][]byte
+	for line := range bytes.Lines(m.files[ManifestName]) {
+		if len(bytes.TrimSpace(line)) > 0 {
+			lines = append(lines, line)
+		}
+	}
+	lines = append(lines[:1+from:1+from], lines[1+to:]...)
+	m.files[ManifestName] = bytes.Join(lines, nil)
+}

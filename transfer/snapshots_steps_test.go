@@ -61,7 +61,7 @@ func tornIn(t testing.TB, at transfer.Place) (torn []string) {
 func TestSnapshotsSteps(t *testing.T) {
 	t.Parallel()
 	for _, counters := range testkit.Some([]int{4, 5}) {
-		for _, chunk := range testkit.Some([]int{450, 1, 300, 550, 1 << 20}) {
+		for _, chunk := range testkit.Some([]int{450, 1, 300, 550, 750, 900, 1000, 1 << 20}) {
 			for _, meanwhile := range testkit.Some([]string{"a write", "an export and a write", "a write and an export"}) {
 				t.Run(fmt.Sprintf("%d counters, chunks of %d bytes, %s", counters, chunk, meanwhile), func(t *testing.T) {
 					t.Parallel()
@@ -119,8 +119,38 @@ func snapshotSteps(t *testing.T, counters, chunk int, meanwhile string, at int) 
 			t.Fatalf("before request %d, crash %d: got %d torn partitions; want %q or more", at, crash, report.Torn, torn)
 		}
 		requests, found = max(requests, n), found+len(torn)
-		if crashes := meanwhile == "a write" && (chunk == 450 || chunk == 550) && !testkit.Few(); !crashes || crash > 0 && place.Requests() < crash {
+		if crashes := meanwhile == "a write" && (chunk == 450 || chunk >= 750 && chunk <= 1000) && !testkit.Few(); !crashes || crash > 0 && place.Requests() < crash {
 			return requests, found
 		}
+	}
+}
+
+// TestSnapshotsDamaged: an export whose manifest has lost lines within a partition is finished, and the partition is torn if it was written meanwhile.
+func TestSnapshotsDamaged(t *testing.T) {
+	t.Parallel()
+	found := 0
+	for from := range 3 {
+		for at := 1; at < 30; at++ {
+			b := newBank(t, map[string]int{"a": 7})
+			var memory transfer.Memory
+			_, err := transfer.Export(t.Context(), paged(b, func() {}), &memory, &transfer.ExportOptions{Concurrency: 1, ChunkBytes: 1})
+			testkit.NoError(t, err)
+			memory.Cut(from, from+2)
+			n := 0
+			report, err := transfer.Export(t.Context(), paged(b, func() {
+				if n++; n == at {
+					testkit.NoError(t, b.add(context.Background(), "a", 7))
+				}
+			}), &memory, &transfer.ExportOptions{Concurrency: 1})
+			testkit.NoError(t, err)
+			torn := tornIn(t, &memory)
+			if len(torn) > report.Torn {
+				t.Errorf("without lines %d and %d, written before request %d: got %d torn partitions; want %q", from, from+1, at, report.Torn, torn)
+			}
+			found += len(torn)
+		}
+	}
+	if found == 0 {
+		t.Error("got no torn partition; want some")
 	}
 }
