@@ -165,7 +165,7 @@ func TestSnapshotsSchedules(t *testing.T) {
 			whole, torn := 0, 0
 			crashtest.Schedules(t, newCounting(counters, &whole, &torn), testkit.Crash(crashtest.Options{Runs: *snapshotSchedules})).Require(t)
 			t.Logf("%d exports without a torn partition, %d with one", whole, torn)
-			if whole == 0 || torn == 0 {
+			if whole+torn >= 100 && (whole == 0 || torn == 0) { // a sample may have only the one or the other
 				t.Errorf("got %d exports without a torn partition, and %d with one; want some of both", whole, torn)
 			}
 		})
