@@ -434,7 +434,8 @@ func describe(ctx context.Context, c *call) error {
 			if err != nil {
 				return err
 			}
-			rows[i], _, failed[i] = door.Table(t).GetReserved(gctx, "Describe", keys.Stored(reserved.Catalogue, reserved.Catalogue))
+			found, err := door.Table(t).GetReserved(gctx, "Describe", keys.Stored(reserved.Catalogue, reserved.Catalogue))
+			rows[i], failed[i] = found.Row, err
 			return nil
 		})
 	}

@@ -145,7 +145,8 @@ func (c *Catalogue) timeout() time.Duration {
 // fetch reads the row. 1 request.
 func (c *Catalogue) fetch(ctx context.Context) (*reading, error) {
 	r := &reading{at: c.now(), lasts: c.lease}
-	row, hidden, err := c.table.GetReserved(ctx, "Catalogue", key)
+	found, err := c.table.GetReserved(ctx, "Catalogue", key)
+	row, hidden := found.Row, found.Hidden
 	var re *azcore.ResponseError
 	mayNotRead := errors.As(err, &re) && re.ErrorCode == "AuthorizationPermissionMismatch" && c.lasts.Load() == 0
 	switch {

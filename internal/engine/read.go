@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
@@ -265,13 +266,19 @@ func (t *Table) readStored(ctx context.Context, k keys.Key) (readResult, error) 
 	return wholeRow(k, r, in)
 }
 
-// GetReserved reads a row of the library for a method, nil if there is none. Hidden reports that there may be one that the client's signature
-// does not show. 1 request.
-func (t *Table) GetReserved(ctx context.Context, method string, k keys.Key) (row *stored.Row, hidden bool, err error) {
+// Reserved is what a read of a row of the library finds.
+type Reserved struct {
+	Row    *stored.Row // nil if there is none
+	Hidden bool        // there may be one that the client's signature does not show
+	Date   time.Time   // of the response, by the service's clock, if there is a row; zero if the response does not say
+}
+
+// GetReserved reads a row of the library, as it is stored, for a method. 1 request.
+func (t *Table) GetReserved(ctx context.Context, method string, k keys.Key) (r Reserved, err error) {
 	ctx, end := t.Span(ctx, method)
 	defer func() { end(err) }()
 	f, err := t.readStored(ctx, k)
-	return f.row, f.hidden || t.Ranged(), err
+	return Reserved{f.row, f.hidden || t.Ranged(), f.date}, err
 }
 
 // wholeRow returns the row of a reader, and releases the reader.
@@ -284,7 +291,7 @@ func wholeRow(k keys.Key, r *edm.Reader, in edm.Entity) (readResult, error) {
 	row := &stored.Row{Key: k, ETag: azcore.ETag(in.ETag), Timestamp: in.Timestamp}
 	row.SetColumns(columns)
 	row.SetJSON(in.JSON)
-	return readResult{row: row}, nil
+	return readResult{row: row, date: in.Date}, nil
 }
 
 // openStored reads a row as it is stored.
@@ -331,6 +338,7 @@ func (t *Table) openStoredOnce(ctx context.Context, k keys.Key) (*edm.Reader, ed
 	if in.ETag == "" {
 		in.ETag = call.Header("ETag") // a service that sends it in the header alone
 	}
+	in.Date = call.Date()
 	return r, in, readResult{}, nil
 }
 
@@ -450,6 +458,7 @@ type readResult struct {
 	row    *stored.Row // nil if there is none
 	gone   error       // the service's response, if there is none
 	hidden bool        // there may be a row that the client's signature does not show
+	date   time.Time   // of the response, if there is a row; zero if it says none
 }
 
 // etag returns the ETag of the row, "" if there is none.

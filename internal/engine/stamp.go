@@ -24,11 +24,11 @@ func stampKey(partition string) keys.Key { return keys.Stored(partition, reserve
 // Stamp returns what changes with each transaction of entities in a partition, "" if nothing says so: there was none since the table has stamps, or the
 // client may not see the row. Requests: 1.
 func (t *Table) Stamp(ctx context.Context, method, partition string) (string, error) {
-	row, hidden, err := t.GetReserved(ctx, method, stampKey(partition))
-	if err != nil || hidden || row == nil {
+	r, err := t.GetReserved(ctx, method, stampKey(partition))
+	if err != nil || r.Hidden || r.Row == nil {
 		return "", err
 	}
-	return fmt.Sprintf("%s %v", row.ETag, stored.Find(row.Columns(), reserved.OperationID)), nil
+	return fmt.Sprintf("%s %v", r.Row.ETag, stored.Find(r.Row.Columns(), reserved.OperationID)), nil
 }
 
 // stamps reports whether the transaction of the write stores the stamp of its partition.

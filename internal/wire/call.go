@@ -178,6 +178,12 @@ func (c *Call) Header(name string) string {
 	return c.resp.Header.Get(name)
 }
 
+// Date returns when the service has answered, by its own clock, the zero time if the response does not say.
+func (c *Call) Date() time.Time {
+	t, _ := http.ParseTime(c.Header("Date"))
+	return t
+}
+
 // Body returns the body of the response as the service sent it. The values that the SDK decodes have lost the decimal point of
 // whole doubles. A byte order mark in front of it is left out, as by the SDK.
 func (c *Call) Body() ([]byte, error) {
