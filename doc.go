@@ -49,6 +49,7 @@
 //   - storagetest/crashtest: tests of programs that crash at any request
 //   - requests: the kinds of requests, and a counter of them
 //   - jobs: work on large tables that many workers share
+//   - expire: entities that end, and values for one caller
 //   - verify: comparison and repair of derived rows and views
 //   - extend: for authors of definitions: rows and effects that follow from entities, and the commit records of writes
 //

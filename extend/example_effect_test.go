@@ -77,6 +77,33 @@ func ExamplePlan_Effect() {
 	// done
 }
 
+// farewells adds an effect for each employee who leaves: a letter, unless the contract has ended by itself (package expire).
+type farewells struct{}
+
+func (farewells) Name() string { return "farewells" }
+func (farewells) MaxRows() int { return 0 }
+
+func (farewells) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[employee]) error {
+	if c.New == nil && c.Old != nil && !c.Expired() {
+		p.Effect("farewell", 1, []byte(c.Old.Last))
+	}
+	return nil
+}
+
+func ExampleChange_Expired() {
+	ctx := context.Background()
+	b := &exampleOutbox{}
+	staff, err := staffOf(&extend.Host{Tables: storagetest.New(nil).Tables(), Outbox: b}, farewells{})
+	check(err)
+	jones, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
+	check(err)
+	check(staff.Delete(ctx, jones))
+	record, err := extend.RecordsOf(staff).Get(ctx, keys.RawPartition("Sales"), b.notes[0].OperationID)
+	check(err)
+	fmt.Printf("%s %s\n", record.Effects[0].Kind, record.Effects[0].Payload)
+	// Output: farewell Jones
+}
+
 // changed adds the name of a property to the list of what has changed.
 type changed struct {
 	property string

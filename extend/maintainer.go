@@ -354,6 +354,9 @@ func (p *Plan) Retake(r *table.Row) (bool, error) {
 	return ok, p.refused(err)
 }
 
+// Expired reports whether the entity is deleted because its end has passed; see package expire.
+func (c *Change[T]) Expired() bool { return c.change.Expired() }
+
 // Archived reports whether the entity is deleted because package archive has stored it in its destination. What the entity refers to
 // must then stay.
 func (c *Change[T]) Archived() bool { return c.change.Archived() }
@@ -375,6 +378,10 @@ func (doors) Insert(p any, r *stored.Row, taken error) error {
 func (doors) Put(p any, r *stored.Row) error {
 	plan := p.(*Plan)
 	return plan.refused(plan.plan.Put(r))
+}
+
+func (doors) Before(p any, name string, do func(context.Context) error) {
+	p.(*Plan).plan.Before(name, do)
 }
 
 func (doors) ChangedRow(c any) (*stored.Row, error) { return c.(changed).engine().Row() }

@@ -540,9 +540,19 @@ func (ix *Index[T, K]) readable(t *table.Table[T]) (rows *table.Table[T], err er
 
 // lookingUp returns a handle of the rows of the index whose reads are answers only while the index is readable.
 func (ix *Index[T, K]) lookingUp(t, rows *table.Table[T]) *table.Table[T] {
-	g := door.Table(t).Mode.Guard
-	if g == nil {
+	of := &door.Table(t).Mode
+	if of.Guard == nil && of.Ends == nil {
 		return rows
 	}
-	return door.InMode(rows, func(m *engine.Mode) { m.LookUp = &engine.LookUp{Guard: g, Definition: ix.name} })
+	return door.InMode(rows, func(m *engine.Mode) {
+		if of.Guard != nil {
+			m.LookUp = &engine.LookUp{Guard: of.Guard, Definition: ix.name}
+		}
+		switch {
+		case ix.readsEntity(): // which says whether it is over
+			m.Ends = nil
+		case of.Ends != nil && rows != t:
+			m.Ends = new(engine.Ends)
+		}
+	})
 }

@@ -285,8 +285,12 @@ func (h handle) exists(ctx context.Context, k keys.Key) (bool, error) {
 		return false, h.engine.OpError("Exists", k, err)
 	}
 	q := query.Query{Partition: k.Partition(), Rows: k.Row().Point(), Limit: 1, Select: edm.PartitionKey + "," + edm.RowKey}
+	q.Stats = new(query.Stats)
 	n, err := h.count(ctx, "Exists", q, false, func(*edm.Reader, edm.Entity) (bool, error) { return true, nil })
-	return n > 0, err
+	if err != nil || n > 0 || q.Stats.Foreign == 0 {
+		return n > 0, err
+	}
+	return h.engine.StillThere(ctx, "Exists", k)
 }
 
 // Count returns the number of entities of a query, up to the query's limit. The service sends keys only, but reads and bills

@@ -72,11 +72,20 @@ func NewMixed(tables ...AnyTable) (*Mixed, error) {
 		m.schemas = append(m.schemas, s)
 	}
 	parts := 0
+	var ends *engine.Ends
 	for _, t := range tables {
-		parts = max(parts, t.engine().Mode.Parts)
+		t := t.engine()
+		parts = max(parts, t.Mode.Parts)
+		if t.Mode.Ends == nil {
+			continue
+		}
+		if ends == nil {
+			ends = new(engine.Ends)
+		}
+		ends.Types = append(ends.Types, t)
 	}
 	m.rows = &Table[Row]{rowsOf(first, true).h.inMode(func(mode *engine.Mode) {
-		mode.BlindWrites, mode.LibraryRows, mode.Parts = false, false, parts
+		mode.BlindWrites, mode.LibraryRows, mode.Parts, mode.Ends = false, false, parts, ends
 	})}
 	return m, nil
 }

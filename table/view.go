@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -128,10 +129,17 @@ func (v *View[P, T]) Get(ctx context.Context, k keys.Key) (p *Projection[P], err
 	}
 	ctx, end := v.v.table.Span(ctx, "Get")
 	defer func() { end(err) }()
-	for p, err := range v.List(ctx, Query[T]{Partition: k.Partition(), Rows: k.Row().Point(), Limit: 1}) {
-		return p, err
+	for there := true; there && err == nil; {
+		var passed Stats
+		for p, err := range v.List(ctx, Query[T]{Partition: k.Partition(), Rows: k.Row().Point(), Limit: 1, Stats: &passed}) {
+			return p, err
+		}
+		there = false
+		if v.v.table.Mode.Ends != nil && passed.Foreign > 0 {
+			there, err = v.v.table.StillThere(ctx, "Get", k)
+		}
 	}
-	return nil, v.v.getError(k, ErrNotFound)
+	return nil, cmp.Or(err, v.v.getError(k, ErrNotFound))
 }
 
 func (v view) getError(k keys.Key, err error) error {

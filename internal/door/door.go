@@ -32,6 +32,7 @@ var Plans interface {
 	Insert(p any, r *stored.Row, taken error) error
 	Put(p any, r *stored.Row) error
 	ChangedRow(c any) (*stored.Row, error)
+	Before(p any, name string, do func(context.Context) error)
 }
 
 // Workers is set by package eventual, before any function of this package is called that makes an outbox or a worker.
@@ -128,6 +129,9 @@ func Insert(p any, r *stored.Row, taken error) error { return Plans.Insert(p, r,
 
 // Put is extend.Plan.Put for a row of the engine.
 func Put(p any, r *stored.Row) error { return Plans.Put(p, r) }
+
+// Before is engine.Plan.Before for an extend.Plan.
+func Before(p any, name string, do func(context.Context) error) { Plans.Before(p, name, do) }
 
 // ChangedRow is extend.Change.Row without a copy.
 func ChangedRow(c any) (*stored.Row, error) { return Plans.ChangedRow(c) }

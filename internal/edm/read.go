@@ -44,7 +44,7 @@ type Entity struct {
 	ETag                 string
 	Timestamp            time.Time
 	Date                 time.Time // of the response, by the service's clock; zero if it says none
-	JSON                 JSON // of a single row, and of a row of a page if Keep was called
+	JSON                 JSON      // of a single row, and of a row of a page if Keep was called
 
 	Columns []Column // in place of the JSON, of an entity that was put together of several rows
 }

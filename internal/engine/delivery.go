@@ -43,11 +43,22 @@ func (d *delivery) page(r *edm.Reader) error {
 			d.pager.absent(in)
 			return true
 		}
+		over := false
+		if err == nil {
+			over, err = d.pager.table.isOver(of, d.pager.date)
+		}
+		if over && !d.pager.table.Mode.Ends.elsewhere() {
+			d.pager.foreign(in)
+			return true
+		}
+		switch {
+		case over:
+			of, in, err = pointerIn(of, in)
+		case err == nil && !d.pager.q.WithoutJSON:
+			in.JSON = of.Keep()
+		}
 		mine := true
 		if err == nil {
-			if !d.pager.q.WithoutJSON {
-				in.JSON = of.Keep()
-			}
 			mine, err = d.read(of, in)
 		}
 		return d.give(in, mine, err, r.AtEnd())
@@ -156,6 +167,14 @@ func (d *delivery) widePage(ctx context.Context, r *edm.Reader) error {
 			return d.give(in, true, err, false)
 		}
 		if a.gone {
+			return true
+		}
+		over, err := d.pager.table.overIn(a.entity.Columns, d.pager.date)
+		if err != nil {
+			return d.give(in, true, err, false)
+		}
+		if over {
+			d.pager.foreign(in)
 			return true
 		}
 		mine, err := d.read(edm.ReadColumns(a.entity, a.entity.Columns), a.entity)

@@ -115,7 +115,7 @@ func (s *Scanned) SumOfCopy(whole bool, properties []string, projectionID string
 	for i, name := range s.names {
 		copied := whole || slices.Contains(properties, name)
 		if strings.HasPrefix(name, "_") {
-			copied = copied && !whole && name != reserved.Owner || stored.InCopy(name, whole)
+			copied = copied && !whole && name != reserved.Owner || stored.InCopy(name, whole, properties)
 		}
 		if copied {
 			sum += s.hashes[i]
@@ -146,6 +146,7 @@ func (s *Scanned) Entity() any {
 // Scan gives the rows of a query to yield, whatever their type, until yield returns false. h makes the numbers of their properties. If
 // Query.WithoutJSON is set, Scanned.Entity returns nil.
 func (t *Table) Scan(ctx context.Context, q query.Query, h *stored.Hasher, yield func(*Scanned) bool) error {
+	t = t.WithoutEnds()
 	l := &scanLister{yield: yield}
 	l.row.schema, l.row.hasher, l.add = t.Mode.Schema, h, l.property
 	return t.List(ctx, "Rows", q, l)
@@ -219,6 +220,7 @@ func (t *Table) eachPage(ctx context.Context, filter, choice string, committed b
 				return false
 			}
 			exists := true
+			in.Date = p.date
 			if view != nil {
 				in, columns, exists = view.row(in, columns)
 			}
@@ -245,11 +247,12 @@ type pager struct {
 	at       *query.Position
 	deadline time.Time // of the budget, or zero
 
-	passed         bool  // a row behind at.last has come with this page
-	spent          bool  // more rows have come than the budget allows
-	turned         bool  // at is where the next page begins
-	again          bool  // this page may contain rows that were delivered
-	asked          int32 // the rows of the page
+	passed         bool      // a row behind at.last has come with this page
+	date           time.Time // of the response, by the service's clock; zero if it says none
+	spent          bool      // more rows have come than the budget allows
+	turned         bool      // at is where the next page begins
+	again          bool      // this page may contain rows that were delivered
+	asked          int32     // the rows of the page
 	nextPK, nextRK *string
 	ahead          *pageAhead // the page after the current one, if it is requested already
 }
@@ -264,6 +267,9 @@ func (t *Table) newPager(q query.Query) (*pager, error) {
 	}
 	if q.Select != "" {
 		q.Select += "," + reserved.Mark
+	}
+	if q.Select != "" && t.Mode.Ends != nil {
+		q.Select += "," + reserved.End
 	}
 	p := &pager{table: t, q: q, filter: ex.Filter, stats: q.Stats, at: new(query.Position)}
 	if p.stats == nil {
@@ -443,7 +449,7 @@ func (p *pager) take(size int32, r pageResponse, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.passed, p.turned, p.nextPK, p.nextRK = false, false, r.pk, r.rk
+	p.passed, p.turned, p.nextPK, p.nextRK, p.date = false, false, r.pk, r.rk, r.date
 	return r.body, nil
 }
 

@@ -55,6 +55,8 @@ type Op struct {
 	// read, or is gone.
 	Current **stored.Row
 
+	IfOver bool // a deletion is wanted only of an entity that is over
+
 	// Remake makes the operation again, of the row as it is now, if it is still wanted; nil for an operation that is not repeated.
 	Remake func(context.Context) (op *Op, wanted bool, err error)
 }
@@ -243,6 +245,10 @@ type entityState struct {
 	isNew          bool // there is no row yet
 	stored         bool // the row has the property
 	corrupt        bool // the property cannot be read
+
+	end  edm.Value // absent for none
+	ends bool      // end is what the row is to contain
+	had  edm.Value // the end in the row
 }
 
 // stateOf reads the state from a row. If only the maintainer state is corrupt, the rest comes with the error.
@@ -259,9 +265,11 @@ func stateOf(old edm.Stored, k keys.Key) (*entityState, error) {
 	incarnation, err1 := r.Property(reserved.Incarnation)
 	ix, err2 := r.Property(reserved.MaintainerState)
 	tags, err3 := r.Property(reserved.Owner)
-	if err := cmp.Or(err1, err2, err3); err != nil {
+	end, err4 := r.Property(reserved.End)
+	if err := cmp.Or(err1, err2, err3, err4); err != nil {
 		return nil, err
 	}
+	s.had = end
 	s.stored = ix.Kind != edm.Absent
 	if commit.IsID(incarnation.S) {
 		s.incarnation = incarnation.S
@@ -300,13 +308,18 @@ func (s *entityState) put(op *Op, maintained bool) (err error) {
 	merge := op.merges()
 	maps.DeleteFunc(s.after, func(_ string, texts []string) bool { return len(texts) == 0 })
 	same := !s.corrupt && maps.EqualFunc(s.before, s.after, slices.Equal)
-	if merge && same && !s.newIncarnation {
+	sameEnd := !s.ends || sameEnds(s.end, s.had)
+	if merge && same && !s.newIncarnation && sameEnd {
 		return nil
 	}
 	w := edm.NewWriter(op.Key.PartitionKey(), op.Key.RowKey(), len(op.Body.Columns())+4)
 	for _, c := range op.Body.Columns() {
 		switch c.Name {
 		case reserved.OperationID, reserved.Incarnation, reserved.MaintainerState, reserved.Owner:
+		case reserved.End:
+			if !s.ends {
+				w.PutColumn(c)
+			}
 		default:
 			w.PutColumn(c)
 		}
@@ -316,6 +329,12 @@ func (s *entityState) put(op *Op, maintained bool) (err error) {
 	}
 	if s.incarnation != "" {
 		w.Put(reserved.Incarnation, edm.Value{Kind: edm.String, S: s.incarnation})
+	}
+	switch {
+	case s.ends && s.end.Kind != edm.Absent && !(merge && sameEnd):
+		w.Put(reserved.End, s.end)
+	case merge && !sameEnd:
+		w.Put(reserved.End, edm.Value{Kind: edm.DateTime, T: never})
 	}
 	if !merge || !same {
 		if err := s.write(w, op.Key.RowKey(), merge, maintained); err != nil {

@@ -32,7 +32,8 @@ type pageRequest struct {
 // pageResponse is a page.
 type pageResponse struct {
 	body   []byte
-	pk, rk *string // the token of the next page
+	pk, rk *string   // the token of the next page
+	date   time.Time // by the service's clock; zero if the response does not say
 }
 
 var (
@@ -88,6 +89,7 @@ func (r *pageRequest) respond(ctx context.Context) (p pageResponse, err error) {
 	if (p.pk != nil || p.rk != nil) && same(p.pk, r.pk) && same(p.rk, r.rk) {
 		return p, errRepeated
 	}
+	p.date = call.Date()
 	p.body, err = call.Body()
 	return p, err
 }
@@ -248,7 +250,7 @@ func (a *aheadRows) query(ctx context.Context, wanted []wantedRow) (left []wante
 		case row == nil:
 			a.add(r.key.RowKey(), aheadRow{readResult: readResult{gone: errs.With(errs.ErrNotFound, errNotInRange)}})
 		default:
-			a.add(r.key.RowKey(), aheadRow{readResult: readResult{row: row}})
+			a.add(r.key.RowKey(), aheadRow{readResult: readResult{row: row, date: p.date}})
 		}
 	}
 	a.sparse = p.more() && n >= 2*covered

@@ -40,6 +40,7 @@ type Plan struct {
 	order   []string // of rows
 	effects []commit.Effect
 	after   afterCommit
+	before  []namedWork // see Before
 	late    time.Time       // the plan is not sent after this time, unless it is zero
 	first   map[string]bool // the texts that First was asked about
 	blamed  int             // the operation that an error of Put is about, if it is not the current one; else -1
@@ -202,6 +203,20 @@ func (p *Plan) AfterCommit(name string, call func(context.Context)) {
 	p.after = slices.DeleteFunc(slices.Clone(p.after), func(c namedCall) bool { return c.name == name })
 	if call != nil {
 		p.after = append(p.after, namedCall{name, call})
+	}
+}
+
+// namedWork is what is done before a transaction is sent.
+type namedWork struct {
+	name string
+	do   func(context.Context) error
+}
+
+// Before plans work that is done before the transaction is sent, once for each name and write. It must be idempotent, and do no harm if the transaction is never
+// sent. Its error ends the write.
+func (p *Plan) Before(name string, do func(context.Context) error) {
+	if p.preview == nil {
+		p.before = append(slices.Clone(p.before), namedWork{name, do})
 	}
 }
 
@@ -394,6 +409,7 @@ type Change struct {
 	newID         func() string
 	move          Move
 	counterpart   *keys.Key
+	expired       bool
 }
 
 // rowOnce is a row that is decoded when it is first asked for.
@@ -432,6 +448,9 @@ func (c *Change) Incarnation() string {
 	}
 	return c.state.incarnation
 }
+
+// Expired reports whether the entity is deleted because it is over.
+func (c *Change) Expired() bool { return c.expired }
 
 // Archived reports whether the entity is deleted because it is stored in another place now.
 func (c *Change) Archived() bool { return c.move.Away && c.New == nil }

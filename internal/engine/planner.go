@@ -32,6 +32,7 @@ type planner struct {
 	derived bool // maintainers were asked
 	effects []commit.Effect
 	after   afterCommit
+	before  []namedWork
 	late    time.Time
 	remotes []*remote
 }
@@ -75,7 +76,7 @@ func (k *planner) planAll(ctx context.Context) (failed int, err error) {
 	if err := k.addRemotes(ctx, p); err != nil {
 		return -1, err
 	}
-	k.effects, k.after, k.late = p.effects, p.after, p.late
+	k.effects, k.after, k.before, k.late = p.effects, p.after, p.before, p.late
 	return -1, nil
 }
 
@@ -168,6 +169,7 @@ func (k *planner) addRemotes(ctx context.Context, p *Plan) error {
 	p.effects = append(p.effects, others.effects()...)
 	for _, m := range others.all {
 		p.after = append(p.after, m.plan.after...)
+		p.before = append(p.before, m.plan.before...)
 		if !m.plan.late.IsZero() {
 			p.NotAfter(m.plan.late)
 		}
@@ -340,6 +342,9 @@ func (s *step) readAndMaintain(ctx context.Context, p *Plan) error {
 		p.readErr = withReadHint(err, s.adds())
 		return p.readErr
 	}
+	if f, err = s.aliveFor(ctx, p, f); err != nil {
+		return err
+	}
 	// The corrections belong to the version of the entity that was read with them. If the entity has changed since, they are
 	// dropped.
 	var etag azcore.ETag
@@ -403,7 +408,7 @@ func (s *step) maintain(ctx context.Context, p *Plan) (err error) {
 		return s.planRows(p)
 	}
 	maintained := len(m.Maintainers) > 0 // else only the maintainer state of the row is looked at
-	c := &Change{Key: s.Key, before: rowOnce{key: s.Key, stored: s.Before}, newID: p.preview.newID(s.Table.Options.NewID), move: m.Move, counterpart: s.Counterpart}
+	c := &Change{Key: s.Key, before: rowOnce{key: s.Key, stored: s.Before}, newID: p.preview.newID(s.Table.Options.NewID), move: m.Move, counterpart: s.Counterpart, expired: m.Ending}
 	if s.Known && s.Upgraded {
 		c.before = rowOnce{}
 	}
@@ -469,6 +474,11 @@ func (s *step) callMaintainers(ctx context.Context, p *Plan, c *Change, after ed
 	lease, err := p.root.lease(ctx, s.Table.Mode.Guard)
 	if err != nil {
 		return err
+	}
+	if ends := s.Table.Mode.Ends; ends != nil && !s.deletes() {
+		if err := s.setEnd(p, c, lease == nil || lease.Keeps(ends.Definition), after); err != nil {
+			return err
+		}
 	}
 	value := c.New
 	for _, m := range s.Table.Mode.Maintainers {

@@ -22,7 +22,7 @@ import (
 // Get reads the entity under a key as it is stored, with its parts. 1 request. Errors: ErrNotFound; ErrContended if its parts
 // change during each read; errors of a read (see package table), without an OpError.
 func (t *Table) Get(ctx context.Context, k keys.Key) (*stored.Row, error) {
-	f, err := t.readEntity(ctx, k)
+	f, err := t.aliveEntity(ctx, k)
 	if err == nil && f.row == nil {
 		err = f.gone
 	}
@@ -40,7 +40,7 @@ func (t *Table) OpenRow(ctx context.Context, k keys.Key) (*edm.Reader, edm.Entit
 		r, in := row.Open()
 		return r, in, nil
 	}
-	r, in, f, err := t.openRow(ctx, k)
+	r, in, f, err := t.openAlive(ctx, k)
 	if err == nil && r == nil {
 		err = f.gone
 	}
@@ -70,7 +70,7 @@ func (t *Table) readEntity(ctx context.Context, k keys.Key) (readResult, error) 
 			found = readResult{gone: errs.With(errs.ErrNotFound, errNoRow), hidden: t.RangedRows()}
 			return false, nil
 		}
-		found = readResult{row: a.row()}
+		found = readResult{row: a.row(), date: a.head.Date}
 		return torn.again(a, a.whole())
 	})
 	return found, err
@@ -391,6 +391,13 @@ func (t *Table) GetParts(ctx context.Context, k keys.Key, parts []uint8) (row *s
 		if err != nil || a == nil {
 			return false, err
 		}
+		switch over, again, err := t.endIfOver(ctx, a.row(), a.head.Date); {
+		case over:
+			gone = errs.With(errs.ErrNotFound, errOver)
+			return false, err
+		case again, err != nil:
+			return again, err
+		}
 		gone, whole = nil, true
 		for _, part := range a.directory {
 			if !slices.Contains(parts, part.number) {
@@ -415,7 +422,7 @@ func (t *Table) readHead(ctx context.Context, k keys.Key) (a *assembly, gone, er
 	if err != nil || f.row == nil {
 		return nil, f.gone, err
 	}
-	in := edm.Entity{PartitionKey: k.PartitionKey(), RowKey: k.RowKey(), ETag: string(f.row.ETag), Timestamp: f.row.Timestamp}
+	in := edm.Entity{PartitionKey: k.PartitionKey(), RowKey: k.RowKey(), ETag: string(f.row.ETag), Timestamp: f.row.Timestamp, Date: f.date}
 	return assemble(in, f.row.Columns()), nil, nil
 }
 

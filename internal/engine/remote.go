@@ -138,7 +138,7 @@ func (w *write) participant(t *Table, partition string) *write {
 	i := slices.IndexFunc(w.participants, func(p *write) bool { return p.only == partition && p.table.Same(t) })
 	if i < 0 {
 		i = len(w.participants)
-		w.participants = append(w.participants, &write{table: t, method: w.method, only: partition, asTransaction: w.asTransaction})
+		w.participants = append(w.participants, &write{table: t, method: w.method, only: partition, home: w, asTransaction: w.asTransaction})
 	}
 	return w.participants[i]
 }

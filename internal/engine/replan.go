@@ -122,7 +122,17 @@ func (w *write) canReplan(ctx context.Context) (repaired, again bool) {
 // reservedOnly reports whether the key of a refused insert is only reserved by another write, which has not committed: reading the
 // row ends that write. Tables without an outbox have no such writes.
 func (w *write) reservedOnly(ctx context.Context, s *step) (repaired, again bool) {
-	if s.Table.Mode.Outbox == nil || !errors.Is(w.out.err, errs.ErrExists) {
+	if !errors.Is(w.out.err, errs.ErrExists) {
+		return false, false
+	}
+	if s.Table.Mode.Ends != nil {
+		gone, _, err := w.freed(ctx, s.Table, s.Key)
+		if err != nil {
+			w.couldNotRead(err)
+		}
+		return false, gone
+	}
+	if s.Table.Mode.Outbox == nil {
 		return false, false
 	}
 	f, err := w.readRow(ctx, s.Key)
@@ -172,9 +182,19 @@ func (w *write) ownAfterAll(ctx context.Context, d *derivedRow, refusal error) (
 	case f.row == nil || stored.SameOwner(f.row, d.after) || w.deletes(f.row):
 		return w.note(d, f), true
 	}
+	owner, isCopy := f.row.Primary()
+	if isCopy {
+		switch free, err := w.ownerOver(ctx, d, owner, f.etag()); {
+		case err != nil:
+			w.couldNotRead(err)
+			return false, false
+		case free:
+			return false, true
+		}
+	}
 	var de *errs.DerivedError
 	if errors.As(refusal, &de) {
-		de.Owner, _ = f.row.Primary()
+		de.Owner = owner
 	}
 	return false, false
 }

@@ -73,6 +73,8 @@ type Mode struct {
 	Completes   *Completion
 	Move        Move
 
+	Ends   *Ends  // nil for a handle whose entities have no end, or that also reads what is over
+	Ending bool   // deletes: the entity is over
 	Stamps string // the definition because of which writes of entities also store the stamp of their partition; "" for none
 
 	Exact              bool // writes store a commit record

@@ -55,6 +55,8 @@ type write struct {
 
 	participants []*write // of this write, in other partitions
 	only         string   // the partition of a participant
+	home         *write   // of a participant
+	prepared     []string // the names of the work before the transaction that is done
 
 	resolving sync.Mutex // by UnknownError.Resolve
 }
@@ -99,6 +101,7 @@ type transaction struct {
 	effects bool
 	remotes []*remote
 	after   afterCommit
+	before  []namedWork
 	late    time.Time // zero for a transaction that may be sent at any time
 }
 
@@ -269,8 +272,29 @@ func (w *write) planAnew(ctx context.Context) state {
 	return statePlanned
 }
 
+// workBefore does what the plan wants done before the transaction is sent.
+func (w *write) workBefore(ctx context.Context) (err error) {
+	var all []namedWork
+	for _, work := range w.nextTransaction.before {
+		if !slices.Contains(w.prepared, work.name) {
+			w.prepared = append(w.prepared, work.name)
+			all = append(all, work)
+		}
+	}
+	InOrder(ctx, all, func(ctx context.Context, work namedWork) (struct{}, error) {
+		return struct{}{}, work.do(ctx)
+	}, func(_ struct{}, failed error) bool {
+		err = failed
+		return err == nil
+	})
+	return err
+}
+
 // sendNotification stores the notification of a write with effects, unless it is stored.
 func (w *write) sendNotification(ctx context.Context) state {
+	if err := w.workBefore(ctx); err != nil {
+		return w.fail(-1, err)
+	}
 	if w.nextTransaction.effects && w.notification == nil {
 		if err := w.notify(ctx); err != nil {
 			return w.fail(-1, err)
@@ -351,7 +375,7 @@ func (w *write) makeTransaction(ctx context.Context) (tx transaction, failed int
 		return transaction{}, -1, err
 	}
 	w.mayDropTail = false // another plan has the same operations, because this plan may be applied
-	tx = transaction{steps: p.steps, batch: w.asTransaction, effects: len(p.effects) > 0, after: p.after, remotes: p.remotes, late: p.late}
+	tx = transaction{steps: p.steps, batch: w.asTransaction, effects: len(p.effects) > 0, after: p.after, before: p.before, remotes: p.remotes, late: p.late}
 	if err := w.addLead(&tx, p.effects); err != nil {
 		return transaction{}, -1, err
 	}

@@ -32,6 +32,10 @@ const (
 	// Mark is written by package table into a row that a write over several partitions has prepared and not finished: the write's
 	// operation ID, where its commit record is, and what becomes of the row, as an Edm.String.
 	Mark = "_tx"
+
+	// End is written by package table into the rows of entities that have an end, and into their copies: the time from which they are over, as an
+	// Edm.DateTime in whole seconds.
+	End = "_end"
 )
 
 // PartMark separates the RowKey of a wide entity from the number of a part, 2 digits, in the RowKey of the part. Parts sort directly
@@ -39,7 +43,7 @@ const (
 const PartMark = "!"
 
 // Properties are the system properties.
-var Properties = []string{OperationID, Incarnation, MaintainerState, Type, Version, Owner, Parts, Part, Mark}
+var Properties = []string{OperationID, Incarnation, MaintainerState, Type, Version, Owner, Parts, Part, Mark, End}
 
 // SpreadPartition separates a source of package logtail from the number of its partition, 3 digits, in the PartitionKeys of a log that
 // is spread.

@@ -224,6 +224,15 @@ func CopiedBy(owner edm.Value) (rowKey, projectionID, partition string) {
 	return rowKey, projectionID, partition
 }
 
+// Pointer returns the columns of a copy without what it copies.
+func Pointer(columns []edm.Column) []edm.Column {
+	rowKey, _, partition := Copied(columns)
+	if partition != "" {
+		rowKey += ownerMark + partition
+	}
+	return putOwner(nil, rowKey)
+}
+
 // Own returns columns with an owner.
 func Own(columns []edm.Column, owner string) []edm.Column { return putOwner(columns, ownerMark+owner) }
 
@@ -274,11 +283,14 @@ func (r *Row) Project(properties ...string) *Row {
 }
 
 func projected(columns []edm.Column, properties []string) []edm.Column {
+	if len(properties) == 0 { // a pointer, behind which the entity itself is read
+		return Only(columns, reserved.Type, reserved.Version, reserved.Owner)
+	}
 	return Only(columns, slices.Concat(properties, projectedProperties, []string{reserved.Owner})...)
 }
 
-// projectedProperties are the system properties that a copy of some properties contains, besides its own.
-var projectedProperties = []string{reserved.Type, reserved.Version}
+// projectedProperties are the system properties that a copy of some properties contains, besides its own. A pointer does not contain the end.
+var projectedProperties = []string{reserved.Type, reserved.Version, reserved.End}
 
 // WithoutSystemProperties returns the row without the system properties of an entity (_life, _ix, tags), as a full copy of it has
 // them.
@@ -294,10 +306,13 @@ func OwnProperties(columns []edm.Column) []edm.Column {
 // entityProperties are the system properties of an entity that a copy does not contain.
 var entityProperties = []string{reserved.Incarnation, reserved.MaintainerState, reserved.Owner, reserved.Parts}
 
-// InCopy reports whether a copy contains a system property of its entity: a full copy, or one of some properties.
-func InCopy(name string, whole bool) bool {
+// InCopy reports whether a copy contains a system property of its entity: a full copy, or one of some properties, or a pointer, which has none.
+func InCopy(name string, whole bool, properties []string) bool {
 	if whole {
 		return !slices.Contains(entityProperties, name)
+	}
+	if len(properties) == 0 && name == reserved.End {
+		return false
 	}
 	return slices.Contains(projectedProperties, name)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/aztablekit/aztablekit/archive/blobarchive"
 	"github.com/aztablekit/aztablekit/azt"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/expire"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
@@ -454,7 +455,7 @@ func newCaller(t *testing.T) *caller {
 		"keys.Struct3": keys.Struct3[item, string, string, string], "keys.Ticks": keys.Ticks,
 		"largeentity/series.Days": series.Days, "largeentity/series.Every": series.Every, "largeentity/series.Hours": series.Hours, "largeentity/series.New": series.New[int64], "largeentity/series.Named": series.Named,
 
-		"jobs.Archive": jobs.Archive[item, int], "jobs.Delete": jobs.Delete[item, int], "jobs.New": jobs.New[item, int], "jobs.Rows": jobs.Rows[item, int],
+		"expire.At": expire.At[item], "jobs.Archive": jobs.Archive[item, int], "jobs.Delete": jobs.Delete[item, int], "jobs.New": jobs.New[item, int], "jobs.Rows": jobs.Rows[item, int],
 		"jobs.Upgrade": jobs.Upgrade[item], "jobs.Verify": jobs.Verify[item], "jobs.List": jobs.List, "jobs.Export": jobs.Export[item], "jobs.Cancel": jobs.Cancel,
 		"logtail/bloblog.New": bloblog.New[item], "logtail.NewByPeriod": logtail.NewByPeriod[item], "logtail.NewCursor": logtail.NewCursor, "logtail.NewCursorAt": logtail.NewCursorAt,
 		"logtail.New":      logtail.New[item],
@@ -495,7 +496,7 @@ func newCaller(t *testing.T) *caller {
 	two, three := func(v *item) (*string, *string) { return &v.Group, &v.Name }, func(v *item) (*string, *string, *string) { return &v.Group, &v.Name, &v.Group }
 	c.receivers = []any{
 		company, effect, values, declaration, company.Host(), details, views, &aztablekit.Settings[item]{}, new(verify.Report), archive.Into[item]("none", nil),
-		check, new(jobs.Slice[item]), new(jobs.Job[item, int]), new(azt.Program),
+		expire.At(func(*item) time.Time { return time.Time{} }, nil), check, new(jobs.Slice[item]), new(jobs.Job[item, int]), new(azt.Program),
 		acc, account.Grant{}, mover.Mover, destination, blobs, records, outbox, poison, byName, byNameAlone, listsOfAll, lists, sums, text, keys.Struct2(text, text, two), keys.Struct3(text, text, text, three),
 		keys.Partition(text, func(v *item) *string { return &v.Group }), keys.Partition2(text, text, two), keys.Partition3(text, text, text, three),
 		keys.Row(text, func(v *item) *string { return &v.Group }), keys.Row2(text, text, two), keys.Row3(text, text, text, three), text.Rows(),

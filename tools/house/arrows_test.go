@@ -29,6 +29,7 @@ var arrows = map[string][]string{
 	"":                         {"internal/bare", "internal/bareworker", "eventual", "extend", "internal/catalogue", "internal/derived", "internal/door", "internal/engine", "internal/errs", "internal/pace", "internal/reserved", "internal/stored", "internal/wire", "jobs", "keys", "table", "verify"},
 	"azt":                      {"", "account", "eventual", "internal/bare", "internal/catalogue", "internal/commit", "internal/door", "internal/edm", "internal/engine", "internal/errs", "internal/query", "internal/reserved", "internal/stored", "jobs", "keys", "table", "transfer", "verify"},
 	"cmd/azt":                  {"azt"},
+	"expire":                   {"extend", "index", "internal/door", "internal/engine", "jobs", "keys", "table"},
 	"jobs":                     {"archive", "eventual", "extend", "internal/bare", "internal/derived", "internal/door", "internal/engine", "internal/pace", "internal/split", "keys", "table", "transfer", "verify"},
 	"internal/catalogue":       {"internal/edm", "internal/engine", "internal/errs", "internal/reserved", "internal/stored", "keys"},
 	"keys":                     {"internal/reserved", "internal/keydoor"},

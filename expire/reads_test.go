@@ -1,0 +1,286 @@
+package expire_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+var mail = table.FieldOf(func(s *session) *string { return &s.Mail })
+
+// everyone is a value that all sessions have in an index.
+func everyone(*session) (string, bool) { return "all", true }
+
+func mailOf(s *session) (string, bool) { return s.Mail, true }
+
+// ids returns the IDs of the sessions of a list.
+func ids(list iter.Seq2[*table.Entity[session], error]) ([]string, error) {
+	var all []string
+	for e, err := range list {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, e.Value.ID)
+	}
+	return all, nil
+}
+
+// one returns the ID of the session that a read for one found, none if it found none.
+func one(e *table.Entity[session], err error) ([]string, error) {
+	switch {
+	case errors.Is(err, table.ErrNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return []string{e.Value.ID}, nil
+}
+
+// TestReads: from its end on no read returns a session, whatever the way (electrodb#498, teleport#19885 forgot one). A read that says that a certain session is not there has deleted its row; one
+// that leaves it out has not. A session that is not over, or has no end, takes as many requests as without.
+func TestReads(t *testing.T) {
+	t.Parallel()
+	const mailOfA, byMail, byAll = "a@contoso.com", "mail", "all"
+	in := user.Of("ann")
+	q := table.Query[session]{Partition: in}
+	full := index.New(byAll, keys.Text(), everyone, nil)
+	some := index.New(byAll, keys.Text(), everyone, nil).Only(mail)
+	pointer := index.New(byAll, keys.Text(), everyone, &index.Options{Pointer: true})
+	read := index.New(byAll, keys.Text(), everyone, &index.Options{ReadEntities: true})
+	unique := index.New(byMail, keys.Text(), mailOf, &index.Options{Unique: true})
+	uniquePointer := index.New(byMail, keys.Text(), mailOf, &index.Options{Unique: true, Pointer: true})
+	global := index.NewGlobal(byAll, keys.Text(), everyone, nil)
+	globalSome := index.NewGlobal(byAll, keys.Text(), everyone, nil).Only(mail)
+	globalPointer := index.NewGlobal(byAll, keys.Text(), everyone, &index.Options{Pointer: true})
+	everywhere := index.NewUnique(byMail, keys.Text(), mailOf, nil)
+	lists := index.NewLists(byAll, keys.Text(), everyone, nil)
+	for _, c := range []struct {
+		name    string
+		by      extend.Definition[session]
+		read    func(context.Context, *shop) ([]string, error)
+		all     bool // it returns both sessions before
+		deletes bool
+	}{
+		{"Get", nil, func(ctx context.Context, s *shop) ([]string, error) { return one(s.sessions.Get(ctx, at("ann", "a"))) }, false, true},
+		{"GetMany", nil, func(ctx context.Context, s *shop) (all []string, err error) {
+			for e, err := range s.sessions.GetMany(ctx, at("ann", "a"), at("ann", "b")) {
+				found, err := one(e, err)
+				if err != nil {
+					return nil, err
+				}
+				all = append(all, found...)
+			}
+			return all, nil
+		}, true, true},
+		{"GetRow", nil, func(ctx context.Context, s *shop) ([]string, error) {
+			_, err := s.sessions.GetRow(ctx, at("ann", "a"))
+			return one(&table.Entity[session]{Value: session{ID: "a"}}, err)
+		}, false, true},
+		{"Exists", nil, func(ctx context.Context, s *shop) ([]string, error) {
+			is, err := s.sessions.Exists(ctx, at("ann", "a"))
+			if !is {
+				return nil, err
+			}
+			return []string{"a"}, err
+		}, false, true},
+		{"List", nil, func(ctx context.Context, s *shop) ([]string, error) { return ids(s.sessions.List(ctx, q)) }, true, false},
+		{"a list of some fields", nil, func(ctx context.Context, s *shop) (all []string, err error) {
+			names, err := table.ViewOf[struct{ Mail string }](s.sessions)
+			if err != nil {
+				return nil, err
+			}
+			for p, err := range names.List(ctx, q) {
+				if err != nil {
+					return nil, err
+				}
+				all = append(all, strings.TrimPrefix(p.Key.RowKey(), "id_"))
+			}
+			return all, nil
+		}, true, false},
+		{"a view of one", nil, func(ctx context.Context, s *shop) ([]string, error) {
+			names, err := table.ViewOf[struct{ Mail string }](s.sessions)
+			if err != nil {
+				return nil, err
+			}
+			_, err = names.Get(ctx, at("ann", "a"))
+			return one(&table.Entity[session]{Value: session{ID: "a"}}, err)
+		}, false, true},
+		{"Page", nil, func(ctx context.Context, s *shop) (all []string, err error) {
+			page, err := s.sessions.Page(ctx, q, "")
+			for _, e := range page.Entities {
+				all = append(all, e.Value.ID)
+			}
+			return all, err
+		}, true, false},
+		{"Count", nil, func(ctx context.Context, s *shop) ([]string, error) {
+			n, err := s.sessions.Count(ctx, q)
+			return []string{"a", "b"}[2-n:], err
+		}, true, false},
+		{"InPartition", nil, func(ctx context.Context, s *shop) (all []string, err error) {
+			_, err = table.InPartition(ctx, in, func(tx *table.Tx) error {
+				all, err = one(table.GetIn(tx, s.sessions, id.Of("a")))
+				return err
+			})
+			return all, err
+		}, false, true},
+		{"a list in InPartition", nil, func(ctx context.Context, s *shop) (all []string, err error) {
+			_, err = table.InPartition(ctx, in, func(tx *table.Tx) error {
+				all, err = ids(table.ListIn(tx, s.sessions, q))
+				return err
+			})
+			return all, err
+		}, true, false},
+		{"Mixed.Get", nil, func(ctx context.Context, s *shop) ([]string, error) {
+			m, err := table.NewMixed(s.sessions)
+			if err != nil {
+				return nil, err
+			}
+			e, err := m.Get(ctx, at("ann", "a"))
+			found, _ := e.(*table.Entity[session])
+			return one(found, err)
+		}, false, true},
+		{"Mixed.List", nil, func(ctx context.Context, s *shop) (all []string, err error) {
+			m, err := table.NewMixed(s.sessions)
+			if err != nil {
+				return nil, err
+			}
+			for e, err := range m.List(ctx, table.Query[table.Row]{Partition: in}) {
+				if err != nil {
+					return nil, err
+				}
+				all = append(all, e.(*table.Entity[session]).Value.ID)
+			}
+			return all, nil
+		}, true, false},
+		{"an index of copies", full, func(ctx context.Context, s *shop) ([]string, error) { return ids(full.List(ctx, s.sessions, in, "all")) }, true, false},
+		{"the keys of an index", full, func(ctx context.Context, s *shop) (all []string, err error) {
+			for k, err := range full.Keys(ctx, s.sessions, q) {
+				if err != nil {
+					return nil, err
+				}
+				all = append(all, strings.TrimPrefix(k.RowKey(), "id_"))
+			}
+			return all, nil
+		}, true, false},
+		{"an index of some fields", some, func(ctx context.Context, s *shop) (all []string, err error) {
+			return ids(some.List(ctx, s.sessions, in, "all"))
+		}, true, false},
+		{"an index of pointers", pointer, func(ctx context.Context, s *shop) ([]string, error) {
+			return ids(pointer.List(ctx, s.sessions, in, "all"))
+		}, true, true},
+		{"an index that reads entities", read, func(ctx context.Context, s *shop) ([]string, error) { return ids(read.List(ctx, s.sessions, in, "all")) }, true, true},
+		{"a unique value", unique, func(ctx context.Context, s *shop) ([]string, error) {
+			return one(unique.Get(ctx, s.sessions, in, mailOfA))
+		}, false, true},
+		{"a unique value by pointer", uniquePointer, func(ctx context.Context, s *shop) ([]string, error) {
+			return one(uniquePointer.Get(ctx, s.sessions, in, mailOfA))
+		}, false, true},
+		{"a global index of copies", global, func(ctx context.Context, s *shop) ([]string, error) { return ids(global.List(ctx, s.sessions, "all")) }, true, true},
+		{"a global index of some fields", globalSome, func(ctx context.Context, s *shop) ([]string, error) {
+			return ids(globalSome.List(ctx, s.sessions, "all"))
+		}, true, true},
+		{"a global index of pointers", globalPointer, func(ctx context.Context, s *shop) ([]string, error) {
+			return ids(globalPointer.List(ctx, s.sessions, "all"))
+		}, true, true},
+		{"a unique value of the table", everywhere, func(ctx context.Context, s *shop) ([]string, error) {
+			return one(everywhere.Get(ctx, s.sessions, mailOfA))
+		}, false, true},
+		{"lists", lists, func(ctx context.Context, s *shop) ([]string, error) { return ids(lists.List(ctx, s.sessions, in, "all")) }, true, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var more []extend.Definition[session]
+			if c.by != nil {
+				more = append(more, c.by)
+			}
+			s := newShop(t, nil, more...)
+			a := s.insert(t, "a", time.Minute)
+			s.insert(t, "b", 0)
+			ctx := t.Context()
+			if err := s.Drain(ctx); err != nil {
+				t.Fatal(err)
+			}
+			expect := func(when string, want []string) {
+				t.Helper()
+				got, err := c.read(ctx, s)
+				slices.Sort(got)
+				if !slices.Equal(got, want) || err != nil {
+					t.Fatalf("%s: got %q, %v; want %q", when, got, err, want)
+				}
+			}
+			before, after := []string{"a"}, []string(nil)
+			if c.all {
+				before, after = []string{"a", "b"}, []string{"b"}
+			}
+			expect("at first", before)
+			s.clock.pass(time.Minute - time.Second)
+			s.sent()
+			expect("a second before its end", before)
+			counted := s.sent()
+			s.clock.pass(time.Second)
+			expect("at its end", after)
+			if then := s.sent(); !c.deletes && !slices.Equal(then, counted) {
+				t.Errorf("got requests %q, and %q before; want the same: it says nothing of the session", then, counted)
+			}
+			expect("again", after)
+			a.Value.Ends = a.Value.Ends.Add(time.Hour) // a renewal that was on its way
+			err := s.sessions.Replace(ctx, a)
+			if revived := err == nil; revived == c.deletes || err != nil && !errors.Is(err, table.ErrNotFound) {
+				t.Errorf("a renewal after that: got %v; want that it is refused: %v", err, c.deletes)
+			}
+			if c.deletes {
+				expect("after the renewal", after)
+			}
+		})
+	}
+}
+
+// TestReadsAnEnd: how ends are stored and compared.
+func TestReadsAnEnd(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		end  time.Time
+		over time.Time // the first second in which it is over; zero for never
+	}{
+		{"a whole second", noon.Add(time.Minute), noon.Add(time.Minute)},
+		{"a part of a second", noon.Add(time.Minute + 1), noon.Add(time.Minute + time.Second)},
+		{"another zone", noon.Add(time.Minute).In(time.FixedZone("", 3600)), noon.Add(time.Minute)},
+		{"none", time.Time{}, time.Time{}},
+		{"before the service's first", time.Date(1, 2, 3, 0, 0, 0, 0, time.UTC), noon},
+		{"behind the service's last", time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), time.Time{}},
+		{"the service's last", time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC), time.Time{}},
+		{"far", time.Date(9999, 12, 31, 23, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 23, 0, 0, 0, time.UTC)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := newShop(t, nil)
+			ctx := t.Context()
+			s.end = func(*session) time.Time { return c.end }
+			s.open(t, s.service, nil)
+			s.insert(t, "a", 0)
+			if !c.over.IsZero() && c.over.After(noon) {
+				s.clock.at = c.over.Add(-time.Second)
+				if _, err := s.sessions.Get(ctx, at("ann", "a")); err != nil {
+					t.Errorf("a second before: got %v", err)
+				}
+			}
+			s.clock.at = c.over
+			if c.over.IsZero() {
+				s.clock.at = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
+			}
+			if _, err := s.sessions.Get(ctx, at("ann", "a")); errors.Is(err, table.ErrNotFound) == c.over.IsZero() {
+				t.Errorf("at %v: got %v; want it to be over: %v", s.clock.at, err, !c.over.IsZero())
+			}
+		})
+	}
+}

@@ -1,0 +1,387 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// An entity with an end is over when the service answers, by its own clock, at that time or later with the entity's row. For readers it is then not there. Lists
+// leave it out, and say nothing of it. Whoever is about to say that a certain entity is not there deletes it first, by the ETag of the row that was read:
+// without that, a renewal that is applied late would revive what a reader has called over. So does an insert, whose key or unique value it has.
+
+// Ends is in the mode of handles whose entities may have an end. A handle of rows elsewhere has the zero Ends: a copy may be older than its entity, so of one that is over it shows only whose it is.
+type Ends struct {
+	Definition string // by which entities get their ends
+	At         func(value any) (time.Time, error)
+
+	// Notes, if not nil, get a note before an entity gets an end in another hour than the one that it has.
+	Notes EndNotes
+
+	// Types are handles of the types of a table, for a handle that reads rows of all of them. nil for a handle of one type.
+	Types []*Table
+}
+
+// sameEnds reports whether two ends mean the same.
+func sameEnds(a, b edm.Value) bool {
+	none := func(v edm.Value) bool { return v.Kind == edm.Absent || v.Kind == edm.DateTime && v.T.Equal(never) }
+	return none(a) && none(b) || a.Kind == b.Kind && a.T.Equal(b.T)
+}
+
+// EndNotes know the partitions in which entities end.
+type EndNotes interface {
+	Note(ctx context.Context, partition string, end time.Time) error
+}
+
+// never is the end in the row of an entity that had one and has none any more: a merge cannot take a property away.
+var never = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
+
+// EndAt returns an end as it is stored: in whole seconds, and not earlier than at. The zero time, and one that the service cannot store, is none.
+func EndAt(at time.Time) (end time.Time, has bool) {
+	first := time.Date(1601, 1, 1, 0, 0, 0, 0, time.UTC) // of the service
+	switch {
+	case at.IsZero(), !at.Before(never):
+		return time.Time{}, false
+	case at.Before(first):
+		at = first
+	}
+	whole := at.UTC().Truncate(time.Second)
+	if whole.Before(at) {
+		whole = whole.Add(time.Second)
+	}
+	return whole, whole.Before(never)
+}
+
+var (
+	errNoDate = &errs.DecodeError{Field: reserved.End, Reason: "needs the time of the response, and the response has no header Date; let proxies pass it on"}
+	errOver   = errors.New("its end has passed")
+
+	// ErrNotOver: the entity of an operation with IfOver is not over.
+	ErrNotOver = errors.New("the entity is not over")
+)
+
+// overAt reports whether a row with this end was over at the time of the response that carried it.
+func overAt(end edm.Value, date time.Time) (bool, error) {
+	switch {
+	case end.Kind == edm.Absent:
+		return false, nil
+	case end.Kind == edm.String: // of a program that loses the types of JSON
+		t, err := time.Parse(time.RFC3339, end.S)
+		if err != nil {
+			return false, &errs.DecodeError{Field: reserved.End, Reason: "is no time"}
+		}
+		end.T = t
+	case end.Kind != edm.DateTime:
+		return false, &errs.DecodeError{Field: reserved.End, Reason: "is no time"}
+	}
+	if date.IsZero() {
+		return false, errNoDate
+	}
+	return !date.Before(end.T), nil
+}
+
+// isOver reports whether the entity that a reader has just read is over.
+func (t *Table) isOver(r *edm.Reader, date time.Time) (bool, error) {
+	if t.Mode.Ends == nil {
+		return false, nil
+	}
+	end, err := r.Property(reserved.End)
+	if err != nil {
+		return false, err
+	}
+	return overAt(end, date)
+}
+
+// overIn is isOver for the columns of a row.
+func (t *Table) overIn(columns []edm.Column, date time.Time) (bool, error) {
+	if t.Mode.Ends == nil {
+		return false, nil
+	}
+	return overAt(stored.Find(columns, reserved.End), date)
+}
+
+// WithoutEnds returns a handle that also reads what is over.
+func (t *Table) WithoutEnds() *Table {
+	if t.Mode.Ends == nil {
+		return t
+	}
+	m := t.Mode
+	m.Ends = nil
+	return t.WithMode(m)
+}
+
+// end deletes the entity of a row that is over, with what follows from it, unless a concurrent writer has changed it. gone is false if the row must be read
+// again. A client that may not delete it gets the same answer: that it is over, which is true, and which a late renewal may end. Requests: 1, and those of its maintainers;
+// for a copy, 1 more.
+func (t *Table) end(ctx context.Context, row *stored.Row) (gone bool, err error) {
+	if entity, isCopy := row.Primary(); isCopy {
+		return t.endOwner(ctx, entity)
+	}
+	op := t.endOp(row.Key)
+	op.Match, op.Before, op.Known = row.ETag, row.Stored(), !t.wide()
+	if t.Mode.Ends.Types != nil {
+		op.Table = t.ender(row)
+	}
+	op.DecidePlanning()
+	err = op.Send(ctx)
+	var ce *errs.CatalogueError
+	switch {
+	case err == nil, mayNotWrite(err), errors.As(err, &ce), errors.Is(err, errs.ErrUnknownMaintainer):
+		return true, nil
+	case errors.Is(err, errs.ErrNotFound), errors.Is(err, errs.ErrChanged), isUnknown(err):
+		return false, nil
+	}
+	return false, errs.Cause(err)
+}
+
+// endOwner is end for a copy, whose entity is over if the copy is.
+func (t *Table) endOwner(ctx context.Context, entity keys.Key) (gone bool, err error) {
+	f, err := t.WithoutEnds().readEntity(ctx, entity)
+	if err != nil {
+		return false, err
+	}
+	if f.row == nil {
+		return true, nil
+	}
+	over, err := t.overIn(f.row.Columns(), f.date)
+	if _, isCopy := f.row.Primary(); err != nil || !over || isCopy {
+		return false, err
+	}
+	return t.end(ctx, f.row)
+}
+
+// endOp is the operation that deletes an entity which is over.
+func (t *Table) endOp(k keys.Key) *Op {
+	e := t.WithoutEnds()
+	e.Mode.Ending = true
+	return &Op{Table: e, Method: "End", Kind: aztables.TransactionTypeDelete, Key: k, Match: azcore.ETagAny}
+}
+
+// EndOp returns an operation that deletes an entity if it is over. Errors of the operation: ErrNotOver; those of a delete.
+func (t *Table) EndOp(k keys.Key) *Op {
+	op := t.endOp(k)
+	op.IfOver = true
+	op.DecidePlanning()
+	op.needsPlanning = true
+	return op
+}
+
+// ender returns the handle of the type of a row, in the mode of endOp.
+func (t *Table) ender(row *stored.Row) *Table {
+	for _, of := range t.Mode.Ends.Types {
+		if of.Mode.Schema.Mine(row) {
+			return of.endOp(row.Key).Table
+		}
+	}
+	return t.endOp(row.Key).Table
+}
+
+// elsewhere reports whether the handle is of rows elsewhere.
+func (e *Ends) elsewhere() bool { return e != nil && e.At == nil && e.Types == nil }
+
+// pointerIn returns a copy in a response without what it copies: its look-up then reads the entity.
+func pointerIn(r *edm.Reader, in edm.Entity) (*edm.Reader, edm.Entity, error) {
+	columns, err := r.Columns()
+	if err != nil {
+		return nil, in, err
+	}
+	in.JSON, in.Columns = edm.JSON{}, stored.Pointer(columns)
+	return edm.ReadColumns(in, in.Columns), in, nil
+}
+
+// openAlive is openRow for readers: a row that is over is deleted, and not there.
+func (t *Table) openAlive(ctx context.Context, k keys.Key) (*edm.Reader, edm.Entity, readResult, error) {
+	last := ""
+	for range mostResolutions {
+		r, in, f, err := t.openRow(ctx, k)
+		if err != nil || r == nil {
+			return r, in, f, err
+		}
+		over, err := t.isOver(r, in.Date)
+		if err != nil {
+			return nil, in, f, err
+		}
+		if !over {
+			return r, in, f, nil
+		}
+		if t.Mode.Ends.elsewhere() {
+			r, in, err = pointerIn(r, in)
+			return r, in, f, err
+		}
+		columns, err := r.Columns()
+		if err != nil {
+			return nil, in, f, err
+		}
+		row := stored.Of(in, columns)
+		if row.IsCopy() && in.ETag == last { // its entity is not over
+			return r, in, f, nil
+		}
+		last = in.ETag
+		gone, err := t.end(ctx, row)
+		r.Release()
+		if err != nil || gone {
+			return nil, in, readResult{gone: errs.With(errs.ErrNotFound, errOver)}, err
+		}
+	}
+	return nil, edm.Entity{}, readResult{}, errs.With(errs.ErrContended, errOver)
+}
+
+// StillThere is for a method whose query has left out the row under a key because it is over, and that is about to say so. It reports whether the entity is there after all.
+// Requests: 1, and those of end.
+func (t *Table) StillThere(ctx context.Context, method string, k keys.Key) (bool, error) {
+	f, err := t.aliveEntity(ctx, k)
+	return f.row != nil, t.OpError(method, k, err)
+}
+
+// aliveEntity is readEntity for readers: an entity that is over is deleted, and not there.
+func (t *Table) aliveEntity(ctx context.Context, k keys.Key) (readResult, error) {
+	if t.Mode.Parts == 0 {
+		r, in, f, err := t.openAlive(ctx, k)
+		if err != nil || r == nil {
+			return f, err
+		}
+		return wholeRow(k, r, in)
+	}
+	for range mostResolutions {
+		f, err := t.readEntity(ctx, k)
+		if err != nil || f.row == nil {
+			return f, err
+		}
+		gone, again, err := t.endIfOver(ctx, f.row, f.date)
+		switch {
+		case err != nil || !gone && !again:
+			return f, err
+		case gone:
+			return readResult{gone: errs.With(errs.ErrNotFound, errOver)}, nil
+		}
+	}
+	return readResult{}, errs.With(errs.ErrContended, errOver)
+}
+
+// endIfOver is end for a row that may be over. If neither gone nor again is true, it is not.
+func (t *Table) endIfOver(ctx context.Context, row *stored.Row, date time.Time) (gone, again bool, err error) {
+	over, err := t.overIn(row.Columns(), date)
+	if err != nil || !over {
+		return false, false, err
+	}
+	gone, err = t.end(ctx, row)
+	return gone, !gone && err == nil, err
+}
+
+// aliveFor is what an operation finds of the row that was read for it: a row that is over is deleted, and not there. In a write that goes by the ETag, a response
+// without a Date does no harm.
+func (s *step) aliveFor(ctx context.Context, p *Plan, f readResult) (readResult, error) {
+	t := s.Table
+	switch {
+	case f.row == nil:
+		return f, nil
+	case s.IfOver:
+		over, err := overAt(stored.Find(f.row.Columns(), reserved.End), f.date)
+		if err == nil && !over {
+			err = ErrNotOver
+		}
+		return f, err
+	case t.Mode.Ends == nil || f.date.IsZero():
+		return f, nil
+	}
+	for range mostResolutions {
+		over, err := t.overIn(f.row.Columns(), f.date)
+		switch {
+		case err != nil || !over:
+			return f, err
+		case p.preview != nil:
+			return f, errPreview
+		}
+		gone, err := t.end(ctx, f.row)
+		if err == nil && !gone {
+			f, err = t.readEntity(ctx, s.Key)
+			gone = f.row == nil
+		}
+		if err != nil {
+			p.readErr = err
+			return f, err
+		}
+		if gone {
+			return readResult{gone: errs.With(errs.ErrNotFound, errOver)}, nil
+		}
+	}
+	return f, errs.With(errs.ErrContended, errOver)
+}
+
+// setEnd gives the operation the end of its entity. The maintainers see it in the row.
+func (s *step) setEnd(p *Plan, c *Change, keeps bool, after edm.Stored) error {
+	ends := s.Table.Mode.Ends
+	c.state.end, c.state.ends = edm.Value{}, true
+	if keeps && ends.At != nil {
+		at, err := ends.At(c.New)
+		if err != nil {
+			return &errs.DerivedError{Maintainer: ends.Definition, Err: err}
+		}
+		if end, has := EndAt(at); has {
+			c.state.end = edm.Value{Kind: edm.DateTime, T: end}
+		}
+	}
+	if end := c.state.end.T; c.state.end.Kind != edm.Absent && ends.Notes != nil && !end.Truncate(time.Hour).Equal(c.state.had.T.Truncate(time.Hour)) {
+		partition := s.Key.PartitionKey()
+		p.Before(partition+"/"+end.Format(time.RFC3339), func(ctx context.Context) error { return ends.Notes.Note(ctx, partition, end) })
+	}
+	columns, err := after.Decoded()
+	if err != nil {
+		return err
+	}
+	if c.state.end.Kind == edm.Absent {
+		columns = stored.Without(columns, reserved.End)
+	} else {
+		columns = stored.Put(columns, reserved.End, c.state.end)
+	}
+	c.after.stored = edm.Stored{Columns: columns}
+	return nil
+}
+
+// freed reports whether an entity that stands in the way of a write is gone, and whether this call has deleted it because it is over. Requests: 1, and those of end.
+func (w *write) freed(ctx context.Context, t *Table, k keys.Key) (gone, ended bool, err error) {
+	err = Retry(w.table.Options.Retry).RepeatRead(ctx, w.log(), func(ctx context.Context) error {
+		r, _, f, err := t.openAlive(ctx, k)
+		releaseReader(r)
+		gone = err == nil && r == nil && !f.hidden
+		ended = gone && errors.Is(f.gone, errOver)
+		return err
+	})
+	return gone, ended, err
+}
+
+// ownerOver reports whether a unique value is free that another entity had, which is over. The row of the value has the ETag was. Requests: 1, those of end, and 1 if
+// the entity is gone already.
+func (w *write) ownerOver(ctx context.Context, d *derivedRow, owner keys.Key, was azcore.ETag) (free bool, err error) {
+	t := w.tableOfOwner(d)
+	if t.Mode.Ends == nil {
+		return false, nil
+	}
+	gone, ended, err := w.freed(ctx, t, owner)
+	if err != nil || !gone || ended {
+		return ended, err
+	}
+	f, err := w.readRow(ctx, d.key)
+	if err != nil || f.etag() == was { // a row without its entity stays taken
+		return false, err
+	}
+	w.note(d, f)
+	return true, nil
+}
+
+// tableOfOwner returns the handle by which the entity is written that a derived row follows from. The rows of one definition follow from one type.
+func (w *write) tableOfOwner(d *derivedRow) *Table {
+	if w.home != nil {
+		return w.home.ops[d.op].Table
+	}
+	return w.ops[d.op].Table
+}
