@@ -2,12 +2,14 @@ package expire_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/expire"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/jobs"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -40,6 +42,9 @@ type shop struct {
 	service  *storagetest.Service
 	end      func(*session) time.Time
 	ends     *expire.Ends[session]
+	withJob  bool
+	job      *jobs.Job[session, struct{}]
+	lease    time.Duration // of the catalogue
 	sessions *table.Table[session]
 }
 
@@ -56,11 +61,35 @@ func newShop(t testing.TB, o *expire.Options, more ...extend.Definition[session]
 // open opens the store over an account, such as the service with faults.
 func (s *shop) open(t testing.TB, account aztablekit.Account, o *expire.Options, more ...extend.Definition[session]) {
 	t.Helper()
-	s.ends = expire.At(s.end, o)
-	s.Store = aztablekit.Open(account, "shop", &aztablekit.Options{Daily: -1, Common: table.Common{Now: s.clock.now}})
-	s.sessions = aztablekit.Table(s.Store, "sessions", user, id, append(more, extend.Definition[session](s.ends))...)
-	if err := s.Ensure(t.Context()); err != nil {
+	if err := s.tryOpen(t.Context(), account, o, more...); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func (s *shop) tryOpen(ctx context.Context, account aztablekit.Account, o *expire.Options, more ...extend.Definition[session]) error {
+	s.ends = expire.At(s.end, o)
+	if s.withJob {
+		s.job = s.ends.Job("sweep")
+		more = append(more, s.job)
+	}
+	s.Store = aztablekit.Open(account, "shop", &aztablekit.Options{Daily: -1, Lease: s.lease, Common: table.Common{Now: s.clock.now}})
+	s.sessions = aztablekit.Table(s.Store, "sessions", user, id, append(more, extend.Definition[session](s.ends))...)
+	return s.Ensure(ctx)
+}
+
+// must ends the test if there is an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// expectError expects an error with a text.
+func expectError(t *testing.T, err error, want string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v; want an error with %q", err, want)
 	}
 }
 

@@ -347,8 +347,16 @@ func (s *step) setEnd(p *Plan, c *Change, keeps bool, after edm.Stored) error {
 	return nil
 }
 
-// freed reports whether an entity that stands in the way of a write is gone, and whether this call has deleted it because it is over. Requests: 1, and those of end.
+// freed reports whether an entity that stands in the way of a write is gone, and whether this call has deleted it because it is over. Requests: 1 unless the write has just
+// read it, and those of end.
 func (w *write) freed(ctx context.Context, t *Table, k keys.Key) (gone, ended bool, err error) {
+	if seen := w.seen; seen.key == k && seen.row != nil && !seen.row.IsCopy() {
+		w.seen = seenRow{}
+		gone, again, err := t.endIfOver(ctx, seen.row, seen.date)
+		if err != nil || !again {
+			return gone, gone, err
+		}
+	}
 	err = Retry(w.table.Options.Retry).RepeatRead(ctx, w.log(), func(ctx context.Context) error {
 		r, _, f, err := t.openAlive(ctx, k)
 		releaseReader(r)

@@ -82,6 +82,7 @@ func (w *write) etags(ctx context.Context, known int, etag azcore.ETag) []azcore
 // columns are compared.
 func (w *write) readBackRow(ctx context.Context, s *step) (etag azcore.ETag, ours bool, err error) {
 	f, err := w.readStep(ctx, s)
+	w.seen = seenRow{s.Key, f}
 	if s.Current != nil {
 		*s.Current = f.row
 	}

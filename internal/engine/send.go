@@ -29,6 +29,7 @@ import (
 // commit record, or else the operation ID in the row, shows that the write was applied. If the row has another ID, a write that was
 // sent once was refused. A write that was sent twice may have been applied and then overwritten: its outcome is unknown.
 func (w *write) send(ctx context.Context) state {
+	w.seen = seenRow{}
 	w.out = w.sendTransaction(ctx)
 	w.sent.withoutRecord = w.sent.withoutRecord || !w.currentTransaction.record && w.sent.doubt != nil
 	switch w.out.kind {

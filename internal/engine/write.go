@@ -52,6 +52,7 @@ type write struct {
 	sent               history
 	out                outcome // of what was sent last
 	lastConflict       outcome // the last one that a concurrent writer caused
+	seen               seenRow // the row that was read last to learn the outcome
 
 	participants []*write // of this write, in other partitions
 	only         string   // the partition of a participant
@@ -59,6 +60,12 @@ type write struct {
 	prepared     []string // the names of the work before the transaction that is done
 
 	resolving sync.Mutex // by UnknownError.Resolve
+}
+
+// seenRow is a row that was read; none, if its key is zero.
+type seenRow struct {
+	key keys.Key
+	readResult
 }
 
 // state is how far a write has come. These are its ways:

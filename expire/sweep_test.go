@@ -1,0 +1,283 @@
+package expire_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aztablekit/aztablekit"
+	"github.com/aztablekit/aztablekit/expire"
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/verify"
+)
+
+// many stores n sessions of a user that end after d.
+func (s *shop) many(t *testing.T, u string, n int, d time.Duration) {
+	t.Helper()
+	_, err := table.Bulk(t.Context(), func(yield func(table.Op, error) bool) {
+		for i := range n {
+			if !yield(s.sessions.InsertOp(&session{User: u, ID: fmt.Sprintf("%05d", i), Ends: s.clock.at.Add(d)}), nil) {
+				return
+			}
+		}
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *shop) sweep(t *testing.T, o *expire.SweepOptions) expire.Swept {
+	t.Helper()
+	done, err := s.ends.Sweep(t.Context(), s.sessions, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return done
+}
+
+// TestSweepRequests: a sweep finds what is due by one query for each partition, reads it together, and deletes up to 49 sessions in a transaction.
+func TestSweepRequests(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, nil)
+	s.many(t, "ann", 45, time.Minute)
+	s.many(t, "bob", 3, 3*time.Hour)
+	s.clock.pass(time.Hour)
+	if got := s.sweep(t, nil); got.Due != 0 {
+		t.Errorf("an hour that was over just now: got %+v; want nothing due", got)
+	}
+	s.clock.pass(time.Minute)
+	s.sent()
+	if got, want := s.sweep(t, nil), (expire.Swept{Partitions: 2, Due: 45, Deleted: 45}); got != want {
+		t.Errorf("got %+v; want %+v", got, want)
+	}
+	want := []string{"query sessions", "query sessions", "query sessions", "query sessions", "query sessions", "query sessions", "query sessions", "transaction sessions"} // 4 to find 2 partitions, 2 for what is due, 1 to read it
+	got := s.sent()
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("got requests %q; want %q", got, want)
+	}
+	if got := s.sweep(t, nil); got.Due != 0 || got.Deleted != 0 {
+		t.Errorf("again: got %+v; want nothing due", got)
+	}
+}
+
+// TestSweepBesideWriters: what is extended, taken, or stored again at any request of a sweep is as its writer was told.
+func TestSweepBesideWriters(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		write func(context.Context, *shop, *table.Entity[session]) error
+		left  []string // if the write was applied
+	}{
+		{"a renewal", func(ctx context.Context, s *shop, a *table.Entity[session]) error {
+			a.Value.Ends = noon.Add(48 * time.Hour)
+			return s.sessions.Replace(ctx, a)
+		}, []string{"ann id_a", "ann ~x|ends_2026113012_id_a"}},
+		{"an end that is taken away", func(ctx context.Context, s *shop, a *table.Entity[session]) error {
+			a.Value.Ends = time.Time{}
+			return s.sessions.Replace(ctx, a)
+		}, []string{"ann id_a"}},
+		{"a deletion", func(ctx context.Context, s *shop, a *table.Entity[session]) error { return s.sessions.Delete(ctx, a) }, nil},
+		{"an insert in its place", func(ctx context.Context, s *shop, _ *table.Entity[session]) error {
+			_, err := s.sessions.Insert(ctx, &session{User: "ann", ID: "a"})
+			return err
+		}, []string{"ann id_a"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			for k := 1; ; k++ {
+				s := newShop(t, nil)
+				ctx := t.Context()
+				a := s.insert(t, "a", time.Minute)
+				for i := range 12 { // so that they are read together
+					s.insert(t, fmt.Sprint("b", i), time.Minute)
+				}
+				s.clock.pass(2 * time.Hour)
+				sweeper := *s
+				n, written := 0, error(nil)
+				sweeper.open(t, &testkit.Hooked{Service: s.service, Serial: true, BeforeRequest: func(*http.Request) {
+					if n++; n == k {
+						written = c.write(ctx, s, a)
+					}
+				}}, nil)
+				n = 0
+				done := sweeper.sweep(t, nil)
+				if n < k {
+					break
+				}
+				left := c.left
+				if written != nil {
+					left = nil
+					if !errors.Is(written, table.ErrNotFound) && !errors.Is(written, table.ErrChanged) {
+						t.Errorf("at request %d: the write failed with %v", k, written)
+					}
+				}
+				if got := s.rows(); !slices.Equal(got, left) {
+					t.Errorf("at request %d: got rows %q after the write returned %v; want %q (%+v)", k, got, written, left, done)
+				}
+			}
+		})
+	}
+}
+
+// TestClocks: a sweep, an insert and a reader whose clocks are wrong by an hour or two days go by the service's.
+func TestClocks(t *testing.T) {
+	t.Parallel()
+	for _, wrong := range []time.Duration{-48 * time.Hour, -time.Hour, time.Hour, 48 * time.Hour} {
+		t.Run(wrong.String(), func(t *testing.T) {
+			t.Parallel()
+			for _, o := range []expire.Options{{}, {ManyPartitions: true}} {
+				s := newShop(t, &o)
+				ctx := t.Context()
+				theirs := *s
+				theirs.clock = &clock{noon.Add(wrong)}
+				theirs.open(t, s.service, &o)
+				_, err := theirs.sessions.Insert(ctx, &session{User: "ann", ID: "a", Ends: noon.Add(time.Minute)})
+				must(t, err)
+				if got := theirs.sweep(t, nil); got.Deleted != 0 {
+					t.Errorf("%+v: got %+v; want nothing deleted: it is alive", o, got)
+				}
+				if _, err := theirs.sessions.Get(ctx, at("ann", "a")); err != nil {
+					t.Errorf("%+v: got %v; want the session", o, err)
+				}
+				s.clock.pass(72 * time.Hour)
+				theirs.clock.pass(72 * time.Hour)
+				if got := theirs.sweep(t, nil); got.Deleted != 1 {
+					t.Errorf("%+v: got %+v; want it deleted", o, got)
+				}
+			}
+		})
+	}
+}
+
+// TestManyPartitions: a sweep looks only into partitions in which something has ended, and finds each.
+func TestManyPartitions(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, &expire.Options{ManyPartitions: true})
+	ctx := t.Context()
+	for i := range 30 {
+		s.sent()
+		_, err := s.sessions.Insert(ctx, &session{User: fmt.Sprint("user", i), ID: "a", Ends: noon.Add(time.Duration(i%3) * time.Hour)})
+		must(t, err)
+		if got, want := s.sent(), []string{"insert-or-replace sessionsends", "transaction sessions"}; !slices.Equal(got, want) {
+			t.Errorf("got requests %q; want %q", got, want)
+		}
+	}
+	_, err := s.ends.Extend(ctx, s.sessions, at("user1", "a"), func(v *session) error { v.Ends = v.Ends.Add(time.Minute); return nil })
+	must(t, err)
+	if got, want := s.sent(), []string{"get sessions", "replace sessions"}; !slices.Equal(got, want) {
+		t.Errorf("another end in its hour: got requests %q; want %q", got, want)
+	}
+	s.clock.pass(time.Hour + 11*time.Minute)
+	if got, want := s.sweep(t, nil), (expire.Swept{Partitions: 10, Due: 10, Deleted: 10}); got != want {
+		t.Errorf("got %+v; want %+v", got, want)
+	}
+	if got, want := s.sweep(t, nil), (expire.Swept{}); got != want {
+		t.Errorf("again: got %+v; want %+v", got, want)
+	}
+	s.clock.pass(24 * time.Hour)
+	if got, want := s.sweep(t, &expire.SweepOptions{Partitions: user.Of("user1").Point()}), (expire.Swept{Partitions: 1, Due: 1, Deleted: 1}); got != want {
+		t.Errorf("one partition: got %+v; want %+v", got, want)
+	}
+	must(t, s.RunDaily(ctx))
+	if got := s.rows(); len(got) > 0 {
+		t.Errorf("got rows %q; want none", got)
+	}
+	if got := s.service.Rows("sessionsends"); len(got) > 0 {
+		t.Errorf("got notes %v; want none", got)
+	}
+	_, err = s.sessions.Insert(ctx, &session{User: "late", ID: "a", Ends: noon}) // over already
+	must(t, err)
+	s.clock.pass(2 * time.Hour)
+	if got := s.sweep(t, nil); got.Deleted != 1 {
+		t.Errorf("one that was stored when it was over: got %+v; want it deleted", got)
+	}
+}
+
+// TestSweepAll: a sweep of 2,000 sessions, some of which are not over, by the work of a day and by a job.
+func TestSweepAll(t *testing.T) {
+	t.Parallel()
+	for _, way := range []string{"daily", "job"} {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			s := newShop(t, nil)
+			ctx := t.Context()
+			s.withJob = true
+			s.open(t, s.service, nil)
+			for _, u := range []string{"ann", "bob", "cy", "dee"} {
+				s.many(t, u, 500, time.Minute)
+			}
+			_, err := s.sessions.Insert(ctx, &session{User: "eve", ID: "a", Ends: noon.Add(24 * time.Hour)})
+			must(t, err)
+			s.clock.pass(2 * time.Hour)
+			if way == "daily" {
+				must(t, s.RunDaily(ctx))
+			} else {
+				must(t, s.job.Start(ctx, "today", struct{}{}, nil))
+				must(t, s.Drain(ctx))
+				status, err := s.job.Status(ctx, "today")
+				if err != nil || status.Rows != 2000 || status.Changed != 2000 {
+					t.Errorf("got %+v, %v; want 2000 rows, all changed", status, err)
+				}
+			}
+			if got, want := s.rows(), []string{"eve id_a", "eve ~x|ends_2026112912_id_a"}; !slices.Equal(got, want) {
+				t.Errorf("got rows %q; want %q", got, want)
+			}
+		})
+	}
+}
+
+// TestFillAndRetire: the definition on a table in use. Before it is filled nothing ends, and after it is retired nothing ends any more.
+func TestFillAndRetire(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, nil)
+	ctx := t.Context()
+	old := *s
+	old.clock, old.service = s.clock, storagetest.New(&storagetest.Options{Now: s.clock.now})
+	plain := aztablekit.Open(old.service, "shop", &aztablekit.Options{Daily: -1, Lease: time.Second})
+	sessions := aztablekit.Table(plain, "sessions", user, id)
+	must(t, plain.Ensure(ctx))
+	for _, i := range []string{"a", "b"} {
+		_, err := sessions.Insert(ctx, &session{User: "ann", ID: i, Ends: noon.Add(time.Minute)})
+		must(t, err)
+	}
+	old.lease = time.Second
+	old.open(t, old.service, nil)
+	old.clock.pass(time.Hour)
+	if _, err := old.sessions.Get(ctx, at("ann", "a")); err != nil {
+		t.Errorf("before it is filled: got %v; want the session", err)
+	}
+	if err := old.RunDaily(ctx); err != nil {
+		t.Errorf("before it is filled: got %v", err)
+	}
+	_, err := old.Fill(ctx, nil)
+	must(t, err)
+	if _, err := old.sessions.Get(ctx, at("ann", "a")); !errors.Is(err, table.ErrNotFound) {
+		t.Errorf("after it is filled: got %v; want ErrNotFound", err)
+	}
+	if report, err := verify.Run(ctx, old.sessions, nil); err != nil || len(report.Faults) != 0 {
+		t.Errorf("got %+v, %v; want no faults", report, err)
+	}
+	_, err = old.sessions.Insert(ctx, &session{User: "ann", ID: "c", Ends: noon.Add(3 * time.Hour)})
+	must(t, err)
+	old.clock.pass(3 * time.Hour)
+	if got := old.sweep(t, nil); got.Deleted != 1 {
+		t.Errorf("got %+v; want b deleted", got)
+	}
+	old.clock.pass(time.Minute)
+	_, err = old.sessions.Insert(ctx, &session{User: "ann", ID: "d", Ends: old.clock.at.Add(time.Minute)})
+	must(t, err)
+	must(t, old.Retire(ctx, "sessions", "ends", nil))
+	for _, r := range old.service.Rows("sessions") {
+		if r.Get("_end") != nil || strings.HasPrefix(r.RowKey, "~x|") {
+			t.Errorf("after it is retired: got the row %v", r)
+		}
+	}
+}

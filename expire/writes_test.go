@@ -1,0 +1,320 @@
+package expire_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/expire"
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// TestInsertInItsPlace: an insert takes the key of a session that is over (rate-limiter-flexible#310 waited for its deletion), by each way in which a session is stored.
+func TestInsertInItsPlace(t *testing.T) {
+	t.Parallel()
+	later := func(s *shop) *session {
+		return &session{User: "ann", ID: "a", Mail: "new@contoso.com", Ends: s.clock.at.Add(time.Hour)}
+	}
+	for _, c := range []struct {
+		name  string
+		store func(context.Context, *shop) error
+		sent  []string
+	}{
+		{"Insert", func(ctx context.Context, s *shop) error {
+			_, err := s.sessions.Insert(ctx, later(s))
+			return err
+		}, []string{"transaction sessions", "get sessions", "transaction sessions", "transaction sessions"}},
+		{"Transact", func(ctx context.Context, s *shop) error {
+			_, err := table.Transact(ctx, s.sessions.InsertOp(later(s)), s.sessions.InsertOp(&session{User: "ann", ID: "b"}))
+			return err
+		}, []string{"transaction sessions", "get sessions", "transaction sessions", "transaction sessions"}},
+		{"Upsert", func(ctx context.Context, s *shop) error {
+			_, err := s.sessions.Upsert(ctx, later(s), table.ReplaceExisting)
+			return err
+		}, []string{"get sessions", "transaction sessions", "transaction sessions"}},
+		{"Upsert of what is there", func(ctx context.Context, s *shop) error {
+			_, err := s.sessions.Upsert(ctx, later(s), table.MergeExisting)
+			return err
+		}, []string{"get sessions", "transaction sessions", "transaction sessions"}},
+		{"GetOrInsert", func(ctx context.Context, s *shop) error {
+			_, inserted, err := s.sessions.GetOrInsert(ctx, later(s))
+			if err == nil && !inserted {
+				err = errors.New("it was there")
+			}
+			return err
+		}, []string{"get sessions", "transaction sessions", "transaction sessions"}},
+		{"Bulk", func(ctx context.Context, s *shop) error {
+			_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) { yield(s.sessions.InsertOp(later(s)), nil) }, nil)
+			return err
+		}, []string{"transaction sessions", "get sessions", "transaction sessions", "transaction sessions"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := newShop(t, nil)
+			ctx := t.Context()
+			old := s.insert(t, "a", time.Minute)
+			s.clock.pass(time.Minute)
+			s.sent()
+			if err := c.store(ctx, s); err != nil {
+				t.Fatal(err)
+			}
+			if got := s.sent(); !slices.Equal(got, c.sent) {
+				t.Errorf("got requests %q; want %q", got, c.sent)
+			}
+			e, err := s.sessions.Get(ctx, at("ann", "a"))
+			if err != nil || e.Value.Mail != "new@contoso.com" {
+				t.Errorf("got %+v, %v; want the new session", e, err)
+			}
+			if rows := s.rows(); !slices.Contains(rows, "ann ~x|ends_2026112813_id_a") || slices.Contains(rows, "ann ~x|ends_2026112812_id_a") {
+				t.Errorf("got rows %q; want one for the hour of the new end alone", rows)
+			}
+			if err := s.sessions.Replace(ctx, old); !errors.Is(err, table.ErrChanged) {
+				t.Errorf("a late write of the old session: got %v; want ErrChanged", err)
+			}
+		})
+	}
+}
+
+// TestWritesOfWhatIsOver: writes by key find nothing, and an insert beside a living session is refused as ever.
+func TestWritesOfWhatIsOver(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		write func(context.Context, *shop) error
+	}{
+		{"Update", func(ctx context.Context, s *shop) error {
+			_, err := s.sessions.Update(ctx, at("ann", "a"), func(v *session) error { v.Hits++; return nil })
+			return err
+		}},
+		{"Extend", func(ctx context.Context, s *shop) error {
+			_, err := s.ends.Extend(ctx, s.sessions, at("ann", "a"), func(v *session) error { v.Ends = v.Ends.Add(time.Hour); return nil })
+			return err
+		}},
+		{"Take", func(ctx context.Context, s *shop) error {
+			_, err := s.ends.Take(ctx, s.sessions, at("ann", "a"))
+			return err
+		}},
+		{"MergeAny", func(ctx context.Context, s *shop) error {
+			return s.sessions.MergeAny(ctx, at("ann", "a"), mail.Set("x"))
+		}},
+		{"DeleteAny", func(ctx context.Context, s *shop) error { return s.sessions.DeleteAny(ctx, at("ann", "a")) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := newShop(t, nil)
+			ctx := t.Context()
+			s.insert(t, "a", time.Minute)
+			if _, err := s.sessions.Insert(ctx, &session{User: "ann", ID: "a"}); !errors.Is(err, table.ErrExists) {
+				t.Errorf("an insert beside it: got %v; want ErrExists", err)
+			}
+			s.clock.pass(time.Minute)
+			if err := c.write(ctx, s); !errors.Is(err, table.ErrNotFound) {
+				t.Errorf("got %v; want ErrNotFound", err)
+			}
+			if rows := slices.DeleteFunc(s.rows(), func(row string) bool { return strings.Contains(row, "~i|") }); len(rows) > 0 {
+				t.Errorf("got rows %q; want none: it has said that the session is over", rows)
+			}
+		})
+	}
+}
+
+// TestUniqueValues: a session that is over does not hold its unique values.
+func TestUniqueValues(t *testing.T) {
+	t.Parallel()
+	same := func(*session) (string, bool) { return "one", true }
+	inPartition := index.New("one", keys.Text(), same, &index.Options{Unique: true})
+	pointer := index.New("one", keys.Text(), same, &index.Options{Unique: true, Pointer: true})
+	everywhere := index.NewUnique("one", keys.Text(), same, nil)
+	atOnePlace := index.New("one", keys.Text(), same, &index.Options{Unique: true}).In(func(*session) keys.PartitionKey { return keys.RawPartition("ones") })
+	get := func(ix *index.Index[session, string], partition keys.PartitionKey) func(context.Context, *shop) (*table.Entity[session], error) {
+		return func(ctx context.Context, s *shop) (*table.Entity[session], error) {
+			return ix.Get(ctx, s.sessions, partition, "one")
+		}
+	}
+	for _, c := range []struct {
+		name string
+		open func(t *testing.T) *shop
+		user string
+		get  func(context.Context, *shop) (*table.Entity[session], error)
+	}{
+		{"in the partition", func(t *testing.T) *shop { return newShop(t, nil, inPartition) }, "ann", get(inPartition, user.Of("ann"))},
+		{"by pointer", func(t *testing.T) *shop { return newShop(t, nil, pointer) }, "ann", get(pointer, user.Of("ann"))},
+		{"in the table", func(t *testing.T) *shop { return newShop(t, nil, everywhere) }, "bob", func(ctx context.Context, s *shop) (*table.Entity[session], error) {
+			return everywhere.Get(ctx, s.sessions, "one")
+		}},
+		{"in one partition", func(t *testing.T) *shop { return newShop(t, nil, atOnePlace) }, "bob", get(atOnePlace, keys.RawPartition("ones"))},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := c.open(t)
+			ctx := t.Context()
+			s.insert(t, "a", time.Minute)
+			other := &session{User: c.user, ID: "other", Ends: noon.Add(time.Hour)}
+			if _, err := s.sessions.Insert(ctx, other); !errors.Is(err, index.ErrTaken) {
+				t.Errorf("before the end: got %v; want ErrTaken", err)
+			}
+			s.clock.pass(time.Minute)
+			if _, err := s.sessions.Insert(ctx, other); err != nil {
+				t.Errorf("after the end: got %v", err)
+			}
+			if e, err := c.get(ctx, s); err != nil || e.Value.ID != "other" {
+				t.Errorf("got %+v, %v; want the other session", e, err)
+			}
+			if is, err := s.sessions.Exists(ctx, at("ann", "a")); is || err != nil {
+				t.Errorf("got %v, %v; want that the first is gone", is, err)
+			}
+			if _, err := s.sessions.Insert(ctx, &session{User: c.user, ID: "third"}); !errors.Is(err, index.ErrTaken) {
+				t.Errorf("a third: got %v; want ErrTaken", err)
+			}
+		})
+	}
+}
+
+// TestEnds: ends that are changed, in and across hours, and taken away.
+func TestEnds(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, nil)
+	ctx := t.Context()
+	s.insert(t, "a", time.Minute)
+	set := func(end time.Time) {
+		t.Helper()
+		s.sent()
+		e, err := s.ends.Extend(ctx, s.sessions, at("ann", "a"), func(v *session) error { v.Ends = end; return nil })
+		if err != nil || !e.Value.Ends.Equal(end) {
+			t.Fatalf("Extend: got %+v, %v; want %v", e, err, end)
+		}
+		if got, want := s.sent(), []string{"get sessions", "transaction sessions"}; !slices.Equal(got, want) && !slices.Equal(got, []string{"get sessions", "replace sessions"}) {
+			t.Errorf("got requests %q; want %q", got, want)
+		}
+	}
+	expect := func(want ...string) {
+		t.Helper()
+		if got := s.rows(); !slices.Equal(got, want) {
+			t.Errorf("got rows %q; want %q", got, want)
+		}
+	}
+	set(noon.Add(30 * time.Minute))
+	expect("ann id_a", "ann ~x|ends_2026112812_id_a")
+	set(noon.Add(90 * time.Minute))
+	expect("ann id_a", "ann ~x|ends_2026112813_id_a")
+	set(noon.Add(5 * time.Minute)) // sooner
+	expect("ann id_a", "ann ~x|ends_2026112812_id_a")
+	set(time.Time{}) // never
+	expect("ann id_a")
+	s.clock.pass(48 * time.Hour)
+	if _, err := s.sessions.Get(ctx, at("ann", "a")); err != nil {
+		t.Errorf("without an end: got %v", err)
+	}
+	ends := table.FieldOf(func(s *session) *time.Time { return &s.Ends })
+	if err := s.sessions.MergeAny(ctx, at("ann", "a"), ends.Set(s.clock.at.Add(time.Second))); err != nil {
+		t.Fatal(err)
+	}
+	expect("ann id_a", "ann ~x|ends_2026113012_id_a")
+	if err := s.sessions.MergeAny(ctx, at("ann", "a"), ends.Set(time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC))); err != nil { // a merge that takes it away
+		t.Fatal(err)
+	}
+	expect("ann id_a")
+	s.clock.pass(time.Second)
+	if _, err := s.sessions.Get(ctx, at("ann", "a")); err != nil {
+		t.Errorf("an end that a merge has taken away: got %v", err)
+	}
+}
+
+// TestExpired: effects find out that a session was deleted because it was over, also by a read.
+func TestExpired(t *testing.T) {
+	t.Parallel()
+	var sent []string
+	farewell := eventual.On("farewell", func(c *eventual.Change[session]) (string, bool) {
+		return c.Key.RowKey(), c.Old != nil && c.New == nil && c.Expired()
+	}, func(_ context.Context, _ eventual.Job, id string) error {
+		sent = append(sent, id)
+		return nil
+	})
+	s := newShop(t, nil, farewell)
+	ctx := t.Context()
+	logout := s.insert(t, "logout", time.Minute)
+	for _, i := range []string{"read", "insert", "sweep"} {
+		s.insert(t, i, time.Minute)
+	}
+	if err := s.sessions.Delete(ctx, logout); err != nil {
+		t.Fatal(err)
+	}
+	s.clock.pass(time.Minute)
+	if _, err := s.sessions.Get(ctx, at("ann", "read")); !errors.Is(err, table.ErrNotFound) {
+		t.Errorf("got %v; want ErrNotFound", err)
+	}
+	if _, err := s.sessions.Insert(ctx, &session{User: "ann", ID: "insert"}); err != nil {
+		t.Errorf("got %v", err)
+	}
+	s.clock.pass(2 * time.Hour)
+	if _, err := s.ends.Sweep(ctx, s.sessions, nil); err != nil {
+		t.Errorf("got %v", err)
+	}
+	if err := s.Drain(ctx); err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(sent)
+	if want := []string{"id_insert", "id_read", "id_sweep"}; !slices.Equal(sent, want) {
+		t.Errorf("got farewells %q; want %q", sent, want)
+	}
+}
+
+// TestTake: one caller gets the code, whatever the requests of Take.
+func TestTake(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, &expire.Options{Once: true})
+	ctx := t.Context()
+	s.insert(t, "a", time.Minute)
+	s.sent()
+	e, err := s.ends.Take(ctx, s.sessions, at("ann", "a"))
+	if err != nil || e.Value.Mail != "a@contoso.com" {
+		t.Fatalf("got %+v, %v; want the session", e, err)
+	}
+	if got, want := s.sent(), []string{"get sessions", "transaction sessions"}; !slices.Equal(got, want) {
+		t.Errorf("got requests %q; want %q", got, want)
+	}
+	if _, err := s.ends.Take(ctx, s.sessions, at("ann", "a")); !errors.Is(err, table.ErrNotFound) {
+		t.Errorf("a second time: got %v; want ErrNotFound", err)
+	}
+}
+
+// TestMistakes: each mistake of a declaration has an error that names it.
+func TestMistakes(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		at   func(*session) time.Time
+		o    *expire.Options
+		want string
+	}{
+		{"no function", nil, nil, "at is nil"},
+		{"a name that no row can have", func(*session) time.Time { return noon }, &expire.Options{Name: "a_b"}, "a_b"},
+		{"a function that panics", func(*session) time.Time { panic("at once") }, nil, "panics: at once"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := newShop(t, nil)
+			s.end = c.at
+			err := s.tryOpen(t.Context(), s.service, c.o)
+			if err == nil {
+				_, err = s.sessions.Insert(t.Context(), &session{User: "ann", ID: "a"})
+			}
+			expectError(t, err, c.want)
+		})
+	}
+	s := newShop(t, nil)
+	err := s.tryOpen(t.Context(), s.service, nil, expire.At(func(*session) time.Time { return noon }, &expire.Options{Name: "other"}))
+	expectError(t, err, "an entity has one end")
+	other := newShop(t, &expire.Options{Name: "other"})
+	_, err = newShop(t, nil).ends.Take(t.Context(), other.sessions, at("ann", "a"))
+	expectError(t, err, "does not have the definition")
+	var none *expire.Ends[session]
+	_, err = none.Sweep(t.Context(), other.sessions, nil)
+	expectError(t, err, "is nil or zero")
+}
