@@ -1,0 +1,405 @@
+package expire_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/aztablekit/aztablekit"
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/expire"
+	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/storagetest/crashtest"
+	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/verify"
+)
+
+var schedules = testkit.Count("expire.schedules", 150, "schedules of entities that end, of each of two tests")
+
+// office is a store of a process, whose mail addresses have one session each.
+type office struct {
+	*aztablekit.Store
+	ends     *expire.Ends[session]
+	byMail   *index.Global[session, string]
+	sessions *table.Table[session]
+	service  *storagetest.Service
+	options  *expire.Options
+}
+
+func openOffice(p *crashtest.Process, o *expire.Options, ahead time.Duration) (*office, error) {
+	acc, err := account.FromTransport(p, nil)
+	if err != nil {
+		return nil, err
+	}
+	f := &office{service: p.Service(), options: o}
+	f.ends = expire.At(func(s *session) time.Time { return s.Ends }, o)
+	f.byMail = index.NewUnique("mail", keys.Text(), mailOf, nil)
+	definitions := []extend.Definition[session]{f.ends}
+	if o == nil || !o.Once {
+		definitions = append(definitions, f.byMail)
+	}
+	f.Store = aztablekit.Open(acc, "office", &aztablekit.Options{Daily: -1, Common: table.Common{Now: func() time.Time { return time.Now().Add(ahead) }}})
+	f.sessions = aztablekit.Table(f.Store, "sessions", user, id, definitions...)
+	return f, nil
+}
+
+// sweepAhead is a sweep by a program whose clock is ahead, so that it looks into the hour that it is.
+func sweepAhead(ctx context.Context, p *crashtest.Process, o *expire.Options) error {
+	f, err := openOffice(p, o, 2*time.Hour)
+	if err == nil {
+		_, err = f.ends.Sweep(ctx, f.sessions, nil)
+	}
+	return err
+}
+
+// inOffice makes a function of a workload of one for a store.
+func inOffice(o *expire.Options, do func(context.Context, *crashtest.Process, *office) error) func(context.Context, *crashtest.Process) error {
+	return func(ctx context.Context, p *crashtest.Process) error {
+		f, err := openOffice(p, o, 0)
+		if err != nil {
+			return err
+		}
+		return do(ctx, p, f)
+	}
+}
+
+// passed returns nil for errors by which a call of a program may end beside others.
+func passed(err error) error {
+	for _, may := range []error{table.ErrNotFound, table.ErrExists, table.ErrChanged, table.ErrContended, index.ErrTaken} {
+		if errors.Is(err, may) {
+			return nil
+		}
+	}
+	return err
+}
+
+// drainOffice ends what crashed programs have begun, and finds no fault.
+func drainOffice(ctx context.Context, _ *crashtest.Process, f *office) error {
+	time.Sleep(2 * time.Minute)
+	if err := f.Drain(ctx); err != nil {
+		return err
+	}
+	report, err := verify.Run(ctx, f.sessions, nil)
+	if err == nil && len(report.Faults) > 0 {
+		err = fmt.Errorf("got faults %v; want none", report)
+	}
+	return err
+}
+
+// everyStep is what a program does with sessions, one of which is over.
+func everyStep(ctx context.Context, p *crashtest.Process, f *office) error {
+	time.Sleep(2 * time.Minute)
+	now := time.Now()
+	insert := func(u, i, mail string, d time.Duration) error {
+		_, err := f.sessions.Insert(ctx, &session{User: u, ID: i, Mail: mail, Ends: now.Add(d)})
+		return passed(err)
+	}
+	_, read := f.sessions.Get(ctx, at("ann", "read"))
+	_, extended := f.ends.Extend(ctx, f.sessions, at("ann", "alive"), func(v *session) error { v.Ends = now.Add(2 * time.Hour); return nil })
+	_, taken := f.ends.Take(ctx, f.sessions, at("ann", "alive"))
+	swept := sweepAhead(ctx, p, f.options)
+	return errors.Join(
+		passed(read),
+		insert("ann", "insert", "insert@x", time.Hour), // the place of one that is over
+		insert("bob", "claims", "claimed@x", time.Hour),
+		passed(extended), passed(taken), passed(swept))
+}
+
+func setUpOffice(ctx context.Context, _ *crashtest.Process, f *office) error {
+	if err := f.Ensure(ctx); err != nil {
+		return err
+	}
+	for _, i := range []string{"read", "insert", "claimed", "swept"} {
+		if _, err := f.sessions.Insert(ctx, &session{User: "ann", ID: i, Mail: i + "@x", Ends: time.Now().Add(time.Minute)}); err != nil {
+			return err
+		}
+	}
+	_, err := f.sessions.Insert(ctx, &session{User: "ann", ID: "alive", Mail: "alive@x", Ends: time.Now().Add(3 * time.Hour)})
+	return err
+}
+
+// TestEveryFault: with each fault at each request, what is over goes with everything that follows from it, and nothing else.
+func TestEveryFault(t *testing.T) {
+	t.Parallel()
+	for _, o := range []*expire.Options{nil, {ManyPartitions: true}} {
+		t.Run(fmt.Sprint(o != nil), func(t *testing.T) {
+			t.Parallel()
+			build := func() crashtest.Workload {
+				return crashtest.Workload{
+					Setup:     inOffice(o, setUpOffice),
+					Processes: []func(context.Context, *crashtest.Process) error{inOffice(o, everyStep)},
+					Drain: inOffice(o, func(ctx context.Context, p *crashtest.Process, f *office) error {
+						if err := sweepAhead(ctx, p, o); err != nil {
+							return err
+						}
+						return drainOffice(ctx, p, f)
+					}),
+					Check: func(s *storagetest.Service) error {
+						for _, r := range s.Rows("sessions") {
+							if slices.Contains([]string{"id_read", "id_swept"}, r.RowKey) {
+								return fmt.Errorf("got the row of %s; want that it is deleted", r.RowKey)
+							}
+						}
+						return nil
+					},
+				}
+			}
+			crashtest.Enumerate(t, build, testkit.Crash(crashtest.Options{PairLimit: -1})).Require(t)
+		})
+	}
+}
+
+// TestSchedules: programs that insert, extend, take, read and sweep the same few sessions, whose addresses are unique. In the end nothing is left of what is over, and each living session has what follows from it.
+func TestSchedules(t *testing.T) {
+	t.Parallel()
+	work := func(ctx context.Context, p *crashtest.Process, f *office) error {
+		for range 5 {
+			time.Sleep(time.Duration(p.Rand().IntN(90)) * time.Second)
+			k := at([]string{"ann", "bob"}[p.Rand().IntN(2)], fmt.Sprint(p.Rand().IntN(2)))
+			mail, end := fmt.Sprint(p.Rand().IntN(2)), time.Now().Add(time.Duration(p.Rand().IntN(120))*time.Second)
+			var err error
+			switch p.Rand().IntN(7) {
+			case 0, 1:
+				_, err = f.sessions.Insert(ctx, &session{User: k.PartitionKey(), ID: strings.TrimPrefix(k.RowKey(), "id_"), Mail: mail, Ends: end})
+			case 2:
+				_, err = f.ends.Extend(ctx, f.sessions, k, func(s *session) error { s.Ends = end; return nil })
+			case 3:
+				_, err = f.ends.Take(ctx, f.sessions, k)
+			case 4:
+				_, err = f.sessions.Get(ctx, k)
+			case 5:
+				_, err = f.byMail.Get(ctx, f.sessions, mail)
+			case 6:
+				_, err = f.ends.Sweep(ctx, f.sessions, nil)
+			}
+			if passed(err) != nil && ctx.Err() != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	build := func() crashtest.Workload {
+		w := crashtest.Workload{
+			Setup: inOffice(nil, func(ctx context.Context, _ *crashtest.Process, f *office) error { return f.Ensure(ctx) }),
+			Drain: inOffice(nil, func(ctx context.Context, p *crashtest.Process, f *office) error {
+				if err := drainOffice(ctx, p, f); err != nil {
+					return err
+				}
+				if err := sweepAhead(ctx, p, nil); err != nil {
+					return err
+				}
+				return drainOffice(ctx, p, f)
+			}),
+			Check: func(s *storagetest.Service) error {
+				for _, of := range []string{"sessions", "sessionsmail"} {
+					for _, r := range s.Rows(of) {
+						if r.PartitionKey != "~c" && !strings.HasPrefix(r.RowKey, "~i|") && !strings.HasPrefix(r.RowKey, "~t|") && !strings.HasPrefix(r.RowKey, "~g|") {
+							return fmt.Errorf("got the row %s %s of %s; want nothing: everything is over", r.PartitionKey, r.RowKey, of)
+						}
+					}
+				}
+				return nil
+			},
+		}
+		for range 3 {
+			w.Processes = append(w.Processes, inOffice(nil, work))
+		}
+		return w
+	}
+	r := crashtest.Schedules(t, build, testkit.Crash(crashtest.Options{Runs: *schedules, FaultRate: 0.1}))
+	r.Require(t)
+	t.Log(r)
+}
+
+// code is a code that is stored under one key: its number, which no other has, and the second of its end.
+type code struct{ n, end int64 }
+
+// codeCall is a call on the code, and codeResult its result. The service's clock was at from or later when the call began, and at to or earlier when it ended.
+type (
+	codeCall struct {
+		method string // get, list, insert, extend, take
+		code   code   // that is inserted, or the new end
+	}
+	codeResult struct {
+		outcome  string // done, missing, exists, refused, unknown
+		n        int64  // of the code that was found
+		from, to int64
+	}
+)
+
+// codeModel returns the codes that may be stored after a call. A code that is over is absent for whoever looks at it, and then it is gone.
+var codeModel = porcupine.NondeterministicModel{
+	Init: func() []any { return []any{code{}} },
+	Step: func(state, in, out any) []any {
+		now, a, r := state.(code), in.(codeCall), out.(codeResult)
+		absent := now == code{}
+		mayBeOver, mayBeAlive := !absent && r.to >= now.end, !absent && r.from < now.end
+		switch r.outcome {
+		case "missing":
+			switch {
+			case absent, mayBeOver && a.method == "list":
+				return []any{now}
+			case mayBeOver:
+				return []any{code{}}
+			}
+			return nil
+		case "exists":
+			if mayBeAlive {
+				return []any{now}
+			}
+			return nil
+		case "refused":
+			return []any{now}
+		}
+		var after code
+		switch a.method {
+		case "insert":
+			after = a.code
+		case "extend":
+			after = code{now.n, a.code.end}
+		case "get", "list":
+			after = now
+		}
+		possible := mayBeAlive && (r.n == now.n || r.outcome == "unknown")
+		if a.method == "insert" {
+			possible = absent || mayBeOver
+		}
+		switch {
+		case r.outcome == "done" && possible:
+			return []any{after}
+		case r.outcome == "unknown" && possible && mayBeOver:
+			return []any{now, after, code{}}
+		case r.outcome == "unknown" && possible:
+			return []any{now, after}
+		case r.outcome == "unknown":
+			return []any{now, code{}}
+		}
+		return nil
+	},
+	DescribeOperation: func(in, out any) string { return fmt.Sprintf("%+v: %+v", in, out) },
+}
+
+// codeHistory records the calls of several programs with their results.
+type codeHistory struct {
+	mu    sync.Mutex
+	clock int64
+	codes int64
+	ops   []porcupine.Operation
+}
+
+func (h *codeHistory) tick(n *int64) int64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	*n++
+	return *n
+}
+
+// do makes a call and records its result.
+func (h *codeHistory) do(ctx context.Context, f *office, a codeCall) {
+	k := at("ann", "code")
+	start, r := h.tick(&h.clock), codeResult{from: f.service.Now().Unix()}
+	var e *table.Entity[session]
+	var err error
+	switch a.method {
+	case "insert":
+		a.code.n = h.tick(&h.codes)
+		_, err = f.sessions.Insert(ctx, &session{User: "ann", ID: "code", Hits: int(a.code.n), Ends: time.Unix(a.code.end, 0)})
+	case "extend":
+		e, err = f.ends.Extend(ctx, f.sessions, k, func(s *session) error { s.Ends = time.Unix(a.code.end, 0); return nil })
+	case "take":
+		e, err = f.ends.Take(ctx, f.sessions, k)
+	case "get":
+		e, err = f.sessions.Get(ctx, k)
+	case "list":
+		err = table.ErrNotFound
+		for found, failed := range f.sessions.List(ctx, table.Query[session]{Partition: user.Of("ann")}) {
+			e, err = found, failed
+		}
+	}
+	end := int64(math.MaxInt64)
+	switch {
+	case err == nil:
+		r.outcome, end = "done", h.tick(&h.clock)
+		if e != nil {
+			r.n = int64(e.Value.Hits)
+		}
+	case a.method == "get" || a.method == "list" && !errors.Is(err, table.ErrNotFound):
+		r.outcome = "missing"
+		if !errors.Is(err, table.ErrNotFound) {
+			return // it has said nothing
+		}
+		end = h.tick(&h.clock)
+	case errors.Is(err, table.ErrNotFound):
+		r.outcome, end = "missing", h.tick(&h.clock)
+	case errors.Is(err, table.ErrExists):
+		r.outcome, end = "exists", h.tick(&h.clock)
+	case errors.Is(err, table.ErrGivenUp), errors.Is(err, table.ErrChanged), errors.Is(err, table.ErrContended):
+		r.outcome, end = "refused", h.tick(&h.clock)
+	default:
+		r.outcome = "unknown"
+	}
+	r.to = f.service.Now().Unix()
+	if r.outcome == "unknown" {
+		r.to = math.MaxInt64
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ops = append(h.ops, porcupine.Operation{Input: a, Output: r, Call: start, Return: end})
+}
+
+// TestLinearizable: programs insert, extend, take and read a code that ends. The results are those of calls one after the other: one caller takes a code, and none finds it after another was told that it is over.
+func TestLinearizable(t *testing.T) {
+	t.Parallel()
+	model := codeModel.ToModel()
+	once := &expire.Options{Once: true}
+	build := func() crashtest.Workload {
+		h := &codeHistory{}
+		w := crashtest.Workload{
+			Setup: inOffice(once, func(ctx context.Context, _ *crashtest.Process, f *office) error { return f.Ensure(ctx) }),
+			Drain: inOffice(once, func(ctx context.Context, _ *crashtest.Process, f *office) error {
+				time.Sleep(2 * time.Minute)
+				h.do(ctx, f, codeCall{method: "get"})
+				return nil
+			}),
+			Check: func(*storagetest.Service) error {
+				h.mu.Lock()
+				defer h.mu.Unlock()
+				if porcupine.CheckOperations(model, h.ops) {
+					return nil
+				}
+				var text strings.Builder
+				slices.SortFunc(h.ops, func(a, b porcupine.Operation) int { return int(a.Call - b.Call) })
+				for _, o := range h.ops {
+					fmt.Fprintf(&text, "\n  %d to %d: %s", o.Call, o.Return, codeModel.DescribeOperation(o.Input, o.Output))
+				}
+				return errors.New("the results are not linearizable:" + text.String())
+			},
+		}
+		for range 3 {
+			w.Processes = append(w.Processes, inOffice(once, func(ctx context.Context, p *crashtest.Process, f *office) error {
+				for range 5 {
+					time.Sleep(time.Duration(p.Rand().IntN(20)) * time.Second)
+					end := time.Now().Add(time.Duration(p.Rand().IntN(40)) * time.Second).Unix()
+					h.do(ctx, f, codeCall{[]string{"insert", "insert", "get", "list", "extend", "take"}[p.Rand().IntN(6)], code{end: end}})
+				}
+				return nil
+			}))
+		}
+		return w
+	}
+	r := crashtest.Schedules(t, build, testkit.Crash(crashtest.Options{Runs: *schedules, FaultRate: 0.1}))
+	r.Require(t)
+	t.Log(r)
+}
