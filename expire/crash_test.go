@@ -170,7 +170,7 @@ func TestSchedules(t *testing.T) {
 			k := at([]string{"ann", "bob"}[p.Rand().IntN(2)], fmt.Sprint(p.Rand().IntN(2)))
 			mail, end := fmt.Sprint(p.Rand().IntN(2)), time.Now().Add(time.Duration(p.Rand().IntN(120))*time.Second)
 			var err error
-			switch p.Rand().IntN(7) {
+			switch p.Rand().IntN(8) {
 			case 0, 1:
 				_, err = f.sessions.Insert(ctx, &session{User: k.PartitionKey(), ID: strings.TrimPrefix(k.RowKey(), "id_"), Mail: mail, Ends: end})
 			case 2:
@@ -183,6 +183,12 @@ func TestSchedules(t *testing.T) {
 				_, err = f.byMail.Get(ctx, f.sessions, mail)
 			case 6:
 				_, err = f.ends.Sweep(ctx, f.sessions, nil)
+			case 7:
+				var e *table.Entity[session]
+				if e, err = f.sessions.Get(ctx, k); err == nil {
+					e.Value.User = map[string]string{"ann": "bob", "bob": "ann"}[e.Value.User]
+					err = f.sessions.Move(ctx, e)
+				}
 			}
 			if passed(err) != nil && ctx.Err() != nil {
 				return err
@@ -217,6 +223,44 @@ func TestSchedules(t *testing.T) {
 			w.Processes = append(w.Processes, inOffice(nil, work))
 		}
 		return w
+	}
+	r := crashtest.Schedules(t, build, testkit.Crash(crashtest.Options{Runs: *schedules, FaultRate: 0.1}))
+	r.Require(t)
+	t.Log(r)
+}
+
+// TestTakers: of programs that take one session, beside faults and crashes, one has it. Nobody has it only if it was lost with a program that has crashed, or that was not told.
+func TestTakers(t *testing.T) {
+	t.Parallel()
+	build := func() crashtest.Workload {
+		var mu sync.Mutex
+		has, unknown := 0, 0
+		takes := inOffice(nil, func(ctx context.Context, _ *crashtest.Process, f *office) error {
+			e, err := f.ends.Take(ctx, f.sessions, at("ann", "alive"))
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err == nil && e.Value.Mail == "alive@x":
+				has++
+			case passed(err) != nil:
+				unknown++
+			}
+			return passed(err)
+		})
+		return crashtest.Workload{
+			Setup:     inOffice(nil, setUpOffice),
+			Processes: []func(context.Context, *crashtest.Process) error{takes, takes, takes},
+			Drain:     inOffice(nil, drainOffice),
+			Check: func(s *storagetest.Service) error {
+				mu.Lock()
+				defer mu.Unlock()
+				gone := !slices.ContainsFunc(s.Rows("sessions"), func(r storagetest.Row) bool { return r.RowKey == "id_alive" })
+				if has > 1 || has == 1 && !gone || has+unknown == 0 && gone {
+					return fmt.Errorf("got %d with the session and %d that do not know, and it is gone: %v", has, unknown, gone)
+				}
+				return nil
+			},
+		}
 	}
 	r := crashtest.Schedules(t, build, testkit.Crash(crashtest.Options{Runs: *schedules, FaultRate: 0.1}))
 	r.Require(t)

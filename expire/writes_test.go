@@ -176,6 +176,43 @@ func TestUniqueValues(t *testing.T) {
 	}
 }
 
+// TestUniqueOrphan: a unique value whose row has lost its entity stays taken: only the end of an entity frees its value.
+func TestUniqueOrphan(t *testing.T) {
+	t.Parallel()
+	one := index.NewUnique("one", keys.Text(), func(*session) (string, bool) { return "one", true }, nil)
+	s := newShop(t, nil, one)
+	ctx := t.Context()
+	s.insert(t, "a", time.Minute)
+	if _, err := s.service.Tables().NewClient("sessions").DeleteEntity(ctx, "ann", "id_a", nil); err != nil {
+		t.Fatal(err)
+	}
+	s.clock.pass(time.Hour)
+	if _, err := s.sessions.Insert(ctx, &session{User: "bob", ID: "b"}); !errors.Is(err, index.ErrTaken) {
+		t.Errorf("got %v; want ErrTaken", err)
+	}
+}
+
+// TestExtendAfterConflict: an end that has come while Extend met a conflict is not extended.
+func TestExtendAfterConflict(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, nil)
+	ctx := t.Context()
+	a := s.insert(t, "a", time.Minute)
+	tries := 0
+	_, err := s.ends.Extend(ctx, s.sessions, at("ann", "a"), func(v *session) error {
+		if tries++; tries == 1 {
+			a.Value.Hits++
+			must(t, s.sessions.Replace(ctx, a))
+			s.clock.pass(time.Minute)
+		}
+		v.Ends = v.Ends.Add(time.Hour)
+		return nil
+	})
+	if !errors.Is(err, table.ErrNotFound) || tries != 1 {
+		t.Errorf("got %v after %d tries; want ErrNotFound after 1", err, tries)
+	}
+}
+
 // TestEnds: ends that are changed, in and across hours, and taken away.
 func TestEnds(t *testing.T) {
 	t.Parallel()
