@@ -140,8 +140,8 @@ func (e *Ends[T]) end(value any) (end time.Time, err error) {
 
 var errNoValue = errors.New("expire: there is no entity")
 
-// of returns an error for a handle without the definition.
-func (e *Ends[T]) of(t *table.Table[T]) error {
+// check returns an error for a handle without the definition.
+func (e *Ends[T]) check(t *table.Table[T]) error {
 	if e == nil || e.hours == nil {
 		return errZero
 	}
@@ -163,7 +163,7 @@ func (e *Ends[T]) of(t *table.Table[T]) error {
 //
 // Errors: table.ErrNotFound if the entity is over; *index.DefinitionError for a handle without the definition; the errors of Update. 2 requests, and 2 more for each conflict.
 func (e *Ends[T]) Extend(ctx context.Context, t *table.Table[T], k keys.Key, change func(*T) error) (*table.Entity[T], error) {
-	if err := e.of(t); err != nil {
+	if err := e.check(t); err != nil {
 		return nil, err
 	}
 	return t.Update(ctx, k, change)
@@ -172,13 +172,13 @@ func (e *Ends[T]) Extend(ctx context.Context, t *table.Table[T], k keys.Key, cha
 // Take gets an entity and deletes it, for one caller only: a code that works once, a timer, a ticket. A lost response changes nothing of that: the deletion stores a commit record, which says
 // whose it was.
 //
-//	code, err := ends.Take(ctx, codes, key)
+//	code, err := codesEnd.Take(ctx, codes, key)
 //
 // Errors: table.ErrNotFound if there is no such entity, it is over, or another caller has taken it; table.ErrUnknownOutcome around an *table.UnknownError if nobody could find out: then the entity is
 // returned with the error, and counts if UnknownError.Resolve says that the deletion was applied; *index.DefinitionError for a handle without the definition; the errors of Get and Delete.
 // 2 requests, and 2 more for each conflict.
 func (e *Ends[T]) Take(ctx context.Context, t *table.Table[T], k keys.Key) (*table.Entity[T], error) {
-	if err := e.of(t); err != nil {
+	if err := e.check(t); err != nil {
 		return nil, err
 	}
 	exact := t.Exact()

@@ -247,4 +247,3 @@ func TestDuringOutage(t *testing.T) {
 		t.Errorf("got %v; want the error of the outage", err)
 	}
 }
-

@@ -161,7 +161,9 @@ func TestReads(t *testing.T) {
 			}
 			return all, nil
 		}, true, false},
-		{"an index of copies", full, func(ctx context.Context, s *shop) ([]string, error) { return ids(full.List(ctx, s.sessions, in, "all")) }, true, false},
+		{"an index of copies", full, func(ctx context.Context, s *shop) ([]string, error) {
+			return ids(full.List(ctx, s.sessions, in, "all"))
+		}, true, false},
 		{"the keys of an index", full, func(ctx context.Context, s *shop) (all []string, err error) {
 			for k, err := range full.Keys(ctx, s.sessions, q) {
 				if err != nil {
@@ -177,7 +179,9 @@ func TestReads(t *testing.T) {
 		{"an index of pointers", pointer, func(ctx context.Context, s *shop) ([]string, error) {
 			return ids(pointer.List(ctx, s.sessions, in, "all"))
 		}, true, true},
-		{"an index that reads entities", read, func(ctx context.Context, s *shop) ([]string, error) { return ids(read.List(ctx, s.sessions, in, "all")) }, true, true},
+		{"an index that reads entities", read, func(ctx context.Context, s *shop) ([]string, error) {
+			return ids(read.List(ctx, s.sessions, in, "all"))
+		}, true, true},
 		{"a unique value", unique, func(ctx context.Context, s *shop) ([]string, error) {
 			return one(unique.Get(ctx, s.sessions, in, mailOfA))
 		}, false, true},
@@ -194,7 +198,9 @@ func TestReads(t *testing.T) {
 		{"a unique value of the table", everywhere, func(ctx context.Context, s *shop) ([]string, error) {
 			return one(everywhere.Get(ctx, s.sessions, mailOfA))
 		}, false, true},
-		{"lists", lists, func(ctx context.Context, s *shop) ([]string, error) { return ids(lists.List(ctx, s.sessions, in, "all")) }, true, true},
+		{"lists", lists, func(ctx context.Context, s *shop) ([]string, error) {
+			return ids(lists.List(ctx, s.sessions, in, "all"))
+		}, true, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

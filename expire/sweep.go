@@ -41,7 +41,7 @@ type Swept struct {
 // a range of keys; errors of a read and of a write (see package table). Requests: 1 for each partition to find it, 1 for each partition for what is due in it, and for each 1,000 such entities, about 1 to read them and 1 to delete them for each 49, or
 // fewer with other definitions; with Options.ManyPartitions 1 for each 1,000 partitions in which something has ended since, and 1 to delete the note of each.
 func (e *Ends[T]) Sweep(ctx context.Context, t *table.Table[T], o *SweepOptions) (Swept, error) {
-	if err := e.of(t); err != nil {
+	if err := e.check(t); err != nil {
 		return Swept{}, err
 	}
 	s := &sweep[T]{ends: e, table: t}

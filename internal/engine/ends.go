@@ -16,7 +16,7 @@ import (
 )
 
 // An entity with an end is over when the service answers, by its own clock, at that time or later with the entity's row. For readers it is then not there. Lists
-// leave it out, and say nothing of it. Whoever is about to say that a certain entity is not there deletes it first, by the ETag of the row that was read:
+// leave it out, and say nothing of it. A program that is about to say that a certain entity is not there deletes it first, by the ETag of the row that was read:
 // without that, a renewal that is applied late would revive what a reader has called over. So does an insert, whose key or unique value it has.
 
 // Ends is in the mode of handles whose entities may have an end. A handle of rows elsewhere has the zero Ends: a copy may be older than its entity, so of one that is over it shows only whose it is.

@@ -69,6 +69,22 @@ var readersCode = map[string]string{
 		var payroll *index.Summary[Employee, string]`,
 	"azt": `
 		func openCompany(*account.Account) *aztablekit.Store { panic(0) }`,
+	"docs/ends.md": `
+		type Session struct { User, ID string; Ends time.Time }
+		var shop *aztablekit.Store
+		var user keys.PartitionOf[Session, string]
+		var id keys.RowOf[Session, string]`,
+	"expire": `
+		type Session struct { User, ID string; Ends time.Time }
+		var shop *aztablekit.Store
+		var user keys.PartitionOf[Session, string]
+		var id keys.RowOf[Session, string]
+		type Code struct{}
+		var ends *expire.Ends[Session]
+		var sessions *table.Table[Session]
+		var codes *table.Table[Code]
+		var codesEnd *expire.Ends[Code]
+		func longer(*Session) error { return nil }`,
 	"extend": `
 		var names keys.Component[string]
 		var errTaken error

@@ -13,7 +13,7 @@ func TestExpire(t *testing.T) {
 			Old: "		gone, err := t.end(ctx, row)\n		r.Release()", New: "		gone, err := true, error(nil)\n		r.Release()", Test: "TestLinearizable|TestReads$"},
 		{Name: "what is over is deleted whatever it has become", File: "internal/engine/ends.go",
 			Old: "	op.Match, op.Before, op.Known = row.ETag, row.Stored(), !t.wide()\n", New: "", Test: "TestLinearizable|TestSchedules"},
-		{Name: "the sweep deletes what is not over", File: "internal/engine/ends.go",
+		{Name: "the sweep deletes living entities", File: "internal/engine/ends.go",
 			Old: "if err == nil && !over {\n			err = ErrNotOver", New: "if err == nil && !over && false {\n			err = ErrNotOver", Test: "TestClocks|TestSweepBesideWriters"},
 		{Name: "lists show what is over", File: "internal/engine/delivery.go",
 			Old: "if over && !d.pager.table.Mode.Ends.elsewhere() {", New: "if false {", Test: "TestReads$"},
