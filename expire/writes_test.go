@@ -3,15 +3,19 @@ package expire_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/expire"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/requests"
+	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -318,6 +322,32 @@ func TestTake(t *testing.T) {
 	}
 	if _, err := s.ends.Take(ctx, s.sessions, at("ann", "a")); !errors.Is(err, table.ErrNotFound) {
 		t.Errorf("a second time: got %v; want ErrNotFound", err)
+	}
+}
+
+// TestTakeLostResponse: a lost response says neither that the caller has the session nor that it does not. The commit record does.
+func TestTakeLostResponse(t *testing.T) {
+	t.Parallel()
+	for _, lost := range []storagetest.Fault{storagetest.LostResponse(), storagetest.LostRequest()} {
+		t.Run(fmt.Sprint(lost), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newShop(t, nil)
+				s.insert(t, "a", time.Minute)
+				n := 0
+				s.service.SetFaults(func(r storagetest.Request) storagetest.Fault {
+					if r.Kind == requests.Delete || r.Kind == requests.Transaction {
+						if n++; n == 1 {
+							return lost
+						}
+					}
+					return storagetest.Fault{}
+				})
+				if e, err := s.ends.Take(t.Context(), s.sessions, at("ann", "a")); err != nil || e.Value.ID != "a" {
+					t.Errorf("got %+v, %v; want the session", e, err)
+				}
+			})
+		})
 	}
 }
 

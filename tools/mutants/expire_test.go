@@ -24,7 +24,7 @@ func TestExpire(t *testing.T) {
 		{Name: "an older copy elsewhere hides its entity", File: "internal/engine/delivery.go",
 			Old: "if over && !d.pager.table.Mode.Ends.elsewhere() {", New: "if over {", Test: "TestReads$"},
 		{Name: "Take without a commit record", File: "expire/ends.go",
-			Old: "exact := t.Exact()", New: "exact := t", Test: "TestTakers"},
+			Old: "exact := t.Exact()", New: "exact := t", Test: "TestTakeLostResponse"},
 		{Name: "a code is inserted without a commit record", File: "expire/ends.go",
 			Old: "m.Exact || e.opt.Once", New: "m.Exact", Test: "TestLinearizable"},
 		{Name: "an entity that is over keeps its unique values", File: "internal/engine/ends.go",
