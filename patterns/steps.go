@@ -127,6 +127,9 @@ func (r *Run) properties(row *table.Row) []string {
 			s = r.stable(strconv.Quote(string(v)))
 		case time.Time: // of the entity: only the library's own times are in texts
 			s = v.Format(time.RFC3339)
+			if time.Since(v).Abs() < 24*time.Hour { // of this run
+				s = "TIME"
+			}
 		}
 		if len(s) > limit {
 			s = fmt.Sprintf("%s… (%d bytes)", s[:limit], n)
@@ -142,6 +145,7 @@ func (r *Run) stable(s string) string {
 		s = strings.ReplaceAll(s, r.prefix, "")
 	}
 	s = storedTime.ReplaceAllString(s, "TIME")
+	s = storedHour.ReplaceAllString(s, "${1}HOUR")
 	return randomID.ReplaceAllStringFunc(s, func(id string) string {
 		if r.randomIDs == nil {
 			r.randomIDs = map[string]string{}
@@ -162,6 +166,9 @@ func (r *Run) stable(s string) string {
 
 // storedTime matches the times that the library stores.
 var storedTime = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
+
+// storedHour matches the hours of ends in RowKeys, and in what records them.
+var storedHour = regexp.MustCompile(`(end_|ends_|\^)20[2-9]\d{7}`)
 
 // randomID matches operation IDs and incarnations.
 var randomID = regexp.MustCompile(`\b([0-9A-Z]{26}|[0-9A-Z]{16})\b`)

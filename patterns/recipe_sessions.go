@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/aztablekit/aztablekit/patterns/logins"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+var sessions = recipe{
+	name:        "sessions",
+	title:       "Sessions that end, and a code that works once",
+	guide:       []string{"G10"},
+	related:     []string{"rate-limit", "unique-email", "optimistic"},
+	consistency: "strong",
+	measured:    []string{"check the session"},
+	problem: `A session must not be accepted after its end, and a code that was sent by mail must work once. The service deletes nothing by itself, and a job that
+		deletes what is over is late. If each read compares the time, one that does not is a hole; clocks of programs differ; and a session that one program has called over may be extended by another.
+		With an end in the definition of the table, no read returns what is over, by the service's clock, and Take gives the code to one caller only.`,
+	kept: "logins",
+	run: func(ctx context.Context, r *Run) error {
+		l := logins.Open(r.Account(), r.StoreOptions("logins", "sessions", "codes"))
+		if err := r.Ensure(ctx, l); err != nil {
+			return err
+		}
+		check := func() error {
+			s, err := l.Check(ctx, "ann", "s1")
+			switch {
+			case errors.Is(err, table.ErrNotFound):
+				r.Answer("there is no such session")
+				return nil
+			case err != nil:
+				return err
+			}
+			r.Answer("session of %s", s.User)
+			return nil
+		}
+		for _, step := range []struct {
+			what string
+			run  func() error
+		}{
+			{"send a code: one transaction, with the row of its hour and a commit record", func() error { return l.Send(ctx, "ann", "123456", time.Minute) }},
+			{"begin a session: get the code and delete it, and store the session", func() error { return l.Begin(ctx, "ann", "123456", "s1", 2*time.Hour) }},
+			{"use the code again", func() error {
+				return r.Refused(l.Begin(ctx, "ann", "123456", "s2", time.Second), table.ErrNotFound)
+			}},
+			{"check the session", check},
+			{"let the session last two seconds from now: get it, and store it with the row of its new hour", func() error { return l.Extend(ctx, "ann", "s1", 2*time.Second) }},
+		} {
+			if err := r.Do(step.what, step.run); err != nil {
+				return err
+			}
+		}
+		if err := errors.Join(r.Stored(ctx, "sessions"), r.Library(ctx, "sessions", "ann")); err != nil {
+			return err
+		}
+		time.Sleep(3500 * time.Millisecond)
+		for _, step := range []struct {
+			what string
+			run  func() error
+		}{
+			{"3 seconds later: count the sessions, without the row that is still there", func() error {
+				n, err := l.Count(ctx, "ann")
+				r.Answer("sessions: %d", n)
+				return err
+			}},
+			{"extend it: the row is read, found over, and deleted before the answer", func() error {
+				return r.Refused(l.Extend(ctx, "ann", "s1", time.Minute), table.ErrNotFound)
+			}},
+			{"look for it again", check},
+		} {
+			if err := r.Do(step.what, step.run); err != nil {
+				return err
+			}
+		}
+		return r.Naive("check a session without an end in the definition: the program reads the row and compares the time itself, at each place", func() error {
+			_, err := l.Check(ctx, "ann", "s1")
+			if errors.Is(err, table.ErrNotFound) {
+				return nil
+			}
+			return err
+		})
+	},
+}
