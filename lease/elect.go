@@ -26,7 +26,8 @@ import (
 // lease is over; until then only [Guarded.Guard] protects what it writes.
 //
 // While another holder renews the lease, Elect sends 1 request for each time to live. It goes by the age of the row at the service, and begins
-// to wait again whenever the holder has renewed it. After the death of a holder, another one has the lease 2 seconds after its end at the latest; after a release, within a time to live.
+// to wait again whenever the holder has renewed it. After the death of a holder, another one has the lease 2 seconds and a third of TTL after its end at the latest; after a
+// release, within a time to live.
 //
 // f runs in the goroutine of the caller. No goroutine outlives Elect, also if f panics; the lease is then released, too. Errors: that of f; *LostError; *table.ValueError
 // for a nil f; those of [Leases.Acquire], but for *HeldError; an error of the release is not returned. Requests: those of Acquire, 1 for each third of TTL while f
@@ -60,17 +61,22 @@ func (s *Leases) await(ctx context.Context, name string) (*Lease, error) {
 func (l *Lease) run(ctx context.Context, f func(context.Context, *Lease) error) (err error) {
 	running, lose := context.WithCancelCause(ctx)
 	keeping, stop := context.WithCancel(ctx)
-	kept := make(chan error, 1)
+	watched, renewed := make(chan error, 1), make(chan struct{})
 	go func() {
-		lost := l.keep(keeping)
+		defer close(renewed)
+		l.keep(keeping)
+	}()
+	go func() {
+		lost := l.watch(keeping)
 		if lost != nil {
 			lose(lost)
 		}
-		kept <- lost
+		watched <- lost
 	}()
 	defer func() {
 		stop()
-		lost := <-kept
+		lost := <-watched
+		<-renewed
 		lose(context.Canceled)
 		l.releaseAfter(ctx)
 		switch {
@@ -87,36 +93,31 @@ func (l *Lease) run(ctx context.Context, f func(context.Context, *Lease) error) 
 // look is how often a holder looks whether its lease is over by one of the clocks.
 const look = time.Second
 
-// keep renews a lease until the context ends, and then returns nil; or until the lease is lost.
-func (l *Lease) keep(ctx context.Context) error {
-	every := l.leases.timeToLive / 3
-	next := every
+// watch waits until the lease is lost, and returns why; or until the context ends, and returns nil.
+func (l *Lease) watch(ctx context.Context) error {
 	for {
-		if pace.Sleep(ctx, min(next, look, max(l.left(), 0))) != nil {
+		if pace.Sleep(ctx, min(look, l.left())) != nil {
 			return nil
 		}
 		if err := l.Err(); err != nil {
-			return lostNow(ctx, err)
-		}
-		if next = every - l.sinceRenewal(); next > 0 {
-			continue
-		}
-		if err := l.Renew(ctx); errors.Is(err, ErrLost) {
-			return lostNow(ctx, err)
-		}
-		next = every - l.sinceRenewal()
-		if next <= 0 { // the renewal has failed
-			next = look
+			return err
 		}
 	}
 }
 
-// lostNow returns an error of a lease, or nil if the lease ends because the context has.
-func lostNow(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil
+// keep renews a lease until the context ends, or the lease is lost.
+func (l *Lease) keep(ctx context.Context) {
+	every := l.leases.timeToLive / 3
+	for l.Err() == nil {
+		wait := every - l.sinceRenewal()
+		if wait <= 0 { // the last renewal has failed
+			wait = look
+		}
+		if pace.Sleep(ctx, wait) != nil {
+			return
+		}
+		_ = l.Renew(ctx) // else Err says so, in the end
 	}
-	return err
 }
 
 // sinceRenewal returns the time since the lease was acquired or renewed.

@@ -38,7 +38,7 @@ func (e *HeldError) wait() time.Duration {
 	if left < e.Left {
 		left += time.Second // the dates of responses are whole seconds
 	}
-	if age := e.timeToLive + allowance - e.Left; age <= e.timeToLive/2 {
+	if age := e.timeToLive + allowance - e.Left; age <= e.timeToLive/3+allowance {
 		left = max(left, e.timeToLive)
 	}
 	return left

@@ -145,7 +145,7 @@ func (e *entering) add(r *table.Row) error {
 		return nil
 	}
 	token, err := strconv.ParseInt(end, 10, 64)
-	if err != nil || guardOf(token) != end {
+	if err != nil || token < 0 || guardOf(token) != end {
 		return &table.DecodeError{Field: "row " + r.Key.RowKey(), Reason: "is no guard of a lease, but has the key of one; delete it"}
 	}
 	e.greater = max(e.greater, token)

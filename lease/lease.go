@@ -111,6 +111,8 @@ func (l *Lease) Renew(ctx context.Context) (err error) {
 	defer l.leave()
 	ctx, end := l.leases.rows.Span(ctx, "Renew")
 	defer func() { end(err) }()
+	ctx, cancel := context.WithTimeout(ctx, l.left())
+	defer cancel()
 	conflicts := l.leases.rows.Options.NewConflicts()
 	for {
 		if err := l.Err(); err != nil {
@@ -126,8 +128,8 @@ func (l *Lease) Renew(ctx context.Context) (err error) {
 		etag, err := l.merge(ctx, "Renew", l.under, l.etag, edm.Column{Name: propertyNonce, Value: edm.Value{Kind: edm.String, S: l.nonce}})
 		l.etag = etag
 		l.renewed(at, err)
-		if err == nil {
-			return l.Err()
+		if lost := l.Err(); err == nil || lost != nil {
+			return lost
 		}
 		if !isOpen(err) {
 			return err

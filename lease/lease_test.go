@@ -64,7 +64,9 @@ func inMemory(t testing.TB, o *lease.Options) (*storagetest.Service, *program, *
 	return s, a, b
 }
 
-func registerKey() keys.Key { return keys.At(group.Of("S"), id.Of(1)) }
+func keyOf(n int) keys.Key { return keys.At(group.Of("S"), id.Of(n)) }
+
+func registerKey() keys.Key { return keyOf(1) }
 
 // add adds 1 to the register in a guarded transaction, after a read. 2 requests.
 func (p *program) add(ctx context.Context, g *lease.Guarded, token int64) error {
