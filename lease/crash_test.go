@@ -78,8 +78,8 @@ func (a *fighter) acquire(ctx context.Context) (*lease.Lease, error) {
 	return held, err
 }
 
-// in enters the partition.
-func (a *fighter) in(ctx context.Context, held *lease.Lease) (*lease.Guarded, error) {
+// enterPartition enters the partition.
+func (a *fighter) enterPartition(ctx context.Context, held *lease.Lease) (*lease.Partition, error) {
 	g, err := held.In(ctx, a.registers, group.Of("S"))
 	if err == nil {
 		a.mu.Lock()
@@ -90,7 +90,7 @@ func (a *fighter) in(ctx context.Context, held *lease.Lease) (*lease.Guarded, er
 }
 
 // write writes the register, and then the counter.
-func (a *fighter) write(ctx context.Context, held *lease.Lease, g *lease.Guarded) error {
+func (a *fighter) write(ctx context.Context, held *lease.Lease, g *lease.Partition) error {
 	if err := a.guarded(ctx, held, false, g.Guard(), a.blind.UpsertOp(&register{Group: "S", ID: 1, Token: held.Token()}, table.ReplaceExisting)); err != nil {
 		return err
 	}
@@ -169,7 +169,7 @@ func (f *fight) drain(ctx context.Context, _ *crashtest.Process, a *fighter) err
 	if err != nil {
 		return err
 	}
-	g, err := a.in(ctx, held)
+	g, err := a.enterPartition(ctx, held)
 	if err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func (f *fight) theft(renews bool) func(context.Context, *crashtest.Process) err
 		if err != nil {
 			return err
 		}
-		g, err := a.in(ctx, first)
+		g, err := a.enterPartition(ctx, first)
 		if err != nil {
 			return err
 		}
@@ -223,7 +223,7 @@ func (f *fight) theft(renews bool) func(context.Context, *crashtest.Process) err
 		if err != nil {
 			return errors.Join(append(errs, err)...)
 		}
-		h, err := b.in(ctx, second)
+		h, err := b.enterPartition(ctx, second)
 		if err == nil {
 			first.Believe()
 			late := a.write(ctx, first, g)
@@ -281,7 +281,7 @@ func (f *fight) holds(ahead time.Duration) func(context.Context, *crashtest.Proc
 			case err != nil:
 				continue
 			}
-			if g, err := a.in(ctx, held); err == nil {
+			if g, err := a.enterPartition(ctx, held); err == nil {
 				for range 2 {
 					_ = a.write(ctx, held, g)
 					if p.Rand().IntN(3) == 0 {

@@ -23,7 +23,7 @@ import (
 //
 // When the lease is lost, the context of f ends, with a *[LostError] as its cause, at least 2 seconds before another holder can have the lease; with a TTL of 15 s, 2.3 s.
 // f should then return: Elect waits for it, and returns the *LostError, with another error of f beside it. A process that was suspended notices within a second that its
-// lease is over; until then only [Guarded.Guard] protects what it writes.
+// lease is over; until then only [Partition.Guard] protects what it writes.
 //
 // While another holder renews the lease, Elect sends 1 request for each time to live. It goes by the age of the row at the service, and begins
 // to wait again whenever the holder has renewed it. After the death of a holder, another one has the lease 2 seconds and a third of TTL after its end at the latest; after a

@@ -19,8 +19,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Guarded is a partition that the holder of a lease has entered. Its method can be called at the same time.
-type Guarded struct {
+// Partition is a partition that the holder of a lease has entered. Its method can be called at the same time.
+type Partition struct {
 	lease *Lease
 	rows  *table.Table[table.Row]
 	key   keys.Key // of the guard
@@ -28,7 +28,7 @@ type Guarded struct {
 }
 
 // In enters a partition of data: it stores the holder's token there, and deletes the guard of the holder before, whose writes with
-// [Guarded.Guard] the service refuses from then on. Enter each partition once, and keep the Guarded.
+// [Partition.Guard] the service refuses from then on. Enter each partition once, and keep what In returns.
 //
 //	sales, err := held.In(ctx, staff, dept.Of("Sales"))
 //	_, err = table.Transact(ctx, sales.Guard(), staff.ReplaceOp(jones))
@@ -38,7 +38,7 @@ type Guarded struct {
 // Errors: *[LostError] if the lease is lost, and if a later holder has entered; *[RestoredError]; *keys.KeyError for a wrong key; *table.ValueError for a nil table; the
 // mistake of a table that was declared wrong; *table.DecodeError for rows that cannot be used; errors of a read and of a write (see package table).
 // Requests: 2, and 1 if this holder has entered already. Idempotent.
-func (l *Lease) In(ctx context.Context, t table.AnyTable, partition keys.PartitionKey) (_ *Guarded, err error) {
+func (l *Lease) In(ctx context.Context, t table.AnyTable, partition keys.PartitionKey) (_ *Partition, err error) {
 	h := door.Table(t)
 	if err := engine.CheckHandle("t", h); err != nil {
 		return nil, fmt.Errorf("lease: In: %w", err)
@@ -50,9 +50,9 @@ func (l *Lease) In(ctx context.Context, t table.AnyTable, partition keys.Partiti
 	ctx, end := h.Span(ctx, "In")
 	defer func() { end(err) }()
 	prefix := reserved.Holder + l.name + "|"
-	g := &Guarded{lease: l, key: keys.Stored(pk, prefix+guardOf(l.token)), lost: l.overtaken(h.Name, pk)}
+	g := &Partition{lease: l, key: keys.Stored(pk, prefix+guardOf(l.token)), lost: l.overtaken(h.Name, pk)}
 	g.rows = door.InMode(door.Rows[table.Table[table.Row]](h, false), func(m *engine.Mode) { m.Guard = (*holder)(l) })
-	e := entering{guarded: g, head: keys.Stored(pk, prefix+headKey), prefix: prefix}
+	e := entering{to: g, head: keys.Stored(pk, prefix+headKey), prefix: prefix}
 	conflicts := h.Options.NewConflicts()
 	for {
 		in, err := e.attempt(ctx)
@@ -82,9 +82,9 @@ func (l *Lease) overtaken(tableName, partition string) error {
 
 // entering is the entry of a holder into a partition.
 type entering struct {
-	guarded *Guarded
-	head    keys.Key
-	prefix  string
+	to     *Partition
+	head   keys.Key
+	prefix string
 
 	// What was read.
 	token   int64       // of the head, 0 if there is none
@@ -97,7 +97,7 @@ type entering struct {
 
 // attempt reads the head and the guards, and enters unless the holder is in. Requests: 2, and 1 if it is in.
 func (e *entering) attempt(ctx context.Context) (in bool, err error) {
-	g := e.guarded
+	g := e.to
 	l, h := g.lease, door.Table(g.rows)
 	if err := l.Err(); err != nil {
 		return false, err
@@ -107,7 +107,7 @@ func (e *entering) attempt(ctx context.Context) (in bool, err error) {
 	}
 	switch {
 	case e.greater > l.token, e.token == l.token && !e.mine:
-		return false, l.behind(ctx, h.Name, e.head.PartitionKey(), e.greater)
+		return false, l.explainGreater(ctx, h.Name, e.head.PartitionKey(), e.greater)
 	case e.mine && e.present:
 		return true, l.Err()
 	}
@@ -119,7 +119,7 @@ func (e *entering) attempt(ctx context.Context) (in bool, err error) {
 func (e *entering) read(ctx context.Context) error {
 	e.token, e.mine, e.etag, e.guards, e.present, e.greater = 0, false, "", nil, false, 0
 	q := table.Query[table.Row]{Partition: keys.RawPartition(e.head.PartitionKey()), Rows: keys.StoredRows(e.prefix, strings.TrimSuffix(e.prefix, "|")+"}")}
-	for r, err := range e.guarded.rows.Rows(ctx, q) {
+	for r, err := range e.to.rows.Rows(ctx, q) {
 		if err != nil {
 			return err
 		}
@@ -140,7 +140,7 @@ func (e *entering) add(r *table.Row) error {
 			return &table.DecodeError{Field: propertyToken, Reason: fmt.Sprintf("of row %s is %v; it must be an Edm.Int64 above 0", r.Key.RowKey(), token)}
 		}
 		nonce, _ := r.Get(propertyNonce)
-		e.etag, e.mine = r.ETag, nonce == e.guarded.lease.nonce
+		e.etag, e.mine = r.ETag, nonce == e.to.lease.nonce
 		e.greater = max(e.greater, e.token)
 		return nil
 	}
@@ -149,7 +149,7 @@ func (e *entering) add(r *table.Row) error {
 		return &table.DecodeError{Field: "row " + r.Key.RowKey(), Reason: "is no guard of a lease, but has the key of one; delete it"}
 	}
 	e.greater = max(e.greater, token)
-	if token == e.guarded.lease.token {
+	if token == e.to.lease.token {
 		e.present = true
 	} else {
 		e.guards = append(e.guards, r.Key)
@@ -163,7 +163,7 @@ func (e *entering) ops(h *engine.Table) []*engine.Op {
 	if e.token == 0 {
 		head.Kind = aztables.TransactionTypeAdd
 	}
-	l := e.guarded.lease
+	l := e.to.lease
 	w := edm.NewWriter(e.head.PartitionKey(), e.head.RowKey(), 2)
 	w.Put(propertyToken, edm.Value{Kind: edm.Int64, I: l.token})
 	w.Put(propertyNonce, edm.Value{Kind: edm.String, S: l.nonce})
@@ -173,21 +173,21 @@ func (e *entering) ops(h *engine.Table) []*engine.Op {
 		ops = append(ops, &engine.Op{Table: h, Method: "In", Kind: aztables.TransactionTypeDelete, Key: k, Match: azcore.ETagAny})
 	}
 	if !e.present {
-		ops = append(ops, e.guarded.op(h, aztables.TransactionTypeAdd, ""))
+		ops = append(ops, e.to.write(h, aztables.TransactionTypeAdd, ""))
 	}
 	return ops
 }
 
-// op returns an operation on the guard, which has no properties but the operation ID.
-func (g *Guarded) op(h *engine.Table, kind aztables.TransactionType, match azcore.ETag) *engine.Op {
-	op := &engine.Op{Table: h, Method: "Guard", Kind: kind, Key: g.key, Match: match, StoresID: true}
-	op.Body, op.Err = edm.NewWriter(g.key.PartitionKey(), g.key.RowKey(), 0).Finish()
+// write returns an operation on the guard, which has no properties but the operation ID.
+func (p *Partition) write(h *engine.Table, kind aztables.TransactionType, match azcore.ETag) *engine.Op {
+	op := &engine.Op{Table: h, Method: "Guard", Kind: kind, Key: p.key, Match: match, StoresID: true}
+	op.Body, op.Err = edm.NewWriter(p.key.PartitionKey(), p.key.RowKey(), 0).Finish()
 	return op
 }
 
-// behind returns why a holder cannot enter a partition that one with a greater token has entered. If the row of the lease is still this holder's, the
+// explainGreater returns why a holder cannot enter a partition that one with a greater token has entered. If the row of the lease is still this holder's, the
 // tokens of the table of leases are not those that the partition has seen.
-func (l *Lease) behind(ctx context.Context, tableName, partition string, entered int64) error {
+func (l *Lease) explainGreater(ctx context.Context, tableName, partition string, entered int64) error {
 	r, err := l.leases.read(ctx, "In", l.name)
 	switch {
 	case err != nil:
@@ -205,10 +205,10 @@ func (l *Lease) behind(ctx context.Context, tableName, partition string, entered
 //
 // The error of the refused transaction is a *[LostError]: errors.Is(err, lease.ErrLost). Give Guard first: if several operations are refused, the service reports the first. It
 // takes one of the 100 operations of a transaction, and no request. [table.Bulk] refuses it, because it divides its operations into several transactions.
-func (g *Guarded) Guard() table.Op {
-	made := g.rows.DeleteAnyOp(g.key)
-	op := g.op(door.Table(g.rows), aztables.TransactionTypeUpdateMerge, azcore.ETagAny)
-	op.Absent = g.lost
+func (p *Partition) Guard() table.Op {
+	made := p.rows.DeleteAnyOp(p.key)
+	op := p.write(door.Table(p.rows), aztables.TransactionTypeUpdateMerge, azcore.ETagAny)
+	op.Absent = p.lost
 	*door.Op(made) = *op
 	return made
 }

@@ -169,7 +169,7 @@ func (l *Lease) findRow(ctx context.Context, method string) error {
 }
 
 // Release gives the lease back, so that another program need not wait for its end. From its call on, the holder does not believe in the lease any
-// more: its guarded writes fail with a *[LostError].
+// more: its transactions with a guard fail with a *[LostError].
 //
 // A lease that is over, or another holder's, is no error. Errors: those of a read and of a write (see package table); the lease then ends by itself. 1
 // request; none if it was released, and 2 more after a lost response. Idempotent.

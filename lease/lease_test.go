@@ -69,7 +69,7 @@ func keyOf(n int) keys.Key { return keys.At(group.Of("S"), id.Of(n)) }
 func registerKey() keys.Key { return keyOf(1) }
 
 // add adds 1 to the register in a guarded transaction, after a read. 2 requests.
-func (p *program) add(ctx context.Context, g *lease.Guarded, token int64) error {
+func (p *program) add(ctx context.Context, g *lease.Partition, token int64) error {
 	e, err := p.registers.Get(ctx, registerKey())
 	if err != nil {
 		return err
@@ -78,14 +78,14 @@ func (p *program) add(ctx context.Context, g *lease.Guarded, token int64) error 
 }
 
 // put stores a register in a guarded transaction. 1 request.
-func (p *program) put(ctx context.Context, g *lease.Guarded, e *table.Entity[register], n, token int64) error {
+func (p *program) put(ctx context.Context, g *lease.Partition, e *table.Entity[register], n, token int64) error {
 	e.Value.N, e.Value.Token = n, token
 	_, err := table.Transact(ctx, g.Guard(), p.registers.ReplaceOp(e))
 	return err
 }
 
 // enter acquires the lease x and enters the partition of the register.
-func (p *program) enter(t testing.TB) (*lease.Lease, *lease.Guarded) {
+func (p *program) enter(t testing.TB) (*lease.Lease, *lease.Partition) {
 	t.Helper()
 	held, err := p.leases.Acquire(t.Context(), "x")
 	testkit.NoError(t, err)
@@ -152,7 +152,7 @@ func TestRequests(t *testing.T) {
 		testkit.Expect(t, "token", held.Token(), 4)
 		expect("Acquire of what is over, with what another process has changed since", "1 get, 2 replace")
 		time.Sleep(17 * time.Second)
-		held, err = a.leases.Acquire(ctx, "x")
+		_, err = a.leases.Acquire(ctx, "x")
 		testkit.NoError(t, err)
 		expect("Acquire of what is over", "1 get, 1 replace")
 	})

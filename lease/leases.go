@@ -136,7 +136,7 @@ func (s *Leases) check(method, name string) (err error) {
 	return fmt.Errorf("lease: %s: %w", method, err)
 }
 
-// Acquire acquires a lease if nobody has it: if it was never acquired, was released, or is over by the service's clock. It does not wait; see
+// Acquire acquires a lease if no program has it: if it was never acquired, was released, or is over by the service's clock. It does not wait; see
 // [Leases.Elect].
 //
 //	held, err := leases.Acquire(ctx, "invoices")
@@ -208,7 +208,7 @@ func (s *Leases) acquire(ctx context.Context, method, name string, above int64) 
 	}
 }
 
-// take stores the row of a lease for a holder. If another program was faster, or nothing is known, it returns the error and the row as it is then.
+// take stores the row of a lease for a holder. After a conflict, or an unknown outcome, it returns the error and the row as it is then.
 func (s *Leases) take(ctx context.Context, method string, l *Lease, was azcore.ETag) (seen *row, err error) {
 	bounded, cancel := context.WithTimeout(ctx, belief(s.timeToLive))
 	defer cancel()

@@ -92,9 +92,9 @@ func decode(found engine.Reserved) (*row, error) {
 	case released.Kind != edm.Absent && released.Kind != edm.Bool:
 		return nil, &table.DecodeError{Field: propertyReleased, Reason: fmt.Sprintf("is %v; it must be an %v", released.Kind, edm.Bool)}
 	case found.Date.IsZero():
-		return nil, &table.DecodeError{Reason: "has no Date, so that nobody knows how old the lease is; a proxy may have removed it"}
+		return nil, &table.DecodeError{Reason: "has no Date, so that the age of the lease is not known; a proxy may have removed it"}
 	case stamp.IsZero():
-		return nil, &table.DecodeError{Field: edm.Timestamp, Reason: "is missing, so that nobody knows how old the lease is"}
+		return nil, &table.DecodeError{Field: edm.Timestamp, Reason: "is missing, so that the age of the lease is not known"}
 	case r.etag == "":
 		return nil, &table.DecodeError{Reason: "has no ETag"}
 	}
