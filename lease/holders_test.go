@@ -289,12 +289,16 @@ func TestThiefDies(t *testing.T) {
 // TestLateEntry: a copy of the request with which a holder has entered, which arrives after another one has, enters nothing.
 func TestLateEntry(t *testing.T) {
 	t.Parallel()
-	for _, entered := range []bool{false, true} { // before, by another holder
+	for _, before := range []string{"", "entered", "entered, and its guard was deleted"} { // by another holder
 		synctest.Test(t, func(t *testing.T) {
 			s, a, b := inMemory(t, nil)
-			if entered {
+			if before != "" {
 				held, _ := b.enter(t)
 				testkit.NoError(t, held.Release(t.Context()))
+			}
+			if strings.HasSuffix(before, "deleted") {
+				_, err := s.Tables().NewClient(registerName).DeleteEntity(t.Context(), "S", "~h|x|0000000000000000001", nil)
+				testkit.NoError(t, err)
 			}
 			s.SetFaults(storagetest.OfKind(requests.Transaction, storagetest.LateDuplicate(0)))
 			held, g := a.enter(t)
