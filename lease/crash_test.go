@@ -218,7 +218,7 @@ func (f *fight) theft(renews bool) func(context.Context, *crashtest.Process) err
 			time.Sleep(10 * time.Second)
 			errs = append(errs, first.Renew(ctx), a.write(ctx, first, g))
 		}
-		time.Sleep(17 * time.Second)
+		time.Sleep(18 * time.Second)
 		second, err := b.acquire(ctx)
 		if err != nil {
 			return errors.Join(append(errs, err)...)

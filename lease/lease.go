@@ -125,6 +125,7 @@ func (l *Lease) Renew(ctx context.Context) (err error) {
 			return l.end("another holder has it, or its row is gone")
 		}
 		at := momentOf(l.leases.rows.Options.Now)
+		l.renewed(at, errNoResponse)
 		etag, err := l.merge(ctx, "Renew", l.under, l.etag, edm.Column{Name: propertyNonce, Value: edm.Value{Kind: edm.String, S: l.nonce}})
 		l.etag = etag
 		l.renewed(at, err)
@@ -140,6 +141,8 @@ func (l *Lease) Renew(ctx context.Context) (err error) {
 		}
 	}
 }
+
+var errNoResponse = errors.New("it had no response")
 
 // renewed notes what has become of a renewal that was begun at a time.
 func (l *Lease) renewed(at moment, err error) {

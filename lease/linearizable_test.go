@@ -112,7 +112,7 @@ func (h *guardedHistory) holds(f *fight) func(context.Context, *crashtest.Proces
 		for range 2 {
 			held, err := a.leases.Acquire(ctx, "x")
 			if err != nil {
-				time.Sleep(17 * time.Second)
+				time.Sleep(18 * time.Second)
 				continue
 			}
 			token := held.Token()

@@ -272,7 +272,7 @@ func TestErrors(t *testing.T) {
 		held, g := a.enter(t)
 		_, err := b.leases.Acquire(t.Context(), "x")
 		testkit.Expect(t, "held", err.Error(), `lease x: another holder has the lease: "machine 7", with token 1; it ends in 16s unless it is renewed`)
-		time.Sleep(17 * time.Second)
+		time.Sleep(18 * time.Second)
 		b.enter(t)
 		testkit.Expect(t, "over", held.Err().Error(), "lease x: the lease is lost, which was held with token 1: it was not renewed in time")
 		held.Believe()
