@@ -17,7 +17,7 @@ var leader = recipe{
 	related:     []string{"one-at-a-time", "workers", "many-workers"},
 	consistency: "strong",
 	measured:    []string{"programs 2 and 3"},
-	problem: `Three programs stand by, and one of them gives tasks to workers. When it ends, or dies, another one takes over. The leader renews its lease while its
+	problem: `Three programs stand by, and one of them gives tasks to workers. When it ends, or crashes, another one takes over. The leader renews its lease while its
 		function runs, and the context of the function ends before another program can lead. Those who wait send one request for each time to live. What a
 		program gives out that leads no more is refused.`,
 	kept: "dispatch",
@@ -89,7 +89,7 @@ var leader = recipe{
 		if err := errors.Join(r.Stored(ctx, "tasks"), r.Stored(ctx, "leases")); err != nil {
 			return err
 		}
-		return r.Naive("without a lease each of three programs looks once a second whether it is to lead: 30 reads in 10 s", func() error {
+		return r.Naive("without a lease each of three programs looks once a second whether it is to lead: 30 reads in ten seconds", func() error {
 			for range 30 {
 				for _, err := range all[0].Given(ctx, "mail") {
 					if err != nil {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"time"
 
 	"github.com/aztablekit/aztablekit/lease"
@@ -24,14 +23,9 @@ var oneAtATime = recipe{
 		there (the guard), and the next holder deletes it: storage refuses what the sleeper sends. It takes no request.`,
 	kept: "prices",
 	run: func(ctx context.Context, r *Run) error {
-		var asleep atomic.Pointer[time.Time] // both clocks of a suspended machine stand still
+		now := time.Now()
 		o := r.StoreOptions("prices", "prices", "leases")
-		o.Common.Now = func() time.Time {
-			if since := asleep.Load(); since != nil {
-				return *since
-			}
-			return time.Now()
-		}
+		o.Common.Now = func() time.Time { return now } // both clocks of program 1 stand still, as those of a suspended machine may
 		one, two := prices.Open(r.Account(), "program 1", o), prices.Open(r.Account(), "program 2", r.StoreOptions("prices"))
 		if err := errors.Join(r.Ensure(ctx, one), r.Ensure(ctx, two)); err != nil {
 			return err
@@ -52,9 +46,7 @@ var oneAtATime = recipe{
 			}},
 			{"program 1 stores a price: the transaction merges nothing into its guard", func() error { return first.Set(ctx, bread(100)) }},
 			{"program 1 falls asleep, and its lease ends; program 2 takes it, and enters", func() (err error) {
-				now := time.Now()
-				asleep.Store(&now)
-				time.Sleep(5 * time.Second)
+				time.Sleep(7 * time.Second)
 				second, err = two.Begin(ctx, "Bern")
 				return err
 			}},

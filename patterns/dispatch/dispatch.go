@@ -55,7 +55,7 @@ func (p *Program) Lead(ctx context.Context, of string, f func(ctx context.Contex
 	})
 }
 
-// Give gives a task to a worker, whoever had it before: lease.ErrLost if the program leads no more. 2 requests.
+// Give gives a task to a worker, whichever worker had it before: lease.ErrLost if the program leads no more. 2 requests.
 func (l *Leader) Give(ctx context.Context, of, task, worker string) error {
 	t := &Task{Queue: of, Name: task, Worker: worker, Leader: l.held.Token()}
 	_, err := table.Transact(ctx, l.partition.Guard(), l.program.Tasks.UpsertOp(t, table.ReplaceExisting))

@@ -33,7 +33,7 @@ type Prices struct {
 // Open declares the table of the prices, and that of the leases. Call Ensure of the result when the program starts.
 func Open(acc aztablekit.Account, owner string, o *aztablekit.Options) *Prices {
 	s := aztablekit.Open(acc, "prices", o)
-	return &Prices{s, aztablekit.Table(s, "prices", market, item), lease.New(s, "leases", &lease.Options{TTL: 3 * time.Second, Owner: owner})}
+	return &Prices{s, aztablekit.Table(s, "prices", market, item), lease.New(s, "leases", &lease.Options{TTL: 5 * time.Second, Owner: owner})}
 }
 
 // Session is the time in which one program stores the prices of a market.
@@ -43,7 +43,7 @@ type Session struct {
 	partition *lease.Partition
 }
 
-// Begin begins a session: lease.ErrHeld if another program has one, which has not ended and has stored something within 3 seconds. 4 requests; 1 if it is refused.
+// Begin begins a session: lease.ErrHeld if another program has one, which has not ended and was begun or renewed within 6 seconds. 4 requests; 1 if it is refused.
 func (p *Prices) Begin(ctx context.Context, of string) (*Session, error) {
 	held, err := p.leases.Acquire(ctx, "market."+of)
 	if err != nil {
@@ -57,13 +57,13 @@ func (p *Prices) Begin(ctx context.Context, of string) (*Session, error) {
 }
 
 // Set stores a price, whatever was stored before: lease.ErrLost if the session is over, or another program has begun one. 2 requests; a session that goes on
-// for longer than a second needs Renew besides.
+// for longer than 3 seconds needs Renew besides.
 func (s *Session) Set(ctx context.Context, p Price) error {
 	_, err := table.Transact(ctx, s.partition.Guard(), s.prices.Table.UpsertOp(&p, table.ReplaceExisting))
 	return err
 }
 
-// Renew lets the session go on for 3 seconds. 1 request.
+// Renew lets the session go on for 3 seconds more. 1 request.
 func (s *Session) Renew(ctx context.Context) error { return s.held.Renew(ctx) }
 
 // End ends the session. 1 request.
