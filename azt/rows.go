@@ -74,6 +74,7 @@ var libraryKinds = []struct{ prefix, what string }{
 	{reserved.Prepared, "preparation"},
 	{reserved.Stamp, "stamp"},
 	{reserved.View, "note of a view"},
+	{reserved.Holder, "row of a lease"},
 }
 
 // libraryRow says what a row is whose key the library owns.

@@ -74,7 +74,7 @@ func forgeries(now time.Time) (all []forgery) {
 		"owned":    {reserved.Owner: "w_000001", "Email": "x"},
 		"mark":     {reserved.Mark: op + "/nosuchtable/x/insert/0/"},
 	}
-	for _, prefix := range []string{reserved.First, reserved.CommitRecord, reserved.ScheduledSweep, reserved.Derived, reserved.Tombstone, reserved.Blob, reserved.Prepared, reserved.View, reserved.Restored} {
+	for _, prefix := range []string{reserved.First, reserved.CommitRecord, reserved.ScheduledSweep, reserved.Derived, reserved.Tombstone, reserved.Blob, reserved.Prepared, reserved.View, reserved.Holder, reserved.Restored} {
 		for _, suffix := range []string{"", "x", op, op + "|01", "2020010101", "w_000009"} {
 			for _, kind := range slices.Sorted(maps.Keys(contents)) {
 				all = append(all, forgery{fmt.Sprintf("row %s%s %s", prefix, suffix, kind), []forgedRow{{prefix + suffix, contents[kind]}}})

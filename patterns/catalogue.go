@@ -11,7 +11,7 @@ var chapters = []chapter{
 		pointQuery, rangeQuery, partitionScan, severalPoints, sortedKeys, compoundKeys, projection, typedFilters, resume, sharedAccess,
 	}},
 	{"Writes and transactions", recipes{
-		optimistic, replaceOrMerge, severalTypes, compoundEntity, entityTypes, batchErrors, bulkWork, parallel, smoothBurst, sessions, rateLimit,
+		optimistic, replaceOrMerge, severalTypes, compoundEntity, entityTypes, batchErrors, bulkWork, parallel, smoothBurst, sessions, rateLimit, oneAtATime, leader, onceOnly,
 	}},
 	{"Indexes and copies", recipes{
 		intraPartitionIndex, interPartitionIndex, indexEntities, indexEntitiesElsewhere, denormalization, uniqueEmail, moveDepartment, newIndex, adoptATable,

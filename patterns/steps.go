@@ -127,7 +127,7 @@ func (r *Run) properties(row *table.Row) []string {
 			s = r.stable(strconv.Quote(string(v)))
 		case time.Time: // of the entity: only the library's own times are in texts
 			s = v.Format(time.RFC3339)
-			if time.Since(v).Abs() < 24*time.Hour { // of this run
+			if time.Since(v).Abs() < 48*time.Hour { // of this run
 				s = "TIME"
 			}
 		}

@@ -271,11 +271,16 @@ type bulkOp struct {
 
 // wrong returns what is wrong with the operation before anything is sent.
 func (i bulkOp) wrong() error {
-	if i.op.Table == nil {
+	switch {
+	case i.op.Table == nil:
 		return errNoTable
+	case i.op.Absent != nil:
+		return errGuard
 	}
 	return i.op.Err
 }
+
+var errGuard = &errs.ValueError{Field: "Op", Reason: "guards one transaction; give it to Transact or to InPartition, not to Bulk, which makes several"}
 
 // groupKey is a partition of a table.
 type groupKey struct {

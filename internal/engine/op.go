@@ -51,6 +51,10 @@ type Op struct {
 
 	Target Target // is told what becomes of the operation; may be nil
 
+	// Absent is the error if there is no such row, in place of the service's; nil for that one. An operation with it guards the others of its
+	// transaction, and is none of bulk work.
+	Absent error
+
 	// Current, if set, gets the row as it was read after a concurrent writer made the service refuse the operation; nil if it was not
 	// read, or is gone.
 	Current **stored.Row

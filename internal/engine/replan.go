@@ -221,6 +221,8 @@ func (w *write) inCallersTerms(err error) error {
 				cause = errs.With(d.ifExists, cause)
 			}
 			b.Err = &errs.DerivedError{Maintainer: d.by, Key: s.Key, Err: cause}
+		} else if s.Absent != nil && errors.Is(b.Err, errs.ErrNotFound) {
+			b.Err = s.Absent
 		}
 	}
 	if !w.asTransaction {

@@ -89,6 +89,10 @@ const (
 	// View begins the RowKeys of the notes of derived entities, of package materialized: the RowKey of the derived entity follows.
 	View = "~v|"
 
+	// Holder begins the RowKeys of the rows by which the holder of a lease is known in a partition, of package lease: the name of the lease, a |, and head
+	// for the token of the last holder that has entered, or that token, 19 digits, for the guard of this holder.
+	Holder = "~h|"
+
 	// Restored begins the RowKeys of notes that an incarnation was restored, of package archive: the incarnation follows.
 	Restored = "~l|"
 )

@@ -30,6 +30,7 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/largeentity/series"
+	"github.com/aztablekit/aztablekit/lease"
 	"github.com/aztablekit/aztablekit/logtail"
 	"github.com/aztablekit/aztablekit/logtail/bloblog"
 	"github.com/aztablekit/aztablekit/materialized"
@@ -383,6 +384,13 @@ func newCaller(t *testing.T) *caller {
 	err = numbers.Err()
 	no(err)
 	no(numbers.Ensure(ctx))
+	leases := lease.New(&extend.Host{Tables: s.Tables()}, "leases", nil)
+	_, err = s.Tables().CreateTable(ctx, "leases", nil)
+	no(err)
+	held, err := leases.Acquire(ctx, "lease")
+	no(err)
+	guarded, err := held.In(ctx, items, keys.RawPartition("guarded"))
+	no(err)
 	log := logtail.New[item](&extend.Host{Tables: s.Tables()}, "logs", nil)
 	err = log.Err()
 	no(err)
@@ -453,7 +461,7 @@ func newCaller(t *testing.T) *caller {
 		"keys.Row": keys.Row[item, string], "keys.Row2": keys.Row2[item, string, string], "keys.Row3": keys.Row3[item, string, string, string], "keys.RowFunc": keys.RowFunc[item, string],
 		"keys.Spread": keys.Spread[string], "keys.Stored": keys.Stored, "keys.StoredRows": keys.StoredRows, "keys.Struct2": keys.Struct2[item, string, string],
 		"keys.Struct3": keys.Struct3[item, string, string, string], "keys.Ticks": keys.Ticks,
-		"largeentity/series.Days": series.Days, "largeentity/series.Every": series.Every, "largeentity/series.Hours": series.Hours, "largeentity/series.New": series.New[int64], "largeentity/series.Named": series.Named,
+		"largeentity/series.Days": series.Days, "largeentity/series.Every": series.Every, "largeentity/series.Hours": series.Hours, "largeentity/series.New": series.New[int64], "largeentity/series.Named": series.Named, "lease.New": lease.New,
 
 		"expire.At": expire.At[item], "jobs.Archive": jobs.Archive[item, int], "jobs.Delete": jobs.Delete[item, int], "jobs.New": jobs.New[item, int], "jobs.Rows": jobs.Rows[item, int],
 		"jobs.Upgrade": jobs.Upgrade[item], "jobs.Verify": jobs.Verify[item], "jobs.List": jobs.List, "jobs.Export": jobs.Export[item], "jobs.Cancel": jobs.Cancel,
@@ -504,7 +512,7 @@ func newCaller(t *testing.T) *caller {
 		keys.PartitionOf[item, string]{}, keys.PartitionOf2[item, string, string]{}, keys.PartitionOf3[item, string, string, string]{},
 		keys.RowOf[item, string]{}, keys.RowOf2[item, string, string]{}, keys.RowOf3[item, string, string, string]{}, keys.RowRanges[string]{}, keys.PartitionRanges[string]{},
 		keys.PartitionRange{}, keys.RowRange{}, keys.PartitionKey{}, keys.RowKey{}, new(keys.Key),
-		new(largeentity.Blob), numbers, slots, series.Slots{}, log, periods, blobLog, lines, reader, new(requests.Counter), new(requests.Kind),
+		new(largeentity.Blob), numbers, slots, series.Slots{}, leases, held, guarded, log, periods, blobLog, lines, reader, new(requests.Counter), new(requests.Kind),
 		stored, new(table.Entity[item]), row, new(table.Row), base, items, size, name, table.Field[item, int64]{}, projection,
 	}
 	return c

@@ -118,6 +118,11 @@ var readersCode = map[string]string{
 		var page keys.Component[string]
 		var berlin *time.Location
 		var at, monday, tuesday, sunday time.Time`,
+	"lease": `
+		var leases *lease.Leases
+		var held *lease.Lease
+		var jones *table.Entity[Employee]
+		var sendInvoices func(context.Context, *lease.Lease) error`,
 	"logtail": `
 		type Claim struct { Employee int; Amount int32 }
 		type Change struct{}
@@ -295,7 +300,7 @@ type compiler struct {
 // newCompiler returns a compiler for snippets of this module, which reads the types of other packages from the build cache.
 func newCompiler(t *testing.T) *compiler {
 	t.Helper()
-	packages := []string{"context", "fmt", "io", "log", "log/slog", "maps", "net/http", "os", "os/signal", "syscall", "testing", "time",
+	packages := []string{"context", "errors", "fmt", "io", "log", "log/slog", "maps", "net/http", "os", "os/signal", "syscall", "testing", "time",
 		"github.com/Azure/azure-sdk-for-go/sdk/azcore", "github.com/Azure/azure-sdk-for-go/sdk/data/aztables", "github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container", "github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"}
 	for dir := range arrows {
 		if isPublic(dir) {

@@ -1,0 +1,71 @@
+package integration
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/lease"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// leases: a holder enters a partition, and storage refuses its writes once the next holder has, which waits for the end of a lease by the service's clock.
+func leases(e *env) {
+	ctx := context.Background()
+	name := freshName()
+	host := &extend.Host{Account: e.acc, Tables: e.tables}
+	o := &lease.Options{TTL: 3 * time.Second}
+	one, two := lease.New(host, name, o), lease.New(host, name, o)
+	rows, err := bare.NewTable(e.tables, name, table.Schema[table.Row]{}, nil)
+	e.must(err)
+	e.must(rows.Ensure(ctx))
+	data, err := bare.NewTable(e.tables, freshName(), table.Schema[table.Row]{}, nil)
+	e.must(err)
+	e.must(data.Ensure(ctx))
+	key := keys.At(keys.RawPartition("p"), keys.RawRow("r"))
+	write := func(p *lease.Partition) error {
+		_, err := table.Transact(ctx, p.Guard(), data.UpsertAtOp(key, &table.Row{Key: key}, table.ReplaceExisting))
+		return err
+	}
+	wantIs := func(what string, err, want error) {
+		e.Helper()
+		if !errors.Is(err, want) {
+			e.Errorf("%s: got error %v; want %v", what, err, want)
+		}
+	}
+
+	first, err := one.Acquire(ctx, "x")
+	e.must(err)
+	_, err = two.Acquire(ctx, "x")
+	wantIs("a second holder", err, lease.ErrHeld)
+	p, err := first.In(ctx, data, keys.RawPartition("p"))
+	e.must(err)
+	e.must(write(p))
+	e.must(first.Renew(ctx))
+	e.must(write(p))
+
+	err = two.Elect(ctx, "x", func(ctx context.Context, second *lease.Lease) error { // when the first lease is over
+		if second.Token() != first.Token()+1 {
+			e.Errorf("got token %d after %d; want the next one", second.Token(), first.Token())
+		}
+		q, err := second.In(ctx, data, keys.RawPartition("p"))
+		if err != nil {
+			return err
+		}
+		wantIs("a write of the first holder", write(p), lease.ErrLost)
+		return write(q)
+	})
+	e.must(err)
+	third, err := two.Acquire(ctx, "x") // it was released
+	e.must(err)
+	e.must(third.Release(ctx))
+	for found, err := range data.List(ctx, table.Query[table.Row]{Partition: keys.RawPartition("p")}) {
+		e.must(err)
+		if found.Key != key {
+			e.Errorf("got %v in a list; want no rows of holders", found.Key)
+		}
+	}
+}

@@ -1,0 +1,62 @@
+package lease
+
+import (
+	"context"
+	"time"
+
+	"github.com/aztablekit/aztablekit/internal/engine"
+)
+
+// allowance is how much older than its time to live a lease must be before it is over: a date has whole seconds, and is of another
+// server than a timestamp.
+const allowance = time.Second
+
+// belief returns for how long a holder believes in its lease, from before it has sent the request that was applied: a second less than the time to
+// live, and a 50th for clocks of different rates.
+func belief(timeToLive time.Duration) time.Duration { return timeToLive - time.Second - timeToLive/50 }
+
+// moment is a time by two clocks: the wall clock, which may be set, and the monotonic one, which stands still while a machine is suspended.
+type moment struct{ wall, monotonic time.Time }
+
+func momentOf(now func() time.Time) moment {
+	at := now()
+	m := moment{at.Round(0), at}
+	if m.wall == at { // a clock of the program's, without a monotonic reading
+		m.monotonic = time.Now()
+	}
+	return m
+}
+
+// since returns the time from one moment to a later one, by the clock that has gone further.
+func (m moment) since(before moment) time.Duration {
+	return max(m.wall.Sub(before.wall), m.monotonic.Sub(before.monotonic))
+}
+
+// holder is a Lease by which the engine writes: a request is sent only while the holder believes in its lease, and ends with it.
+type holder Lease
+
+// Write implements engine.Guard.
+func (h *holder) Write(ctx context.Context) (engine.Lease, error) {
+	if err := (*Lease)(h).Err(); err != nil {
+		return nil, err
+	}
+	return (*believed)(h), ctx.Err()
+}
+
+// LookUp implements engine.Guard.
+func (h *holder) LookUp(ctx context.Context, _ string) (engine.Lease, error) { return h.Write(ctx) }
+
+// Keeps implements engine.Guard: no definition depends on the lease.
+func (h *holder) Keeps(context.Context, string) (bool, error) { return true, nil }
+
+// believed is a Lease as the engine's lease of a write.
+type believed Lease
+
+// Left implements engine.Lease.
+func (b *believed) Left() time.Duration { return (*Lease)(b).left() }
+
+// Suffices implements engine.Lease.
+func (b *believed) Suffices() bool { return b.Left() > 0 }
+
+// Keeps implements engine.Lease.
+func (b *believed) Keeps(string) bool { return true }

@@ -1,0 +1,135 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aztablekit/aztablekit/internal/pace"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// Elect waits until it has the lease, calls f, renews the lease while f runs, and releases it when f has returned. It returns the error of f. To
+// stand for election again, call it again:
+//
+//	for ctx.Err() == nil {
+//		err := leases.Elect(ctx, "invoices", func(ctx context.Context, held *lease.Lease) error {
+//			return sendInvoices(ctx, held)
+//		})
+//		log.Print(err)
+//		time.Sleep(time.Second)
+//	}
+//
+// When the lease is lost, the context of f ends, with a *[LostError] as its cause, at least 2 seconds before another holder can have the lease; with a TTL of 15 s, 2.3 s.
+// f should then return: Elect waits for it, and returns the *LostError, with another error of f beside it. A process that was suspended notices within a second that its
+// lease is over; until then only [Partition.Guard] protects what it writes.
+//
+// While another holder renews the lease, Elect sends 1 request for each time to live. It goes by the age of the row at the service, and begins
+// to wait again whenever the holder has renewed it. After the death of a holder, another one has the lease 2 seconds and a third of TTL after its end at the latest; after a
+// release, within a time to live.
+//
+// f runs in the goroutine of the caller. No goroutine outlives Elect, also if f panics; the lease is then released, too. Errors: that of f; *LostError; *table.ValueError
+// for a nil f; those of [Leases.Acquire], but for *HeldError; an error of the release is not returned. Requests: those of Acquire, 1 for each third of TTL while f
+// runs, and 1 to release.
+func (s *Leases) Elect(ctx context.Context, name string, f func(ctx context.Context, held *Lease) error) error {
+	if f == nil && s.err == nil {
+		return fmt.Errorf("lease: Elect: %w", &table.ValueError{Field: "f", Reason: "is nil; give the function that runs while the lease is held"})
+	}
+	held, err := s.await(ctx, name)
+	if err != nil {
+		return err
+	}
+	return held.run(ctx, f)
+}
+
+// await waits until it has acquired a lease.
+func (s *Leases) await(ctx context.Context, name string) (*Lease, error) {
+	for {
+		held, err := s.acquire(ctx, "Elect", name, 0)
+		var other *HeldError
+		if !errors.As(err, &other) {
+			return held, err
+		}
+		if err := pace.Sleep(ctx, other.wait()); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// run calls f while the lease is held, and releases it.
+func (l *Lease) run(ctx context.Context, f func(context.Context, *Lease) error) (err error) {
+	running, lose := context.WithCancelCause(ctx)
+	keeping, stop := context.WithCancel(ctx)
+	watched, renewed := make(chan error, 1), make(chan struct{})
+	go func() {
+		defer close(renewed)
+		l.keep(keeping)
+	}()
+	go func() {
+		lost := l.watch(keeping)
+		if lost != nil {
+			lose(lost)
+		}
+		watched <- lost
+	}()
+	defer func() {
+		stop()
+		lost := <-watched
+		<-renewed
+		lose(context.Canceled)
+		l.releaseAfter(ctx)
+		switch {
+		case lost == nil:
+		case err == nil, errors.Is(err, ErrLost), errors.Is(err, context.Canceled):
+			err = lost
+		default:
+			err = errors.Join(lost, err)
+		}
+	}()
+	return f(running, l)
+}
+
+// look is how often a holder looks whether its lease is over by one of the clocks.
+const look = time.Second
+
+// watch waits until the lease is lost, and returns why; or until the context ends, and returns nil.
+func (l *Lease) watch(ctx context.Context) error {
+	for {
+		if pace.Sleep(ctx, min(look, l.left())) != nil {
+			return nil
+		}
+		if err := l.Err(); err != nil {
+			return err
+		}
+	}
+}
+
+// keep renews a lease until the context ends, or the lease is lost.
+func (l *Lease) keep(ctx context.Context) {
+	every := l.leases.timeToLive / 3
+	for l.Err() == nil {
+		wait := every - l.sinceRenewal()
+		if wait <= 0 { // the last renewal has failed
+			wait = look
+		}
+		if pace.Sleep(ctx, wait) != nil {
+			return
+		}
+		_ = l.Renew(ctx) // else Err says so, in the end
+	}
+}
+
+// sinceRenewal returns the time since the lease was acquired or renewed.
+func (l *Lease) sinceRenewal() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return momentOf(l.leases.rows.Options.Now).since(l.at)
+}
+
+// releaseAfter releases the lease when its function has returned, also if the context has ended: by then nothing is done under it any more.
+func (l *Lease) releaseAfter(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.lasts)
+	defer cancel()
+	_ = l.Release(ctx) // else it ends by itself
+}

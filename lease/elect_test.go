@@ -1,0 +1,283 @@
+package lease_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aztablekit/aztablekit"
+	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/lease"
+	"github.com/aztablekit/aztablekit/requests"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// TestElect: what Elect returns, and that it releases the lease in each case but the loss.
+func TestElect(t *testing.T) {
+	t.Parallel()
+	mine := errors.New("mine")
+	for _, c := range []struct {
+		what     string
+		f        func(ctx context.Context, held *lease.Lease) error
+		want     error
+		released bool
+	}{
+		{"nothing", func(context.Context, *lease.Lease) error { return nil }, nil, true},
+		{"an error", func(context.Context, *lease.Lease) error { return mine }, mine, true},
+		{"a minute", func(ctx context.Context, held *lease.Lease) error { time.Sleep(time.Minute); return held.Err() }, nil, true},
+		{"a panic", func(context.Context, *lease.Lease) error { panic(mine) }, mine, true},
+		{"released in f", func(ctx context.Context, held *lease.Lease) error {
+			testkit.NoError(t, held.Release(context.Background()))
+			<-ctx.Done()
+			return ctx.Err()
+		}, lease.ErrLost, true},
+		{"lost, and an error", func(ctx context.Context, held *lease.Lease) error {
+			_ = held.Release(context.Background())
+			<-ctx.Done()
+			return mine
+		}, mine, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s, a, _ := inMemory(t, nil)
+			err := func() (err error) {
+				defer func() {
+					if r := recover(); r != nil {
+						err = r.(error)
+					}
+				}()
+				return a.leases.Elect(t.Context(), "x", c.f)
+			}()
+			expectIs(t, c.what, err, c.want)
+			if got := s.Rows("leases")[0].Get("Released"); (got == true) != c.released {
+				t.Errorf("%s: got Released %v; want %v", c.what, got, c.released)
+			}
+		})
+	}
+}
+
+// TestElectRequests: a leader sends what it takes to acquire and to release, and a renewal for each third of the time to live.
+func TestElectRequests(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, a, _ := inMemory(t, nil)
+		testkit.NoError(t, a.leases.Elect(t.Context(), "x", func(context.Context, *lease.Lease) error { time.Sleep(62 * time.Second); return nil }))
+		testkit.Expect(t, "requests of a minute", s.Count().String(), "1 get, 1 insert, 13 merge") // 12 renewals, and the release
+	})
+}
+
+// TestElectEnds: the context of the caller ends the wait, and the work of a leader, whose lease is then released.
+func TestElectEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, a, b := inMemory(t, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 2)
+		go func() {
+			ended <- a.leases.Elect(ctx, "x", func(ctx context.Context, _ *lease.Lease) error { <-ctx.Done(); return ctx.Err() })
+		}()
+		synctest.Wait()
+		go func() {
+			ended <- b.leases.Elect(ctx, "x", func(context.Context, *lease.Lease) error { return errors.New("not called") })
+		}()
+		time.Sleep(time.Minute)
+		cancel()
+		for range 2 {
+			expectIs(t, "Elect", <-ended, context.Canceled)
+		}
+		testkit.Expect(t, "released", s.Rows("leases")[0].Get("Released"), any(true))
+	})
+}
+
+// TestSuspended: a machine that was suspended, while its monotonic clock stood still, notices within a second that its lease is over.
+func TestSuspended(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, _, _ := inMemory(t, nil)
+		var mu sync.Mutex
+		asleep := time.Duration(0)
+		now := func() time.Time {
+			mu.Lock()
+			defer mu.Unlock()
+			return time.Now().Round(0).Add(asleep)
+		}
+		a := open(s, 0, &lease.Options{Common: table.Common{Now: now}})
+		testkit.NoError(t, a.store.Ensure(t.Context()))
+		took := time.Duration(0)
+		err := a.leases.Elect(t.Context(), "x", func(ctx context.Context, _ *lease.Lease) error {
+			time.Sleep(2100 * time.Millisecond)
+			mu.Lock()
+			asleep = time.Hour
+			mu.Unlock()
+			woke := time.Now()
+			select {
+			case <-ctx.Done():
+			case <-time.After(time.Minute):
+			}
+			took = time.Since(woke)
+			return nil
+		})
+		expectIs(t, "Elect", err, lease.ErrLost)
+		if took > time.Second {
+			t.Errorf("got the end of the context %v after the machine has woken; want at most a second", took)
+		}
+	})
+}
+
+// TestLeaders: programs whose clocks differ by days are leaders one after the other, each for some seconds, also when each write of a lease may be lost or come twice.
+func TestLeaders(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, _, _ := inMemory(t, nil)
+		n := 0
+		s.SetFaults(func(q storagetest.Request) storagetest.Fault {
+			if q.Kind == requests.Get || q.Kind == requests.Query {
+				return storagetest.Fault{}
+			}
+			n++
+			switch n % 7 {
+			case 2:
+				return storagetest.LostResponse()
+			case 4:
+				return storagetest.Twice()
+			case 5:
+				return storagetest.LateDuplicate(3)
+			}
+			return storagetest.Fault{}
+		})
+		var group sync.WaitGroup
+		var mu sync.Mutex
+		leaders, terms, last := 0, 0, int64(0)
+		for _, ahead := range []time.Duration{0, time.Hour, -time.Hour, 48 * time.Hour, -48 * time.Hour} {
+			p := open(s, ahead, &lease.Options{TTL: 10 * time.Second, Owner: "one"})
+			testkit.NoError(t, p.store.Ensure(t.Context()))
+			group.Go(func() {
+				for range 5 {
+					err := p.leases.Elect(t.Context(), "x", func(ctx context.Context, held *lease.Lease) error {
+						mu.Lock()
+						leaders++
+						terms++
+						if leaders > 1 || held.Token() <= last {
+							t.Errorf("got %d leaders, and token %d after %d; want one leader, whose token is greater", leaders, held.Token(), last)
+						}
+						last = held.Token()
+						mu.Unlock()
+						defer func() {
+							mu.Lock()
+							leaders--
+							mu.Unlock()
+						}()
+						g, err := held.In(ctx, p.registers, registerPartition())
+						for range 5 {
+							if err == nil {
+								err = p.add(ctx, g, held.Token())
+							}
+							time.Sleep(3 * time.Second)
+						}
+						return err
+					})
+					testkit.NoError(t, err)
+					time.Sleep(12 * time.Second) // so that others have a turn
+				}
+			})
+		}
+		group.Wait()
+		s.SetFaults(nil)
+		for _, r := range s.Rows(registerName) {
+			if r.RowKey == "0001" && (r.Get("N") != int64(125) || terms != 25) {
+				t.Errorf("got %v increments of %d terms; want 125 of 25", r.Get("N"), terms)
+			}
+		}
+	})
+}
+
+func registerPartition() keys.PartitionKey { return group.Of("S") }
+
+// named is a definition with rows in the partition of the entities, and with effects.
+type named struct{}
+
+func (named) Name() string { return "named" }
+func (named) MaxRows() int { return 2 }
+
+func (named) Define(d *extend.Declaration[register]) error {
+	err := d.Needs(func(*table.Table[register]) (extend.Parts, error) {
+		return extend.Parts{Handlers: []extend.Handler{{Kind: "told"}}}, nil
+	})
+	return errors.Join(err, d.Attach(func(t *table.Table[register]) (*table.Table[register], error) { return extend.With(t, named{}) }))
+}
+
+func (named) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[register]) error {
+	for _, old := range c.State() {
+		if err := p.Remove(keys.RawRow(old)); err != nil {
+			return err
+		}
+	}
+	row, err := c.Row()
+	if err != nil || row == nil {
+		return err
+	}
+	p.Effect("told", 1, nil)
+	under := keys.At(c.Key.Partition(), keys.RawRow(fmt.Sprint("n_", c.New.N)))
+	c.SetState(under.RowKey())
+	return p.Insert(row.Copy(under), table.ErrExists)
+}
+
+// TestBesideDefinitions: a guard stands beside operations whose definitions store rows, read their entity first, and have a commit record.
+func TestBesideDefinitions(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := storagetest.New(nil)
+		store := aztablekit.Open(s, "work", &aztablekit.Options{Daily: -1})
+		leases := lease.New(store, "leases", nil)
+		registers := aztablekit.Table(store, registerName, group, id, named{})
+		testkit.NoError(t, store.Ensure(t.Context()))
+		held, err := leases.Acquire(t.Context(), "x")
+		testkit.NoError(t, err)
+		g, err := held.In(t.Context(), registers, group.Of("S"))
+		testkit.NoError(t, err)
+		_, err = table.Transact(t.Context(), g.Guard(), registers.InsertOp(&register{Group: "S", ID: 1, N: 5}))
+		testkit.NoError(t, err)
+		_, err = table.Transact(t.Context(), registers.Exact().MergeAnyOp(registerKey(), count.Set(6)), g.Guard())
+		testkit.NoError(t, err)
+		_, err = table.InPartition(t.Context(), group.Of("S"), func(tx *table.Tx) error {
+			e, err := table.GetIn(tx, registers, id.Of(1))
+			if err != nil {
+				return err
+			}
+			e.Value.N++
+			tx.Do(g.Guard(), registers.ReplaceOp(e))
+			return nil
+		})
+		testkit.NoError(t, err)
+		testkit.NoError(t, held.Release(t.Context()))
+		next, err := leases.Acquire(t.Context(), "x")
+		testkit.NoError(t, err)
+		_, err = next.In(t.Context(), registers, group.Of("S"))
+		testkit.NoError(t, err)
+		held.Believe()
+		for what, op := range map[string]table.Op{
+			"by key": registers.MergeAnyOp(registerKey(), count.Set(9)), "exactly": registers.Exact().MergeAnyOp(registerKey(), count.Set(9)),
+			"an insert": registers.InsertOp(&register{Group: "S", ID: 3}),
+		} {
+			for _, ops := range [][]table.Op{{g.Guard(), op}, {op, g.Guard()}} {
+				_, err = table.Transact(t.Context(), ops...)
+				expectIs(t, what, err, lease.ErrLost)
+			}
+		}
+		var rowKeys []string
+		for _, r := range s.Rows(registerName) {
+			if r.RowKey[:2] != "~i" && r.RowKey[:2] != "~g" {
+				rowKeys = append(rowKeys, r.RowKey)
+			}
+		}
+		testkit.Expect(t, "rows", fmt.Sprint(rowKeys), "[0001 n_7 ~h|x|0000000000000000002 ~h|x|head ~c]")
+	})
+}
+
+var count = table.FieldOf(func(r *register) *int64 { return &r.N })

@@ -1,0 +1,11 @@
+package lease
+
+import "time"
+
+// Believe makes a holder believe in its lease for a day, as one whose clocks stand still.
+func (l *Lease) Believe() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lasts = 24 * time.Hour
+	l.ended = nil
+}

@@ -1,0 +1,179 @@
+package lease_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/lease"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/storagetest/crashtest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// guardedCall is a call of a holder: it enters the partition, reads the register, or writes a value that nothing else writes.
+type guardedCall struct {
+	what         string // enter, read, write
+	token, value int64
+}
+
+// guardedResult is its result.
+type guardedResult struct {
+	outcome string // done, refused, unknown
+	value   int64  // that a read has found
+}
+
+// guardedState is the register, and the token of the last holder that has entered.
+type guardedState struct{ value, entered int64 }
+
+// guardedModel says that a register is written by the last holder that has entered, and by no other.
+var guardedModel = porcupine.NondeterministicModel{
+	Init: func() []any { return []any{guardedState{}} },
+	Step: func(state, in, out any) []any {
+		now, c, r := state.(guardedState), in.(guardedCall), out.(guardedResult)
+		after, legal := now, false
+		switch c.what {
+		case "read":
+			if r.outcome != "done" || r.value == now.value {
+				return []any{now}
+			}
+			return nil
+		case "enter":
+			after.entered, legal = c.token, c.token >= now.entered
+		case "write":
+			after.value, legal = c.value, c.token == now.entered
+		}
+		switch {
+		case r.outcome == "done" && legal:
+			return []any{after}
+		case r.outcome == "done":
+			return nil
+		case r.outcome == "unknown" && legal:
+			return []any{now, after}
+		}
+		return []any{now}
+	},
+	DescribeOperation: func(in, out any) string { return fmt.Sprintf("%+v: %+v", in, out) },
+}
+
+// guardedHistory records the calls with their results, by a shared clock.
+type guardedHistory struct {
+	mu    sync.Mutex
+	clock int64
+	next  int64 // value
+	ops   []porcupine.Operation
+}
+
+func (h *guardedHistory) tick() int64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.clock++
+	return h.clock
+}
+
+func (h *guardedHistory) value() int64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.next++
+	return h.next
+}
+
+// do makes a call, and records it.
+func (h *guardedHistory) do(c guardedCall, do func() (value int64, err error)) error {
+	start, end := h.tick(), int64(math.MaxInt64)
+	value, err := do()
+	r := guardedResult{"done", value}
+	switch {
+	case err == nil:
+		end = h.tick()
+	case errors.Is(err, table.ErrUnknownOutcome), c.what == "enter": // entering may have been applied
+		r.outcome = "unknown"
+	default:
+		r.outcome, end = "refused", h.tick()
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ops = append(h.ops, porcupine.Operation{Input: c, Output: r, Call: start, Return: end})
+	return err
+}
+
+// holds is a process that enters, writes and reads, and that goes on to write for a while when its lease is over, as one whose clocks stand still.
+func (h *guardedHistory) holds(f *fight) func(context.Context, *crashtest.Process) error {
+	return f.opens(0, func(ctx context.Context, p *crashtest.Process, a *fighter) error {
+		for range 2 {
+			held, err := a.leases.Acquire(ctx, "x")
+			if err != nil {
+				time.Sleep(18 * time.Second)
+				continue
+			}
+			token := held.Token()
+			var g *lease.Partition
+			err = h.do(guardedCall{what: "enter", token: token}, func() (_ int64, err error) {
+				g, err = held.In(ctx, a.registers, registerPartition())
+				return 0, err
+			})
+			if err != nil {
+				continue
+			}
+			for range 3 {
+				if p.Rand().IntN(3) == 0 {
+					time.Sleep(time.Duration(p.Rand().IntN(30)) * time.Second)
+				}
+				held.Believe()
+				v := h.value()
+				_ = h.do(guardedCall{"write", token, v}, func() (int64, error) {
+					_, err := table.Transact(ctx, g.Guard(), a.blind.UpsertOp(&register{Group: "S", ID: 1, N: v, Token: token}, table.ReplaceExisting))
+					return 0, err
+				})
+				_ = h.do(guardedCall{what: "read"}, func() (int64, error) {
+					e, err := a.registers.Get(ctx, registerKey())
+					if err != nil {
+						return 0, err
+					}
+					return e.Value.N, nil
+				})
+			}
+		}
+		return nil
+	})
+}
+
+// check checks the history.
+func (h *guardedHistory) check(*storagetest.Service) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if porcupine.CheckOperations(guardedModel.ToModel(), h.ops) {
+		return nil
+	}
+	var text strings.Builder
+	slices.SortFunc(h.ops, func(a, b porcupine.Operation) int { return int(a.Call - b.Call) })
+	for _, o := range h.ops {
+		fmt.Fprintf(&text, "\n  %d to %d: %s", o.Call, o.Return, guardedModel.DescribeOperation(o.Input, o.Output))
+	}
+	return errors.New("the results are not linearizable:" + text.String())
+}
+
+// TestLinearizable: the histories of guarded registers are linearizable, whatever the holders believe: a register is written by the last holder that has entered its
+// partition.
+func TestLinearizable(t *testing.T) {
+	t.Parallel()
+	r := crashtest.Schedules(t, func() crashtest.Workload {
+		f, h := &fight{}, &guardedHistory{}
+		w := crashtest.Workload{Setup: f.opens(0, f.setUp), Check: h.check}
+		for range 3 {
+			w.Processes = append(w.Processes, h.holds(f))
+		}
+		return w
+	}, testkit.Crash(crashtest.Options{Runs: *leaseSchedules}))
+	r.Require(t)
+	t.Log(r)
+}

@@ -1,0 +1,97 @@
+// Package once lets an HTTP handler work once for each idempotency key: a client that sends a request again, because it got no response, gets the response of the first.
+package once
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/aztablekit/aztablekit"
+	"github.com/aztablekit/aztablekit/expire"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/lease"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// Response is what a handler has answered to a customer's request with a key. It is kept for a day.
+type Response struct {
+	Customer, Key string
+	Status        int
+	Body          string
+	Ends          time.Time
+}
+
+var (
+	customer = keys.Partition(keys.Text(), func(r *Response) *string { return &r.Customer })
+	key      = keys.Row(keys.Text(), func(r *Response) *string { return &r.Key }).Named("response")
+	ends     = expire.At(func(r *Response) time.Time { return r.Ends }, nil)
+)
+
+// Once is the responses of all customers.
+type Once struct {
+	*aztablekit.Store
+	Responses *table.Table[Response]
+	leases    *lease.Leases
+}
+
+// Open declares the tables. Call Ensure of the result when the program starts.
+func Open(acc aztablekit.Account, o *aztablekit.Options) *Once {
+	s := aztablekit.Open(acc, "once", o)
+	return &Once{s, aztablekit.Table(s, "responses", customer, key, ends), lease.New(s, "leases", nil)}
+}
+
+// Do works for a customer's key, unless a response is stored: then it returns that. While one request of a customer is at work, others get lease.ErrHeld. A program that
+// was asleep for so long that another one has taken its place stores no response: lease.ErrLost. work should take less than 12 seconds, and may be called again after a crash: what it changes in this partition it
+// can return as operations, which are stored together with the response, or not at all. Requests: 1 if there is a response; otherwise 7, one more for a new customer.
+func (o *Once) Do(ctx context.Context, of, with string, work func(context.Context) (status int, body string, ops []table.Op, err error)) (*Response, error) {
+	at := keys.At(customer.Of(of), key.Of(with))
+	if e, err := o.Responses.Get(ctx, at); !errors.Is(err, table.ErrNotFound) {
+		return replayed(e, err)
+	}
+	held, err := o.leases.Acquire(ctx, "customer."+of)
+	if err != nil {
+		return nil, err
+	}
+	defer held.Release(ctx)
+	guarded, err := held.In(ctx, o.Responses, customer.Of(of))
+	if err != nil {
+		return nil, err
+	}
+	if e, err := o.Responses.Get(ctx, at); !errors.Is(err, table.ErrNotFound) { // of the holder before
+		return replayed(e, err)
+	}
+	status, body, ops, err := work(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := &Response{of, with, status, body, time.Now().Add(24 * time.Hour)}
+	_, err = table.Transact(ctx, append([]table.Op{guarded.Guard(), o.Responses.InsertOp(r)}, ops...)...)
+	return r, err
+}
+
+func replayed(e *table.Entity[Response], err error) (*Response, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &e.Value, nil
+}
+
+// Handler answers requests with the headers Customer and Idempotency-Key, once for each key.
+func (o *Once) Handler(work func(r *http.Request) (status int, body string, ops []table.Op, err error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer, err := o.Do(r.Context(), r.Header.Get("Customer"), r.Header.Get("Idempotency-Key"), func(ctx context.Context) (int, string, []table.Op, error) {
+			return work(r.WithContext(ctx))
+		})
+		switch {
+		case errors.Is(err, lease.ErrHeld):
+			w.Header().Set("Retry-After", "1")
+			http.Error(w, "another request of yours is at work", http.StatusConflict)
+		case err != nil:
+			http.Error(w, "please send the request again", http.StatusServiceUnavailable)
+		default:
+			w.WriteHeader(answer.Status)
+			_, _ = w.Write([]byte(answer.Body))
+		}
+	})
+}
