@@ -72,7 +72,7 @@ func (m *Mover[T]) move(ctx context.Context, id ID, j eventual.Job) error {
 		return err
 	}
 	tombstone := archived != nil && archived.Row == nil
-	row, err := m.from.GetRow(ctx, id.Key)
+	row, err := door.InMode(m.from, func(m *engine.Mode) { m.Ends = nil }).GetRow(ctx, id.Key) // the move was requested before its end, if it is over
 	switch {
 	case errors.Is(err, table.ErrNotFound), err == nil && row.Incarnation() != id.Incarnation:
 		if tombstone {

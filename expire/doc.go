@@ -19,7 +19,7 @@
 // # Not guaranteed
 //
 // Until the sweep, or a read for its key, these still know an entity that is over: summaries, which count it (table.Table.Count does not), materialized views, rows of lists and index.Index.Keys of pointers and of rows elsewhere, details, and everything outside
-// the library. Archives move entities that no reader has found over. Programs without the definition see it, and so do clients that may not delete: these say that an entity is over, and a renewal that was on its
+// the library. A move to an archive that was requested goes on, unless a reader has deleted the entity. Programs without the definition see it, and so do clients that may not delete: these say that an entity is over, and a renewal that was on its
 // way may then revive it.
 //
 // A merge by a program without the library changes neither the stored end (_end) nor the row of its hour.

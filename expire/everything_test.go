@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit"
@@ -21,6 +23,7 @@ import (
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/verify"
 )
 
 // document is an entity with everything that an entity may have.
@@ -170,14 +173,15 @@ func TestForged(t *testing.T) {
 	}
 }
 
-// undated is a service behind a proxy that leaves out when it has answered, or that lets nobody delete.
+// proxied is a service behind a proxy that leaves out when it has answered, or that refuses writes, or deletions.
 type proxied struct {
 	*storagetest.Service
-	undated, readOnly bool
+	undated, readOnly, noDelete bool
 }
 
 func (p *proxied) Do(r *http.Request) (*http.Response, error) {
-	if p.readOnly && r.Method != http.MethodGet {
+	refused := p.readOnly && r.Method != http.MethodGet || p.noDelete && deletes(r)
+	if refused {
 		r = r.Clone(r.Context())
 		r.Header.Set("Authorization", "SharedKey nobody:AAAA")
 	}
@@ -186,6 +190,16 @@ func (p *proxied) Do(r *http.Request) (*http.Response, error) {
 		resp.Header.Del("Date")
 	}
 	return resp, err
+}
+
+// deletes reports whether a request deletes a row.
+func deletes(r *http.Request) bool {
+	if r.Body == nil || r.Method != http.MethodPost {
+		return r.Method == http.MethodDelete
+	}
+	body, _ := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return bytes.Contains(body, []byte("DELETE "))
 }
 
 // TestWithoutDate: without the service's clock, an entity with an end is an error, and one without is read.
@@ -245,5 +259,86 @@ func TestDuringOutage(t *testing.T) {
 	defer cancel()
 	if _, err := s.sessions.Get(ctx, at("ann", "a")); err == nil || errors.Is(err, table.ErrNotFound) {
 		t.Errorf("got %v; want the error of the outage", err)
+	}
+}
+
+// TestInsertMayNotDelete: a client that may insert and not delete is refused at once: what is over is in its way.
+func TestInsertMayNotDelete(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, nil)
+	ctx := t.Context()
+	s.insert(t, "a", time.Minute)
+	writer := *s
+	p := &proxied{Service: s.service}
+	acc, err := account.FromTransport(p, nil)
+	must(t, err)
+	writer.open(t, acc, nil)
+	p.noDelete = true
+	s.clock.pass(time.Minute)
+	s.sent()
+	if _, err := writer.sessions.Insert(ctx, &session{User: "ann", ID: "a"}); !errors.Is(err, table.ErrExists) {
+		t.Errorf("Insert: got %v; want ErrExists", err)
+	}
+	var re *azcore.ResponseError
+	if _, err := writer.sessions.Upsert(ctx, &session{User: "ann", ID: "a"}, table.ReplaceExisting); !errors.As(err, &re) || re.StatusCode != http.StatusForbidden {
+		t.Errorf("Upsert: got %v; want the service's refusal", err)
+	}
+	if n := len(s.sent()); n > 6 {
+		t.Errorf("got %d requests; want at most 6", n)
+	}
+}
+
+// TestOtherType: a row of another type is an error of the row, whatever its end, and a view finds none.
+func TestOtherType(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, nil)
+	ctx := t.Context()
+	for _, row := range []string{`{"PartitionKey":"ann","RowKey":"other_1","_end":"2026-11-28T11:00:00Z","_end@odata.type":"Edm.DateTime"}`, `{"PartitionKey":"ann","RowKey":"id_z","_type":"another"}`} {
+		_, err := s.service.Tables().NewClient("sessions").AddEntity(ctx, []byte(row), nil)
+		must(t, err)
+	}
+	if _, err := s.sessions.Get(ctx, keys.Stored("ann", "other_1")); err == nil || errors.Is(err, table.ErrNotFound) {
+		t.Errorf("got %v; want an error of the key", err)
+	}
+	mails, err := table.ViewOf[struct{ Mail string }](s.sessions)
+	must(t, err)
+	if _, err := mails.Get(ctx, at("ann", "nobody")); !errors.Is(err, table.ErrNotFound) {
+		t.Errorf("got %v; want ErrNotFound", err)
+	}
+	s.sent()
+	if _, err := mails.Get(ctx, at("ann", "z")); errors.Is(err, table.ErrContended) || len(s.sent()) > 1 {
+		t.Errorf("a view of another type: got %v; want one request", err)
+	}
+}
+
+// TestVerify: verification finds no fault in what is over and stored, and writes nothing.
+func TestVerify(t *testing.T) {
+	t.Parallel()
+	copies := index.New("copies", keys.Text(), everyone, nil)
+	global := index.NewGlobal("global", keys.Text(), everyone, nil)
+	s := newShop(t, nil, copies, global)
+	ctx := t.Context()
+	s.insert(t, "a", time.Minute)
+	b := s.insert(t, "b", time.Minute)
+	ends := table.FieldOf(func(s *session) *time.Time { return &s.Ends })
+	must(t, s.sessions.Merge(ctx, b, ends.Set(time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)))) // a merge that takes the end away
+	must(t, s.Drain(ctx))
+	s.clock.pass(time.Minute)
+	before := s.rows()
+	s.sent()
+	report, err := verify.Run(ctx, s.sessions, nil)
+	if err != nil || len(report.Faults) > 0 {
+		t.Errorf("got %v, %v; want no faults", report, err)
+	}
+	for _, r := range s.sent() {
+		if !strings.HasPrefix(r, "get") && !strings.HasPrefix(r, "query") {
+			t.Errorf("got the request %s; want that nothing is written", r)
+		}
+	}
+	if after := s.rows(); !slices.Equal(after, before) {
+		t.Errorf("got rows %q; want %q", after, before)
+	}
+	if _, err := verify.Run(ctx, s.sessions, &verify.Options{Repair: true}); err != nil {
+		t.Errorf("a repair: got %v", err)
 	}
 }

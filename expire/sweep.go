@@ -35,7 +35,8 @@ type Swept struct {
 }
 
 // Sweep deletes the entities that are over, with what follows from them, and runs the effects of their deletion: those that end in an hour that was over a minute ago. The store's RunDaily does it each day. It goes by the end that the
-// service has for an entity when it is read, and deletes by ETag: what is extended meanwhile stays. It is safe beside writers and other sweeps, and may be called again at any time.
+// service has for an entity when it is read, and deletes by ETag: what is extended meanwhile stays. It is safe beside writers and other sweeps, and may be called again at any time. An entity that
+// cannot be deleted, such as one that cannot be decoded, does not stop it; its error comes at the end.
 //
 // Errors: index.ErrNotReadable on a table in use before Fill; *index.DefinitionError for a handle without the definition; *keys.KeyError for an invalid range; table.ErrRanged for a client whose signature is for
 // a range of keys; errors of a read and of a write (see package table). Requests: 1 for each partition to find it, 1 for each partition for what is due in it, and for each 1,000 such entities, about 1 to read them and 1 to delete them for each 49, or
@@ -58,6 +59,9 @@ func (e *Ends[T]) Sweep(ctx context.Context, t *table.Table[T], o *SweepOptions)
 	default:
 		_, err = s.sweep(ctx, s.partitions(ctx))
 	}
+	if err == nil {
+		err = errors.Join(s.failed...)
+	}
 	if err != nil {
 		err = fmt.Errorf("expire: Sweep %s: %w", t.Name(), err)
 	}
@@ -77,6 +81,16 @@ type sweep[T any] struct {
 	opt   SweepOptions
 	last  int // the last hour
 	done  Swept
+
+	failed []error // of entities that cannot be deleted
+}
+
+// isDamaged reports whether an error is about one entity, which no other sweep could delete either: the others are swept all the same.
+func isDamaged(err error) bool {
+	var de *table.DecodeError
+	var ve *table.VersionError
+	var me *table.DerivedError
+	return errors.As(err, &de) || errors.As(err, &ve) || errors.As(err, &me)
 }
 
 // partitions yields the partitions of the range.
@@ -130,12 +144,19 @@ func (s *sweep[T]) sweep(ctx context.Context, partitions iter.Seq2[keys.Partitio
 			}
 		}
 	}, engine.BulkOptions{Rate: s.opt.Rate, Skip: func(i int, err error) bool {
-		if errors.Is(err, engine.ErrNotOver) {
+		gone := errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrTableNotFound)
+		if gone {
 			return true
 		}
-		changed := errors.Is(err, table.ErrChanged) || errors.Is(err, table.ErrContended)
-		left[entities[i].PartitionKey()] = left[entities[i].PartitionKey()] || changed
-		return changed || errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrTableNotFound)
+		left[entities[i].PartitionKey()] = true // also of one that is not over: the clock of this program may be ahead
+		if errors.Is(err, engine.ErrNotOver) || errors.Is(err, table.ErrChanged) || errors.Is(err, table.ErrContended) {
+			return true
+		}
+		damaged := isDamaged(err)
+		if damaged {
+			s.failed = append(s.failed, err)
+		}
+		return damaged
 	}})
 	s.done.Deleted += result.Applied
 	return left, err

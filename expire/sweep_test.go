@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/expire"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -198,6 +200,43 @@ func TestManyPartitions(t *testing.T) {
 	s.clock.pass(2 * time.Hour)
 	if got := s.sweep(t, nil); got.Deleted != 1 {
 		t.Errorf("one that was stored when it was over: got %+v; want it deleted", got)
+	}
+}
+
+// TestSweepAhead: a note stays if the clock of a sweep is ahead, so that its entity is swept when it is over.
+func TestSweepAhead(t *testing.T) {
+	t.Parallel()
+	o := &expire.Options{ManyPartitions: true}
+	s := newShop(t, o)
+	s.insert(t, "a", time.Minute)
+	ahead := *s
+	ahead.clock = &clock{noon.Add(2 * time.Hour)}
+	ahead.open(t, s.service, o)
+	if got, want := ahead.sweep(t, nil), (expire.Swept{Partitions: 1, Due: 1}); got != want {
+		t.Errorf("got %+v; want %+v", got, want)
+	}
+	s.clock.pass(72 * time.Hour)
+	if got, want := s.sweep(t, nil), (expire.Swept{Partitions: 1, Due: 1, Deleted: 1}); got != want {
+		t.Errorf("later: got %+v; want %+v", got, want)
+	}
+}
+
+// TestSweepDamaged: an entity that cannot be decoded does not keep the sweep from the others.
+func TestSweepDamaged(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, nil)
+	ctx := t.Context()
+	for _, i := range []string{"a", "b", "c"} {
+		s.insert(t, i, time.Minute)
+	}
+	s.many(t, "bob", 3, time.Minute)
+	_, err := s.service.Tables().NewClient("sessions").UpdateEntity(ctx, []byte(`{"PartitionKey":"ann","RowKey":"id_b","Hits":"soon"}`), &aztables.UpdateEntityOptions{UpdateMode: aztables.UpdateModeMerge})
+	must(t, err)
+	s.clock.pass(2 * time.Hour)
+	done, err := s.ends.Sweep(ctx, s.sessions, nil)
+	var de *table.DecodeError
+	if !errors.As(err, &de) || done.Deleted != 5 {
+		t.Errorf("got %+v, %v; want 5 deleted, and a DecodeError", done, err)
 	}
 }
 

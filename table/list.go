@@ -79,7 +79,8 @@ type Budget struct {
 type Stats struct {
 	Requests int // for pages, and of a query by an index also for entities, without repeated attempts
 	Rows     int // that were read
-	Foreign  int // rows of other types, which were left out
+	Foreign  int // rows of other types, which were left out, and rows of entities that are over
+	Over     int // of them, rows of entities that are over (package expire)
 	Skipped  int // rows that could not be read, and that Query.Skip left out
 	Damaged  int // rows with a mark of a write in a table that the handle does not know (Options.MovedFrom): they are as before it
 }
@@ -287,7 +288,7 @@ func (h handle) exists(ctx context.Context, k keys.Key) (bool, error) {
 	q := query.Query{Partition: k.Partition(), Rows: k.Row().Point(), Limit: 1, Select: edm.PartitionKey + "," + edm.RowKey}
 	q.Stats = new(query.Stats)
 	n, err := h.count(ctx, "Exists", q, false, func(*edm.Reader, edm.Entity) (bool, error) { return true, nil })
-	if err != nil || n > 0 || q.Stats.Foreign == 0 {
+	if err != nil || n > 0 || q.Stats.Over == 0 {
 		return n > 0, err
 	}
 	return h.engine.StillThere(ctx, "Exists", k)

@@ -1,7 +1,6 @@
 package table
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -120,6 +119,9 @@ func (v *View[P, T]) List(ctx context.Context, q Query[T]) iter.Seq2[*Projection
 	}
 }
 
+// mostReads is how often a row is read that is over in a query, and extended when it is read by its key.
+const mostReads = 10
+
 // Get returns the properties of P of one row. Errors: ErrNotFound; *DecodeError if the row does not fit P; *VersionError for a
 // row that Schema.Upgrade would change; errors of a read (see package table). Requests: 1, a point query, because the SDK's own
 // Get has no $select.
@@ -129,17 +131,23 @@ func (v *View[P, T]) Get(ctx context.Context, k keys.Key) (p *Projection[P], err
 	}
 	ctx, end := v.v.table.Span(ctx, "Get")
 	defer func() { end(err) }()
-	for there := true; there && err == nil; {
+	for range mostReads {
 		var passed Stats
 		for p, err := range v.List(ctx, Query[T]{Partition: k.Partition(), Rows: k.Row().Point(), Limit: 1, Stats: &passed}) {
 			return p, err
 		}
-		there = false
-		if v.v.table.Mode.Ends != nil && passed.Foreign > 0 {
-			there, err = v.v.table.StillThere(ctx, "Get", k)
+		if passed.Over == 0 {
+			return nil, v.v.getError(k, ErrNotFound)
+		}
+		there, err := v.v.table.StillThere(ctx, "Get", k)
+		if err != nil {
+			return nil, err
+		}
+		if !there {
+			return nil, v.v.getError(k, ErrNotFound)
 		}
 	}
-	return nil, cmp.Or(err, v.v.getError(k, ErrNotFound))
+	return nil, v.v.getError(k, ErrContended)
 }
 
 func (v view) getError(k keys.Key, err error) error {

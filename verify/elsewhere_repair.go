@@ -153,6 +153,7 @@ func (r *elsewhereRun[T]) writer(rewrite []string, out commit.Outbox) (*table.Ta
 		}
 	}
 	return extend.With(door.InMode(r.table, func(m *engine.Mode) {
+		m.Ends = door.Table(r.handle).Mode.Ends
 		m.Maintainers, m.Repairs, m.Outbox = nil, true, out
 	}), all...)
 }

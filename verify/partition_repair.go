@@ -290,5 +290,5 @@ func (r *run[T]) repairTable(mode derived.RepairMode, definitions ...string) (*t
 		mode.Active, mode.RowsRead, mode.CountsGroups = true, verified, perGroup && verified
 		all[i] = d.InRepairMode(mode)
 	}
-	return extend.With(door.InMode(r.table, func(m *engine.Mode) { m.Maintainers, m.Repairs = nil, true }), all...)
+	return extend.With(door.InMode(r.table, func(m *engine.Mode) { m.Maintainers, m.Repairs, m.Ends = nil, true, door.Table(r.handle).Mode.Ends }), all...)
 }

@@ -151,7 +151,7 @@ func newRun[T any](t *table.Table[T], o *Options) *run[T] {
 		recorder: newRecorder(o, door.Table(t).Log("verify.Run", keys.Key{})),
 		pacer:    pace.New(o.Rate),
 		handle:   t,
-		table:    door.InMode(t, func(m *engine.Mode) { m.IgnoreCorruptState = true }),
+		table:    door.InMode(t, func(m *engine.Mode) { m.IgnoreCorruptState, m.Ends = true, nil }), // what is over and stored is verified, too,
 		schema:   door.Table(t).Mode.Schema,
 		opt:      *o,
 		seed:     maphash.MakeSeed(),

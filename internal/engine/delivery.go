@@ -49,6 +49,7 @@ func (d *delivery) page(r *edm.Reader) error {
 		}
 		if over && !d.pager.table.Mode.Ends.elsewhere() {
 			d.pager.foreign(in)
+			d.pager.stats.Over++
 			return true
 		}
 		switch {
@@ -169,12 +170,13 @@ func (d *delivery) widePage(ctx context.Context, r *edm.Reader) error {
 		if a.gone {
 			return true
 		}
-		over, err := d.pager.table.overIn(a.entity.Columns, d.pager.date)
+		over, err := d.pager.table.overIn(a.entity.Columns, a.entity.Date)
 		if err != nil {
 			return d.give(in, true, err, false)
 		}
 		if over {
 			d.pager.foreign(in)
+			d.pager.stats.Over++
 			return true
 		}
 		mine, err := d.read(edm.ReadColumns(a.entity, a.entity.Columns), a.entity)
@@ -193,7 +195,7 @@ type completed struct {
 func (d *delivery) complete(ctx context.Context, a *assembly) (completed, error) {
 	if d.pager.q.HeadsOnly || a.whole() == nil {
 		in := a.head
-		in.Columns = a.columns
+		in.Columns, in.Date = a.columns, d.pager.date
 		return completed{entity: in}, nil
 	}
 	f, err := d.pager.table.readEntity(ctx, a.row().Key)
@@ -201,6 +203,6 @@ func (d *delivery) complete(ctx context.Context, a *assembly) (completed, error)
 		return completed{read: true, gone: true}, err
 	}
 	in := a.head
-	in.ETag, in.Timestamp, in.Columns = string(f.row.ETag), f.row.Timestamp, f.row.Columns()
+	in.ETag, in.Timestamp, in.Columns, in.Date = string(f.row.ETag), f.row.Timestamp, f.row.Columns(), f.date
 	return completed{entity: in, read: true}, nil
 }

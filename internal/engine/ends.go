@@ -120,8 +120,7 @@ func (t *Table) WithoutEnds() *Table {
 }
 
 // end deletes the entity of a row that is over, with what follows from it, unless a concurrent writer has changed it. gone is false if the row must be read
-// again. A client that may not delete it gets the same answer: that it is over, which is true, and which a late renewal may end. Requests: 1, and those of its maintainers;
-// for a copy, 1 more.
+// again. For a client that may not delete it, the error is an *overError. Requests: 1, and those of its maintainers; for a copy, 1 more.
 func (t *Table) end(ctx context.Context, row *stored.Row) (gone bool, err error) {
 	if entity, isCopy := row.Primary(); isCopy {
 		return t.endOwner(ctx, entity)
@@ -135,12 +134,31 @@ func (t *Table) end(ctx context.Context, row *stored.Row) (gone bool, err error)
 	err = op.Send(ctx)
 	var ce *errs.CatalogueError
 	switch {
-	case err == nil, mayNotWrite(err), errors.As(err, &ce), errors.Is(err, errs.ErrUnknownMaintainer):
+	case err == nil:
 		return true, nil
+	case mayNotWrite(err), errors.As(err, &ce), errors.Is(err, errs.ErrUnknownMaintainer):
+		return false, &overError{errs.Cause(err)}
 	case errors.Is(err, errs.ErrNotFound), errors.Is(err, errs.ErrChanged), isUnknown(err):
 		return false, nil
 	}
 	return false, errs.Cause(err)
+}
+
+// overError: an entity is over, and this client may not delete it. For a reader, it is not there all the same, which a late renewal may change. A writer cannot take
+// its place.
+type overError struct{ err error }
+
+func (e *overError) Error() string {
+	return errOver.Error() + ", and this client may not delete it: " + e.err.Error()
+}
+func (e *overError) Unwrap() error { return e.err }
+
+// forReader returns what end returns as a reader takes it.
+func forReader(gone bool, err error) (bool, error) {
+	if errors.As(err, new(*overError)) {
+		return true, nil
+	}
+	return gone, err
 }
 
 // endOwner is end for a copy, whose entity is over if the copy is.
@@ -198,8 +216,8 @@ func pointerIn(r *edm.Reader, in edm.Entity) (*edm.Reader, edm.Entity, error) {
 	return edm.ReadColumns(in, in.Columns), in, nil
 }
 
-// openAlive is openRow for readers: a row that is over is deleted, and not there.
-func (t *Table) openAlive(ctx context.Context, k keys.Key) (*edm.Reader, edm.Entity, readResult, error) {
+// openAlive is openRow for readers: a row that is over is deleted, and not there. If reads is false, it is for a writer, who gets an *overError of end.
+func (t *Table) openAlive(ctx context.Context, k keys.Key, reads bool) (*edm.Reader, edm.Entity, readResult, error) {
 	last := ""
 	for range mostResolutions {
 		r, in, f, err := t.openRow(ctx, k)
@@ -222,12 +240,15 @@ func (t *Table) openAlive(ctx context.Context, k keys.Key) (*edm.Reader, edm.Ent
 			return nil, in, f, err
 		}
 		row := stored.Of(in, columns)
-		if row.IsCopy() && in.ETag == last { // its entity is not over
+		if ofOther := t.Mode.Ends.Types == nil && !t.Mode.Schema.Mine(row); ofOther || row.IsCopy() && in.ETag == last { // its entity is not over
 			return r, in, f, nil
 		}
 		last = in.ETag
 		gone, err := t.end(ctx, row)
 		r.Release()
+		if reads {
+			gone, err = forReader(gone, err)
+		}
 		if err != nil || gone {
 			return nil, in, readResult{gone: errs.With(errs.ErrNotFound, errOver)}, err
 		}
@@ -245,7 +266,7 @@ func (t *Table) StillThere(ctx context.Context, method string, k keys.Key) (bool
 // aliveEntity is readEntity for readers: an entity that is over is deleted, and not there.
 func (t *Table) aliveEntity(ctx context.Context, k keys.Key) (readResult, error) {
 	if t.Mode.Parts == 0 {
-		r, in, f, err := t.openAlive(ctx, k)
+		r, in, f, err := t.openAlive(ctx, k, true)
 		if err != nil || r == nil {
 			return f, err
 		}
@@ -273,7 +294,7 @@ func (t *Table) endIfOver(ctx context.Context, row *stored.Row, date time.Time) 
 	if err != nil || !over {
 		return false, false, err
 	}
-	gone, err = t.end(ctx, row)
+	gone, err = forReader(t.end(ctx, row))
 	return gone, !gone && err == nil, err
 }
 
@@ -317,6 +338,9 @@ func (s *step) aliveFor(ctx context.Context, p *Plan, f readResult) (readResult,
 	return f, errs.With(errs.ErrContended, errOver)
 }
 
+// mostAfterNote is how long after its note an entity may be stored. A sweep leaves a note alone for twice as long.
+const mostAfterNote = 5 * time.Minute
+
 // setEnd gives the operation the end of its entity. The maintainers see it in the row.
 func (s *step) setEnd(p *Plan, c *Change, keeps bool, after edm.Stored) error {
 	ends := s.Table.Mode.Ends
@@ -332,15 +356,19 @@ func (s *step) setEnd(p *Plan, c *Change, keeps bool, after edm.Stored) error {
 	}
 	if end := c.state.end.T; c.state.end.Kind != edm.Absent && ends.Notes != nil && !end.Truncate(time.Hour).Equal(c.state.had.T.Truncate(time.Hour)) {
 		partition := s.Key.PartitionKey()
+		p.NotAfter(s.Table.Options.Now().Add(mostAfterNote))
 		p.Before(partition+"/"+end.Format(time.RFC3339), func(ctx context.Context) error { return ends.Notes.Note(ctx, partition, end) })
 	}
 	columns, err := after.Decoded()
 	if err != nil {
 		return err
 	}
-	if c.state.end.Kind == edm.Absent {
+	switch {
+	case c.state.end.Kind == edm.Absent && s.merges() && c.state.had.Kind != edm.Absent: // as put stores it
+		columns = stored.Put(columns, reserved.End, edm.Value{Kind: edm.DateTime, T: never})
+	case c.state.end.Kind == edm.Absent:
 		columns = stored.Without(columns, reserved.End)
-	} else {
+	default:
 		columns = stored.Put(columns, reserved.End, c.state.end)
 	}
 	c.after.stored = edm.Stored{Columns: columns}
@@ -352,18 +380,28 @@ func (s *step) setEnd(p *Plan, c *Change, keeps bool, after edm.Stored) error {
 func (w *write) freed(ctx context.Context, t *Table, k keys.Key) (gone, ended bool, err error) {
 	if seen := w.seen; seen.key == k && seen.row != nil && !seen.row.IsCopy() {
 		w.seen = seenRow{}
-		gone, again, err := t.endIfOver(ctx, seen.row, seen.date)
-		if err != nil || !again {
+		over, err := t.overIn(seen.row.Columns(), seen.date)
+		if err != nil || !over {
+			return false, false, err
+		}
+		gone, err = t.end(ctx, seen.row)
+		switch {
+		case errors.As(err, new(*overError)):
+			return false, false, nil
+		case err != nil || gone:
 			return gone, gone, err
 		}
 	}
 	err = Retry(w.table.Options.Retry).RepeatRead(ctx, w.log(), func(ctx context.Context) error {
-		r, _, f, err := t.openAlive(ctx, k)
+		r, _, f, err := t.openAlive(ctx, k, false)
 		releaseReader(r)
 		gone = err == nil && r == nil && !f.hidden
 		ended = gone && errors.Is(f.gone, errOver)
 		return err
 	})
+	if errors.As(err, new(*overError)) {
+		err = nil
+	}
 	return gone, ended, err
 }
 

@@ -40,7 +40,7 @@ func (t *Table) OpenRow(ctx context.Context, k keys.Key) (*edm.Reader, edm.Entit
 		r, in := row.Open()
 		return r, in, nil
 	}
-	r, in, f, err := t.openAlive(ctx, k)
+	r, in, f, err := t.openAlive(ctx, k, true)
 	if err == nil && r == nil {
 		err = f.gone
 	}

@@ -17,7 +17,7 @@ import (
 // restartWithNewID lets the write begin again with another operation ID. Nothing that was sent so far can be applied any more.
 func (w *write) restartWithNewID(ctx context.Context) (err error) {
 	w.withdraw(ctx)
-	w.sent, w.currentTransaction.remotes = history{}, nil
+	w.sent, w.currentTransaction.remotes, w.prepared = history{}, nil, nil
 	w.id, err = w.table.Options.newOperationID()
 	return err
 }

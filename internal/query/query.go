@@ -64,6 +64,7 @@ type Stats struct {
 	Requests int
 	Rows     int
 	Foreign  int
+	Over     int
 	Skipped  int
 	Damaged  int
 }
