@@ -19,12 +19,7 @@ func belief(timeToLive time.Duration) time.Duration { return timeToLive - time.S
 type moment struct{ wall, monotonic time.Time }
 
 func momentOf(now func() time.Time) moment {
-	at := now()
-	m := moment{at.Round(0), at}
-	if m.wall == at { // a clock of the program's, without a monotonic reading
-		m.monotonic = time.Now()
-	}
-	return m
+	return moment{now().Round(0), time.Now()} // the program's clock may be set, and carry a monotonic reading that was changed as well
 }
 
 // since returns the time from one moment to a later one, by the clock that has gone further.

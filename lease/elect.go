@@ -25,7 +25,7 @@ import (
 // f should then return: Elect waits for it, and returns the *LostError, with another error of f beside it. A process that was suspended notices within a second that its
 // lease is over; until then only [Partition.Guard] protects what it writes.
 //
-// While another holder renews the lease, Elect sends 1 request for each time to live. It goes by the age of the row at the service, and begins
+// While a holder renews the lease as Elect does, three times in each time to live, another Elect sends 1 request for each time to live. It goes by the age of the row at the service, and begins
 // to wait again whenever the holder has renewed it. After the death of a holder, another one has the lease 2 seconds and a third of TTL after its end at the latest; after a
 // release, within a time to live.
 //
@@ -60,7 +60,7 @@ func (s *Leases) await(ctx context.Context, name string) (*Lease, error) {
 // run calls f while the lease is held, and releases it.
 func (l *Lease) run(ctx context.Context, f func(context.Context, *Lease) error) (err error) {
 	running, lose := context.WithCancelCause(ctx)
-	keeping, stop := context.WithCancel(ctx)
+	keeping, stop := context.WithCancel(context.WithoutCancel(ctx)) // f may still be at work when its context has ended
 	watched, renewed := make(chan error, 1), make(chan struct{})
 	go func() {
 		defer close(renewed)
@@ -78,10 +78,12 @@ func (l *Lease) run(ctx context.Context, f func(context.Context, *Lease) error) 
 		lost := <-watched
 		<-renewed
 		lose(context.Canceled)
-		l.releaseAfter(ctx)
+		if lost == nil {
+			l.releaseAfter(ctx)
+		}
 		switch {
 		case lost == nil:
-		case err == nil, errors.Is(err, ErrLost), errors.Is(err, context.Canceled):
+		case err == nil, err == lost, err == context.Canceled:
 			err = lost
 		default:
 			err = errors.Join(lost, err)

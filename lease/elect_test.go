@@ -281,3 +281,60 @@ func TestBesideDefinitions(t *testing.T) {
 }
 
 var count = table.FieldOf(func(r *register) *int64 { return &r.N })
+
+// TestElectDrains: a leader whose context has ended keeps its lease until its function returns.
+func TestElectDrains(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, a, b := inMemory(t, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		leaders, ended := 0, make(chan error, 2)
+		go func() {
+			ended <- a.leases.Elect(ctx, "x", func(ctx context.Context, _ *lease.Lease) error {
+				leaders++
+				<-ctx.Done()
+				time.Sleep(40 * time.Second) // it cleans up
+				leaders--
+				return ctx.Err()
+			})
+		}()
+		synctest.Wait()
+		cancel()
+		go func() {
+			ended <- b.leases.Elect(t.Context(), "x", func(context.Context, *lease.Lease) error {
+				testkit.Expect(t, "leaders before this one", leaders, 0)
+				return nil
+			})
+		}()
+		expectIs(t, "the first", <-ended, context.Canceled)
+		expectIs(t, "the second", <-ended, nil)
+	})
+}
+
+// TestElectErrors: an error of the function is not lost with the lease.
+func TestElectErrors(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, a, _ := inMemory(t, nil)
+		mine := errors.New("mine")
+		began := make(chan struct{})
+		ended := make(chan error, 1)
+		go func() {
+			ended <- a.leases.Elect(t.Context(), "x", func(ctx context.Context, _ *lease.Lease) error {
+				close(began)
+				<-ctx.Done()
+				return errors.Join(ctx.Err(), mine)
+			})
+		}()
+		<-began
+		s.SetFaults(func(q storagetest.Request) storagetest.Fault {
+			if q.Kind == requests.Merge {
+				return storagetest.Refuse(403, "AuthorizationFailure")
+			}
+			return storagetest.Fault{}
+		})
+		err := <-ended
+		expectIs(t, "Elect", err, lease.ErrLost)
+		expectIs(t, "Elect", err, mine)
+	})
+}

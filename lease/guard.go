@@ -56,8 +56,11 @@ func (l *Lease) In(ctx context.Context, t table.AnyTable, partition keys.Partiti
 	conflicts := h.Options.NewConflicts()
 	for {
 		in, err := e.attempt(ctx)
-		if in || err != nil && !isOpen(err) {
-			return g, err
+		switch {
+		case in && err == nil:
+			return g, nil
+		case in, err != nil && !isOpen(err):
+			return nil, err
 		}
 		again, ended := conflicts.Wait(ctx, h.Log("In", g.key), err)
 		if !again {
@@ -203,7 +206,7 @@ func (l *Lease) explainGreater(ctx context.Context, tableName, partition string,
 // partition, of any types and definitions of its table. The service refuses the transaction as a whole once a later holder has entered the partition, and
 // the library sends it only while this holder may believe in its lease. Several transactions of one holder do not refuse each other.
 //
-// The error of the refused transaction is a *[LostError]: errors.Is(err, lease.ErrLost). Give Guard first: if several operations are refused, the service reports the first. It
+// The error of the refused transaction is a *[LostError]: errors.Is(err, lease.ErrLost); after a lost request or response it is table.ErrUnknownOutcome. Give Guard first: if several operations are refused, the service reports the first. It
 // takes one of the 100 operations of a transaction, and no request. [table.Bulk] refuses it, because it divides its operations into several transactions.
 func (p *Partition) Guard() table.Op {
 	made := p.rows.DeleteAnyOp(p.key)

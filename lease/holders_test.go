@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/lease"
 	"github.com/aztablekit/aztablekit/requests"
@@ -339,4 +340,45 @@ func TestBesideEachOther(t *testing.T) {
 			t.Errorf("got %s; want 20 requests of each kind", got)
 		}
 	})
+}
+
+// TestGuardsAtOnce: a service that refuses one of two merges into a guard at the same time does not refuse the write.
+func TestGuardsAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, a, _ := inMemory(t, nil)
+		held, g := a.enter(t)
+		n := 0
+		s.SetFaults(func(q storagetest.Request) storagetest.Fault {
+			if q.Kind == requests.Transaction {
+				if n++; n == 1 {
+					return storagetest.RefuseInTransaction(412, "UpdateConditionNotSatisfied")
+				}
+			}
+			return storagetest.Fault{}
+		})
+		e, err := a.registers.Get(t.Context(), registerKey())
+		testkit.NoError(t, err)
+		_, err = table.Transact(t.Context(), a.registers.ReplaceOp(e), g.Guard()) // the last operation is refused
+		testkit.NoError(t, err)
+		testkit.Expect(t, "transactions", n, 2)
+		testkit.NoError(t, held.Release(t.Context()))
+	})
+}
+
+// TestClockGoesBack: a clock of the program that is set back, with its monotonic reading, does not lengthen the belief.
+func TestClockGoesBack(t *testing.T) {
+	t.Parallel()
+	var back atomic.Int64
+	o := &aztablekit.Options{Daily: -1}
+	o.Common.Now = func() time.Time { return time.Now().Add(-time.Duration(back.Load())) }
+	store := aztablekit.Open(storagetest.New(nil), "work", o)
+	leases := lease.New(store, "leases", &lease.Options{TTL: 3 * time.Second})
+	testkit.NoError(t, store.Ensure(t.Context()))
+	held, err := leases.Acquire(t.Context(), "x")
+	testkit.NoError(t, err)
+	back.Store(int64(time.Hour))
+	if until := held.Until(); until.After(time.Now().Add(3 * time.Second)) {
+		t.Errorf("got %v; want at most 3 s from now", until)
+	}
 }

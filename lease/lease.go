@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -103,7 +104,7 @@ func (l *Lease) leave() { <-l.turn }
 // do they refuse it. [Leases.Elect] renews by itself.
 //
 // Errors: *[LostError] if the lease is over, was released, or is another holder's; other errors of a write (see package table), after which the lease may
-// still be renewed until [Lease.Until]. 1 request; 2 more after a lost response. Safe to repeat.
+// still be renewed until [Lease.Until]. 1 request; 3 more after a lost response. Safe to repeat.
 func (l *Lease) Renew(ctx context.Context) (err error) {
 	if err := l.begin(ctx); err != nil {
 		return err
@@ -119,7 +120,7 @@ func (l *Lease) Renew(ctx context.Context) (err error) {
 			return err
 		}
 		if err := l.findRow(ctx, "Renew"); err != nil {
-			return err
+			return cmp.Or(l.Err(), err)
 		}
 		if l.over {
 			return l.end("another holder has it, or its row is gone")
@@ -137,7 +138,7 @@ func (l *Lease) Renew(ctx context.Context) (err error) {
 		}
 		again, ended := conflicts.Wait(ctx, l.leases.rows.Log("Renew", keyOf(l.name)), err)
 		if !again {
-			return errors.Join(err, ended)
+			return cmp.Or(l.Err(), errors.Join(err, ended))
 		}
 	}
 }

@@ -161,8 +161,8 @@ func (s *Leases) Acquire(ctx context.Context, name string) (*Lease, error) {
 // made again; see [RestoredError]. It acquires the lease and releases it. Errors and requests are those of Acquire and of [Lease.Release];
 // *table.ValueError for a negative token, and for the greatest. Idempotent, but each call uses up a token.
 func (s *Leases) Raise(ctx context.Context, name string, above int64) error {
-	if above < 0 || above >= mostToken {
-		return fmt.Errorf("lease: Raise %.100q: %w", name, &table.ValueError{Field: "above", Reason: fmt.Sprintf("is %d; it must be a token, from 0 to %d", above, mostToken-1)})
+	if above < 0 || above >= mostToken-1 {
+		return fmt.Errorf("lease: Raise %.100q: %w", name, &table.ValueError{Field: "above", Reason: fmt.Sprintf("is %d; it must be a token, from 0 to %d", above, mostToken-2)})
 	}
 	held, err := s.acquire(ctx, "Raise", name, above)
 	if err != nil {
@@ -188,6 +188,9 @@ func (s *Leases) acquire(ctx context.Context, method, name string, above int64) 
 		}
 		if left := seen.left(); left > 0 {
 			return nil, &HeldError{Name: name, Owner: seen.owner, Token: seen.token, Left: left, timeToLive: seen.timeToLive}
+		}
+		if seen.token >= mostToken-1 {
+			return nil, s.rows.OpError(method, keyOf(name), &table.LimitError{Field: propertyToken, Limit: "tokens", Got: int(seen.token), Max: int(mostToken - 1)})
 		}
 		l := s.newLease(name, max(seen.token, above)+1)
 		was := seen.etag

@@ -83,7 +83,15 @@ func TestNames(t *testing.T) {
 	if !errors.As(err, new(*table.ValueError)) {
 		t.Errorf("Elect without a function: got error %v; want a *ValueError", err)
 	}
-	for _, above := range []int64{-1, 1<<63 - 1} {
+	testkit.NoError(t, a.leases.Raise(t.Context(), "last", 1<<63-4))
+	held, err := a.leases.Acquire(t.Context(), "last")
+	testkit.NoError(t, err)
+	testkit.Expect(t, "the greatest token", held.Token(), int64(1<<63-2))
+	testkit.NoError(t, held.Release(t.Context()))
+	if _, err := a.leases.Acquire(t.Context(), "last"); !errors.As(err, new(*table.LimitError)) {
+		t.Errorf("behind the greatest token: got error %v; want a *LimitError", err)
+	}
+	for _, above := range []int64{-1, 1<<63 - 2, 1<<63 - 1} {
 		if err := a.leases.Raise(t.Context(), "b", above); !errors.As(err, new(*table.ValueError)) {
 			t.Errorf("Raise above %d: got error %v; want a *ValueError", above, err)
 		}

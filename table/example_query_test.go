@@ -33,7 +33,7 @@ func ExampleStats() {
 		check(err)
 	}
 	fmt.Printf("%+v\n", *stats)
-	// Output: {Requests:2 Rows:4 Foreign:0 Skipped:0 Damaged:0}
+	// Output: {Requests:2 Rows:4 Foreign:0 Over:0 Skipped:0 Damaged:0}
 }
 
 // A field has six comparisons. A row without the property matches none of them.

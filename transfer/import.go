@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -83,7 +84,7 @@ type ImportReport struct {
 	Same   int // that were stored already: by an earlier import, or by a request of this one whose response was lost
 	Kept   int // stored rows that differ, and stay as they are; in any mode the row of the table's definitions (~c), if there is one
 
-	Skipped int // for which Map has returned nil
+	Skipped int // for which Map has returned nil, and rows of the holders of leases (~h|), which belong to the table that they come from
 }
 
 // ErrOtherDefinitions: the table has other definitions than the export, so that its derived rows would not be those of its entities. Import into
@@ -226,6 +227,10 @@ func (m *importing) importPart(ctx context.Context, rows iter.Seq2[*row, error])
 		}
 		if m.own != nil && r.key == m.own.key {
 			m.countDefinitions(r)
+			continue
+		}
+		if strings.HasPrefix(r.key.RowKey(), reserved.Holder) { // a guard that comes back would let a holder write again that has lost its lease
+			m.count(ImportReport{Rows: 1, Skipped: 1})
 			continue
 		}
 		mapped, err := m.mapped(r)

@@ -108,11 +108,24 @@ func (w *write) sendOnce(ctx context.Context) (etags []azcore.ETag, failed int, 
 	case w.stamps():
 		return w.table.transactStamped(ctx, w.currentTransaction.steps, w.id)
 	case w.currentTransaction.batch:
-		return w.table.transact(ctx, w.currentTransaction.steps)
+		return w.transactGuarded(ctx)
 	}
 	s := &w.currentTransaction.steps[0]
 	etag, verdict, err := s.sendAlone(ctx)
 	return []azcore.ETag{etag}, 0, verdict, err
+}
+
+// transactGuarded sends the transaction. It is sent again if it is refused because another one merges into the same guard at the same time: a guard has no ETag, so nothing else can
+// have changed it. See mostRefusedStamps.
+func (w *write) transactGuarded(ctx context.Context) (etags []azcore.ETag, failed int, verdict wire.Outcome, err error) {
+	for range mostRefusedStamps {
+		steps := w.currentTransaction.steps
+		etags, failed, verdict, err = w.table.transact(ctx, steps)
+		if verdict != wire.Refused || failed < 0 || steps[failed].Absent == nil || !errors.Is(err, errs.ErrChanged) {
+			break
+		}
+	}
+	return etags, failed, verdict, err
 }
 
 const repeatedDelete = "the network may have repeated the request of this delete, so that the delete itself removed the row; a handle of Exact can tell"
