@@ -16,7 +16,7 @@ var rateLimit = recipe{
 	consistency: "strong",
 	measured:    []string{"use the limit"},
 	problem: `A user may send three requests in a window of time, over all machines of a service. A counter in memory counts for one machine, and a counter in a table must
-		begin anew with each window: a program that waits until the old row was deleted refuses users who may go on. Here the window is an entity that ends. When it is over it is not there, and the next use
+		begin again with each window: a program that waits until the old row was deleted refuses users who may go on. Here the window is an entity that ends. When it is over it is not there, and the next use
 		begins a new window in its place.`,
 	kept: "ratelimit",
 	run: func(ctx context.Context, r *Run) error {

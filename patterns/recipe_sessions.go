@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/patterns/logins"
-	"github.com/aztablekit/aztablekit/table"
 )
 
 var sessions = recipe{
@@ -28,7 +27,7 @@ var sessions = recipe{
 		check := func() error {
 			s, err := l.Check(ctx, "ann", "s1")
 			switch {
-			case errors.Is(err, table.ErrNotFound):
+			case errors.Is(err, logins.ErrNone):
 				r.Answer("there is no such session")
 				return nil
 			case err != nil:
@@ -44,7 +43,7 @@ var sessions = recipe{
 			{"send a code: one transaction, with the row of its hour and a commit record", func() error { return l.Send(ctx, "ann", "123456", time.Minute) }},
 			{"begin a session: get the code and delete it, and store the session", func() error { return l.Begin(ctx, "ann", "123456", "s1", 2*time.Hour) }},
 			{"use the code again", func() error {
-				return r.Refused(l.Begin(ctx, "ann", "123456", "s2", time.Second), table.ErrNotFound)
+				return r.Refused(l.Begin(ctx, "ann", "123456", "s2", time.Second), logins.ErrNone)
 			}},
 			{"check the session", check},
 			{"let the session last two seconds from now: get it, and store it with the row of its new hour", func() error { return l.Extend(ctx, "ann", "s1", 2*time.Second) }},
@@ -67,7 +66,7 @@ var sessions = recipe{
 				return err
 			}},
 			{"extend it: the row is read, found over, and deleted before the answer", func() error {
-				return r.Refused(l.Extend(ctx, "ann", "s1", time.Minute), table.ErrNotFound)
+				return r.Refused(l.Extend(ctx, "ann", "s1", time.Minute), logins.ErrNone)
 			}},
 			{"look for it again", check},
 		} {
@@ -77,7 +76,7 @@ var sessions = recipe{
 		}
 		return r.Naive("check a session without an end in the definition: the program reads the row and compares the time itself, at each place", func() error {
 			_, err := l.Check(ctx, "ann", "s1")
-			if errors.Is(err, table.ErrNotFound) {
+			if errors.Is(err, logins.ErrNone) {
 				return nil
 			}
 			return err

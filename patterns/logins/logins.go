@@ -52,7 +52,10 @@ func (l *Logins) Send(ctx context.Context, of, code string, lasts time.Duration)
 	return err
 }
 
-// Begin begins a session with a code, which does not work again. table.ErrNotFound means that the code is wrong, over or used. 3 requests.
+// ErrNone: the code is wrong, over or used, or there is no such session, or it is over.
+var ErrNone = table.ErrNotFound
+
+// Begin begins a session with a code, which does not work again: ErrNone if it does not work. 3 requests.
 func (l *Logins) Begin(ctx context.Context, of, code, session string, lasts time.Duration) error {
 	if _, err := codesEnd.Take(ctx, l.Codes, keys.At(ofCode.Of(of), codeRow.Of(code))); err != nil {
 		return err
@@ -61,7 +64,7 @@ func (l *Logins) Begin(ctx context.Context, of, code, session string, lasts time
 	return err
 }
 
-// Check returns a session, and table.ErrNotFound from its end on. 1 request.
+// Check returns a session, and ErrNone from its end on. 1 request.
 func (l *Logins) Check(ctx context.Context, of, session string) (*Session, error) {
 	e, err := l.Sessions.Get(ctx, keys.At(user.Of(of), id.Of(session)))
 	if err != nil {
@@ -70,7 +73,7 @@ func (l *Logins) Check(ctx context.Context, of, session string) (*Session, error
 	return &e.Value, nil
 }
 
-// Extend lets a session last from now on, unless it is over: table.ErrNotFound. 2 requests.
+// Extend lets a session last from now on, unless it is over: ErrNone. 2 requests.
 func (l *Logins) Extend(ctx context.Context, of, session string, lasts time.Duration) error {
 	_, err := sessionsEnd.Extend(ctx, l.Sessions, keys.At(user.Of(of), id.Of(session)), func(s *Session) error {
 		s.Ends = time.Now().Add(lasts)

@@ -78,10 +78,11 @@ func replayed(e *table.Entity[Response], err error) (*Response, error) {
 }
 
 // Handler answers requests with the headers Customer and Idempotency-Key, once for each key.
-func (o *Once) Handler(work func(r *http.Request) (status int, body string, ops []table.Op, err error)) http.Handler {
+func (o *Once) Handler(work func(r *http.Request) (status int, body string, err error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer, err := o.Do(r.Context(), r.Header.Get("Customer"), r.Header.Get("Idempotency-Key"), func(ctx context.Context) (int, string, []table.Op, error) {
-			return work(r.WithContext(ctx))
+			status, body, err := work(r.WithContext(ctx))
+			return status, body, nil, err
 		})
 		switch {
 		case errors.Is(err, lease.ErrHeld):
