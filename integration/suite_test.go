@@ -42,6 +42,7 @@ var suite = map[string]func(*env){
 	"entity lifecycle":          entityLifecycle,
 	"exports":                   exports,
 	"logs":                      logs,
+	"ends":                      ends,
 	"leases":                    leases,
 	"logs by period":            logsByPeriod,
 	"wide entities":             wideEntities,
