@@ -26,7 +26,7 @@ import (
 	"github.com/aztablekit/aztablekit/verify"
 )
 
-var schedules = testkit.Count("expire.schedules", 150, "schedules of entities that end, of each of two tests")
+var schedules = testkit.Count("schedules", 150, "schedules of entities that end, of each of two tests")
 
 // office is a store of a process, whose mail addresses have one session each.
 type office struct {

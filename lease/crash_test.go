@@ -19,7 +19,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-var leaseSchedules = testkit.Count("lease.schedules", 100, "schedules of holders of a lease who fight for it")
+var leaseSchedules = testkit.Count("schedules", 100, "schedules of holders of a lease who fight for it")
 
 // fight is some programs that acquire one lease, and what they know together.
 type fight struct {

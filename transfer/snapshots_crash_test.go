@@ -19,7 +19,7 @@ import (
 	"github.com/aztablekit/aztablekit/transfer"
 )
 
-var snapshotSchedules = testkit.Count("transfer.snapshots", 150, "schedules of an export with snapshots beside writers, twice")
+var snapshotSchedules = testkit.Count("schedules", 150, "schedules of an export with snapshots beside writers, twice")
 
 // smallPages is a process whose lists have two rows on a page.
 type smallPages struct{ *crashtest.Process }

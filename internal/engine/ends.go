@@ -179,9 +179,9 @@ func (t *Table) endOwner(ctx context.Context, entity keys.Key) (gone bool, err e
 
 // endOp is the operation that deletes an entity which is over.
 func (t *Table) endOp(k keys.Key) *Op {
-	e := t.WithoutEnds()
-	e.Mode.Ending = true
-	return &Op{Table: e, Method: "End", Kind: aztables.TransactionTypeDelete, Key: k, Match: azcore.ETagAny}
+	m := t.Mode
+	m.Ends, m.Ending = nil, true
+	return &Op{Table: t.WithMode(m), Method: "End", Kind: aztables.TransactionTypeDelete, Key: k, Match: azcore.ETagAny}
 }
 
 // EndOp returns an operation that deletes an entity if it is over. Errors of the operation: ErrNotOver; those of a delete.

@@ -50,6 +50,6 @@ func TestExpire(t *testing.T) {
 		{Name: "an insert does not take the place of what is over", File: "internal/engine/replan.go",
 			Old: "	if s.Table.Mode.Ends != nil {", New: "	if false {", Test: "TestInsertInItsPlace"},
 		{Name: "effects do not find out why", File: "internal/engine/ends.go",
-			Old: "	e.Mode.Ending = true\n", New: "", Test: "TestExpired"},
+			Old: "m.Ends, m.Ending = nil, true", New: "m.Ends = nil", Test: "TestExpired"},
 	})
 }
