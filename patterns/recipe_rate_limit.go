@@ -20,7 +20,7 @@ var rateLimit = recipe{
 		begins a new window in its place.`,
 	kept: "ratelimit",
 	run: func(ctx context.Context, r *Run) error {
-		limit := ratelimit.Open(r.Account(), r.StoreOptions("limits", "windows"), 3, 3*time.Second)
+		limit := ratelimit.Open(r.Account(), r.StoreOptions("limits", "windows"), 3, 6*time.Second)
 		if err := r.Ensure(ctx, limit); err != nil {
 			return err
 		}
@@ -34,7 +34,7 @@ var rateLimit = recipe{
 			{"use it a third time", use},
 			{"use it a fourth time", func() error { return r.Refused(use(), ratelimit.ErrFull) }},
 			{"use it in the next window: the last one is over, and goes", func() error {
-				time.Sleep(4500 * time.Millisecond)
+				time.Sleep(7500 * time.Millisecond)
 				return use()
 			}},
 		} {
