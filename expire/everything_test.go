@@ -38,7 +38,7 @@ type document struct {
 // TestEverything: what follows from an entity goes with it, and counts it until then.
 func TestEverything(t *testing.T) {
 	t.Parallel()
-	c := &clock{noon}
+	c := newClock(noon)
 	s := storagetest.New(&storagetest.Options{Now: c.now})
 	folder := keys.Partition(keys.Text(), func(d *document) *string { return &d.Folder })
 	id := keys.Row(keys.Text(), func(d *document) *string { return &d.ID }).Named("id")

@@ -275,17 +275,17 @@ func TestReadsAnEnd(t *testing.T) {
 			s.open(t, s.service, nil)
 			s.insert(t, "a", 0)
 			if !c.over.IsZero() && c.over.After(noon) {
-				s.clock.at = c.over.Add(-time.Second)
+				s.clock.set(c.over.Add(-time.Second))
 				if _, err := s.sessions.Get(ctx, at("ann", "a")); err != nil {
 					t.Errorf("a second before: got %v", err)
 				}
 			}
-			s.clock.at = c.over
+			s.clock.set(c.over)
 			if c.over.IsZero() {
-				s.clock.at = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
+				s.clock.set(time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC))
 			}
 			if _, err := s.sessions.Get(ctx, at("ann", "a")); errors.Is(err, table.ErrNotFound) == c.over.IsZero() {
-				t.Errorf("at %v: got %v; want it to be over: %v", s.clock.at, err, !c.over.IsZero())
+				t.Errorf("at %v: got %v; want it to be over: %v", s.clock.now(), err, !c.over.IsZero())
 			}
 		})
 	}

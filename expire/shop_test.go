@@ -3,6 +3,7 @@ package expire_test
 import (
 	"context"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,11 +29,26 @@ var (
 )
 
 // clock is a service's clock that a test moves.
-type clock struct{ at time.Time }
+type clock struct {
+	mu sync.Mutex
+	at time.Time
+}
 
-func (c *clock) now() time.Time { return c.at }
+func newClock(at time.Time) *clock { return &clock{at: at} }
 
-func (c *clock) pass(d time.Duration) { c.at = c.at.Add(d) }
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.at
+}
+
+func (c *clock) set(to time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at = to
+}
+
+func (c *clock) pass(d time.Duration) { c.set(c.now().Add(d)) }
 
 // shop is a store with sessions, on a service with a clock of its own.
 type shop struct {
@@ -52,7 +68,7 @@ var noon = time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
 
 func newShop(t testing.TB, o *expire.Options, more ...extend.Definition[session]) *shop {
 	t.Helper()
-	c := &clock{noon}
+	c := newClock(noon)
 	s := &shop{clock: c, end: func(s *session) time.Time { return s.Ends }, service: storagetest.New(&storagetest.Options{Now: c.now})}
 	s.open(t, s.service, o, more...)
 	return s
@@ -100,7 +116,7 @@ func (s *shop) insert(t testing.TB, i string, d time.Duration) *table.Entity[ses
 	t.Helper()
 	v := &session{User: "ann", ID: i, Mail: i + "@contoso.com"}
 	if d != 0 {
-		v.Ends = s.clock.at.Add(d)
+		v.Ends = s.clock.now().Add(d)
 	}
 	e, err := s.sessions.Insert(context.Background(), v)
 	if err != nil {

@@ -25,7 +25,7 @@ func (s *shop) many(t *testing.T, u string, n int, d time.Duration) {
 	t.Helper()
 	_, err := table.Bulk(t.Context(), func(yield func(table.Op, error) bool) {
 		for i := range n {
-			if !yield(s.sessions.InsertOp(&session{User: u, ID: fmt.Sprintf("%05d", i), Ends: s.clock.at.Add(d)}), nil) {
+			if !yield(s.sessions.InsertOp(&session{User: u, ID: fmt.Sprintf("%05d", i), Ends: s.clock.now().Add(d)}), nil) {
 				return
 			}
 		}
@@ -139,7 +139,7 @@ func TestClocks(t *testing.T) {
 				s := newShop(t, &o)
 				ctx := t.Context()
 				theirs := *s
-				theirs.clock = &clock{noon.Add(wrong)}
+				theirs.clock = newClock(noon.Add(wrong))
 				theirs.open(t, s.service, &o)
 				_, err := theirs.sessions.Insert(ctx, &session{User: "ann", ID: "a", Ends: noon.Add(time.Minute)})
 				must(t, err)
@@ -210,7 +210,7 @@ func TestSweepAhead(t *testing.T) {
 	s := newShop(t, o)
 	s.insert(t, "a", time.Minute)
 	ahead := *s
-	ahead.clock = &clock{noon.Add(2 * time.Hour)}
+	ahead.clock = newClock(noon.Add(2 * time.Hour))
 	ahead.open(t, s.service, o)
 	if got, want := ahead.sweep(t, nil), (expire.Swept{Partitions: 1, Due: 1}); got != want {
 		t.Errorf("got %+v; want %+v", got, want)
@@ -311,7 +311,7 @@ func TestFillAndRetire(t *testing.T) {
 		t.Errorf("got %+v; want b deleted", got)
 	}
 	old.clock.pass(time.Minute)
-	_, err = old.sessions.Insert(ctx, &session{User: "ann", ID: "d", Ends: old.clock.at.Add(time.Minute)})
+	_, err = old.sessions.Insert(ctx, &session{User: "ann", ID: "d", Ends: old.clock.now().Add(time.Minute)})
 	must(t, err)
 	must(t, old.Retire(ctx, "sessions", "ends", nil))
 	for _, r := range old.service.Rows("sessions") {

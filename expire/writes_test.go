@@ -23,7 +23,7 @@ import (
 func TestInsertInItsPlace(t *testing.T) {
 	t.Parallel()
 	later := func(s *shop) *session {
-		return &session{User: "ann", ID: "a", Mail: "new@contoso.com", Ends: s.clock.at.Add(time.Hour)}
+		return &session{User: "ann", ID: "a", Mail: "new@contoso.com", Ends: s.clock.now().Add(time.Hour)}
 	}
 	for _, c := range []struct {
 		name  string
@@ -253,7 +253,7 @@ func TestEnds(t *testing.T) {
 		t.Errorf("without an end: got %v", err)
 	}
 	ends := table.FieldOf(func(s *session) *time.Time { return &s.Ends })
-	if err := s.sessions.MergeAny(ctx, at("ann", "a"), ends.Set(s.clock.at.Add(time.Second))); err != nil {
+	if err := s.sessions.MergeAny(ctx, at("ann", "a"), ends.Set(s.clock.now().Add(time.Second))); err != nil {
 		t.Fatal(err)
 	}
 	expect("ann id_a", "ann ~x|ends_2026113012_id_a")

@@ -321,6 +321,7 @@ func TestBesideEachOther(t *testing.T) {
 		s, a, _ := inMemory(t, nil)
 		held, g := a.enter(t)
 		done := make(chan error, 60)
+		s.Count()
 		for i := range 20 {
 			go func() { done <- held.Renew(t.Context()) }()
 			go func() {
@@ -332,7 +333,6 @@ func TestBesideEachOther(t *testing.T) {
 				done <- err
 			}()
 		}
-		s.Count()
 		for range 60 {
 			testkit.NoError(t, <-done)
 		}

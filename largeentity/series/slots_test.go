@@ -145,7 +145,7 @@ func TestWrongSlots(t *testing.T) {
 		{"slot after the day", at(series.Named(nil, series.NamedSlot{Name: "A"}, series.NamedSlot{Name: "B", From: 24 * h})), "Named.slots: slot B begins at 24h0m0s; a slot must begin after the one before it, and before 24 hours"},
 		{"one name twice", at(series.Named(nil, series.NamedSlot{Name: "A"}, series.NamedSlot{Name: "A", From: h})), "Named.slots: two slots have the name A"},
 		{"wrong name", at(series.Named(nil, series.NamedSlot{Name: "A-B"})), `property "A-B": a name may contain letters, digits and _, and must not begin with a digit; '-' is at byte 1`},
-		{"reserved name", at(series.Named(nil, series.NamedSlot{Name: "_op"})), `property "_op": the library reserves the names _op _life _ix _type _v _sys _parts _part _tx`},
+		{"reserved name", at(series.Named(nil, series.NamedSlot{Name: "_op"})), `property "_op": the library reserves the names _op _life _ix _type _v _sys _parts _part _tx _end`},
 		{"name of the service", at(series.Named(nil, series.NamedSlot{Name: "RowKey"})), `property "RowKey": the service reserves the name`},
 		{"many slots", at(series.Named(nil, many...)), "Named.slots has 251 slots of a day; at most 250 are allowed"},
 		{"zero, named", named(series.Slots{}, "2014-07-31", "H00"), "series.Slots is the zero value; use Hours, Days, Every or Named"},
