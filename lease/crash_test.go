@@ -326,6 +326,8 @@ func TestSchedules(t *testing.T) {
 				return w
 			}, testkit.Crash(crashtest.Options{Runs: *leaseSchedules}))
 			r.Require(t)
+			mu.Lock()
+			defer mu.Unlock()
 			t.Log(r, total.acked, "increments,", total.unknown, "with an unknown outcome")
 		})
 	}
