@@ -299,8 +299,10 @@ func (w *write) workBefore(ctx context.Context) (err error) {
 
 // sendNotification stores the notification of a write with effects, unless it is stored.
 func (w *write) sendNotification(ctx context.Context) state {
-	if err := w.workBefore(ctx); err != nil {
-		return w.fail(-1, err)
+	if len(w.nextTransaction.before) > 0 {
+		if err := w.workBefore(ctx); err != nil {
+			return w.fail(-1, err)
+		}
 	}
 	if w.nextTransaction.effects && w.notification == nil {
 		if err := w.notify(ctx); err != nil {
