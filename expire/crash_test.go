@@ -284,7 +284,7 @@ type (
 	}
 )
 
-// codeModel returns the codes that may be stored after a call. A code that is over is absent for whoever looks at it, and then it is gone.
+// codeModel returns the codes that may be stored after a call. A call that finds a code over finds none, and then the code is gone.
 var codeModel = porcupine.NondeterministicModel{
 	Init: func() []any { return []any{code{}} },
 	Step: func(state, in, out any) []any {

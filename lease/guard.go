@@ -138,8 +138,9 @@ func (e *entering) add(r *table.Row) error {
 	end := strings.TrimPrefix(r.Key.RowKey(), e.prefix)
 	if end == headKey {
 		token, _ := r.Get(propertyToken)
-		is := false
-		if e.token, is = token.(int64); !is || e.token < 1 {
+		n, is := token.(int64)
+		e.token = n
+		if !is || n < 1 {
 			return &table.DecodeError{Field: propertyToken, Reason: fmt.Sprintf("of row %s is %v; it must be an Edm.Int64 above 0", r.Key.RowKey(), token)}
 		}
 		nonce, _ := r.Get(propertyNonce)
