@@ -15,18 +15,6 @@ const allowance = time.Second
 // live, and a 50th for clocks of different rates.
 func belief(timeToLive time.Duration) time.Duration { return timeToLive - time.Second - timeToLive/50 }
 
-// moment is a time by two clocks: the wall clock, which may be set, and the monotonic one, which stands still while a machine is suspended.
-type moment struct{ wall, monotonic time.Time }
-
-func momentOf(now func() time.Time) moment {
-	return moment{now().Round(0), time.Now()} // the program's clock may be set, and carry a monotonic reading that was changed as well
-}
-
-// since returns the time from one moment to a later one, by the clock that has gone further.
-func (m moment) since(before moment) time.Duration {
-	return max(m.wall.Sub(before.wall), m.monotonic.Sub(before.monotonic))
-}
-
 // holder is a Lease by which the engine writes: a request is sent only while the holder believes in its lease, and ends with it.
 type holder Lease
 

@@ -112,13 +112,13 @@ func (l *Lease) keep(ctx context.Context) {
 	every := l.leases.timeToLive / 3
 	for l.Err() == nil {
 		wait := every - l.sinceRenewal()
-		if wait <= 0 { // the last renewal has failed
+		if wait <= 0 {
+			_ = l.Renew(ctx) // else Err says so, in the end
 			wait = look
 		}
-		if pace.Sleep(ctx, wait) != nil {
+		if pace.Sleep(ctx, min(look, wait)) != nil { // it looks often because a clock may have gone further than the sleep
 			return
 		}
-		_ = l.Renew(ctx) // else Err says so, in the end
 	}
 }
 
@@ -126,12 +126,15 @@ func (l *Lease) keep(ctx context.Context) {
 func (l *Lease) sinceRenewal() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return momentOf(l.leases.rows.Options.Now).since(l.at)
+	return pace.MomentOf(l.leases.rows.Options.Now).Since(l.at)
 }
+
+// longestRelease bounds the wait of Elect for the release.
+const longestRelease = 15 * time.Second
 
 // releaseAfter releases the lease when its function has returned, also if the context has ended: by then nothing is done under it any more.
 func (l *Lease) releaseAfter(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.lasts)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(l.lasts, longestRelease))
 	defer cancel()
 	_ = l.Release(ctx) // else it ends by itself
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -127,6 +128,27 @@ func TestSuspended(t *testing.T) {
 		if took > time.Second {
 			t.Errorf("got the end of the context %v after the machine has woken; want at most a second", took)
 		}
+	})
+}
+
+// TestWakesAndRenews: a machine that was suspended for a part of a long time to live renews within a second after it has woken.
+func TestWakesAndRenews(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, _, _ := inMemory(t, nil)
+		var asleep atomic.Int64
+		now := func() time.Time { return time.Now().Round(0).Add(time.Duration(asleep.Load())) }
+		a := open(s, 0, &lease.Options{TTL: time.Hour, Common: table.Common{Now: now}})
+		testkit.NoError(t, a.store.Ensure(t.Context()))
+		err := a.leases.Elect(t.Context(), "x", func(context.Context, *lease.Lease) error {
+			time.Sleep(time.Minute)
+			asleep.Store(int64(30 * time.Minute))
+			s.Count()
+			time.Sleep(1100 * time.Millisecond)
+			testkit.Expect(t, "requests after it has woken", s.Count().String(), "1 merge")
+			return nil
+		})
+		testkit.NoError(t, err)
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/pace"
 )
 
 // Lease is a lease that this process has acquired. Its methods can be called at the same time.
@@ -27,14 +28,14 @@ type Lease struct {
 	over bool          // the row was released, or is another holder's
 
 	mu     sync.Mutex
-	at     moment // before the request was sent that has acquired or renewed the lease last
-	ended  error  // why the holder does not believe in it any more
-	failed error  // of the last renewal; nil if it was applied
+	at     pace.Moment // before the request was sent that has acquired or renewed the lease last
+	ended  error       // why the holder does not believe in it any more
+	failed error       // of the last renewal; nil if it was applied
 }
 
 // newLease returns a lease that is about to be acquired.
 func (s *Leases) newLease(name string, token int64) *Lease {
-	l := &Lease{leases: s, name: name, nonce: s.rows.Options.NewID(), token: token, lasts: belief(s.timeToLive), turn: make(chan struct{}, 1), at: momentOf(s.rows.Options.Now)}
+	l := &Lease{leases: s, name: name, nonce: s.rows.Options.NewID(), token: token, lasts: belief(s.timeToLive), turn: make(chan struct{}, 1), at: pace.MomentOf(s.rows.Options.Now)}
 	mode := s.rows.Mode
 	mode.Guard = (*holder)(l)
 	l.under = s.rows.WithMode(mode)
@@ -75,7 +76,7 @@ func (l *Lease) left() time.Duration {
 }
 
 func (l *Lease) leftLocked() time.Duration {
-	return l.lasts - momentOf(l.leases.rows.Options.Now).since(l.at)
+	return l.lasts - pace.MomentOf(l.leases.rows.Options.Now).Since(l.at)
 }
 
 // end ends the belief in the lease, and returns why it has ended first.
@@ -125,7 +126,7 @@ func (l *Lease) Renew(ctx context.Context) (err error) {
 		if l.over {
 			return l.end("another holder has it, or its row is gone")
 		}
-		at := momentOf(l.leases.rows.Options.Now)
+		at := pace.MomentOf(l.leases.rows.Options.Now)
 		l.renewed(at, errNoResponse)
 		etag, err := l.merge(ctx, "Renew", l.under, l.etag, edm.Column{Name: propertyNonce, Value: edm.Value{Kind: edm.String, S: l.nonce}})
 		l.etag = etag
@@ -146,7 +147,7 @@ func (l *Lease) Renew(ctx context.Context) (err error) {
 var errNoResponse = errors.New("it had no response")
 
 // renewed notes what has become of a renewal that was begun at a time.
-func (l *Lease) renewed(at moment, err error) {
+func (l *Lease) renewed(at pace.Moment, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.failed = err

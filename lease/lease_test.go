@@ -158,6 +158,25 @@ func TestRequests(t *testing.T) {
 	})
 }
 
+// TestEndedContext: a call whose context has ended leaves the process's own release for the next call.
+func TestEndedContext(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, a, _ := inMemory(t, nil)
+		held, err := a.leases.Acquire(t.Context(), "x")
+		testkit.NoError(t, err)
+		testkit.NoError(t, held.Release(t.Context()))
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		s.Count()
+		_, err = a.leases.Acquire(ended, "x")
+		expectIs(t, "Acquire with a context that has ended", err, context.Canceled)
+		_, err = a.leases.Acquire(t.Context(), "x")
+		testkit.NoError(t, err)
+		testkit.Expect(t, "requests", s.Count().String(), "1 replace")
+	})
+}
+
 // TestFollower: while another holder renews its lease, a follower sends one request for each time to live; and it takes the lease soon after the holder's death.
 func TestFollower(t *testing.T) {
 	t.Parallel()

@@ -178,6 +178,9 @@ func (s *Leases) acquire(ctx context.Context, method, name string, above int64) 
 	}
 	ctx, end := s.rows.Span(ctx, method)
 	defer func() { end(err) }()
+	if err := ctx.Err(); err != nil {
+		return nil, s.rows.OpError(method, keyOf(name), err)
+	}
 	conflicts := s.rows.Options.NewConflicts()
 	seen := s.takeFreed(name)
 	for {

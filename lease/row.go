@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -85,8 +84,8 @@ func decode(found engine.Reserved) (*row, error) {
 	}
 	r := &row{owner: owner.S, nonce: nonce.S, token: token.I, timeToLive: time.Duration(seconds.I) * time.Second, released: released.I == 1, etag: found.Row.ETag}
 	switch {
-	case token.I < 1 || token.I == math.MaxInt64:
-		return nil, &table.DecodeError{Field: propertyToken, Reason: fmt.Sprintf("is %d; tokens begin with 1, and each is less than %d", token.I, int64(math.MaxInt64))}
+	case token.I < 1 || token.I == mostToken:
+		return nil, &table.DecodeError{Field: propertyToken, Reason: fmt.Sprintf("is %d; tokens begin with 1, and each is less than %d", token.I, int64(mostToken))}
 	case seconds.I < 1 || seconds.I > int64(mostTimeToLive/time.Second):
 		return nil, &table.DecodeError{Field: propertySeconds, Reason: fmt.Sprintf("is %d; a lease lasts from 1 to %d seconds", seconds.I, int64(mostTimeToLive/time.Second))}
 	case released.Kind != edm.Absent && released.Kind != edm.Bool:

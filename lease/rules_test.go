@@ -176,6 +176,14 @@ func TestForgedRows(t *testing.T) {
 	held, err := a.leases.Acquire(t.Context(), "x")
 	testkit.NoError(t, err)
 	testkit.Expect(t, "token", held.Token(), 8)
+
+	s, a, _ = inMemory(t, nil)
+	forge(t, s, "leases", row("Token", `"Token@odata.type":"Edm.Int64","Token":"9223372036854775806"`))
+	_, err = a.leases.Acquire(t.Context(), "x")
+	var limit *table.LimitError
+	if !errors.As(err, &limit) || limit.Field != "Token" {
+		t.Errorf("a lease with the greatest token: got error %v; want a *LimitError about it", err)
+	}
 }
 
 // TestForgedPartition: rows of a partition that have the keys of guards and are none are errors, and a greater token is one that has entered.

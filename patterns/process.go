@@ -3,10 +3,12 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -58,7 +60,7 @@ func (r *Run) RunKilledChild(ctx context.Context, words ...string) error {
 // Child is a child process that runs.
 type Child struct {
 	cmd   *exec.Cmd
-	lines *bufio.Scanner
+	lines chan string // its answers; closed when it has ended
 	errs  bytes.Buffer
 }
 
@@ -68,25 +70,42 @@ func (r *Run) StartChild(ctx context.Context, words ...string) (*Child, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Child{cmd: cmd}
+	c := &Child{cmd: cmd, lines: make(chan string)}
 	cmd.Stderr = &c.errs
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
 	}
-	c.lines = bufio.NewScanner(out)
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
+	go func() { // until the process ends: Stop takes what is left
+		defer close(c.lines)
+		for s := bufio.NewScanner(out); s.Scan(); {
+			c.lines <- s.Text()
+		}
+	}()
 	return c, nil
 }
 
 // Next returns the next answer of the child.
 func (c *Child) Next() (string, error) {
-	if !c.lines.Scan() {
-		return "", fmt.Errorf("child process: got no answer: %w", errors.Join(c.lines.Err(), c.Stop()))
+	line, more := <-c.lines
+	if !more {
+		return "", fmt.Errorf("child process: got no answer: %w", cmp.Or(c.Stop(), io.ErrUnexpectedEOF))
 	}
-	return c.lines.Text(), nil
+	return line, nil
+}
+
+// Pause stops the child as a machine that hangs does (SIGSTOP), until Resume.
+func (c *Child) Pause(ctx context.Context) error { return c.signal(ctx, "STOP") }
+
+// Resume lets a child go on that Pause has stopped (SIGCONT).
+func (c *Child) Resume(ctx context.Context) error { return c.signal(ctx, "CONT") }
+
+// signal sends a signal that the package os does not have on each system.
+func (c *Child) signal(ctx context.Context, name string) error {
+	return exec.CommandContext(ctx, "sh", "-c", fmt.Sprintf("kill -%s %d", name, c.cmd.Process.Pid)).Run()
 }
 
 // Stop asks the child to end, as a platform does before it starts a new release, and waits for it. A child that fails is an error.
@@ -94,7 +113,7 @@ func (c *Child) Stop() error {
 	if err := c.cmd.Process.Signal(os.Interrupt); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return errors.Join(err, c.cmd.Process.Kill(), c.cmd.Wait()) // as on Windows, which has no signals
 	}
-	for c.lines.Scan() { // the rest
+	for range c.lines { // the rest
 	}
 	if err := c.cmd.Wait(); err != nil {
 		return fmt.Errorf("child process: %w: %s", err, c.errs.String())

@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
+	"os"
+	"os/signal"
 	"time"
 
+	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/lease"
 	"github.com/aztablekit/aztablekit/patterns/dispatch"
 )
@@ -16,82 +18,75 @@ var leader = recipe{
 	guide:       []string{"G10"},
 	related:     []string{"one-at-a-time", "workers", "many-workers"},
 	consistency: "strong",
-	measured:    []string{"programs 2 and 3"},
-	problem: `Three programs stand by, and one of them gives tasks to workers. When it ends, or crashes, another one takes over. The leader renews its lease while its
-		function runs, and the context of the function ends before another program can lead. Those who wait send one request for each time to live. What a
-		program gives out that leads no more is refused.`,
+	measured:    []string{"wait as programs 2 and 3 do"},
+	problem: `Three programs stand by, and one of them gives tasks to workers. When it ends, crashes or hangs, another one takes over. The leader renews its lease while
+		its function runs, and the context of the function ends before another program can lead. Those who wait send one request for each time to live, here
+		6 s. A program that hung, and goes on, leads no more: what it gives out is refused.`,
 	kept: "dispatch",
 	run: func(ctx context.Context, r *Run) error {
-		var all []*dispatch.Program
-		for i := range 3 {
-			p := dispatch.Open(r.Account(), fmt.Sprint("program ", i+1), r.StoreOptions("dispatch", "tasks", "leases"))
-			if err := r.Ensure(ctx, p); err != nil {
-				return err
-			}
-			all = append(all, p)
+		p := dispatch.Open(r.Account(), "this program", r.StoreOptions("dispatch", "tasks", "leases"))
+		if err := r.Ensure(ctx, p); err != nil {
+			return err
 		}
-		running, end := context.WithCancel(ctx)
-		defer end()
-		leads, ended := make(chan *dispatch.Leader, 1), make(chan error, 1)
-		var first *dispatch.Leader
+		var programs []*Child
+		stop := func() (err error) {
+			for _, program := range programs {
+				err = errors.Join(err, program.Resume(ctx), program.Stop())
+			}
+			programs = nil
+			return err
+		}
+		defer func() { _ = stop() }() // if a step has failed; otherwise they have stopped
+		start := func(name, worker string) error {
+			program, err := r.StartChild(ctx, r.prefix, name, worker)
+			if err == nil {
+				programs = append(programs, program)
+			}
+			return err
+		}
+		answer := func(programs ...*Child) error {
+			line, err := firstAnswer(programs)
+			r.Answer("%s", line)
+			return err
+		}
 		for _, step := range []struct {
 			what string
 			run  func() error
 		}{
-			{"program 1 leads: it takes the lease, and enters the partition of the tasks", func() error {
-				go func() {
-					ended <- all[0].Lead(running, "mail", func(ctx context.Context, l *dispatch.Leader) error {
-						leads <- l
-						<-ctx.Done()
-						return ctx.Err()
-					})
-				}()
-				select {
-				case first = <-leads:
-					return nil
-				case err := <-ended:
+			{"start program 1, a process of its own, whose requests are not counted here: it leads, and gives a task to a worker", func() error {
+				if err := start("program 1", "Jones"); err != nil {
 					return err
 				}
+				return answer(programs...)
 			}},
-			{"program 1 gives a task to a worker", func() error { return first.Give(ctx, "mail", "letter", "Jones") }},
-			{"programs 2 and 3 stand for election, here for a second", func() error {
-				for i, p := range all[1:] {
-					waiting, cancel := context.WithTimeout(ctx, time.Second)
-					err := p.Lead(waiting, "mail", func(context.Context, *dispatch.Leader) error { return errors.New("it leads beside program 1") })
-					cancel()
-					if !errors.Is(err, context.DeadlineExceeded) {
-						return err
-					}
-					r.Answer("program %d waits", i+2)
+			{"start programs 2 and 3", func() error {
+				return errors.Join(start("program 2 or 3", "Cao"), start("program 2 or 3", "Cao"))
+			}},
+			{"wait as programs 2 and 3 do, here for a second", func() error {
+				waiting, cancel := context.WithTimeout(ctx, time.Second)
+				defer cancel()
+				err := p.Lead(waiting, "mail", func(context.Context, *dispatch.Leader) error { return errors.New("it leads beside program 1") })
+				if !errors.Is(err, context.DeadlineExceeded) {
+					return err
 				}
 				return nil
 			}},
-			{"program 1 ends: the context of its function has ended, and it releases the lease", func() error {
-				end()
-				err := <-ended
-				if !errors.Is(err, context.Canceled) {
-					return err
-				}
-				r.Answer("its function has returned: %v", err)
-				return nil
+			{"stop program 1 in the middle of its work (SIGSTOP): another one leads when the lease is over", func() error {
+				return errors.Join(programs[0].Pause(ctx), answer(programs[1:]...))
 			}},
-			{"program 2 leads, and gives the task to another worker", func() error {
-				return all[1].Lead(ctx, "mail", func(ctx context.Context, l *dispatch.Leader) error { return l.Give(ctx, "mail", "letter", "Cao") })
+			{"let program 1 go on (SIGCONT): it gives out the task again", func() error {
+				return errors.Join(programs[0].Resume(ctx), answer(programs[0]))
 			}},
-			{"what is left of program 1 gives out the task again: it leads no more, so nothing is sent", func() error {
-				return r.Refused(first.Give(ctx, "mail", "letter", "Jones"), lease.ErrLost)
-			}},
+			{"look at what is stored", func() error { return errors.Join(r.Stored(ctx, "tasks"), r.Stored(ctx, "leases")) }},
+			{"stop all three", stop},
 		} {
 			if err := r.Do(step.what, step.run); err != nil {
 				return err
 			}
 		}
-		if err := errors.Join(r.Stored(ctx, "tasks"), r.Stored(ctx, "leases")); err != nil {
-			return err
-		}
-		return r.Naive("without a lease each of three programs looks once a second whether it is to lead: 30 reads in ten seconds", func() error {
-			for range 30 {
-				for _, err := range all[0].Given(ctx, "mail") {
+		return r.Naive("without a lease a program looks once a second whether it is to lead: 10 reads in ten seconds", func() error {
+			for range 10 {
+				for _, err := range p.Given(ctx, "mail") {
 					if err != nil {
 						return err
 					}
@@ -100,4 +95,49 @@ var leader = recipe{
 			return nil
 		})
 	},
+	// A program that stands for election. Its main function calls Lead.
+	child: func(ctx context.Context, r *Run, words []string) error {
+		ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
+		defer stop()
+		prefix, name, worker := words[0], words[1], words[2]
+		p := dispatch.Open(r.Account(), name, &aztablekit.Options{Prefix: prefix})
+		for ctx.Err() == nil {
+			err := p.Lead(ctx, "mail", func(leads context.Context, l *dispatch.Leader) error {
+				if err := l.Give(leads, "mail", "letter", worker); err != nil {
+					return err
+				}
+				r.Answer("%s leads, and has given the letter to %s", name, worker)
+				<-leads.Done()
+				if ctx.Err() != nil {
+					return ctx.Err()
+				}
+				return r.Refused(l.Give(ctx, "mail", "letter", worker), lease.ErrLost)
+			})
+			if err != nil && !errors.Is(err, lease.ErrLost) && ctx.Err() == nil {
+				return err
+			}
+		}
+		return nil
+	},
+}
+
+// firstAnswer returns the answer of the child that answers first, or ends first.
+func firstAnswer(children []*Child) (string, error) {
+	type answer struct {
+		of   *Child
+		line string
+		more bool
+	}
+	first := make(chan answer, len(children))
+	for _, child := range children {
+		go func() { // until the child answers or ends
+			line, more := <-child.lines
+			first <- answer{child, line, more}
+		}()
+	}
+	a := <-first
+	if !a.more {
+		return a.of.Next() // says how it has ended
+	}
+	return a.line, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/pace"
 )
 
 // defaultLease is a minute, and what a request may take.
@@ -51,33 +52,18 @@ func CheckLease(lease time.Duration) error {
 
 // reading is what was read of the row.
 type reading struct {
-	at     moment // before the request was sent
-	row    *Row   // nil if there is none
+	at     pace.Moment // before the request was sent
+	row    *Row        // nil if there is none
 	etag   azcore.ETag
 	hidden bool  // the client may not see the row, or whether there is one
 	broken error // why the row cannot be used
 	lasts  time.Duration
 }
 
-// moment is a time by two clocks: the wall clock, which may be set, and the monotonic one, which stands still while a machine is suspended.
-type moment struct{ wall, monotonic time.Time }
-
-func (c *Catalogue) now() moment {
-	now := c.table.Options.Now()
-	m := moment{now.Round(0), now}
-	if m.wall == now { // a clock of the program's, without a monotonic reading
-		m.monotonic = time.Now()
-	}
-	return m
-}
-
-// since returns the time from one moment to a later one, by the clock that has gone further.
-func (m moment) since(before moment) time.Duration {
-	return max(m.wall.Sub(before.wall), m.monotonic.Sub(before.monotonic))
-}
+func (c *Catalogue) now() pace.Moment { return pace.MomentOf(c.table.Options.Now) }
 
 // left returns for how long one may go by the reading.
-func (r *reading) left(now moment) time.Duration { return r.lasts - now.since(r.at) }
+func (r *reading) left(now pace.Moment) time.Duration { return r.lasts - now.Since(r.at) }
 
 // read is a request for the row.
 type read struct {
@@ -175,7 +161,7 @@ func (c *Catalogue) fetch(ctx context.Context) (*reading, error) {
 func (c *Catalogue) learn(r *reading) {
 	for {
 		old := c.known.Load()
-		if old != nil && old.at.monotonic.After(r.at.monotonic) || c.known.CompareAndSwap(old, r) {
+		if old != nil && old.at.Monotonic.After(r.at.Monotonic) || c.known.CompareAndSwap(old, r) {
 			return
 		}
 	}

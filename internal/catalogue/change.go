@@ -83,7 +83,7 @@ func (c *Catalogue) withDeclared(row *Row, state State) (*Row, error) {
 }
 
 func (c *Catalogue) newDefinition(scope string, d Declared, state State) Definition {
-	return Definition{Scope: scope, Name: d.Name, Form: d.Form, State: state, ID: c.table.Options.NewID(), Since: c.now().wall.UTC().Truncate(time.Second), Confirmed: state == Readable}
+	return Definition{Scope: scope, Name: d.Name, Form: d.Form, State: state, ID: c.table.Options.NewID(), Since: c.now().Wall.UTC().Truncate(time.Second), Confirmed: state == Readable}
 }
 
 // IsHidden reports whether an error means that the client may not read the catalogue.
@@ -179,7 +179,7 @@ func (c *Catalogue) declares(d Definition) bool {
 // one of them has changed. Requests: 1 after a read of the row.
 func (c *Catalogue) Set(ctx context.Context, all []Definition, state State) (changed []Definition, err error) {
 	for _, d := range all {
-		d.State, d.ID, d.Since, d.Confirmed = state, c.table.Options.NewID(), c.now().wall.UTC().Truncate(time.Second), false
+		d.State, d.ID, d.Since, d.Confirmed = state, c.table.Options.NewID(), c.now().Wall.UTC().Truncate(time.Second), false
 		changed = append(changed, d)
 	}
 	return changed, c.replace(ctx, all, changed)

@@ -32,11 +32,11 @@ func TestCatalogue(t *testing.T) {
 
 		// The leases.
 		{Name: "a lease never ends", File: "internal/catalogue/catalogue.go",
-			Old: "return r.lasts - now.since(r.at)", New: "return r.lasts", Test: "TestMissingCatalogue"},
-		{Name: "time counts by the wall clock alone", File: "internal/catalogue/catalogue.go",
-			Old: "max(m.wall.Sub(before.wall), m.monotonic.Sub(before.monotonic))", New: "m.wall.Sub(before.wall)", Test: "TestClocks"},
-		{Name: "time counts by the monotonic clock alone", File: "internal/catalogue/catalogue.go",
-			Old: "max(m.wall.Sub(before.wall), m.monotonic.Sub(before.monotonic))", New: "m.monotonic.Sub(before.monotonic)", Test: "TestClocks"},
+			Old: "return r.lasts - now.Since(r.at)", New: "return r.lasts", Test: "TestMissingCatalogue"},
+		{Name: "time counts by the wall clock alone", File: "internal/pace/moment.go",
+			Old: "max(m.Wall.Sub(before.Wall), m.Monotonic.Sub(before.Monotonic))", New: "m.Wall.Sub(before.Wall)", Test: "TestClocks"},
+		{Name: "time counts by the monotonic clock alone", File: "internal/pace/moment.go",
+			Old: "max(m.Wall.Sub(before.Wall), m.Monotonic.Sub(before.Monotonic))", New: "m.Monotonic.Sub(before.Monotonic)", Test: "TestClocks"},
 		{Name: "a request is sent when the lease is over", File: "internal/engine/send.go",
 			Old: "		if w.stale() || w.lateLease() != nil {\n", New: "		if w.stale() {\n", Test: "TestSuspendedWriter"},
 		{Name: "a signed request is sent when the lease is over", File: "internal/wire/probe.go",
@@ -50,7 +50,7 @@ func TestCatalogue(t *testing.T) {
 		{Name: "nothing is read ahead", File: "internal/catalogue/catalogue.go",
 			Old: "		c.begin(ctx) // ahead: nothing waits for it\n", New: "", Test: "TestCatalogueOnceAMinute"},
 		{Name: "an older reading takes the place of a newer one", File: "internal/catalogue/catalogue.go",
-			Old: "old != nil && old.at.monotonic.After(r.at.monotonic) || ", New: "", Test: "TestOlderReading"},
+			Old: "old != nil && old.at.Monotonic.After(r.at.Monotonic) || ", New: "", Test: "TestOlderReading"},
 
 		// Look-ups.
 		{Name: "an index that is not filled is looked up", File: "internal/catalogue/guard.go",

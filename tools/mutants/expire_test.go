@@ -51,5 +51,17 @@ func TestExpire(t *testing.T) {
 			Old: "	if s.Table.Mode.Ends != nil {", New: "	if false {", Test: "TestInsertInItsPlace"},
 		{Name: "effects do not find out why", File: "internal/engine/ends.go",
 			Old: "m.Ends, m.Ending = nil, true", New: "m.Ends = nil", Test: "TestExpired"},
+		{Name: "a view deletes a row of another type", File: "internal/engine/ends.go",
+			Old: "ofOther := t.Mode.Ends.Types == nil && !t.Mode.Schema.Mine(row)", New: "ofOther := false", Test: "TestOtherType"},
+		{Name: "who may not delete cannot read", File: "internal/engine/ends.go",
+			Old: "	if errors.As(err, new(*overError)) {\n		return true, nil\n	}\n	return gone, err", New: "	return gone, err", Test: "TestMayNotDelete"},
+		{Name: "who may not delete takes the place all the same", File: "internal/engine/ends.go",
+			Old: "	if errors.As(err, new(*overError)) {\n		err = nil\n	}\n	return gone, ended, err", New: "	if errors.As(err, new(*overError)) {\n		gone, ended, err = true, true, nil\n	}\n	return gone, ended, err", Test: "TestInsertMayNotDelete"},
+		{Name: "a note is deleted before its hour is over", File: "expire/sweep.go",
+			Old: "			if left[in] || s.opt", New: "			if s.opt", Test: "TestSweepAhead"},
+		{Name: "verification deletes what is over", File: "internal/engine/list.go",
+			Old: "	t = t.WithoutEnds()\n	l := &scanLister", New: "	l := &scanLister", Test: "TestVerify"},
+		{Name: "copies differ when a merge has taken the end away", File: "internal/engine/ends.go",
+			Old: "		columns = stored.Put(columns, reserved.End, edm.Value{Kind: edm.DateTime, T: never})\n", New: "		columns = stored.Without(columns, reserved.End)\n", Test: "TestVerify"},
 	})
 }
