@@ -65,6 +65,7 @@ type Store struct {
 	opt      Options
 	outbox   bareworker.Outbox
 	declared registry
+	tables   engine.Kin // that Table has declared
 
 	mu           sync.Mutex
 	declarations []*declaration

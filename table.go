@@ -115,6 +115,7 @@ func add[T any](s *Store, name string, schema table.Schema[T], definitions []Def
 	if ofService {
 		return t, nil // nothing creates it, and nothing follows from its rows
 	}
+	s.tables.Add(d.name)
 	d.guard.Declare(declared(d))
 	for _, definition := range definitions {
 		s.owners[definition] = name
@@ -288,7 +289,7 @@ func handleOf[T any](s *Store, d *declaration, schema table.Schema[T], definitio
 	if err != nil {
 		return nil, cmp.Or(errors.Unwrap(err), err) // which does not name the table again
 	}
-	door.Table(t).Prefix, door.Table(t).Made = s.host.Prefix, "Store.Ensure"
+	door.Table(t).Prefix, door.Table(t).Made, door.Table(t).Kin = s.host.Prefix, "Store.Ensure", &s.tables
 	return t, nil
 }
 

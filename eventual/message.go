@@ -73,7 +73,7 @@ func (m message) valid() bool {
 		_, err := time.Parse(time.RFC3339, m.Hour)
 		return m.Op == "" && err == nil
 	}
-	return engine.PossibleRemotes(commit.Remote{Table: m.Table, Partition: m.Partition}, m.Remotes) && !(&extend.Record{OperationID: m.Op}).Time().IsZero()
+	return engine.PossibleRemotes(m.Remotes) && !(&extend.Record{OperationID: m.Op}).Time().IsZero()
 }
 
 // tableName matches the table names that the service allows ('Understanding the Table service data model').

@@ -306,6 +306,9 @@ func TestOtherType(t *testing.T) {
 		t.Errorf("got %v; want ErrNotFound", err)
 	}
 	s.sent()
+	if _, err := mails.Get(ctx, keys.Stored("ann", "other_1")); err == nil || errors.Is(err, table.ErrNotFound) || len(s.sent()) > 1 {
+		t.Errorf("a view of a row with the key of another type: got %v; want an error of the key, and one request", err)
+	}
 	if _, err := mails.Get(ctx, at("ann", "z")); errors.Is(err, table.ErrContended) || len(s.sent()) > 1 {
 		t.Errorf("a view of another type: got %v; want one request", err)
 	}

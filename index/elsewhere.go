@@ -95,7 +95,9 @@ func newElsewhere[T, K any](t *table.Table[T], ix *Index[T, K], m maintainer[T],
 	}
 	e.formText = m.Form() + ", in table " + strings.TrimPrefix(name, door.Table(t).Prefix)
 	other.Made = cmp.Or(door.Table(t).Made, "Store.Ensure")
-	e.rows = door.Elsewhere(t, other.WithHomes(door.Table(t).Homes()...))
+	other = other.WithHomes(door.Table(t).Homes()...)
+	other.Kin = door.Table(t).Kin
+	e.rows = door.Elsewhere(t, other)
 	return e, nil
 }
 

@@ -392,7 +392,7 @@ func (h handle) pin(e entity) Op {
 		op.op.Err = ErrNoETag
 		return op
 	}
-	op.op.StoresID = false
+	op.op.StoresID, op.op.Pins = false, true
 	op.op.Body, op.op.Err = edm.NewWriter(p.key.PartitionKey(), p.key.RowKey(), 0).Finish()
 	return op
 }

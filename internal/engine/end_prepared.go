@@ -237,7 +237,7 @@ func (t *Table) endingOfRow(ctx context.Context, partition, id string, r prepare
 	}
 	columns := stored.Unmarked(f.row.Columns())
 	switch {
-	case r.Fate == stored.FateInsert && !committed, r.Fate == stored.FateDelete && committed:
+	case r.Fate == stored.FateInsert && !committed, r.Fate == stored.FateDelete && committed, r.Fate == stored.FateReserve:
 		add(aztables.TransactionTypeDelete, k, f.row.ETag, nil)
 	case r.Fate == stored.FateReplace && committed && image == nil:
 		return nil, &errs.DecodeError{Field: k.RowKey(), Reason: "is prepared, and the row with its new content is missing"}

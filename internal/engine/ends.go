@@ -263,6 +263,12 @@ func (t *Table) StillThere(ctx context.Context, method string, k keys.Key) (bool
 	return f.row != nil, t.OpError(method, k, err)
 }
 
+// Version returns the ETag of an entity for a method, "" if there is none. Requests: 1, and those of end.
+func (t *Table) Version(ctx context.Context, method string, k keys.Key) (azcore.ETag, error) {
+	f, err := t.aliveEntity(ctx, k)
+	return f.etag(), t.OpError(method, k, err)
+}
+
 // aliveEntity is readEntity for readers: an entity that is over is deleted, and not there.
 func (t *Table) aliveEntity(ctx context.Context, k keys.Key) (readResult, error) {
 	if t.Mode.Parts == 0 {

@@ -6,13 +6,16 @@ import (
 	"fmt"
 	"reflect"
 	"runtime/debug"
+	"slices"
 	"sync/atomic"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/commit"
+	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
@@ -43,9 +46,9 @@ func (w *write) doneBySight(ctx context.Context, etags []azcore.ETag) state {
 
 // tellTargets sets the targets in doubt, or ends their doubt.
 func (w *write) tellTargets(inDoubt bool) {
-	for i := range w.ops {
-		if target := w.ops[i].Target; target != nil {
-			target.SetInDoubt(inDoubt)
+	for _, op := range slices.Concat(w.ops, w.moved) {
+		if op.Target != nil {
+			op.Target.SetInDoubt(inDoubt)
 		}
 	}
 }
@@ -170,9 +173,13 @@ func (m *remote) finishTransaction(id string, home commit.Remote) (transaction, 
 		case stored.FateInsert, stored.FateReplace:
 			s.own()
 			s.Kind, s.Match = aztables.TransactionTypeUpdateReplace, etag
-		case stored.FateDelete:
+		case stored.FateDelete, stored.FateReserve:
 			s.own()
-			s.Match = etag
+			s.Kind, s.Match = aztables.TransactionTypeDelete, etag
+		case stored.FatePin:
+			if s, err = m.unpin(&m.steps[i], etag); err != nil {
+				return transaction{}, err
+			}
 		}
 		steps = append(steps, s)
 	}
@@ -184,6 +191,21 @@ func (m *remote) finishTransaction(id string, home commit.Remote) (transaction, 
 		steps = append(steps, s)
 	}
 	return transaction{steps: steps, batch: true}, nil
+}
+
+// unpin is the step that takes the mark off a row that has stayed as it was. What is not known of it, and what is large, stays: the mark becomes empty.
+func (m *remote) unpin(pinned *step, etag azcore.ETag) (step, error) {
+	kind, columns := aztables.TransactionTypeUpdateMerge, []edm.Column{{Name: reserved.Mark, Value: edm.Value{Kind: edm.String}}}
+	if pinned.Known && !pinned.Upgraded && pinned.Before.JSON.Len() <= largeRow && !pinned.Table.wide() {
+		all, err := pinned.Before.Decoded()
+		if err != nil {
+			return step{}, err
+		}
+		kind, columns = aztables.TransactionTypeUpdateReplace, all
+	}
+	s, err := libraryStep(m.table, kind, pinned.Key, etag, columns)
+	s.opIndex, s.Target = pinned.opIndex, pinned.Target
+	return s, err
 }
 
 // notify stores the notification of a write with effects.

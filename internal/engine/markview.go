@@ -193,7 +193,7 @@ func (v *markView) row(in edm.Entity, columns []edm.Column) (_ edm.Entity, _ []e
 	if image := v.images[imageKey(in.PartitionKey, m.ID, m.Image)]; m.Fate == stored.FateReplace && image != nil {
 		return in, image.Columns(), true
 	}
-	return in, stored.Unmarked(columns), m.Fate != stored.FateDelete
+	return in, stored.Unmarked(columns), m.Stays()
 }
 
 var markName = []byte(reserved.Mark + `"`) // few pages contain it; quotes are frequent

@@ -61,6 +61,9 @@ type Op struct {
 
 	IfOver bool // a deletion is wanted only of an entity that is over
 
+	// Of a transaction over several partitions: the row stays as it is, or stays absent, until the transaction has ended.
+	Pins, Reserves bool
+
 	// Remake makes the operation again, of the row as it is now, if it is still wanted; nil for an operation that is not repeated.
 	Remake func(context.Context) (op *Op, wanted bool, err error)
 }
@@ -95,6 +98,9 @@ func (op *Op) Check() error {
 	}
 	return op.Table.OpError(op.Method, op.Key, op.Usable())
 }
+
+// Inserts reports whether the operation inserts a row that must not exist.
+func (op *Op) Inserts() bool { return op.inserts() }
 
 // reads reports whether the row is read first.
 func (op *Op) reads() bool { return op.needsPlanning && !op.Known }

@@ -58,7 +58,7 @@ func (k *planner) planAll(ctx context.Context) (failed int, err error) {
 	if err != nil {
 		return failed, err
 	}
-	if len(w.ops) == 0 {
+	if len(w.ops)+len(w.moved) == 0 {
 		return -1, errNothing
 	}
 	if err := p.confirm(ctx, func(d *derivedRow) bool { return !p.writes(d) }); err != nil {

@@ -312,7 +312,7 @@ func (m *remote) prepareSteps(id string, home commit.Remote) (transaction, error
 		mk := stored.Mark{ID: id, Home: home, Fate: r.Fate, ETag: s.Match}
 		switch r.Fate {
 		case stored.FatePart:
-		case stored.FateInsert:
+		case stored.FateInsert, stored.FateReserve:
 			body, err := withMark(s.sent(), mk, s.StoresID)
 			if err != nil {
 				return transaction{}, err
@@ -357,6 +357,10 @@ func (m *remote) prepareSteps(id string, home commit.Remote) (transaction, error
 
 func fateOf(s *step) stored.Fate {
 	switch {
+	case s.Pins:
+		return stored.FatePin
+	case s.Reserves:
+		return stored.FateReserve
 	case s.inserts() && stored.Find(s.sent().Columns(), reserved.Part).Kind != edm.Absent:
 		return stored.FatePart
 	case s.inserts():

@@ -115,10 +115,10 @@ func (r *remotes) tooLarge() bool {
 	return size > mostOfMessage
 }
 
-// PossibleRemotes reports whether a write with a home can have these remotes: other places, each once, that rows can have, and no more
-// than a message may name.
-func PossibleRemotes(home commit.Remote, all []commit.Remote) bool {
-	size, seen := 0, map[commit.Remote]bool{commit.Folded(home): true}
+// PossibleRemotes reports whether a write can have these remotes: places, each once, that rows can have, and no more than a message may
+// name.
+func PossibleRemotes(all []commit.Remote) bool {
+	size, seen := 0, map[commit.Remote]bool{}
 	for _, r := range all {
 		size += remoteLength(r)
 		if commit.CheckRemote(r) != nil || seen[commit.Folded(r)] {
@@ -172,6 +172,9 @@ func (w *write) planMoved(ctx context.Context, r *remotes) error {
 			if err := s.readAndMaintain(ctx, m.plan); err != nil {
 				return cmp.Or(m.plan.readErr, err)
 			}
+		}
+		if err := s.replaceWhole(); err != nil {
+			return err
 		}
 		m.steps = append(m.steps, s)
 	}

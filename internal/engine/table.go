@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -55,12 +56,36 @@ type Table struct {
 	Mode    Mode
 	Made    string // the call that creates the table, "" for Table.Ensure
 	Prefix  string // before the names of all tables of the store that declares the table
+	Kin     *Kin   // the tables of that store; nil for none
 	Fault   error  // of a handle that was declared wrong: it sends nothing, and its methods return the fault
 
 	client client
 	tracer tracing.Tracer
 	shared *shared
 	homes  []string // the other tables in which commit records of writes to this one may be
+}
+
+// Kin are the tables of a store: a transaction may write several of them, and its commit record be in any. The zero value has none.
+type Kin struct {
+	mu    sync.Mutex
+	names []string
+}
+
+// Add adds a table.
+func (k *Kin) Add(name string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.names = append(k.names, name)
+}
+
+// all returns the tables, none for nil.
+func (k *Kin) all() []string {
+	if k == nil {
+		return nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.Clone(k.names)
 }
 
 // Mode is what one handle of a table does otherwise than another.
@@ -133,7 +158,7 @@ func (t *Table) WithHomes(names ...string) *Table {
 }
 
 // Homes returns the tables in which the handle believes commit records of writes to this table to be, its own first.
-func (t *Table) Homes() []string { return append([]string{t.Name}, t.homes...) }
+func (t *Table) Homes() []string { return slices.Concat([]string{t.Name}, t.homes, t.Kin.all()) }
 
 // Knows reports whether a table is one of Homes.
 func (t *Table) Knows(name string) bool {

@@ -29,6 +29,8 @@ const (
 	FatePart    Fate = "part"    // it did not exist, and is part of a wide entity: it has no mark
 	FateReplace Fate = "replace" // it gets a new content
 	FateDelete  Fate = "delete"
+	FatePin     Fate = "pin"     // it stays as it is
+	FateReserve Fate = "reserve" // it did not exist, and will not
 )
 
 // Column returns the mark as it is stored. Keys and names of tables contain no slash.
@@ -54,7 +56,9 @@ func MarkOf(v edm.Value) (m Mark, isMarked bool) {
 	if m.Image, err = strconv.Atoi(fields[4]); err != nil || commit.CheckRemote(m.Home) != nil {
 		return Mark{}, false
 	}
-	if m.Fate != FateInsert && m.Fate != FateReplace && m.Fate != FateDelete {
+	switch m.Fate {
+	case FateInsert, FateReplace, FateDelete, FatePin, FateReserve:
+	default:
 		return Mark{}, false
 	}
 	_, err = commit.TimeOf(m.ID)
@@ -62,7 +66,10 @@ func MarkOf(v edm.Value) (m Mark, isMarked bool) {
 }
 
 // Existed reports whether the row existed before the mark.
-func (m Mark) Existed() bool { return m.Fate != FateInsert }
+func (m Mark) Existed() bool { return m.Fate != FateInsert && m.Fate != FateReserve }
+
+// Stays reports whether the row exists if the write commits.
+func (m Mark) Stays() bool { return m.Fate != FateDelete && m.Fate != FateReserve }
 
 // Unmarked returns columns without a mark.
 func Unmarked(columns []edm.Column) []edm.Column { return Without(columns, reserved.Mark) }

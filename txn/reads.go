@@ -1,0 +1,131 @@
+package txn
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// isCopy reports whether an entity was read from a copy, which has no ETag of the entity.
+func isCopy[T any](t *table.Table[T], e *table.Entity[T]) bool {
+	return errors.Is(t.PinOp(e).Err(), errs.ErrNoETag)
+}
+
+// sameWrite reports whether a copy and an entity are of the same write.
+func sameWrite[T any](a, b *table.Entity[T]) bool {
+	first, err1 := a.Row()
+	second, err2 := b.Row()
+	if err1 != nil || err2 != nil {
+		return false
+	}
+	id, has := first.Get(reserved.OperationID)
+	other, _ := second.Get(reserved.OperationID)
+	return has && id == other
+}
+
+// note notes what was read of a row: an entity, or with table.ErrNotFound none. It returns errConflict if the function has read another version of it.
+func note[T any](tx *Tx, h *engine.Table, t *table.Table[T], k keys.Key, e *table.Entity[T], err error) error {
+	if err != nil && (!errors.Is(err, errs.ErrNotFound) || errors.Is(err, errs.ErrTableNotFound)) {
+		return nil
+	}
+	r := &read{}
+	if err == nil {
+		r.etag, r.entity = e.ETag, e
+		r.keep = func() *engine.Op { return door.Op(t.PinOp(e)) }
+	} else {
+		r.keep = func() *engine.Op { return h.ReserveOp("Get", k) }
+	}
+	r.again = func(ctx context.Context) (azcore.ETag, error) {
+		e, err := t.Get(ctx, k)
+		if errors.Is(err, errs.ErrNotFound) && !errors.Is(err, errs.ErrTableNotFound) {
+			return "", nil
+		}
+		if err != nil {
+			return "", err
+		}
+		return e.ETag, nil
+	}
+	at := placeOf(h, k)
+	tx.mu.Lock()
+	defer tx.mu.Unlock()
+	if was := tx.reads[at]; was != nil && was.etag != r.etag {
+		return errConflict
+	}
+	tx.add(h, at)
+	tx.reads[at], tx.last = r, at
+	return nil
+}
+
+// confirm finds out whether all that a function has read that writes nothing was true at one moment. err is what the function has returned.
+func (tx *Tx) confirm(err error) (conflict, _ error) {
+	if tx.run.ctx.Err() != nil {
+		return nil, err
+	}
+	var there, absent []*read
+	for _, at := range tx.order {
+		r := tx.reads[at]
+		switch {
+		case r == nil || len(tx.reads) == 1:
+		case r.etag == "":
+			absent = append(absent, r)
+		case at != tx.last:
+			there = append(there, r)
+		}
+	}
+	switch last := tx.reads[tx.last]; {
+	case len(absent) > 1:
+		return tx.keepAll(err)
+	case len(absent) == 1 && absent[0] != last: // it is read again, so that the moment is this one; the last one that exists was read before
+		if last.etag != "" {
+			there = append(there, last)
+		}
+		if conflict, failed := tx.unchanged(absent); conflict != nil || failed != nil {
+			return conflict, failed
+		}
+	}
+	if conflict, failed := tx.unchanged(there); conflict != nil || failed != nil {
+		return conflict, failed
+	}
+	return nil, err
+}
+
+// unchanged reads rows again, at the same time. conflict is not nil if one has changed.
+func (tx *Tx) unchanged(all []*read) (conflict, err error) {
+	g, ctx := errgroup.WithContext(tx.run.ctx)
+	g.SetLimit(engine.FanOut)
+	for _, r := range all {
+		g.Go(func() error {
+			etag, err := r.again(ctx)
+			if err == nil && etag != r.etag {
+				err = errConflict
+			}
+			return err
+		})
+	}
+	if err := g.Wait(); errors.Is(err, errConflict) {
+		return err, err
+	} else {
+		return nil, err
+	}
+}
+
+// keepAll is confirm for a function that has read several rows as absent: only a transaction that reserves them can tell whether they were so at one moment.
+func (tx *Tx) keepAll(err error) (conflict, _ error) {
+	tx.writes = map[place]*engine.Op{}
+	tx.order = slices.DeleteFunc(tx.order, func(at place) bool { return tx.reads[at] == nil })
+	conflict, failed := tx.commit()
+	if failed != nil {
+		return conflict, failed
+	}
+	return nil, err
+}

@@ -1,0 +1,185 @@
+package txn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// Run calls f, and applies the operations that f has given to [Tx.Write], all or none of them, if everything that f has read is still as it was read. Otherwise it
+// calls f again:
+//
+//	err := txn.Run(ctx, bank, func(tx *txn.Tx) error {
+//		from, err := txn.Get(tx, accounts, keyOf("Zug", 1))
+//		if err != nil {
+//			return err
+//		}
+//		to, err := txn.Get(tx, accounts, keyOf("Bern", 7))
+//		if err != nil {
+//			return err
+//		}
+//		if from.Value.Cents < cents {
+//			return errNoMoney
+//		}
+//		from.Value.Cents -= cents
+//		to.Value.Cents += cents
+//		return tx.Write(accounts.ReplaceOp(from), accounts.ReplaceOp(to))
+//	})
+//
+// The tables are of the store, and f may read and write any partitions of them, up to 10. f reads by tx alone, does nothing that cannot be undone, and keeps nothing
+// of an earlier call: it may be called several times. What it has read may be of several moments until Run has looked: so an error of f is returned only if what f has
+// read was true at one moment. When Run returns nil, the entities of f are as they are stored, as after the methods of their table.
+//
+// Errors: that of f, unchanged, and nothing was written; table.ErrContended if others have changed what f reads, again and again, until Retry.ConflictAttempts
+// or Common.WriteTimeout was used up; table.ErrExists, table.ErrChanged and table.ErrNotFound if an operation goes by something else than f has read; [ErrUnprotected]; *table.LimitError for more than
+// 10 partitions, and for more than 98 rows in a partition; *table.ValueError for an operation without an ETag, for tables of different stores, and for a nil
+// f; table.ErrUnknownOutcome, an *table.UnknownError, which can be resolved; and the other errors of a write (see package table).
+//
+// Requests: those of f, and for P partitions 2P − 1 transactions and 2 messages; for 1 partition, 1 transaction. See the doc of the package for reservations, and for what a
+// function costs that writes nothing. Not idempotent: let f insert an entity that says what was done.
+func Run(ctx context.Context, s extend.Store, f func(tx *Tx) error) error {
+	h := extend.HostOf(s)
+	switch {
+	case h.Invalid != nil:
+		return h.Invalid
+	case f == nil:
+		return fmt.Errorf("txn: Run: %w", &table.ValueError{Field: "f", Reason: "is nil; give the function that reads and writes"})
+	}
+	r := run{ctx: ctx, host: h, call: f}
+	return r.run()
+}
+
+// run is a call of Run.
+type run struct {
+	ctx       context.Context
+	host      *extend.Host
+	call      func(*Tx) error
+	wary      bool // an insert was refused because there is a row: from then on, inserts read first
+	conflicts *engine.Conflicts
+}
+
+// run calls the function until its reads and writes are of one moment.
+func (r *run) run() error {
+	for {
+		tx := &Tx{run: r, reads: map[place]*read{}, writes: map[place]*engine.Op{}}
+		conflict, err := tx.attempt()
+		tx.ended = true
+		if conflict == nil || r.ctx.Err() != nil {
+			return err
+		}
+		if again, ended := r.wait(tx, conflict); !again {
+			return errors.Join(errs.With(errs.ErrContended, conflict), ended)
+		}
+	}
+}
+
+// wait waits before the next call of the function.
+func (r *run) wait(tx *Tx, conflict error) (again bool, err error) {
+	t := tx.first
+	if r.conflicts == nil {
+		c := t.Options.NewConflicts()
+		r.conflicts = &c
+	}
+	return r.conflicts.Wait(r.ctx, t.Log("Run", tx.firstKey), conflict)
+}
+
+// attempt calls the function once. conflict is not nil if it may be called again: others have changed what it has read.
+func (tx *Tx) attempt() (conflict, err error) {
+	err = tx.run.call(tx)
+	if errors.Is(err, errConflict) {
+		return err, err
+	}
+	if err != nil || len(tx.writes) == 0 {
+		return tx.confirm(err)
+	}
+	if tx.unprotected != nil {
+		return nil, tx.unprotected
+	}
+	return tx.commit()
+}
+
+// commit applies the operations, if all rows that were read are as they were.
+func (tx *Tx) commit() (conflict, err error) {
+	ops, err := tx.operations()
+	if err == nil {
+		err = engine.Across(tx.run.ctx, "Run", ops)
+	}
+	switch {
+	case err == nil:
+		return nil, nil
+	case !isConflict(err):
+		return nil, err
+	}
+	if tx.stale() {
+		return nil, err
+	}
+	tx.run.wary = tx.run.wary || errors.Is(err, errs.ErrExists)
+	return err, err
+}
+
+// isConflict reports whether an error says that others have changed what the transaction has read, and that nothing was written.
+func isConflict(err error) bool {
+	if errors.As(err, new(*errs.DerivedError)) || errors.Is(err, errs.ErrUnknownOutcome) || errors.Is(err, errs.ErrTableNotFound) {
+		return errors.Is(err, errs.ErrContended)
+	}
+	for _, of := range []error{errs.ErrChanged, errs.ErrNotFound, errs.ErrExists, errs.ErrContended, errs.ErrGivenUp} {
+		if errors.Is(err, of) {
+			return true
+		}
+	}
+	return false
+}
+
+// stale reports whether an operation goes by an ETag that the function has not read in this call: another call would fail, too.
+func (tx *Tx) stale() bool {
+	for at, op := range tx.writes {
+		if op.Match == "" {
+			continue
+		}
+		if was := tx.reads[at]; was == nil || was.etag != op.Match {
+			return true
+		}
+	}
+	return false
+}
+
+// operations returns the operations of the function, and those that keep what it has read and not written as it is.
+func (tx *Tx) operations() (ops []*engine.Op, err error) {
+	for _, at := range tx.order {
+		op, r := tx.writes[at], tx.reads[at]
+		switch {
+		case op == nil && r == nil: // it was forgotten
+			continue
+		case op == nil:
+			op = r.keep()
+		}
+		if err := op.Check(); err != nil {
+			return nil, err
+		}
+		ops = append(ops, op)
+	}
+	return ops, nil
+}
+
+// tableOf returns the handle of a table, if it is one of the store.
+func (tx *Tx) tableOf(t table.AnyTable) (*engine.Table, error) {
+	e := door.Table(t)
+	switch err := engine.CheckHandle("t", e); {
+	case tx.ended:
+		return nil, &table.ValueError{Field: "tx", Reason: "is of a call of the function that has ended; use it only in the function"}
+	case err != nil:
+		return nil, err
+	case !e.SameService(e) || e.Service != tx.run.host.Tables:
+		return nil, &table.ValueError{Field: "t", Reason: "is no table of the store; give one that aztablekit.Table has declared in it"}
+	}
+	if tx.first == nil {
+		tx.first = e
+	}
+	return e, nil
+}

@@ -1,0 +1,226 @@
+package txn
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// ErrUnprotected: the function has gone by what it did not find, in a way that cannot be kept until the commit, and has written. Nothing was written. Read the key with
+// [Get], which keeps it absent; or let the row be one that the transaction writes, as a counter of what a list contains.
+var ErrUnprotected = errors.New("the transaction goes by what it did not find, which nothing protects")
+
+// errConflict is an error of a call of the function that has read two versions of one row.
+var errConflict = errors.New("a row has changed since the transaction has read it")
+
+// Tx is a call of the function of [Run]. It may be used by several goroutines of the function, and not after the function has returned.
+type Tx struct {
+	run *run
+
+	mu          sync.Mutex
+	reads       map[place]*read
+	writes      map[place]*engine.Op
+	order       []place // of what was read or written first
+	last        place   // what was read last
+	first       *engine.Table
+	firstKey    keys.Key
+	unprotected error
+	ended       bool
+}
+
+// place is where a row is.
+type place struct {
+	table string // in lower case
+	key   keys.Key
+}
+
+func placeOf(t *engine.Table, k keys.Key) place { return place{strings.ToLower(t.Name), k} }
+
+// read is what the function has read of a row.
+type read struct {
+	etag   azcore.ETag // "" if there is no row
+	entity any         // the *table.Entity; nil if there is no row
+	keep   func() *engine.Op
+	again  func(ctx context.Context) (azcore.ETag, error)
+}
+
+// Get reads an entity by its key, as [table.Table.Get] does. Until the transaction has ended, it stays as it is, or stays absent. A second Get of one key returns
+// the same entity, and sends nothing.
+//
+// Errors: table.ErrNotFound; *table.ValueError for a row that the function has written, and for a table of another store; those of a read (see package table). 1 request.
+func Get[T any](tx *Tx, t *table.Table[T], k keys.Key) (*table.Entity[T], error) {
+	e, err := tx.tableOf(t)
+	if err != nil {
+		return nil, fmt.Errorf("txn: Get: %w", err)
+	}
+	at := placeOf(e, k)
+	known, err := tx.known(at)
+	if err != nil {
+		return nil, fmt.Errorf("txn: Get %s%v: %w", e.Name, k, err)
+	}
+	if known != nil {
+		if known.etag == "" {
+			return nil, e.OpError("Get", k, errs.ErrNotFound)
+		}
+		if found, is := known.entity.(*table.Entity[T]); is {
+			return found, nil
+		}
+	}
+	found, err := t.Get(tx.run.ctx, k)
+	return found, cmp.Or(note(tx, e, t, k, found, err), err)
+}
+
+// Find looks an entity up by a function, such as one that calls a unique index, and reads it if the function has found a copy. Until the transaction has ended, the
+// entity stays as it is.
+//
+//	jones, err := txn.Find(tx, staff, func(ctx context.Context) (*table.Entity[Employee], error) { return byMail.Get(ctx, staff, mail) })
+//
+// If the function finds nothing, nothing keeps it so: the transaction may then return an error, but not write; see [ErrUnprotected]. To insert what must not
+// exist twice, insert an entity with a unique value. Errors: those of the function and of [Get]; table.ErrContended if the copy was older than its entity, at each
+// of 3 attempts. Requests: those of the function, and 1 for a copy.
+func Find[T any](tx *Tx, t *table.Table[T], find func(ctx context.Context) (*table.Entity[T], error)) (*table.Entity[T], error) {
+	h, err := tx.tableOf(t)
+	if err != nil {
+		return nil, fmt.Errorf("txn: Find: %w", err)
+	}
+	for range 3 {
+		found, err := find(tx.run.ctx)
+		switch {
+		case errors.Is(err, errs.ErrNotFound):
+			tx.leave(fmt.Errorf("txn: Find in table %s: %w", h.Name, ErrUnprotected))
+			return nil, err
+		case err != nil:
+			return nil, err
+		case found == nil:
+			return nil, &table.ValueError{Field: "find", Reason: "has returned no entity, and no error"}
+		}
+		if !isCopy(t, found) {
+			return found, note(tx, h, t, found.Key, found, nil)
+		}
+		read, err := Get(tx, t, found.Key)
+		if err == nil && sameWrite(found, read) {
+			return read, nil
+		}
+		if err != nil && !errors.Is(err, errs.ErrNotFound) {
+			return nil, err
+		}
+		tx.forget(placeOf(h, found.Key))
+	}
+	return nil, fmt.Errorf("txn: Find in table %s: %w", h.Name, errs.With(errs.ErrContended, errConflict))
+}
+
+// Write adds operations on entities to the transaction: inserts, and what goes by the ETag of an entity that the function has read. They are applied
+// when the function has returned. Indexes, unique values and everything else that follows from the entities are written with them.
+//
+//	return tx.Write(accounts.ReplaceOp(from), ledger.InsertOp(&Posting{…}))
+//
+// Errors, which the function should return: *table.ValueError for an operation without an ETag that is no insert, and for a table of another store;
+// table.ErrDuplicateRow for a second operation on a row; table.ErrExists for an insert of what exists, if an earlier call of the function has been refused because of
+// it; the mistakes of the operations. No requests, and 1 for such an insert.
+func (tx *Tx) Write(ops ...table.Op) error {
+	for _, op := range ops {
+		if err := tx.write(door.Op(op)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (tx *Tx) write(op *engine.Op) error {
+	if err := op.Check(); err != nil {
+		return err
+	}
+	fail := func(err error) error { return op.Table.OpError(op.Method, op.Key, err) }
+	if tx.ended {
+		return fail(&table.ValueError{Field: "tx", Reason: "is of a call of the function that has ended; use it only in the function"})
+	}
+	switch {
+	case op.Table.Service != tx.run.host.Tables:
+		return fail(&table.ValueError{Field: "table", Reason: "is no table of the store; give one that aztablekit.Table has declared in it"})
+	case op.Key.Err() != nil:
+		return fail(op.Key.Err())
+	case !op.Inserts() && (op.Match == "" || op.Match == azcore.ETagAny):
+		return fail(&table.ValueError{Field: "operation", Reason: "goes by no ETag: a transaction inserts, or changes what it has read; get the entity, and give InsertOp, ReplaceOp, MergeOp, TouchOp or DeleteOp of it"})
+	}
+	at := placeOf(op.Table, op.Key)
+	if op.Inserts() && tx.run.wary {
+		if err := tx.look(op.Table, at); err != nil {
+			return fail(err)
+		}
+	}
+	tx.mu.Lock()
+	defer tx.mu.Unlock()
+	switch was := tx.reads[at]; {
+	case tx.writes[at] != nil:
+		return fail(errs.ErrDuplicateRow)
+	case op.Pins: // what was read is pinned anyway
+		return nil
+	case op.Inserts() && was != nil && was.etag != "":
+		return fail(errs.ErrExists)
+	}
+	tx.add(op.Table, at)
+	tx.writes[at] = op
+	return nil
+}
+
+// look reads the row of an insert, unless it was read.
+func (tx *Tx) look(t *engine.Table, at place) error {
+	if known, err := tx.known(at); err != nil || known != nil {
+		return err
+	}
+	again := func(ctx context.Context) (azcore.ETag, error) { return t.Version(ctx, "Insert", at.key) }
+	etag, err := again(tx.run.ctx)
+	if err != nil {
+		return err
+	}
+	tx.mu.Lock()
+	defer tx.mu.Unlock()
+	tx.add(t, at)
+	tx.reads[at], tx.last = &read{etag: etag, again: again, keep: func() *engine.Op { return t.ReserveOp("Insert", at.key) }}, at
+	return nil
+}
+
+// add notes a row that was read or written. The caller holds the lock.
+func (tx *Tx) add(t *engine.Table, at place) {
+	if tx.first == nil || tx.firstKey == (keys.Key{}) {
+		tx.first, tx.firstKey = t, at.key
+	}
+	if tx.reads[at] == nil && tx.writes[at] == nil {
+		tx.order = append(tx.order, at)
+	}
+}
+
+// known returns what was read of a row, nil if it was not read.
+func (tx *Tx) known(at place) (*read, error) {
+	tx.mu.Lock()
+	defer tx.mu.Unlock()
+	if tx.writes[at] != nil {
+		return nil, &table.ValueError{Field: "key", Reason: "is of a row that the transaction writes; use what it writes"}
+	}
+	return tx.reads[at], nil
+}
+
+// leave notes why the transaction may not write.
+func (tx *Tx) leave(err error) {
+	tx.mu.Lock()
+	defer tx.mu.Unlock()
+	tx.unprotected = err
+}
+
+// forget drops what was read of a row.
+func (tx *Tx) forget(at place) {
+	tx.mu.Lock()
+	defer tx.mu.Unlock()
+	delete(tx.reads, at)
+}
