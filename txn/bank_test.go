@@ -73,7 +73,8 @@ func (b *bank) transfer(ctx context.Context, from, to keys.Key, cents int, poste
 		if posted != "" {
 			ops = append(ops, b.ledger.InsertOp(&posting{a.Value.City, posted, -cents}))
 		}
-		return tx.Write(ops...)
+		tx.Do(ops...)
+		return nil
 	})
 }
 

@@ -66,6 +66,36 @@ func note[T any](tx *Tx, h *engine.Table, t *table.Table[T], k keys.Key, e *tabl
 	return nil
 }
 
+// readInserts reads the rows of inserts that the function has not read, at the same time. The error is that of an insert of what exists, or of a read.
+func (tx *Tx) readInserts() error {
+	g, ctx := errgroup.WithContext(tx.run.ctx)
+	g.SetLimit(engine.FanOut)
+	for _, at := range slices.Clone(tx.order) {
+		op := tx.writes[at]
+		if op == nil || !op.Inserts() || tx.reads[at] != nil {
+			continue
+		}
+		g.Go(func() error {
+			again := func(ctx context.Context) (azcore.ETag, error) { return op.Table.Version(ctx, op.Method, at.key) }
+			etag, err := again(ctx)
+			if err != nil {
+				return err
+			}
+			tx.mu.Lock()
+			defer tx.mu.Unlock()
+			tx.reads[at], tx.last = &read{etag: etag, again: again}, at
+			if etag != "" && tx.failed == nil {
+				tx.failed = op.Table.OpError(op.Method, op.Key, errs.ErrExists)
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	return tx.failed
+}
+
 // confirm finds out whether all that a function has read that writes nothing was true at one moment. err is what the function has returned.
 func (tx *Tx) confirm(err error) (conflict, _ error) {
 	if tx.run.ctx.Err() != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Run calls f, and applies the operations that f has given to [Tx.Write], all or none of them, if everything that f has read is still as it was read. Otherwise it
+// Run calls f, and applies the operations that f has given to [Tx.Do], all or none of them, if everything that f has read is still as it was read. Otherwise it
 // calls f again:
 //
 //	err := txn.Run(ctx, bank, func(tx *txn.Tx) error {
@@ -29,7 +29,8 @@ import (
 //		}
 //		from.Value.Cents -= cents
 //		to.Value.Cents += cents
-//		return tx.Write(accounts.ReplaceOp(from), accounts.ReplaceOp(to))
+//		tx.Do(accounts.ReplaceOp(from), accounts.ReplaceOp(to))
+//		return nil
 //	})
 //
 // The tables are of the store, and f may read and write any partitions of them, up to 10. f reads by tx alone, does nothing that cannot be undone, and keeps nothing
@@ -95,11 +96,19 @@ func (tx *Tx) attempt() (conflict, err error) {
 	if errors.Is(err, errConflict) {
 		return err, err
 	}
-	if err != nil || len(tx.writes) == 0 {
-		return tx.confirm(err)
+	if err == nil && tx.failed != nil {
+		err = tx.failed
 	}
-	if tx.unprotected != nil {
+	switch {
+	case err != nil, len(tx.writes) == 0:
+		return tx.confirm(err)
+	case tx.unprotected != nil:
 		return nil, tx.unprotected
+	}
+	if tx.run.wary {
+		if err := tx.readInserts(); err != nil {
+			return tx.confirm(err)
+		}
 	}
 	return tx.commit()
 }
@@ -172,12 +181,14 @@ func (tx *Tx) tableOf(t table.AnyTable) (*engine.Table, error) {
 	e := door.Table(t)
 	switch err := engine.CheckHandle("t", e); {
 	case tx.ended:
-		return nil, &table.ValueError{Field: "tx", Reason: "is of a call of the function that has ended; use it only in the function"}
+		return nil, errEnded
 	case err != nil:
 		return nil, err
-	case !e.SameService(e) || e.Service != tx.run.host.Tables:
-		return nil, &table.ValueError{Field: "t", Reason: "is no table of the store; give one that aztablekit.Table has declared in it"}
+	case e.Service != tx.run.host.Tables:
+		return nil, errOtherStore
 	}
+	tx.mu.Lock()
+	defer tx.mu.Unlock()
 	if tx.first == nil {
 		tx.first = e
 	}

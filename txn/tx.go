@@ -35,7 +35,8 @@ type Tx struct {
 	last        place   // what was read last
 	first       *engine.Table
 	firstKey    keys.Key
-	unprotected error
+	unprotected error // why the transaction may not write
+	failed      error // the mistake of an operation
 	ended       bool
 }
 
@@ -120,76 +121,62 @@ func Find[T any](tx *Tx, t *table.Table[T], find func(ctx context.Context) (*tab
 	return nil, fmt.Errorf("txn: Find in table %s: %w", h.Name, errs.With(errs.ErrContended, errConflict))
 }
 
-// Write adds operations on entities to the transaction: inserts, and what goes by the ETag of an entity that the function has read. They are applied
-// when the function has returned. Indexes, unique values and everything else that follows from the entities are written with them.
+// Context returns the context of the call of [Run].
+func (tx *Tx) Context() context.Context { return tx.run.ctx }
+
+// Do adds operations on entities, which are applied when the function has returned: inserts, and what goes by the ETag of an entity that the function has read. Indexes,
+// unique values and everything else that follows from the entities are written with them.
 //
-//	return tx.Write(accounts.ReplaceOp(from), ledger.InsertOp(&Posting{…}))
+//	tx.Do(accounts.ReplaceOp(from), ledger.InsertOp(&Posting{…}))
 //
-// Errors, which the function should return: *table.ValueError for an operation without an ETag that is no insert, and for a table of another store;
-// table.ErrDuplicateRow for a second operation on a row; table.ErrExists for an insert of what exists, if an earlier call of the function has been refused because of
-// it; the mistakes of the operations. No requests, and 1 for such an insert.
-func (tx *Tx) Write(ops ...table.Op) error {
+// A mistake of an operation is an error of Run. No requests.
+func (tx *Tx) Do(ops ...table.Op) {
+	tx.mu.Lock()
+	defer tx.mu.Unlock()
 	for _, op := range ops {
-		if err := tx.write(door.Op(op)); err != nil {
-			return err
+		op := door.Op(op)
+		if err := tx.do(op); err != nil && tx.failed == nil {
+			if op.Table != nil {
+				err = op.Table.OpError(op.Method, op.Key, err)
+			}
+			tx.failed = err
 		}
 	}
-	return nil
 }
 
-func (tx *Tx) write(op *engine.Op) error {
+// do adds an operation. The caller holds the lock.
+func (tx *Tx) do(op *engine.Op) error {
 	if err := op.Check(); err != nil {
 		return err
 	}
-	fail := func(err error) error { return op.Table.OpError(op.Method, op.Key, err) }
-	if tx.ended {
-		return fail(&table.ValueError{Field: "tx", Reason: "is of a call of the function that has ended; use it only in the function"})
-	}
 	switch {
+	case tx.ended:
+		return errEnded
 	case op.Table.Service != tx.run.host.Tables:
-		return fail(&table.ValueError{Field: "table", Reason: "is no table of the store; give one that aztablekit.Table has declared in it"})
+		return errOtherStore
 	case op.Key.Err() != nil:
-		return fail(op.Key.Err())
+		return op.Key.Err()
 	case !op.Inserts() && (op.Match == "" || op.Match == azcore.ETagAny):
-		return fail(&table.ValueError{Field: "operation", Reason: "goes by no ETag: a transaction inserts, or changes what it has read; get the entity, and give InsertOp, ReplaceOp, MergeOp, TouchOp or DeleteOp of it"})
+		return &table.ValueError{Field: "operation", Reason: "goes by no ETag: a transaction inserts, or changes what it has read; get the entity, and give InsertOp, ReplaceOp, MergeOp, TouchOp or DeleteOp of it"}
 	}
 	at := placeOf(op.Table, op.Key)
-	if op.Inserts() && tx.run.wary {
-		if err := tx.look(op.Table, at); err != nil {
-			return fail(err)
-		}
-	}
-	tx.mu.Lock()
-	defer tx.mu.Unlock()
 	switch was := tx.reads[at]; {
 	case tx.writes[at] != nil:
-		return fail(errs.ErrDuplicateRow)
+		return errs.ErrDuplicateRow
 	case op.Pins: // what was read is pinned anyway
 		return nil
 	case op.Inserts() && was != nil && was.etag != "":
-		return fail(errs.ErrExists)
+		return errs.ErrExists
 	}
 	tx.add(op.Table, at)
 	tx.writes[at] = op
 	return nil
 }
 
-// look reads the row of an insert, unless it was read.
-func (tx *Tx) look(t *engine.Table, at place) error {
-	if known, err := tx.known(at); err != nil || known != nil {
-		return err
-	}
-	again := func(ctx context.Context) (azcore.ETag, error) { return t.Version(ctx, "Insert", at.key) }
-	etag, err := again(tx.run.ctx)
-	if err != nil {
-		return err
-	}
-	tx.mu.Lock()
-	defer tx.mu.Unlock()
-	tx.add(t, at)
-	tx.reads[at], tx.last = &read{etag: etag, again: again, keep: func() *engine.Op { return t.ReserveOp("Insert", at.key) }}, at
-	return nil
-}
+var (
+	errEnded      = &table.ValueError{Field: "tx", Reason: "is of a call of the function that has ended; use it only in the function"}
+	errOtherStore = &table.ValueError{Field: "table", Reason: "is no table of the store; give one that aztablekit.Table has declared in it"}
+)
 
 // add notes a row that was read or written. The caller holds the lock.
 func (tx *Tx) add(t *engine.Table, at place) {
