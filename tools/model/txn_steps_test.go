@@ -9,15 +9,17 @@ import (
 // remote partition and by their ETag in the transaction that commits, and absent rows are reserved. A home with reserved rows is prepared as a remote partition is.
 // A mutant sets one of the options.
 type txnProtocol struct {
-	party    [txnRows]uint8 // the partition of each row
-	start    txnValues
-	bodies   []txnBody
-	writers  []txnWriter
-	worker   bool  // a worker ends each operation once
-	late     uint8 // one request is late or arrives twice: 1 of prepare and commit, 2 of all
-	anyOrder bool  // partitions are prepared and ended in any order
-	orders   bool  // the serial orders are tried, and that of the commits is not demanded
-	inCommit bool  // reserved rows of the home are inserted by the commit, with ~t|op, instead of a preparation
+	party           [txnRows]uint8 // the partition of each row
+	start           txnValues
+	bodies          []txnBody
+	writers         []txnWriter
+	worker          bool  // a worker ends each operation once
+	late            uint8 // one request is late or arrives twice: 1 of prepare and commit, 2 of all
+	anyOrder        bool  // partitions are prepared and ended in any order
+	orders          bool  // the serial orders are tried, and that of the commits is not demanded
+	inCommit        bool  // reserved rows of the home are inserted by the commit, with ~t|op, instead of a preparation
+	looksThrough    bool  // who only looks takes the value of a row that is pinned, or reserved, without the commit record
+	prepareUnfenced bool  // a transaction rolls back after a refused preparation without an abort record, since it has not sent the commit
 
 	// Mutants.
 	noPin, pinUnmarked, pinTouches, noHomePin, noReserve, noHomeReserve, homeReadAgain, homeUnnamed bool
@@ -34,6 +36,7 @@ type txnBody struct {
 	after    func(seen txnValues) txnValues // nil: it only reads
 	atOnce   bool                           // one request reads all rows, which are in one partition
 	homeLast bool                           // of the partitions that can be the home, the last is
+	observes bool                           // it reads row after row, as programs without transactions do; with orders only, and the last body
 }
 
 // txnWriter is a program that writes one row by ETag, or inserts it if it was absent. The value 0 deletes it.
@@ -80,7 +83,7 @@ func (p *txnProtocol) plan(op uint8, seen txnValues) (plan txnPlan) {
 		}
 		written |= party
 	}
-	plan.answers = written == 0 && (bits.OnesCount8(touched) == 1 && (b.atOnce || len(b.reads) == 1 || p.readsOneByOne) || p.readOnlyPinsNothing)
+	plan.answers = written == 0 && (bits.OnesCount8(touched) == 1 && (b.atOnce || len(b.reads) == 1 || p.readsOneByOne) || p.readOnlyPinsNothing || b.observes)
 	homes := written
 	if homes == 0 {
 		homes = touched

@@ -53,7 +53,9 @@ func (p *txnProtocol) transaction(s txnState, i uint8, step txnStep) {
 					prepared(n)
 					return
 				}
-				ends(txnAsks)(n)
+				if ends(txnAsks)(n); p.prepareUnfenced {
+					ends(txnRollsBack)(n)
+				}
 			}, txnStays)
 			if !p.anyOrder {
 				break
@@ -128,6 +130,7 @@ func (p *txnProtocol) reads(s txnState, i uint8, step txnStep) {
 		value := row.value
 		switch {
 		case row.op == 0 || p.releasesPins && row.what == txnPins:
+		case p.looksThrough && (b.observes || b.atOnce) && (row.what == txnPins || row.what == txnReserves):
 		case p.trustsImage:
 			value = row.image
 		case p.trustsOld:
@@ -249,6 +252,8 @@ func (p *txnProtocol) works(s txnState, step txnStep) {
 		}
 		return
 	}
+	n.worker = txnResolve{}
+	step(actor, "crashes", n)
 	if x.pc == txnRecord || x.pc == txnFence {
 		p.resolve(s, actor, x, step, func(n *txnState, to txnResolve) {
 			if n.worker = to; to.pc >= txnForth {
@@ -292,47 +297,69 @@ func (p *txnProtocol) check(s txnState) string {
 			return leftPending
 		}
 	}
-	if p.orders && !p.ordered(&s, s.taken, p.start, s.truths()) {
+	if p.orders && !p.ordered(&s, s.taken, p.start, s.truths(), 0) {
 		return noSerialOrder
 	}
 	return p.endsAlone(s)
 }
 
-// ordered reports whether those that are left have a serial order that leads from the values to the last ones.
-func (p *txnProtocol) ordered(s *txnState, left uint8, from, last txnValues) bool {
+// ordered reports whether those that are left have a serial order that leads from the values to the last ones. The reads of an observer keep their order, and
+// may have others between them.
+func (p *txnProtocol) ordered(s *txnState, left uint8, from, last txnValues, observed int) bool {
 	if left == 0 {
 		return from == last
 	}
-next:
 	for rest := left; rest != 0; rest &= rest - 1 {
 		i := bits.TrailingZeros8(rest)
-		seen, to := s.took[i], from
-		if i >= txnMost {
+		after, others, reads := left&^(1<<i), from, observed
+		switch {
+		case i >= txnMost:
 			w := p.writers[i-txnMost]
-			if from[w.row] != seen[w.row] {
+			if from[w.row] != s.took[i][w.row] {
 				continue
 			}
-			to[w.row] = w.change(seen[w.row])
-		} else {
-			b := &p.bodies[i]
-			for _, r := range b.reads {
-				if from[r] != seen[r] {
-					continue next
-				}
+			others[w.row] = w.change(from[w.row])
+		case p.bodies[i].observes:
+			r := p.bodies[i].reads[observed]
+			if from[r] != s.took[i][r] {
+				continue
 			}
-			if b.after != nil {
-				for r, value := range b.after(seen) {
-					if value != seen[r] {
-						to[r] = value
-					}
-				}
+			if reads++; reads < len(p.bodies[i].reads) {
+				after = left
 			}
+		default:
+			if !p.bodies[i].fits(s.took[i], from) {
+				continue
+			}
+			others = p.bodies[i].writes(s.took[i], from)
 		}
-		if p.ordered(s, left&^(1<<i), to, last) {
+		if p.ordered(s, after, others, last, reads) {
 			return true
 		}
 	}
 	return false
+}
+
+// fits reports whether what was read is as in the values.
+func (b *txnBody) fits(seen, values txnValues) bool {
+	for _, r := range b.reads {
+		if seen[r] != values[r] {
+			return false
+		}
+	}
+	return true
+}
+
+// writes returns the values after a transaction.
+func (b *txnBody) writes(seen, values txnValues) txnValues {
+	if b.after != nil {
+		for r, value := range b.after(seen) {
+			if value != seen[r] {
+				values[r] = value
+			}
+		}
+	}
+	return values
 }
 
 // endsAlone checks that one program ends everything when all others have stopped, and that each transaction ends alone.
