@@ -121,8 +121,9 @@ const (
 	notTrueThen    = "a transaction commits what was not true at that instant"
 	noSerialOrder  = "what was committed has no serial order"
 	wronglyAborted = "a transaction is reported as aborted and is committed, or the reverse"
+	lostUpdate     = "a writer has overwritten what it has not read"
 	cannotEnd      = "what is pending cannot be ended by one program alone"
-	cannotEndAlone = "a transaction does not end alone"
+	cannotEndAlone = "a program does not end alone"
 )
 
 const (
@@ -133,7 +134,7 @@ const (
 	txnLostUpdate
 )
 
-var txnFaults = [...]string{"", bothOutcomes, changedWithout, partCommitted, notTrueThen, "a writer has overwritten what it has not read"}
+var txnFaults = [...]string{"", bothOutcomes, changedWithout, partCommitted, notTrueThen, lostUpdate}
 
 // truths returns the values of the rows for a reader that resolves marks.
 func (s *txnState) truths() (all txnValues) {

@@ -13,18 +13,18 @@ type txnProtocol struct {
 	start           txnValues
 	bodies          []txnBody
 	writers         []txnWriter
-	worker          bool  // a worker ends each operation once
-	late            uint8 // one request is late or arrives twice: 1 of prepare and commit, 2 of all
-	anyOrder        bool  // partitions are prepared and ended in any order
-	orders          bool  // the serial orders are tried, and that of the commits is not demanded
-	inCommit        bool  // reserved rows of the home are inserted by the commit, with ~t|op, instead of a preparation
-	looksThrough    bool  // who only looks takes the value of a row that is pinned, or reserved, without the commit record
-	prepareUnfenced bool  // a transaction rolls back after a refused preparation without an abort record, since it has not sent the commit
+	worker          bool // a worker ends each operation once
+	late            bool // one request is late, or arrives twice
+	anyOrder        bool // partitions are prepared and ended in any order
+	orders          bool // the serial orders are tried, and that of the commits is not demanded
+	inCommit        bool // reserved rows of the home are inserted by the commit, with ~t|op, instead of a preparation
+	looksThrough    bool // who only looks takes the value of a row that is pinned, or reserved, without the commit record
+	prepareUnfenced bool // a transaction rolls back after a refused preparation without an abort record, since it has not sent the commit
 
 	// Mutants.
-	noPin, pinUnmarked, pinTouches, noHomePin, noReserve, noHomeReserve, homeReadAgain, homeUnnamed bool
-	noFence, resolveUnfenced, refusedUnfenced, controlDeleted, noTombstone, inDoubtFailed           bool
-	trustsImage, trustsOld, releasesPins, readOnlyPinsNothing, readsOneByOne                        bool
+	noPin, pinUnmarked, pinTouches, noHomePin, noReserve, noHomeReserve, homeReadAgain, homeUnnamed          bool
+	noFence, resolveUnfenced, refusedUnfenced, controlDeleted, noTombstone, inDoubtFailed                    bool
+	trustsImage, trustsOld, releasesPins, readOnlyPinsNothing, readsOneByOne, waits, ignoresMarks, noControl bool
 
 	pendingStays bool // what is left pending is no fault
 	silent       bool // names of steps are not needed
@@ -236,7 +236,9 @@ func (p *txnProtocol) commit(s *txnState, q txnRequest) bool {
 		case !mine(r, x):
 		case x.what == txnReserves:
 			s.set(r, txnRow{op: q.op, what: txnReserves})
-			s.control[q.op][plan.home] = pending
+			if !p.noControl {
+				s.control[q.op][plan.home] = pending
+			}
 		default:
 			s.set(r, txnRow{value: x.value})
 		}
@@ -291,7 +293,7 @@ func (p *txnProtocol) send(s txnState, actor string, q txnRequest, step txnStep,
 		unknown(&n)
 		step(actor, what+", whose response is lost", n)
 	}
-	if s.lateUsed || q.kind == txnWrite || p.late < 2 && (p.late == 0 || q.kind > txnCommit) {
+	if s.lateUsed || !p.late || q.kind == txnWrite {
 		return
 	}
 	twice := s

@@ -135,6 +135,8 @@ func (p *txnProtocol) reads(s txnState, i uint8, step txnStep) {
 			value = row.image
 		case p.trustsOld:
 			value = row.old()
+		case p.waits && s.records[row.op] == absent:
+			return
 		default:
 			n = s
 			n.bodies[i].resolve = txnResolve{txnRecord, row.op, p.party[r]}
@@ -219,7 +221,7 @@ func (p *txnProtocol) writer(s txnState, i uint8, step txnStep) {
 	case x.pc == txnStored:
 	case x.resolve.pc != txnIdle:
 		p.resolve(s, actor, x.resolve, step, func(n *txnState, to txnResolve) { me(n).resolve = to })
-	case x.pc == txnLooks && row.op != 0 && !(p.releasesPins && row.what == txnPins):
+	case x.pc == txnLooks && row.op != 0 && !(p.releasesPins && row.what == txnPins) && !p.ignoresMarks:
 		me(&n).resolve = txnResolve{txnRecord, row.op, p.party[w.row]}
 		step(actor, p.says("meets the mark of %d on row %d", row.op, w.row), n)
 	case x.pc == txnLooks:
@@ -362,7 +364,7 @@ func (b *txnBody) writes(seen, values txnValues) txnValues {
 	return values
 }
 
-// endsAlone checks that one program ends everything when all others have stopped, and that each transaction ends alone.
+// endsAlone checks that, when all others have stopped, one program ends everything that is pending, and each program ends.
 func (p *txnProtocol) endsAlone(s txnState) string {
 	alone := *p
 	alone.silent = true
@@ -388,25 +390,31 @@ func (p *txnProtocol) endsAlone(s txnState) string {
 		}
 	}
 	for i := range p.bodies {
-		n := s
-		if pc := n.bodies[i].pc; pc == txnReads || pc >= txnCommitted {
+		if s.bodies[i].pc >= txnCommitted {
 			continue
 		}
-		for range 40 {
-			if n.bodies[i].pc >= txnCommitted {
-				break
+		n := s
+		for steps := 0; n.bodies[i].pc < txnCommitted; steps++ {
+			if steps == txnLongest {
+				return cannotEndAlone
 			}
 			alone.transaction(n, uint8(i), func(_, _ string, to txnState) { n = to })
 		}
-		if n.bodies[i].pc < txnCommitted {
-			return cannotEndAlone
-		}
-		if n.pending(uint8(i+1)) && !p.pendingStays {
-			return leftPending
+	}
+	for i := range p.writers {
+		n := s
+		for steps := 0; n.writers[i].pc != txnStored; steps++ {
+			if steps == txnLongest {
+				return cannotEndAlone
+			}
+			alone.writer(n, uint8(i), func(_, _ string, to txnState) { n = to })
 		}
 	}
 	return ""
 }
+
+// txnLongest is more than the steps of a program that is alone.
+const txnLongest = 60
 
 func (p *txnProtocol) model() Model[txnState] {
 	start := txnState{}
