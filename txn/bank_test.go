@@ -14,15 +14,15 @@ import (
 	"github.com/aztablekit/aztablekit/txn"
 )
 
-type account struct {
+type bankAccount struct {
 	City  string
 	ID    int
 	Cents int
 }
 
 var (
-	city = keys.Partition(keys.Text(), func(a *account) *string { return &a.City })
-	id   = keys.Row(keys.Digits[int](4), func(a *account) *int { return &a.ID })
+	city = keys.Partition(keys.Text(), func(a *bankAccount) *string { return &a.City })
+	id   = keys.Row(keys.Digits[int](4), func(a *bankAccount) *int { return &a.ID })
 )
 
 // posting is a line of the ledger of a city.
@@ -40,11 +40,11 @@ var (
 // bank is a store with accounts, and a ledger in another table.
 type bank struct {
 	*aztablekit.Store
-	accounts *table.Table[account]
+	accounts *table.Table[bankAccount]
 	ledger   *table.Table[posting]
 }
 
-func openBank(acc aztablekit.Account, o *aztablekit.Options, of ...aztablekit.Definition[account]) *bank {
+func openBank(acc aztablekit.Account, o *aztablekit.Options, of ...aztablekit.Definition[bankAccount]) *bank {
 	s := aztablekit.Open(acc, "bank", o)
 	return &bank{s, aztablekit.Table(s, "accounts", city, id, of...), aztablekit.Table(s, "ledger", ledgerCity, ledgerID)}
 }
@@ -78,13 +78,13 @@ func (b *bank) transfer(ctx context.Context, from, to keys.Key, cents int, poste
 	})
 }
 
-func newBank(t *testing.T, of ...aztablekit.Definition[account]) (*storagetest.Service, *bank) {
+func newBank(t *testing.T, of ...aztablekit.Definition[bankAccount]) (*storagetest.Service, *bank) {
 	t.Helper()
 	s := storagetest.New(nil)
 	b := openBank(s, &aztablekit.Options{Daily: -1}, of...)
 	testkit.NoError(t, b.Ensure(t.Context()))
 	for i, in := range []string{"Bern", "Ulm", "Zug"} {
-		_, err := b.accounts.Insert(t.Context(), &account{in, i + 1, 100})
+		_, err := b.accounts.Insert(t.Context(), &bankAccount{in, i + 1, 100})
 		testkit.NoError(t, err)
 	}
 	s.Count()
@@ -94,7 +94,7 @@ func newBank(t *testing.T, of ...aztablekit.Definition[account]) (*storagetest.S
 // cents returns what is on all accounts, by partition and row.
 func (b *bank) cents(t *testing.T) (all string) {
 	t.Helper()
-	for e, err := range b.accounts.List(t.Context(), table.Query[account]{TableScan: true}) {
+	for e, err := range b.accounts.List(t.Context(), table.Query[bankAccount]{TableScan: true}) {
 		testkit.NoError(t, err)
 		all += fmt.Sprintf("%s %d: %d; ", e.Value.City, e.Value.ID, e.Value.Cents)
 	}
