@@ -1,0 +1,314 @@
+package txn_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/aztablekit/aztablekit"
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/txn"
+)
+
+// TestOnePartition: a transaction in one partition is one transaction of the service, with the accounts that are only read.
+func TestOnePartition(t *testing.T) {
+	t.Parallel()
+	s, b := newBank(t)
+	ctx := t.Context()
+	_, err := b.accounts.Insert(ctx, &bankAccount{"Bern", 2, 7})
+	testkit.NoError(t, err)
+	s.Count()
+	err = txn.Run(ctx, b, func(tx *txn.Tx) error {
+		read, err1 := txn.Get(tx, b.accounts, accountKey("Bern", 1))
+		e, err2 := txn.Get(tx, b.accounts, accountKey("Bern", 2))
+		again, err3 := txn.Get(tx, b.accounts, accountKey("Bern", 2))
+		if err := errors.Join(err1, err2, err3); err != nil {
+			return err
+		}
+		testkit.Expect(t, "the same entity", again == e, true)
+		e.Value.Cents += read.Value.Cents
+		tx.Do(b.accounts.ReplaceOp(e))
+		return nil
+	})
+	testkit.NoError(t, err)
+	testkit.Expect(t, "requests", s.Count().String(), "2 get, 1 transaction")
+	testkit.Expect(t, "accounts", b.cents(t), "Bern 1: 100; Bern 2: 107; Ulm 2: 100; Zug 3: 100; ")
+}
+
+// TestReadsAlone: a function that writes nothing costs its reads, and reads all but one of them again.
+func TestReadsAlone(t *testing.T) {
+	t.Parallel()
+	s, b := newBank(t)
+	reads := func(all ...keys.Key) error {
+		return txn.Run(t.Context(), b, func(tx *txn.Tx) error {
+			for _, k := range all {
+				if _, err := txn.Get(tx, b.accounts, k); err != nil && !errors.Is(err, table.ErrNotFound) {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	bern, ulm, zug := accountKey("Bern", 1), accountKey("Ulm", 2), accountKey("Zug", 3)
+	none, nowhere := accountKey("Bern", 9), accountKey("Rom", 9)
+	for _, c := range []struct {
+		what string
+		keys []keys.Key
+		want string
+	}{
+		{"one", []keys.Key{bern}, "1 get"},
+		{"one that is absent", []keys.Key{none}, "1 get"},
+		{"two", []keys.Key{bern, zug}, "3 get"},
+		{"three", []keys.Key{bern, zug, ulm}, "5 get"},
+		{"the last is absent", []keys.Key{bern, none}, "3 get"},
+		{"the first is absent", []keys.Key{none, bern}, "4 get"},
+		{"two are absent: they are reserved", []keys.Key{none, nowhere}, "2 get, 1 message-put, 1 message-update, 5 transaction"},
+	} {
+		s.Count()
+		testkit.NoError(t, reads(c.keys...))
+		testkit.Expect(t, c.what, s.Count().String(), c.want)
+	}
+	testkit.NoError(t, errors.Join(b.Drain(t.Context()), left(s, "accounts")))
+}
+
+// TestReservedInHome: an absent row of the only partition that is written is prepared there.
+func TestReservedInHome(t *testing.T) {
+	t.Parallel()
+	s, b := newBank(t)
+	err := txn.Run(t.Context(), b, func(tx *txn.Tx) error {
+		e, err := txn.Get(tx, b.accounts, accountKey("Bern", 1))
+		if err != nil {
+			return err
+		}
+		if _, err := txn.Get(tx, b.accounts, accountKey("Bern", 2)); !errors.Is(err, table.ErrNotFound) {
+			return err
+		}
+		e.Value.Cents++
+		tx.Do(b.accounts.ReplaceOp(e))
+		return nil
+	})
+	testkit.NoError(t, err)
+	testkit.Expect(t, "requests", s.Count().String(), "2 get, 1 message-put, 1 message-update, 3 transaction")
+	testkit.NoError(t, errors.Join(b.Drain(t.Context()), left(s, "accounts")))
+	testkit.Expect(t, "accounts", b.cents(t), "Bern 1: 101; Ulm 2: 100; Zug 3: 100; ")
+}
+
+// TestStaysAsItWas: a row that is read and not written has afterwards what it had before, also what the type does not know, and its entity can be written again.
+func TestStaysAsItWas(t *testing.T) {
+	t.Parallel()
+	s, b := newBank(t)
+	ctx := t.Context()
+	_, err := s.Tables().NewClient("accounts").UpdateEntity(ctx, []byte(`{"PartitionKey":"Zug","RowKey":"0003","Unknown":"kept"}`), nil)
+	testkit.NoError(t, err)
+	rowOf := func() string {
+		for _, r := range s.Rows("accounts") {
+			if r.PartitionKey == "Zug" && r.RowKey == "0003" {
+				return fmt.Sprint(r.Get("Cents"), r.Get("Unknown"), r.Get("_op"), r.Get("_tx"))
+			}
+		}
+		return "none"
+	}
+	before := rowOf()
+	var pinned, written *table.Entity[bankAccount]
+	err = txn.Run(ctx, b, func(tx *txn.Tx) (err error) {
+		if written, err = txn.Get(tx, b.accounts, accountKey("Bern", 1)); err != nil {
+			return err
+		}
+		if pinned, err = txn.Get(tx, b.accounts, accountKey("Zug", 3)); err != nil {
+			return err
+		}
+		written.Value.Cents++
+		tx.Do(b.accounts.ReplaceOp(written))
+		return nil
+	})
+	testkit.NoError(t, err)
+	testkit.Expect(t, "the row", rowOf(), before)
+	pinned.Value.Cents, written.Value.Cents = 5, 6
+	testkit.NoError(t, b.accounts.Replace(ctx, pinned))
+	testkit.NoError(t, b.accounts.Replace(ctx, written))
+}
+
+// TestKinds: merges, inserts and deletes in all partitions.
+func TestKinds(t *testing.T) {
+	t.Parallel()
+	s, b := newBank(t)
+	cents := table.FieldOf(func(a *bankAccount) *int { return &a.Cents })
+	_, err := s.Tables().NewClient("accounts").UpdateEntity(t.Context(), []byte(`{"PartitionKey":"Zug","RowKey":"0003","Unknown":"kept"}`), nil)
+	testkit.NoError(t, err)
+	err = txn.Run(t.Context(), b, func(tx *txn.Tx) error {
+		bern, err1 := txn.Get(tx, b.accounts, accountKey("Bern", 1))
+		ulm, err2 := txn.Get(tx, b.accounts, accountKey("Ulm", 2))
+		zug, err3 := txn.Get(tx, b.accounts, accountKey("Zug", 3))
+		if err := errors.Join(err1, err2, err3); err != nil {
+			return err
+		}
+		tx.Do(b.accounts.MergeOp(bern, cents.Set(1)), b.accounts.DeleteOp(ulm), b.accounts.MergeOp(zug, cents.Set(3)), b.accounts.InsertOp(&bankAccount{"Rom", 4, 4}))
+		return nil
+	})
+	testkit.NoError(t, err)
+	testkit.Expect(t, "accounts", b.cents(t), "Bern 1: 1; Rom 4: 4; Zug 3: 3; ")
+	for _, r := range s.Rows("accounts") {
+		if r.PartitionKey == "Zug" && r.RowKey == "0003" && r.Get("Unknown") != "kept" {
+			t.Errorf("got %v; want what the type does not know", r)
+		}
+	}
+}
+
+// TestInsertOfWhatExists: an insert of what the function has not read is an error if there is a row.
+func TestInsertOfWhatExists(t *testing.T) {
+	t.Parallel()
+	s, b := newBank(t)
+	err := txn.Run(t.Context(), b, func(tx *txn.Tx) error {
+		tx.Do(b.accounts.InsertOp(&bankAccount{"Rom", 4, 4}), b.accounts.InsertOp(&bankAccount{"Bern", 1, 4}))
+		return nil
+	})
+	if !errors.Is(err, table.ErrExists) || errors.Is(err, table.ErrContended) {
+		t.Errorf("got %v; want ErrExists", err)
+	}
+	testkit.NoError(t, errors.Join(b.Drain(t.Context()), left(s, "accounts")))
+	testkit.Expect(t, "accounts", b.cents(t), "Bern 1: 100; Ulm 2: 100; Zug 3: 100; ")
+}
+
+// TestErrorOfOldReads: an error of the function that goes by what was not true at one moment is not returned.
+func TestErrorOfOldReads(t *testing.T) {
+	t.Parallel()
+	_, b := newBank(t)
+	ctx := t.Context()
+	calls := 0
+	err := txn.Run(ctx, b, func(tx *txn.Tx) error {
+		calls++
+		bern, err := txn.Get(tx, b.accounts, accountKey("Bern", 1))
+		if err != nil {
+			return err
+		}
+		if calls == 1 {
+			testkit.NoError(t, b.transfer(ctx, accountKey("Bern", 1), accountKey("Zug", 3), 100, ""))
+		}
+		zug, err := txn.Get(tx, b.accounts, accountKey("Zug", 3))
+		if err != nil {
+			return err
+		}
+		if sum := bern.Value.Cents + zug.Value.Cents; sum != 200 {
+			return fmt.Errorf("the sum is %d", sum)
+		}
+		return nil
+	})
+	testkit.NoError(t, err)
+	testkit.Expect(t, "calls", calls, 2)
+}
+
+// TestMistakes: what a transaction cannot do is an error that says why, and nothing is written.
+func TestMistakes(t *testing.T) {
+	t.Parallel()
+	s, b := newBank(t)
+	ctx := t.Context()
+	other := openBank(storagetest.New(nil), &aztablekit.Options{Daily: -1})
+	jones, err := b.accounts.Get(ctx, accountKey("Bern", 1))
+	testkit.NoError(t, err)
+	old := *jones
+	testkit.NoError(t, b.accounts.Touch(ctx, jones))
+	does := func(ops ...table.Op) func(*txn.Tx) error {
+		return func(tx *txn.Tx) error { tx.Do(ops...); return nil }
+	}
+	many := func(tx *txn.Tx) error {
+		for i := range 11 {
+			tx.Do(b.accounts.InsertOp(&bankAccount{fmt.Sprint("city", i), 1, 1}))
+		}
+		return nil
+	}
+	large := func(tx *txn.Tx) error {
+		for i := range 100 {
+			tx.Do(b.accounts.InsertOp(&bankAccount{"Rom", i, 1}))
+		}
+		tx.Do(b.accounts.InsertOp(&bankAccount{"Genf", 1, 1}))
+		return nil
+	}
+	var kept *txn.Tx
+	var value *table.ValueError
+	var limit *table.LimitError
+	for _, c := range []struct {
+		what string
+		call func(*txn.Tx) error
+		want any
+	}{
+		{"no function", nil, &value},
+		{"an upsert", does(b.accounts.UpsertOp(&bankAccount{"Bern", 1, 1}, table.ReplaceExisting)), &value},
+		{"any version", does(b.accounts.DeleteAnyOp(accountKey("Bern", 1))), &value},
+		{"twice", does(b.accounts.InsertOp(&bankAccount{"Rom", 1, 1}), b.accounts.InsertOp(&bankAccount{"Rom", 1, 2})), table.ErrDuplicateRow},
+		{"another store", does(other.accounts.InsertOp(&bankAccount{"Rom", 1, 1})), &value},
+		{"eleven partitions", many, &limit},
+		{"a hundred rows beside the commit record", large, &limit},
+		{"an older version", does(b.accounts.ReplaceOp(&old)), table.ErrChanged},
+		{"a zero operation", does(table.Op{}), &value},
+		{"a read of another store", func(tx *txn.Tx) error {
+			_, err := txn.Get(tx, other.accounts, accountKey("Bern", 1))
+			return err
+		}, &value},
+		{"a read of what is written", func(tx *txn.Tx) error {
+			kept = tx
+			tx.Do(b.accounts.InsertOp(&bankAccount{"Rom", 1, 1}))
+			_, err := txn.Get(tx, b.accounts, accountKey("Rom", 1))
+			return err
+		}, &value},
+		{"after its call", func(*txn.Tx) error {
+			_, err := txn.Get(kept, b.accounts, accountKey("Rom", 1))
+			return err
+		}, &value},
+	} {
+		err := txn.Run(ctx, b, c.call)
+		is := false
+		switch want := c.want.(type) {
+		case error:
+			is = errors.Is(err, want)
+		default:
+			is = errors.As(err, want)
+		}
+		if !is || errors.Is(err, table.ErrContended) {
+			t.Errorf("%s: got %v; want a %T %v", c.what, err, c.want, c.want)
+		}
+	}
+	testkit.Expect(t, "accounts", b.cents(t), "Bern 1: 100; Ulm 2: 100; Zug 3: 100; ")
+	testkit.NoError(t, errors.Join(b.Drain(t.Context()), left(s, "accounts")))
+	if err := txn.Run(ctx, nil, many); !errors.As(err, &value) {
+		t.Errorf("a nil store: got %v; want a *ValueError", err)
+	}
+}
+
+// TestFind: an entity that a unique value finds stays as it is, also if the look-up has read a copy; one that was not found does not let the transaction write.
+func TestFind(t *testing.T) {
+	t.Parallel()
+	byCents := index.NewUnique("cents", keys.Ordered(), func(a *bankAccount) (string, bool) { return fmt.Sprint(a.Cents), a.City == "Bern" }, nil)
+	_, b := newBank(t, byCents)
+	ctx := t.Context()
+	add := func(cents string) error {
+		return txn.Run(ctx, b, func(tx *txn.Tx) error {
+			found, err := txn.Find(tx, b.accounts, func(ctx context.Context) (*table.Entity[bankAccount], error) {
+				return byCents.Get(ctx, b.accounts, cents)
+			})
+			if err != nil && !errors.Is(err, table.ErrNotFound) {
+				return err
+			}
+			more := 0
+			if err == nil {
+				more = found.Value.Cents
+			}
+			zug, err := txn.Get(tx, b.accounts, accountKey("Zug", 3))
+			if err != nil {
+				return err
+			}
+			zug.Value.Cents += more
+			tx.Do(b.accounts.ReplaceOp(zug))
+			return nil
+		})
+	}
+	testkit.NoError(t, add("100"))
+	testkit.Expect(t, "accounts", b.cents(t), "Bern 1: 100; Ulm 2: 100; Zug 3: 200; ")
+	if err := add("5"); !errors.Is(err, txn.ErrUnprotected) {
+		t.Errorf("got %v; want ErrUnprotected", err)
+	}
+}
