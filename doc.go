@@ -40,6 +40,7 @@
 //   - archive/blobarchive: archived entities in blobs
 //   - largeentity: values of any size in blobs, with their entities
 //   - largeentity/series: a number for each slot of time, many to an entity
+//   - txn: serializable transactions over partitions and tables
 //   - lease: leases that storage fences: one program at a time, and no writes of those before
 //   - logtail: logs whose newest records come first, also with a table for each day
 //   - logtail/bloblog: logs as lines in append blobs

@@ -24,6 +24,9 @@ var ErrUnprotected = errors.New("the transaction goes by what it did not find, w
 // errConflict is an error of a call of the function that has read two versions of one row.
 var errConflict = errors.New("a row has changed since the transaction has read it")
 
+// errOldCopy: a look-up has found a copy, in another partition, that no worker has changed yet.
+var errOldCopy = errors.New("the copy that was found is older than its entity")
+
 // Tx is a call of the function of [Run]. It may be used by several goroutines of the function, and not after the function has returned.
 type Tx struct {
 	run *run
@@ -118,7 +121,7 @@ func Find[T any](tx *Tx, t *table.Table[T], find func(ctx context.Context) (*tab
 		}
 		tx.forget(placeOf(h, found.Key))
 	}
-	return nil, fmt.Errorf("txn: Find in table %s: %w", h.Name, errs.With(errs.ErrContended, errConflict))
+	return nil, fmt.Errorf("txn: Find in table %s: %w", h.Name, errs.With(errs.ErrContended, errOldCopy))
 }
 
 // Context returns the context of the call of [Run].

@@ -38,6 +38,7 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/transfer"
+	"github.com/aztablekit/aztablekit/txn"
 	"github.com/aztablekit/aztablekit/verify"
 )
 
@@ -462,6 +463,7 @@ func newCaller(t *testing.T) *caller {
 		"keys.Spread": keys.Spread[string], "keys.Stored": keys.Stored, "keys.StoredRows": keys.StoredRows, "keys.Struct2": keys.Struct2[item, string, string],
 		"keys.Struct3": keys.Struct3[item, string, string, string], "keys.Ticks": keys.Ticks,
 		"largeentity/series.Days": series.Days, "largeentity/series.Every": series.Every, "largeentity/series.Hours": series.Hours, "largeentity/series.New": series.New[int64], "largeentity/series.Named": series.Named, "lease.New": lease.New,
+		"txn.Run": txn.Run, "txn.Get": txn.Get[item], "txn.Find": txn.Find[item],
 
 		"expire.At": expire.At[item], "jobs.Archive": jobs.Archive[item, int], "jobs.Delete": jobs.Delete[item, int], "jobs.New": jobs.New[item, int], "jobs.Rows": jobs.Rows[item, int],
 		"jobs.Upgrade": jobs.Upgrade[item], "jobs.Verify": jobs.Verify[item], "jobs.List": jobs.List, "jobs.Export": jobs.Export[item], "jobs.Cancel": jobs.Cancel,
@@ -502,6 +504,8 @@ func newCaller(t *testing.T) *caller {
 		},
 	}
 	two, three := func(v *item) (*string, *string) { return &v.Group, &v.Name }, func(v *item) (*string, *string, *string) { return &v.Group, &v.Name, &v.Group }
+	var tx *txn.Tx
+	no(txn.Run(ctx, company, func(inside *txn.Tx) error { tx = inside; return nil }))
 	c.receivers = []any{
 		company, effect, values, declaration, company.Host(), details, views, &aztablekit.Settings[item]{}, new(verify.Report), archive.Into[item]("none", nil),
 		expire.At(func(*item) time.Time { return time.Time{} }, nil), check, new(jobs.Slice[item]), new(jobs.Job[item, int]), new(azt.Program),
@@ -512,7 +516,7 @@ func newCaller(t *testing.T) *caller {
 		keys.PartitionOf[item, string]{}, keys.PartitionOf2[item, string, string]{}, keys.PartitionOf3[item, string, string, string]{},
 		keys.RowOf[item, string]{}, keys.RowOf2[item, string, string]{}, keys.RowOf3[item, string, string, string]{}, keys.RowRanges[string]{}, keys.PartitionRanges[string]{},
 		keys.PartitionRange{}, keys.RowRange{}, keys.PartitionKey{}, keys.RowKey{}, new(keys.Key),
-		new(largeentity.Blob), numbers, slots, series.Slots{}, leases, held, guarded, log, periods, blobLog, lines, reader, new(requests.Counter), new(requests.Kind),
+		new(largeentity.Blob), numbers, slots, series.Slots{}, leases, held, guarded, tx, log, periods, blobLog, lines, reader, new(requests.Counter), new(requests.Kind),
 		stored, new(table.Entity[item]), row, new(table.Row), base, items, size, name, table.Field[item, int64]{}, projection,
 	}
 	return c

@@ -69,6 +69,7 @@ var arrows = map[string][]string{
 	"transfer":                 {"extend", "internal/blobs", "internal/catalogue", "internal/door", "internal/edm", "internal/engine", "internal/errs", "internal/pace", "internal/query", "internal/reserved", "internal/split", "internal/stored", "internal/wire", "keys", "table"},
 	"internal/split":           {"keys"},
 	"logtail/bloblog":          {"extend", "internal/commit", "internal/errs", "internal/blobs", "internal/engine", "internal/wire", "table"},
+	"txn":                      {"extend", "internal/door", "internal/engine", "internal/errs", "internal/reserved", "keys", "table"},
 	"lease":                    {"extend", "internal/door", "internal/edm", "internal/engine", "internal/pace", "internal/reserved", "internal/stored", "keys", "table"},
 	"largeentity/series":       {"internal/bare", "extend", "internal/door", "keys", "table"},
 	"largeentity":              {"internal/door", "internal/commit", "extend", "verify", "internal/errs", "internal/blobs", "internal/edm", "internal/engine", "internal/pace", "internal/reserved", "internal/property", "internal/wire", "keys", "table", "internal/stored"},
@@ -90,7 +91,7 @@ var arrows = map[string][]string{
 	"tools/bench": {}, "tools/conformance": {}, "tools/coverage": {}, "tools/house": {}, "tools/manytransfers": {}, "tools/manyworkers": {}, "tools/measure": {}, "tools/measure/trace": {}, "tools/model": {}, "tools/mutants": {}, "tools/workers": {},
 	"patterns/quickstart": {"account", "index", "keys", "table"},
 	"patterns/hr":         {"account", "eventual", "index", "keys", "largeentity", "logtail", "storagetest", "table"},
-	"patterns":            {"", "extend", "account", "archive", "eventual", "index", "jobs", "lease", "verify", "keys", "largeentity", "largeentity/series", "logtail", "logtail/bloblog", "materialized", "requests", "table", "storagetest", "internal/azurite", "internal/bare", "internal/stored"},
+	"patterns":            {"", "extend", "account", "archive", "eventual", "index", "jobs", "lease", "verify", "keys", "largeentity", "largeentity/series", "logtail", "logtail/bloblog", "materialized", "requests", "table", "txn", "storagetest", "internal/azurite", "internal/bare", "internal/stored"},
 }
 
 // programs are the folders of public programs and tests.
@@ -138,7 +139,7 @@ func isTool(name string) bool { return strings.HasPrefix(name, "tools/") }
 func TestReservedNames(t *testing.T) {
 	t.Parallel()
 	names := append([]string{reserved.CommitRecord, reserved.ScheduledSweep, reserved.Derived, reserved.Tombstone, reserved.Restored, reserved.Blob, reserved.View, reserved.Holder, reserved.Catalogue}, reserved.Properties...)
-	for _, dir := range []string{"keys", "internal/edm", "internal/engine", "internal/catalogue", "table", "internal/commit", "extend", "account", "eventual", "index", "internal/derived", "verify", "archive", "internal/reconcile", "materialized", "largeentity", "archive/blobarchive", "logtail", "logtail/bloblog", "largeentity/series", "lease"} {
+	for _, dir := range []string{"keys", "internal/edm", "internal/engine", "internal/catalogue", "table", "internal/commit", "extend", "account", "eventual", "index", "internal/derived", "verify", "archive", "internal/reconcile", "materialized", "largeentity", "archive/blobarchive", "logtail", "logtail/bloblog", "largeentity/series", "lease", "txn"} {
 		for _, name := range glob(t, filepath.Join(dir, "*.go")) {
 			if strings.HasSuffix(name, "_test.go") {
 				continue

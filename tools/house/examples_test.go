@@ -15,7 +15,7 @@ import (
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	exempt := map[string]bool{"Error": true, "Unwrap": true, "String": true, "Do": true, "ServeHTTP": true, "MarshalJSON": true, "UnmarshalJSON": true, "MarshalText": true, "Define": true, "Bind": true}
-	for _, dir := range []string{".", "account", "archive", "archive/blobarchive", "eventual", "extend", "index", "verify", "keys", "largeentity", "largeentity/series", "lease", "logtail", "logtail/bloblog", "materialized", "requests", "table", "storagetest"} {
+	for _, dir := range []string{".", "account", "archive", "archive/blobarchive", "eventual", "extend", "index", "verify", "keys", "largeentity", "largeentity/series", "lease", "logtail", "logtail/bloblog", "materialized", "requests", "table", "txn", "storagetest"} {
 		used, exported := map[string]bool{}, map[string]bool{}
 		for _, path := range glob(t, filepath.Join(dir, "*.go")) {
 			file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
