@@ -41,6 +41,9 @@
 //   - Leases: acquired, renewed, stolen and released by two processes, with writes in a partition of data that a guard fences, and one late or repeated request. 5
 //     workloads, 970,000 states, and one of 3.9 million with -models=3. 13 mutants.
 //
+//   - Transactions with read sets: two or three transactions over two or three partitions, beside direct writers, readers, workers that crash, and one late or repeated
+//     request. 25 workloads, 1.2 million states, and of 0.8, 4 and 4.4 million with -models=2 and 3. 25 mutants.
+//
 // The tests explore the small workloads of these; with -short, they explore of each protocol without a fault the 10,000 states nearest to
 // the start. The flag -models=2 adds those of up to 2,000,000 states, and the alternatives of the
 // archive, which takes a minute and a half on two cores.
