@@ -29,6 +29,7 @@ var must = testkit.NoError
 // programs are what a process of a test can run, by name. Each gets its settings, in JSON.
 var programs = map[string]func(settings []byte) error{
 	"mover": runMover, "relocator": runRelocator, "uploader": runUploader, "log writer": runLogWriter, "released": runReleased, "lease holder": runLeaseHolder, "visit sweeper": runVisitSweeper,
+	"teller": runTeller,
 }
 
 // The environment variables that make a process of a test run a program.

@@ -299,21 +299,33 @@ func checkRelocated(t *testing.T, p *relocator) {
 	for name := range got {
 		t.Errorf("got %s, which belongs to no item", name)
 	}
+	checkNothingPrepared(t, p.acc, p.Table, p.Table+"owner")
+	checkNothingPending(t, p.items, keys.RawPartition(relocated[0]), keys.RawPartition(relocated[1]))
+}
+
+// checkNothingPrepared fails the test if a row of the tables is marked by a write over several partitions, or names one that has not ended.
+func checkNothingPrepared(t *testing.T, acc *account.Account, tables ...string) {
+	t.Helper()
 	marked := "_tx ne '' or RowKey ge '~t|' and RowKey lt '~t}' and State ne 'over'"
-	for _, name := range []string{p.Table, p.Table + "owner"} {
-		for pages := p.acc.Tables().NewClient(name).NewListEntitiesPager(&aztables.ListEntitiesOptions{Filter: &marked}); pages.More(); {
-			page, err := pages.NextPage(ctx)
+	for _, name := range tables {
+		for pages := acc.Tables().NewClient(name).NewListEntitiesPager(&aztables.ListEntitiesOptions{Filter: &marked}); pages.More(); {
+			page, err := pages.NextPage(context.Background())
 			must(t, err)
 			for _, row := range page.Entities {
 				t.Errorf("still prepared: %s", row)
 			}
 		}
 	}
-	for _, g := range relocated {
-		for r, err := range extend.RecordsOf(p.items).List(ctx, keys.RawPartition(g), time.Now().Add(time.Hour)) {
+}
+
+// checkNothingPending fails the test if a commit record of the partitions is pending.
+func checkNothingPending(t *testing.T, in table.AnyTable, partitions ...keys.PartitionKey) {
+	t.Helper()
+	for _, of := range partitions {
+		for r, err := range extend.RecordsOf(in).List(context.Background(), of, time.Now().Add(time.Hour)) {
 			must(t, err)
 			if r.State == extend.Pending {
-				t.Errorf("commit record %s of %s: got state pending; want done or aborted", r.OperationID, g)
+				t.Errorf("commit record %s of %s in table %s: got state pending; want done or aborted", r.OperationID, of, in.Name())
 			}
 		}
 	}
