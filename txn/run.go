@@ -82,18 +82,13 @@ func (r *run) run() error {
 
 // wait waits before the next call of the function.
 func (r *run) wait(tx *Tx, conflict error) (again bool, err error) {
-	t := tx.first
-	if r.conflicts == nil {
-		c := t.Options.NewConflicts()
-		r.conflicts = &c
-	}
-	return r.conflicts.Wait(r.ctx, t.Log("Run", tx.firstKey), conflict)
+	return r.conflicts.Wait(r.ctx, tx.first.Log("Run", tx.firstKey), conflict)
 }
 
 // attempt calls the function once. conflict is not nil if it may be called again: others have changed what it has read.
 func (tx *Tx) attempt() (conflict, err error) {
 	err = tx.run.call(tx)
-	if errors.Is(err, errConflict) {
+	if errors.Is(err, errConflict) || errors.Is(err, errs.ErrGivenUp) { // a read has ended another transaction, and was given up
 		return err, err
 	}
 	if err == nil && tx.failed != nil {
@@ -163,7 +158,7 @@ func (tx *Tx) operations() (ops []*engine.Op, err error) {
 	for _, at := range tx.order {
 		op, r := tx.writes[at], tx.reads[at]
 		switch {
-		case op == nil && r == nil: // it was forgotten
+		case op == nil && r == nil: // it was dropped
 			continue
 		case op == nil:
 			op = r.keep()
@@ -192,8 +187,6 @@ func (tx *Tx) tableOf(t table.AnyTable) (*engine.Table, error) {
 	}
 	tx.mu.Lock()
 	defer tx.mu.Unlock()
-	if tx.first == nil {
-		tx.first = e
-	}
+	tx.use(e)
 	return e, nil
 }

@@ -119,7 +119,7 @@ func Find[T any](tx *Tx, t *table.Table[T], find func(ctx context.Context) (*tab
 		if err != nil && !errors.Is(err, errs.ErrNotFound) {
 			return nil, err
 		}
-		tx.forget(placeOf(h, found.Key))
+		tx.drop(placeOf(h, found.Key))
 	}
 	return nil, fmt.Errorf("txn: Find in table %s: %w", h.Name, errs.With(errs.ErrContended, errOldCopy))
 }
@@ -181,10 +181,22 @@ var (
 	errOtherStore = &table.ValueError{Field: "table", Reason: "is no table of the store; give one that aztablekit.Table has declared in it"}
 )
 
+// use notes the first table that the function uses: its options bound Run. The caller holds the lock.
+func (tx *Tx) use(t *engine.Table) {
+	if tx.first == nil {
+		tx.first = t
+	}
+	if tx.run.conflicts == nil {
+		c := t.Options.NewConflicts()
+		tx.run.conflicts = &c
+	}
+}
+
 // add notes a row that was read or written. The caller holds the lock.
 func (tx *Tx) add(t *engine.Table, at place) {
-	if tx.first == nil || tx.firstKey == (keys.Key{}) {
-		tx.first, tx.firstKey = t, at.key
+	tx.use(t)
+	if tx.firstKey == (keys.Key{}) {
+		tx.firstKey = at.key
 	}
 	if tx.reads[at] == nil && tx.writes[at] == nil {
 		tx.order = append(tx.order, at)
@@ -208,8 +220,8 @@ func (tx *Tx) leave(err error) {
 	tx.unprotected = err
 }
 
-// forget drops what was read of a row.
-func (tx *Tx) forget(at place) {
+// drop drops what was read of a row.
+func (tx *Tx) drop(at place) {
 	tx.mu.Lock()
 	defer tx.mu.Unlock()
 	delete(tx.reads, at)

@@ -193,7 +193,7 @@ func (m *remote) finishTransaction(id string, home commit.Remote) (transaction, 
 	return transaction{steps: steps, batch: true}, nil
 }
 
-// unpin is the step that takes the mark off a row that has stayed as it was. What is not known of it, and what is large, stays: the mark becomes empty.
+// unpin is the step that takes the mark off a row that has stayed as it was. The mark of a row that is large, or not wholly known, becomes empty.
 func (m *remote) unpin(pinned *step, etag azcore.ETag) (step, error) {
 	kind, columns := aztables.TransactionTypeUpdateMerge, []edm.Column{{Name: reserved.Mark, Value: edm.Value{Kind: edm.String}}}
 	if pinned.Known && !pinned.Upgraded && pinned.Before.JSON.Len() <= largeRow && !pinned.Table.wide() {

@@ -31,7 +31,7 @@ var arrows = map[string][]string{
 	"cmd/azt":                  {"azt"},
 	"expire":                   {"extend", "index", "internal/door", "internal/engine", "jobs", "keys", "table"},
 	"jobs":                     {"archive", "eventual", "extend", "internal/bare", "internal/derived", "internal/door", "internal/engine", "internal/pace", "internal/split", "keys", "table", "transfer", "verify"},
-	"internal/catalogue":       {"internal/edm", "internal/engine", "internal/errs", "internal/reserved", "internal/stored", "keys"},
+	"internal/catalogue":       {"internal/edm", "internal/engine", "internal/errs", "internal/pace", "internal/reserved", "internal/stored", "keys"},
 	"keys":                     {"internal/reserved", "internal/keydoor"},
 	"requests":                 {},
 	"internal/reserved":        {},

@@ -30,7 +30,7 @@ func TestTxn(t *testing.T) {
 		{Name: "a merge that is prepared loses what it does not merge", File: "internal/engine/remote.go",
 			Old: "		if err := s.replaceWhole(); err != nil {", New: "		if err := error(nil); err != nil {", Test: "TestKinds"},
 		{Name: "a function that writes nothing does not look again", File: "txn/reads.go",
-			Old: "			if err == nil && etag != r.etag {", New: "			if false {", Test: "TestHistories|TestErrorOfOldReads"},
+			Old: "			if err == nil && etag != r.etag {", New: "			if err == nil && etag != r.etag && false {", Test: "TestHistories|TestErrorOfOldReads"},
 		{Name: "a row that is absent before others are read is not read again", File: "txn/reads.go",
 			Old: "	case len(absent) == 1 && absent[0] != last:", New: "	case false:", Test: "TestReadsAlone|TestHistories"},
 		{Name: "several absent rows are not reserved", File: "txn/reads.go",

@@ -1,0 +1,194 @@
+package txn_test
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aztablekit/aztablekit"
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/expire"
+	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/txn"
+)
+
+// cutOff is a network that brings nothing from a transaction of the service on, the n-th of the program.
+type cutOff struct {
+	*storagetest.Service
+	n  int
+	mu sync.Mutex
+}
+
+func (c *cutOff) Do(r *http.Request) (*http.Response, error) {
+	c.mu.Lock()
+	if strings.HasSuffix(r.URL.Path, "$batch") || c.n <= 1 {
+		c.n--
+	}
+	gone := c.n <= 0
+	c.mu.Unlock()
+	if gone {
+		return nil, errors.New("the network is down")
+	}
+	return c.Service.Do(r)
+}
+
+// cut returns a bank behind a network that is cut off at its n-th transaction of the service.
+func cut(t *testing.T, s *storagetest.Service, n int) *bank {
+	t.Helper()
+	acc, err := account.FromTransport(&cutOff{Service: s, n: n}, nil)
+	testkit.NoError(t, err)
+	return openBank(acc, &aztablekit.Options{Daily: -1})
+}
+
+const (
+	untouched = "Bern 1: 100; Ulm 2: 100; Zug 3: 100; "
+	moved     = "Bern 1: 70; Ulm 2: 100; Zug 3: 130; "
+)
+
+// TestCrashed: a program that ends before its commit has done nothing, and one that ends behind it has done all, for each kind of reader, without a worker, and also if the
+// queue was cleared. The work that is left is done by whoever reads, or by FinishPrepared.
+func TestCrashed(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		what   string
+		before int
+		want   string
+	}{{"before the commit", 2, untouched}, {"before the end", 3, moved}} {
+		t.Run(c.what, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s, b := newBank(t)
+				ctx := t.Context()
+				cutOff := cut(t, s, c.before)
+				err := cutOff.transfer(ctx, accountKey("Bern", 1), accountKey("Zug", 3), 30, "")
+				if c.want == moved {
+					testkit.NoError(t, err)
+				} else if !errors.Is(err, table.ErrUnknownOutcome) {
+					t.Errorf("got %v; want ErrUnknownOutcome", err)
+				}
+				_, err = s.Queue("bank-writes").ClearMessages(ctx, nil)
+				testkit.NoError(t, err)
+				testkit.Expect(t, "a list", b.cents(t), c.want)
+				began := time.Now()
+				e, err := b.accounts.Get(ctx, accountKey("Zug", 3))
+				testkit.NoError(t, err)
+				if took := time.Since(began); took > 1100*time.Millisecond {
+					t.Errorf("a read took %v; want at most a second", took)
+				}
+				testkit.Expect(t, "a read", strings.Contains(c.want, "Zug 3: 1"+map[int]string{100: "00", 130: "30"}[e.Value.Cents]), true)
+				testkit.NoError(t, b.transfer(ctx, accountKey("Zug", 3), accountKey("Bern", 1), 0, "")) // another transaction of the same rows
+				testkit.Expect(t, "a list in the end", b.cents(t), c.want)
+				_, err = extend.RecordsOf(b.accounts).FinishPrepared(ctx, city.Of("Zug"), time.Now().Add(time.Hour), nil)
+				testkit.NoError(t, err)
+				for _, r := range s.Rows("accounts") {
+					if r.Get("_tx") != nil {
+						t.Errorf("got %v; want no mark", r)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestTableGone: if the table of the commit record is gone, what is prepared is neither read nor written until somebody says what has become of it.
+func TestTableGone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, b := newBank(t)
+		ctx := t.Context()
+		_, err := b.ledger.Insert(ctx, &posting{"Bern", "line", 1})
+		testkit.NoError(t, err)
+		crash := cut(t, s, 2)
+		err = txn.Run(ctx, crash, func(tx *txn.Tx) error {
+			e, err := txn.Get(tx, crash.accounts, accountKey("Bern", 1))
+			if err != nil {
+				return err
+			}
+			e.Value.Cents = 1
+			tx.Do(crash.ledger.InsertOp(&posting{"Ulm", "new", 1}), crash.accounts.ReplaceOp(e))
+			return nil
+		})
+		if !errors.Is(err, table.ErrUnknownOutcome) {
+			t.Errorf("got %v; want ErrUnknownOutcome", err)
+		}
+		_, err = s.Tables().DeleteTable(ctx, "accounts", nil) // which has the commit record
+		testkit.NoError(t, err)
+		var gone *table.HomeError
+		if _, err := b.ledger.Get(ctx, keys.At(ledgerCity.Of("Ulm"), ledgerID.Of("new"))); !errors.As(err, &gone) || !gone.Gone {
+			t.Errorf("got %v; want a *HomeError: nobody can tell whether it has committed", err)
+		}
+		e, err := b.ledger.Get(ctx, keys.At(ledgerCity.Of("Bern"), ledgerID.Of("line")))
+		testkit.NoError(t, err)
+		testkit.Expect(t, "another row", e.Value.Cents, 1)
+	})
+}
+
+// TestEnded: an account that is over is not there for a transaction, and one that ends before the commit is the one that was read.
+func TestEnded(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
+	now := at
+	s := storagetest.New(&storagetest.Options{Now: func() time.Time { return now }})
+	ends := expire.At(func(a *bankAccount) time.Time {
+		if a.Cents == 1 {
+			return at.Add(time.Minute)
+		}
+		return time.Time{}
+	}, nil)
+	b := openBank(s, &aztablekit.Options{Daily: -1}, ends)
+	ctx := t.Context()
+	testkit.NoError(t, b.Ensure(ctx))
+	for _, a := range []bankAccount{{"Bern", 1, 1}, {"Zug", 3, 100}} {
+		_, err := b.accounts.Insert(ctx, &a)
+		testkit.NoError(t, err)
+	}
+	testkit.NoError(t, b.transfer(ctx, accountKey("Zug", 3), accountKey("Bern", 1), 0, ""))
+	now = at.Add(time.Minute)
+	err := b.transfer(ctx, accountKey("Zug", 3), accountKey("Bern", 1), 0, "")
+	if !errors.Is(err, table.ErrNotFound) {
+		t.Errorf("got %v; want ErrNotFound", err)
+	}
+	err = txn.Run(ctx, b, func(tx *txn.Tx) error {
+		z, err := txn.Get(tx, b.accounts, accountKey("Zug", 3))
+		if err != nil {
+			return err
+		}
+		z.Value.Cents--
+		tx.Do(b.accounts.ReplaceOp(z), b.accounts.InsertOp(&bankAccount{"Bern", 1, 2})) // in the place of what is over
+		return nil
+	})
+	testkit.NoError(t, err)
+	testkit.Expect(t, "accounts", b.cents(t), "Bern 1: 2; Zug 3: 99; ")
+}
+
+// TestMoveBeside: a participant that another program moves away is read again under its new key, or not found.
+func TestMoveBeside(t *testing.T) {
+	t.Parallel()
+	s, others := newBank(t)
+	ctx := t.Context()
+	moves := 0
+	b := beforeBatch(t, s, func(n int) {
+		if n != 1 {
+			return
+		}
+		e, err := others.accounts.Get(ctx, accountKey("Zug", 3))
+		testkit.NoError(t, err)
+		e.Value.City = "Genf"
+		testkit.NoError(t, others.accounts.Move(ctx, e))
+		moves++
+	})
+	err := b.transfer(ctx, accountKey("Bern", 1), accountKey("Zug", 3), 30, "")
+	if !errors.Is(err, table.ErrNotFound) || moves != 1 {
+		t.Errorf("got %v after %d moves; want ErrNotFound", err, moves)
+	}
+	testkit.Expect(t, "accounts", others.cents(t), "Bern 1: 100; Genf 3: 100; Ulm 2: 100; ")
+	testkit.NoError(t, errors.Join(others.Drain(ctx), left(s, "accounts")))
+}
