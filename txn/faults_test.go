@@ -2,6 +2,7 @@ package txn_test
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -20,24 +21,39 @@ import (
 	"github.com/aztablekit/aztablekit/txn"
 )
 
-// cutOff is a network that brings nothing from a transaction of the service on, the n-th of the program.
+// cutOff is a network that brings nothing from a transaction of the service on, the n-th of the program, until it is mended.
 type cutOff struct {
 	*storagetest.Service
-	n  int
-	mu sync.Mutex
+	brings bool // it brings that transaction, and loses the response
+
+	mu     sync.Mutex
+	n      int
+	mended bool
 }
 
 func (c *cutOff) Do(r *http.Request) (*http.Response, error) {
 	c.mu.Lock()
-	if strings.HasSuffix(r.URL.Path, "$batch") || c.n <= 1 {
+	batch := strings.HasSuffix(r.URL.Path, "$batch")
+	if batch {
 		c.n--
 	}
-	gone := c.n <= 0
+	gone, last := c.n <= 0 && !c.mended, batch && c.n == 0
 	c.mu.Unlock()
-	if gone {
-		return nil, errors.New("the network is down")
+	if !gone {
+		return c.Service.Do(r)
 	}
-	return c.Service.Do(r)
+	if last && c.brings {
+		if _, err := c.Service.Do(r); err != nil {
+			return nil, err
+		}
+	}
+	return nil, errors.New("the network is down")
+}
+
+func (c *cutOff) mend() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mended = true
 }
 
 // cut returns a bank behind a network that is cut off at its n-th transaction of the service.
@@ -95,6 +111,41 @@ func TestCrashed(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestOutcome: the outcome of a transaction whose response was lost can be resolved later, also in one partition, and also if others have written its rows since.
+func TestOutcome(t *testing.T) {
+	t.Parallel()
+	for _, to := range []keys.Key{accountKey("Bern", 2), accountKey("Zug", 3)} {
+		for _, brings := range []bool{true, false} {
+			t.Run(fmt.Sprint(to, brings), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					s, b := newBank(t)
+					ctx := t.Context()
+					_, err := b.accounts.Insert(ctx, &bankAccount{"Bern", 2, 0})
+					testkit.NoError(t, err)
+					network := &cutOff{Service: s, n: 1, brings: brings}
+					if to.PartitionKey() == "Zug" {
+						network.n = 2 // the commit
+					}
+					acc, err := account.FromTransport(network, nil)
+					testkit.NoError(t, err)
+					err = openBank(acc, &aztablekit.Options{Daily: -1}).transfer(ctx, accountKey("Bern", 1), to, 30, "")
+					var unknown *table.UnknownError
+					if !errors.As(err, &unknown) {
+						t.Fatalf("got %v; want an *UnknownError", err)
+					}
+					testkit.NoError(t, b.transfer(ctx, to, accountKey("Bern", 1), 0, ""))
+					network.mend()
+					done, err := unknown.Resolve(ctx)
+					testkit.NoError(t, err)
+					testkit.Expect(t, "it has happened", done, brings)
+					testkit.Expect(t, "the account", strings.Contains(b.cents(t), "Bern 1: 70"), brings)
+				})
+			})
+		}
 	}
 }
 

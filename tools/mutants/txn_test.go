@@ -48,7 +48,7 @@ func TestTxn(t *testing.T) {
 		{Name: "tables of a store do not know each other", File: "internal/engine/table.go",
 			Old: "slices.Concat([]string{t.Name}, t.homes, t.Kin.all())", New: "slices.Concat([]string{t.Name}, t.homes)", Test: "TestTransfer|TestEveryFault"},
 		{Name: "a transaction of one partition has no commit record", File: "internal/engine/across.go",
-			Old: "asTransaction: true, exact: true,", New: "asTransaction: true,", Test: "TestHistories|TestEveryFault"},
+			Old: "asTransaction: true, exact: true,", New: "asTransaction: true,", Test: "TestOutcome"},
 		{Name: "a look-up takes the copy for the entity", File: "txn/tx.go",
 			Old: "		if err == nil && sameWrite(found, read) {", New: "		if err == nil {", Test: "TestOldCopy"},
 	})
