@@ -16,7 +16,7 @@ var chapters = []chapter{
 	{"Indexes and copies", recipes{
 		intraPartitionIndex, interPartitionIndex, indexEntities, indexEntitiesElsewhere, denormalization, uniqueEmail, moveDepartment, newIndex, adoptATable,
 		summary,
-		quotaOfCustomers,
+		quotaOfCustomers, moneyBetweenAccounts, stackWithCharts,
 	}},
 	{"Effects in other places", recipes{
 		archiving, archiveByQuery, archiveDirectory, materializedView, searchIndex, workers, manyWorkers, lostNotifications,

@@ -17,7 +17,7 @@ import (
 
 //go:embed page.html
 //go:embed compoundkeys pointquery projection rangequery resume scans severalpoints sharedaccess sortedkeys typedfilters
-//go:embed indexentities indexentitieselsewhere interpartitionindex managers movedepartment newindex oldorders quota staffsearch teams uniqueemail
+//go:embed indexentities indexentitieselsewhere interpartitionindex managers money movedepartment newindex oldorders quota stacks staffsearch teams uniqueemail
 //go:embed balances batcherrors bulk dispatch entitytypes headcount logins once prices ratelimit replacemerge reviews severaltypes smoothburst
 //go:embed archivedirectory closedorders formerstaff lostnotifications materializedview phonenumbers searchindex workers
 //go:embed changelog claims dataseries logdatainblobs photos spreadlog tablebyday wideentity
