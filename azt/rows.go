@@ -118,7 +118,7 @@ func described(r *stored.Row) string {
 	if of != "" {
 		what += " " + of
 	}
-	if r.Has(reserved.Mark) {
+	if stored.HasMark(r.Columns()) {
 		what += ", prepared"
 	}
 	return what

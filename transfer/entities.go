@@ -8,7 +8,6 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
-	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -162,7 +161,7 @@ func (m *entityImport[T]) op(r *stored.Row, unreadable error) (op table.Op, due 
 	switch {
 	case unreadable != nil:
 		return op, false, unreadable
-	case r.Has(reserved.Mark):
+	case stored.HasMark(r.Columns()):
 		return op, false, ErrPrepared
 	}
 	if m.opt.Map != nil {

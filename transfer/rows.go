@@ -178,7 +178,7 @@ func (w *chunkWriter) add(r *row) (err error) {
 
 // note counts what a restore has to know of.
 func (w *chunkWriter) note(r *row, at place) {
-	if stored.Find(r.columns, reserved.Mark).Kind != edm.Absent || strings.HasPrefix(at.rk, reserved.Prepared) {
+	if stored.HasMark(r.columns) || strings.HasPrefix(at.rk, reserved.Prepared) {
 		w.PreparedRows++
 		w.Prepared = first(w.Prepared, at)
 	}

@@ -33,8 +33,9 @@ func sameWrite[T any](a, b *table.Entity[T]) bool {
 	return has && id == other
 }
 
-// note notes what was read of a row: an entity, or with table.ErrNotFound none. It returns errConflict if the function has read another version of it.
+// note ends a read, and notes what was read of a row: an entity, or with table.ErrNotFound none. It returns errConflict if the function has read another version of it.
 func note[T any](tx *Tx, h *engine.Table, t *table.Table[T], k keys.Key, e *table.Entity[T], err error) error {
+	defer tx.end()
 	if err != nil && (!errors.Is(err, errs.ErrNotFound) || errors.Is(err, errs.ErrTableNotFound)) {
 		return nil
 	}
@@ -68,32 +69,34 @@ func note[T any](tx *Tx, h *engine.Table, t *table.Table[T], k keys.Key, e *tabl
 
 // readInserts reads the rows of inserts that the function has not read, at the same time. The error is that of an insert of what exists, or of a read.
 func (tx *Tx) readInserts() error {
-	g, ctx := errgroup.WithContext(tx.run.ctx)
-	g.SetLimit(engine.FanOut)
-	for _, at := range slices.Clone(tx.order) {
-		op := tx.writes[at]
-		if op == nil || !op.Inserts() || tx.reads[at] != nil {
-			continue
+	var unread []place
+	for _, at := range tx.order {
+		if op := tx.writes[at]; op != nil && op.Inserts() && tx.reads[at] == nil {
+			unread = append(unread, at)
 		}
-		g.Go(func() error {
-			again := func(ctx context.Context) (azcore.ETag, error) { return op.Table.Version(ctx, op.Method, at.key) }
-			etag, err := again(ctx)
-			if err != nil {
-				return err
-			}
-			tx.mu.Lock()
-			defer tx.mu.Unlock()
-			tx.reads[at], tx.last = &read{etag: etag, again: again}, at
-			if etag != "" && tx.failed == nil {
-				tx.failed = op.Table.OpError(op.Method, op.Key, errs.ErrExists)
-			}
-			return nil
-		})
 	}
-	if err := g.Wait(); err != nil {
-		return err
-	}
-	return tx.failed
+	var failed error
+	i := 0
+	engine.InOrder(tx.run.ctx, unread, func(ctx context.Context, at place) (azcore.ETag, error) {
+		op := tx.writes[at]
+		return op.Table.Version(ctx, op.Method, at.key)
+	}, func(etag azcore.ETag, err error) bool {
+		at := unread[i]
+		i++
+		switch op := tx.writes[at]; {
+		case err != nil:
+			failed = err
+		case etag != "": // the error goes by this row
+			failed = op.Table.OpError(op.Method, op.Key, errs.ErrExists)
+			tx.reads[at], tx.last = &read{ // no other of these rows counts
+				etag:  etag,
+				again: func(ctx context.Context) (azcore.ETag, error) { return op.Table.Version(ctx, op.Method, at.key) },
+				keep:  func() *engine.Op { return op.Table.PinOp(op.Method, at.key, etag) },
+			}, at
+		}
+		return failed == nil
+	})
+	return failed
 }
 
 // confirm finds out whether all that a function has read that writes nothing was true at one moment. err is what the function has returned.
@@ -112,11 +115,18 @@ func (tx *Tx) confirm(err error) (conflict, _ error) {
 			there = append(there, r)
 		}
 	}
-	switch last := tx.reads[tx.last]; {
+	last := tx.reads[tx.last]
+	if tx.overlapped && len(tx.reads) > 1 { // none was read when all others had been
+		if last != nil && last.etag != "" {
+			there = append(there, last)
+		}
+		last = nil
+	}
+	switch {
 	case len(absent) > 1:
 		return tx.keepAll(err)
 	case len(absent) == 1 && absent[0] != last: // it is read again, so that the moment is this one; the last one that exists was read before
-		if last.etag != "" {
+		if last != nil {
 			there = append(there, last)
 		}
 		if conflict, failed := tx.unchanged(absent); conflict != nil || failed != nil {

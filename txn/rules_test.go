@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/aztablekit/aztablekit"
@@ -13,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/txn"
+	"golang.org/x/sync/errgroup"
 )
 
 // TestOnePartition: a transaction in one partition is one transaction of the service, with the accounts that are only read.
@@ -74,6 +76,30 @@ func TestReadsAlone(t *testing.T) {
 		testkit.Expect(t, c.what, s.Count().String(), c.want)
 	}
 	testkit.NoError(t, errors.Join(b.Drain(t.Context()), left(s, "accounts")))
+}
+
+// TestReadsAtOnce: of reads at the same time, none is known to be the last, so all are read again.
+func TestReadsAtOnce(t *testing.T) {
+	t.Parallel()
+	s, b := newBank(t)
+	err := txn.Run(t.Context(), b, func(tx *txn.Tx) error {
+		var all errgroup.Group
+		var under sync.WaitGroup
+		under.Add(2)
+		for _, k := range []keys.Key{accountKey("Bern", 1), accountKey("Ulm", 2)} {
+			all.Go(func() error {
+				_, err := txn.Find(tx, b.accounts, func(ctx context.Context) (*table.Entity[bankAccount], error) {
+					under.Done()
+					under.Wait()
+					return b.accounts.Get(ctx, k)
+				})
+				return err
+			})
+		}
+		return all.Wait()
+	})
+	testkit.NoError(t, err)
+	testkit.Expect(t, "requests", s.Count().String(), "4 get")
 }
 
 // TestReservedInHome: an absent row of the only partition that is written is prepared there.
@@ -164,7 +190,7 @@ func TestInsertOfWhatExists(t *testing.T) {
 	t.Parallel()
 	s, b := newBank(t)
 	err := txn.Run(t.Context(), b, func(tx *txn.Tx) error {
-		tx.Do(b.accounts.InsertOp(&bankAccount{"Rom", 4, 4}), b.accounts.InsertOp(&bankAccount{"Bern", 1, 4}))
+		tx.Do(b.accounts.InsertOp(&bankAccount{"Rom", 4, 4}), b.accounts.InsertOp(&bankAccount{"Genf", 4, 4}), b.accounts.InsertOp(&bankAccount{"Bern", 1, 4}))
 		return nil
 	})
 	if !errors.Is(err, table.ErrExists) || errors.Is(err, table.ErrContended) {

@@ -70,7 +70,7 @@ func (r *run) run() error {
 	for {
 		tx := &Tx{run: r, reads: map[place]*read{}, writes: map[place]*engine.Op{}}
 		conflict, err := tx.attempt()
-		tx.ended = true
+		tx.close()
 		if conflict == nil || r.ctx.Err() != nil {
 			return err
 		}
@@ -177,6 +177,8 @@ func (tx *Tx) tableOf(t table.AnyTable) (*engine.Table, error) {
 		return nil, &table.ValueError{Field: "tx", Reason: "is nil or zero; use the one that the function of Run gets"}
 	}
 	e := door.Table(t)
+	tx.mu.Lock()
+	defer tx.mu.Unlock()
 	switch err := engine.CheckHandle("t", e); {
 	case tx.ended:
 		return nil, errEnded
@@ -185,8 +187,6 @@ func (tx *Tx) tableOf(t table.AnyTable) (*engine.Table, error) {
 	case e.Service != tx.run.host.Tables:
 		return nil, errOtherStore
 	}
-	tx.mu.Lock()
-	defer tx.mu.Unlock()
 	tx.use(e)
 	return e, nil
 }

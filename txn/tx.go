@@ -36,6 +36,8 @@ type Tx struct {
 	writes      map[place]*engine.Op
 	order       []place // of what was read or written first
 	last        place   // what was read last
+	reading     int     // the reads that are under way
+	overlapped  bool    // two reads were under way at the same time, so that the last one may have been before another
 	first       *engine.Table
 	firstKey    keys.Key
 	unprotected error // why the transaction may not write
@@ -81,6 +83,7 @@ func Get[T any](tx *Tx, t *table.Table[T], k keys.Key) (*table.Entity[T], error)
 			return found, nil
 		}
 	}
+	tx.begin()
 	found, err := t.Get(tx.run.ctx, k)
 	return found, cmp.Or(note(tx, e, t, k, found, err), err)
 }
@@ -99,7 +102,9 @@ func Find[T any](tx *Tx, t *table.Table[T], find func(ctx context.Context) (*tab
 		return nil, fmt.Errorf("txn: Find: %w", err)
 	}
 	for range 3 {
+		tx.begin()
 		found, err := find(tx.run.ctx)
+		tx.end()
 		switch {
 		case errors.Is(err, errs.ErrNotFound):
 			tx.leave(fmt.Errorf("txn: Find in table %s: %w", h.Name, ErrUnprotected))
@@ -110,6 +115,7 @@ func Find[T any](tx *Tx, t *table.Table[T], find func(ctx context.Context) (*tab
 			return nil, &table.ValueError{Field: "find", Reason: "has returned no entity, and no error"}
 		}
 		if !isCopy(t, found) {
+			tx.begin()
 			return found, note(tx, h, t, found.Key, found, nil)
 		}
 		read, err := Get(tx, t, found.Key)
@@ -181,6 +187,13 @@ var (
 	errOtherStore = &table.ValueError{Field: "table", Reason: "is no table of the store; give one that aztablekit.Table has declared in it"}
 )
 
+// close ends the use of a call.
+func (tx *Tx) close() {
+	tx.mu.Lock()
+	defer tx.mu.Unlock()
+	tx.ended = true
+}
+
 // use notes the first table that the function uses: its options bound Run. The caller holds the lock.
 func (tx *Tx) use(t *engine.Table) {
 	if tx.first == nil {
@@ -201,6 +214,20 @@ func (tx *Tx) add(t *engine.Table, at place) {
 	if tx.reads[at] == nil && tx.writes[at] == nil {
 		tx.order = append(tx.order, at)
 	}
+}
+
+// begin begins a read, and end ends it.
+func (tx *Tx) begin() {
+	tx.mu.Lock()
+	defer tx.mu.Unlock()
+	tx.reading++
+	tx.overlapped = tx.overlapped || tx.reading > 1
+}
+
+func (tx *Tx) end() {
+	tx.mu.Lock()
+	defer tx.mu.Unlock()
+	tx.reading--
 }
 
 // known returns what was read of a row, nil if it was not read.

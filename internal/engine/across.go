@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
@@ -21,6 +22,13 @@ const MostParticipants = 10
 // ReserveOp returns an operation that keeps a row absent while a transaction over several partitions is under way.
 func (t *Table) ReserveOp(method string, k keys.Key) *Op {
 	op := &Op{Table: t, Method: method, Kind: aztables.TransactionTypeAdd, Key: k, Reserves: true}
+	op.Body, op.Err = edm.NewWriter(k.PartitionKey(), k.RowKey(), 0).Finish()
+	return op
+}
+
+// PinOp returns an operation that changes nothing, and goes by the ETag of a row.
+func (t *Table) PinOp(method string, k keys.Key, etag azcore.ETag) *Op {
+	op := &Op{Table: t, Method: method, Kind: aztables.TransactionTypeUpdateMerge, Key: k, Match: etag, Pins: true}
 	op.Body, op.Err = edm.NewWriter(k.PartitionKey(), k.RowKey(), 0).Finish()
 	return op
 }

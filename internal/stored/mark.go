@@ -65,6 +65,12 @@ func MarkOf(v edm.Value) (m Mark, isMarked bool) {
 	return m, err == nil
 }
 
+// HasMark reports whether columns have a mark, also one that cannot be read. An empty one is none.
+func HasMark(columns []edm.Column) bool {
+	v := Find(columns, reserved.Mark)
+	return v.Kind != edm.Absent && (v.Kind != edm.String || v.S != "")
+}
+
 // Existed reports whether the row existed before the mark.
 func (m Mark) Existed() bool { return m.Fate != FateInsert && m.Fate != FateReserve }
 
