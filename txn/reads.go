@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -59,8 +60,13 @@ func note[T any](tx *Tx, h *engine.Table, t *table.Table[T], k keys.Key, e *tabl
 	at := placeOf(h, k)
 	tx.mu.Lock()
 	defer tx.mu.Unlock()
-	if was := tx.reads[at]; was != nil && was.etag != r.etag {
-		return errConflict
+	if was := tx.reads[at]; was != nil {
+		if was.etag != r.etag {
+			tx.again = errConflict
+			return errConflict
+		}
+		tx.overlapped = true // it was read before
+		return nil
 	}
 	tx.add(h, at)
 	tx.reads[at], tx.last = r, at
@@ -101,14 +107,14 @@ func (tx *Tx) readInserts() error {
 
 // confirm finds out whether all that a function has read that writes nothing was true at one moment. err is what the function has returned.
 func (tx *Tx) confirm(err error) (conflict, _ error) {
-	if tx.run.ctx.Err() != nil {
-		return nil, err
+	if len(tx.reads) > 1 && tx.run.ctx.Err() != nil { // nothing says that they are of one moment
+		return nil, context.Cause(tx.run.ctx)
 	}
 	var there, absent []*read
 	for _, at := range tx.order {
 		r := tx.reads[at]
 		switch {
-		case r == nil || len(tx.reads) == 1:
+		case r == nil || len(tx.reads) == 1 && !tx.refused:
 		case r.etag == "":
 			absent = append(absent, r)
 		case at != tx.last:
@@ -116,7 +122,7 @@ func (tx *Tx) confirm(err error) (conflict, _ error) {
 		}
 	}
 	last := tx.reads[tx.last]
-	if tx.overlapped && len(tx.reads) > 1 { // none was read when all others had been
+	if tx.overlapped && len(tx.reads) > 1 || tx.refused { // none was read when all others had been
 		if last != nil && last.etag != "" {
 			there = append(there, last)
 		}
@@ -146,17 +152,17 @@ func (tx *Tx) unchanged(all []*read) (conflict, err error) {
 	for _, r := range all {
 		g.Go(func() error {
 			etag, err := r.again(ctx)
-			if err == nil && etag != r.etag {
+			if err == nil && (etag != r.etag || etag == stored.Superseded) {
 				err = errConflict
 			}
 			return err
 		})
 	}
-	if err := g.Wait(); errors.Is(err, errConflict) {
+	err = g.Wait()
+	if errors.Is(err, errConflict) || errors.Is(err, errs.ErrGivenUp) {
 		return err, err
-	} else {
-		return nil, err
 	}
+	return nil, err
 }
 
 // keepAll is confirm for a function that has read several rows as absent: only a transaction that reserves them can tell whether they were so at one moment.

@@ -35,11 +35,11 @@ import (
 //
 // The tables are of the store, and f may read and write any partitions of them, up to 10. f reads by tx alone, does nothing that cannot be undone, and keeps nothing
 // of an earlier call: it may be called several times. What it has read may be of several moments until Run has looked: so an error of f is returned only if what f has
-// read was true at one moment. When Run returns nil, the entities of f are as they are stored, as after the methods of their table.
+// read was true at one moment, but for a [Find] that has found nothing. When Run returns nil, the entities of f are as they are stored, as after the methods of their table.
 //
 // Errors: that of f, unchanged, and nothing was written; table.ErrContended if others have changed what f reads, again and again, until Retry.ConflictAttempts
-// or Common.WriteTimeout was used up; table.ErrExists, table.ErrChanged and table.ErrNotFound if an operation goes by something else than f has read; [ErrUnprotected]; *table.LimitError for more than
-// 10 partitions, and for more than 98 rows in a partition; *table.ValueError for an operation without an ETag, for tables of different stores, and for a nil
+// or Common.WriteTimeout, which counts from the first read, was used up between two calls; table.ErrExists, table.ErrChanged and table.ErrNotFound if an operation goes by something else than f has read; [ErrUnprotected]; *table.LimitError for more than
+// 10 partitions, and for more rows in a partition than the service takes; *table.ValueError for an operation without an ETag, for tables of different stores, and for a nil
 // f; table.ErrUnknownOutcome, an *table.UnknownError, which can be resolved; and the other errors of a write (see package table).
 //
 // Requests: those of f, and for P partitions 2P − 1 transactions and 2 messages; for 1 partition, 1 transaction. See the doc of the package for reservations, and for what a
@@ -71,7 +71,7 @@ func (r *run) run() error {
 		tx := &Tx{run: r, reads: map[place]*read{}, writes: map[place]*engine.Op{}}
 		conflict, err := tx.attempt()
 		tx.close()
-		if conflict == nil || r.ctx.Err() != nil {
+		if conflict == nil {
 			return err
 		}
 		if again, ended := r.wait(tx, conflict); !again {
@@ -88,8 +88,8 @@ func (r *run) wait(tx *Tx, conflict error) (again bool, err error) {
 // attempt calls the function once. conflict is not nil if it may be called again: others have changed what it has read.
 func (tx *Tx) attempt() (conflict, err error) {
 	err = tx.run.call(tx)
-	if errors.Is(err, errConflict) || errors.Is(err, errs.ErrGivenUp) { // a read has ended another transaction, and was given up
-		return err, err
+	if tx.again != nil {
+		return tx.again, tx.again
 	}
 	if err == nil && tx.failed != nil {
 		err = tx.failed
@@ -117,6 +117,9 @@ func (tx *Tx) commit() (conflict, err error) {
 	switch {
 	case err == nil:
 		return nil, nil
+	case errors.As(err, new(*errs.DerivedError)) && !isConflict(err) && !errors.Is(err, errs.ErrUnknownOutcome): // such as a unique value that is taken
+		tx.refused = true
+		return tx.confirm(err)
 	case !isConflict(err):
 		return nil, err
 	}

@@ -42,6 +42,8 @@ type Tx struct {
 	firstKey    keys.Key
 	unprotected error // why the transaction may not write
 	failed      error // the mistake of an operation
+	refused     bool  // the service has refused the commit, which counts like a read behind all others
+	again       error // a read has found that the function must be called again
 	ended       bool
 }
 
@@ -85,7 +87,7 @@ func Get[T any](tx *Tx, t *table.Table[T], k keys.Key) (*table.Entity[T], error)
 	}
 	tx.begin()
 	found, err := t.Get(tx.run.ctx, k)
-	return found, cmp.Or(note(tx, e, t, k, found, err), err)
+	return found, cmp.Or(note(tx, e, t, k, found, err), tx.repeats(err))
 }
 
 // Find looks an entity up by a function, such as one that calls a unique index, and reads it if the function has found a copy. Until the transaction has ended, the
@@ -98,34 +100,44 @@ func Get[T any](tx *Tx, t *table.Table[T], k keys.Key) (*table.Entity[T], error)
 // of 3 attempts. Requests: those of the function, and 1 for a copy.
 func Find[T any](tx *Tx, t *table.Table[T], find func(ctx context.Context) (*table.Entity[T], error)) (*table.Entity[T], error) {
 	h, err := tx.tableOf(t)
+	if err == nil && find == nil {
+		err = &table.ValueError{Field: "find", Reason: "is nil; give the function that looks the entity up"}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("txn: Find: %w", err)
 	}
 	for range 3 {
 		tx.begin()
 		found, err := find(tx.run.ctx)
-		tx.end()
+		if err == nil && found != nil && isCopy(t, found) {
+			copied := found
+			if found, err = t.Get(tx.run.ctx, copied.Key); errors.Is(err, errs.ErrNotFound) || err == nil && !sameWrite(copied, found) {
+				tx.end()
+				continue
+			}
+		}
 		switch {
 		case errors.Is(err, errs.ErrNotFound):
+			tx.end()
 			tx.leave(fmt.Errorf("txn: Find in table %s: %w", h.Name, ErrUnprotected))
 			return nil, err
 		case err != nil:
-			return nil, err
+			tx.end()
+			return nil, tx.repeats(err)
 		case found == nil:
+			tx.end()
 			return nil, &table.ValueError{Field: "find", Reason: "has returned no entity, and no error"}
 		}
-		if !isCopy(t, found) {
-			tx.begin()
-			return found, note(tx, h, t, found.Key, found, nil)
-		}
-		read, err := Get(tx, t, found.Key)
-		if err == nil && sameWrite(found, read) {
-			return read, nil
-		}
-		if err != nil && !errors.Is(err, errs.ErrNotFound) {
+		known, err := tx.known(placeOf(h, found.Key))
+		if err = cmp.Or(note(tx, h, t, found.Key, found, nil), err); err != nil {
 			return nil, err
 		}
-		tx.drop(placeOf(h, found.Key))
+		if known != nil {
+			if before, is := known.entity.(*table.Entity[T]); is {
+				return before, nil
+			}
+		}
+		return found, nil
 	}
 	return nil, fmt.Errorf("txn: Find in table %s: %w", h.Name, errs.With(errs.ErrContended, errOldCopy))
 }
@@ -136,7 +148,7 @@ func (tx *Tx) Context() context.Context { return tx.run.ctx }
 // Do adds operations on entities, which are applied when the function has returned: inserts, and what goes by the ETag of an entity that the function has read. Indexes,
 // unique values and everything else that follows from the entities are written with them.
 //
-//	tx.Do(accounts.ReplaceOp(from), ledger.InsertOp(&Posting{…}))
+//	tx.Do(accounts.ReplaceOp(from), ledger.InsertOp(&line))
 //
 // A mistake of an operation is an error of Run. No requests.
 func (tx *Tx) Do(ops ...table.Op) {
@@ -165,6 +177,8 @@ func (tx *Tx) do(op *engine.Op) error {
 		return errOtherStore
 	case op.Key.Err() != nil:
 		return op.Key.Err()
+	case op.Table.Mode.Completes != nil:
+		return &table.ValueError{Field: "operation", Reason: "completes effects of a commit record, which a transaction cannot: write it by table.Transact"}
 	case !op.Inserts() && (op.Match == "" || op.Match == azcore.ETagAny):
 		return &table.ValueError{Field: "operation", Reason: "goes by no ETag: a transaction inserts, or changes what it has read; get the entity, and give InsertOp, ReplaceOp, MergeOp, TouchOp or DeleteOp of it"}
 	}
@@ -172,7 +186,7 @@ func (tx *Tx) do(op *engine.Op) error {
 	switch was := tx.reads[at]; {
 	case tx.writes[at] != nil:
 		return errs.ErrDuplicateRow
-	case op.Pins: // what was read is pinned anyway
+	case op.Pins && was != nil && was.etag == op.Match: // it is pinned anyway
 		return nil
 	case op.Inserts() && was != nil && was.etag != "":
 		return errs.ErrExists
@@ -240,16 +254,19 @@ func (tx *Tx) known(at place) (*read, error) {
 	return tx.reads[at], nil
 }
 
+// repeats notes an error of a read after which the function is called again, and returns it.
+func (tx *Tx) repeats(err error) error {
+	if errors.Is(err, errConflict) || errors.Is(err, errs.ErrGivenUp) { // the read has ended another transaction, and was given up
+		tx.mu.Lock()
+		defer tx.mu.Unlock()
+		tx.again = err
+	}
+	return err
+}
+
 // leave notes why the transaction may not write.
 func (tx *Tx) leave(err error) {
 	tx.mu.Lock()
 	defer tx.mu.Unlock()
 	tx.unprotected = err
-}
-
-// drop drops what was read of a row.
-func (tx *Tx) drop(at place) {
-	tx.mu.Lock()
-	defer tx.mu.Unlock()
-	delete(tx.reads, at)
 }

@@ -433,7 +433,7 @@ func (w *write) ownerOver(ctx context.Context, d *derivedRow, owner keys.Key, wa
 // tableOfOwner returns the handle by which the entity is written that a derived row follows from. The rows of one definition follow from one type.
 func (w *write) tableOfOwner(d *derivedRow) *Table {
 	if w.home != nil {
-		return w.home.ops[d.op].Table
+		return w.home.opAt(d.op).Table
 	}
-	return w.ops[d.op].Table
+	return w.opAt(d.op).Table
 }

@@ -167,7 +167,7 @@ func (w *write) planMoved(ctx context.Context, r *remotes) error {
 	for i := range w.moved {
 		op := w.moved[i]
 		m := r.remote(op.Table, op.Key.PartitionKey())
-		s := step{Op: op, opIndex: i}
+		s := step{Op: op, opIndex: len(w.ops) + i}
 		if s.needsPlanning {
 			if err := s.readAndMaintain(ctx, m.plan); err != nil {
 				return cmp.Or(m.plan.readErr, err)

@@ -127,6 +127,14 @@ func (w *write) partition() string {
 	return w.ops[0].Key.PartitionKey()
 }
 
+// opAt returns an operation of the caller's by its index: those of the home come first.
+func (w *write) opAt(i int) *Op {
+	if i < len(w.ops) {
+		return w.ops[i]
+	}
+	return w.moved[i-len(w.ops)]
+}
+
 // readRow is Table.readRow for a write, whose time a repeated read may take.
 func (w *write) readRow(ctx context.Context, k keys.Key) (f readResult, err error) {
 	err = Retry(w.table.Options.Retry).RepeatRead(ctx, w.log(), func(ctx context.Context) error {
@@ -244,7 +252,7 @@ func (w *write) run(ctx context.Context) ([]azcore.ETag, error) {
 // fail ends the attempts with the error of a transaction that was not sent.
 func (w *write) fail(failed int, err error) state {
 	if w.asTransaction && failed >= 0 {
-		err = &errs.BatchError{Index: failed, Key: readable(w.ops[failed].Key), Err: err}
+		err = &errs.BatchError{Index: failed, Key: readable(w.opAt(failed).Key), Err: err}
 	}
 	w.out = outcome{kind: wire.Refused, failed: -1, err: err}
 	return stateGivenUp

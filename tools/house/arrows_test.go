@@ -69,7 +69,7 @@ var arrows = map[string][]string{
 	"transfer":                 {"extend", "internal/blobs", "internal/catalogue", "internal/door", "internal/edm", "internal/engine", "internal/errs", "internal/pace", "internal/query", "internal/reserved", "internal/split", "internal/stored", "internal/wire", "keys", "table"},
 	"internal/split":           {"keys"},
 	"logtail/bloblog":          {"extend", "internal/commit", "internal/errs", "internal/blobs", "internal/engine", "internal/wire", "table"},
-	"txn":                      {"extend", "internal/door", "internal/engine", "internal/errs", "internal/reserved", "keys", "table"},
+	"txn":                      {"extend", "internal/door", "internal/engine", "internal/errs", "internal/reserved", "internal/stored", "keys", "table"},
 	"lease":                    {"extend", "internal/door", "internal/edm", "internal/engine", "internal/pace", "internal/reserved", "internal/stored", "keys", "table"},
 	"largeentity/series":       {"internal/bare", "extend", "internal/door", "keys", "table"},
 	"largeentity":              {"internal/door", "internal/commit", "extend", "verify", "internal/errs", "internal/blobs", "internal/edm", "internal/engine", "internal/pace", "internal/reserved", "internal/property", "internal/wire", "keys", "table", "internal/stored"},

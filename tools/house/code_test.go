@@ -118,21 +118,29 @@ var readersCode = map[string]string{
 		var page keys.Component[string]
 		var berlin *time.Location
 		var at, monday, tuesday, sunday time.Time`,
+	"docs/transactions.md": `
+		type Account struct { City string; No, Cents int }
+		var bank *aztablekit.Store
+		var accounts *table.Table[Account]
+		var fromKey, toKey keys.Key
+		var cents int
+		var errNoMoney error`,
 	"txn": `
 		type Account struct { City string; No, Cents int }
 		var bank *aztablekit.Store
 		var accounts *table.Table[Account]
-		var ledger *table.Table[Posting]
 		type Posting struct{}
+		var line Posting
+		var ledger *table.Table[Posting]
 		var fromKey, toKey keys.Key
-		var from, to *table.Entity[Account]
+		var from *table.Entity[Account]
 		var tx *txn.Tx
 		var cents int
 		var errNoMoney error
 		var keyOf func(string, int) keys.Key
 		type Employee struct{}
 		var staff *table.Table[Employee]
-		var byMail *index.Unique[Employee, string]
+		var byMail *index.Global[Employee, string]
 		var mail string`,
 	"lease": `
 		var leases *lease.Leases

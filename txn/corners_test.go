@@ -1,0 +1,147 @@
+package txn_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/txn"
+)
+
+func uniqueCents(in string) *index.Global[bankAccount, string] {
+	return index.NewUnique("cents", keys.Ordered(), func(a *bankAccount) (string, bool) { return fmt.Sprint(a.Cents), in == "" && a.Cents != 100 || a.City == in }, nil)
+}
+
+// TestForeignGivenUp: an error of the function that wraps the error of another write is returned.
+func TestForeignGivenUp(t *testing.T) {
+	t.Parallel()
+	_, b := newBank(t)
+	mine := fmt.Errorf("another store: %w", table.ErrGivenUp)
+	calls := 0
+	err := txn.Run(t.Context(), b, func(*txn.Tx) error { calls++; return mine })
+	if err != mine || calls != 1 {
+		t.Errorf("got %v after %d calls; want the error of the function", err, calls)
+	}
+}
+
+// TestOldPin: a pin of a version that the function has not read is not left out.
+func TestOldPin(t *testing.T) {
+	t.Parallel()
+	_, b := newBank(t)
+	ctx := t.Context()
+	old, err := b.accounts.Get(ctx, accountKey("Bern", 1))
+	testkit.NoError(t, err)
+	changed := *old
+	testkit.NoError(t, b.accounts.Touch(ctx, &changed))
+	err = txn.Run(ctx, b, func(tx *txn.Tx) error {
+		tx.Do(b.accounts.PinOp(old), b.accounts.InsertOp(&bankAccount{"Rom", 1, 1}))
+		return nil
+	})
+	if !errors.Is(err, table.ErrChanged) {
+		t.Errorf("got %v; want ErrChanged", err)
+	}
+}
+
+// TestContextEnds: a function whose context has ended is not believed in what it has read at several moments.
+func TestContextEnds(t *testing.T) {
+	t.Parallel()
+	_, b := newBank(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	err := txn.Run(ctx, b, func(tx *txn.Tx) error {
+		_, err1 := txn.Get(tx, b.accounts, accountKey("Bern", 1))
+		_, err2 := txn.Get(tx, b.accounts, accountKey("Zug", 3))
+		cancel()
+		return errors.Join(err1, err2)
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v; want context.Canceled", err)
+	}
+}
+
+// TestTakenMeanwhile: a unique value that was taken after the function had read which one is next does not refuse the transaction.
+func TestTakenMeanwhile(t *testing.T) {
+	t.Parallel()
+	_, b := newBank(t, uniqueCents("Bern"))
+	ctx := t.Context()
+	calls := 0
+	take := func(no int) func(*txn.Tx) error {
+		return func(tx *txn.Tx) error {
+			next, err := txn.Get(tx, b.accounts, accountKey("Zug", 3))
+			if err != nil {
+				return err
+			}
+			if no == 50 {
+				calls++
+			}
+			next.Value.Cents++
+			tx.Do(b.accounts.ReplaceOp(next), b.accounts.InsertOp(&bankAccount{"Bern", no, next.Value.Cents}))
+			return nil
+		}
+	}
+	err := txn.Run(ctx, b, func(tx *txn.Tx) error {
+		err := take(50)(tx)
+		if calls == 1 {
+			testkit.NoError(t, txn.Run(ctx, b, take(77)))
+		}
+		return err
+	})
+	testkit.NoError(t, err)
+	testkit.Expect(t, "calls", calls, 2)
+}
+
+// TestTakenInThird: a unique value that is taken in the last of three partitions is ErrTaken.
+func TestTakenInThird(t *testing.T) {
+	t.Parallel()
+	s, b := newBank(t, uniqueCents(""))
+	ctx := t.Context()
+	_, err := b.accounts.Insert(ctx, &bankAccount{"Owner", 1, 7})
+	testkit.NoError(t, err)
+	err = txn.Run(ctx, b, func(tx *txn.Tx) error {
+		tx.Do(b.accounts.InsertOp(&bankAccount{"A", 1, 1}), b.accounts.InsertOp(&bankAccount{"B", 1, 2}), b.accounts.InsertOp(&bankAccount{"C", 1, 7}))
+		return nil
+	})
+	if !errors.Is(err, index.ErrTaken) {
+		t.Errorf("got %v; want ErrTaken", err)
+	}
+	testkit.NoError(t, errors.Join(b.Drain(ctx), left(s, "accounts")))
+}
+
+// TestTwoVersions: a function that has read an entity, and finds another version of it, is called again.
+func TestTwoVersions(t *testing.T) {
+	t.Parallel()
+	byCents := index.New("copies", keys.Ordered(), func(a *bankAccount) (string, bool) { return fmt.Sprint(a.Cents), true }, nil)
+	_, b := newBank(t, byCents)
+	ctx := t.Context()
+	calls := 0
+	err := txn.Run(ctx, b, func(tx *txn.Tx) error {
+		calls++
+		first, err := txn.Get(tx, b.accounts, accountKey("Bern", 1))
+		if err != nil {
+			return err
+		}
+		if calls == 1 {
+			e, err := b.accounts.Get(ctx, accountKey("Bern", 1))
+			testkit.NoError(t, err)
+			e.Value.Cents = 555
+			testkit.NoError(t, b.accounts.Replace(ctx, e))
+		}
+		found, err := txn.Find(tx, b.accounts, func(ctx context.Context) (*table.Entity[bankAccount], error) {
+			return byCents.Get(ctx, b.accounts, city.Of("Bern"), "555")
+		})
+		if err != nil {
+			return err
+		}
+		testkit.Expect(t, "the same entity", found == first, true)
+		found.Value.Cents++
+		tx.Do(b.accounts.ReplaceOp(found))
+		return nil
+	})
+	testkit.NoError(t, err)
+	testkit.Expect(t, "calls", calls, 2)
+	testkit.Expect(t, "accounts", b.cents(t), "Bern 1: 556; Ulm 2: 100; Zug 3: 100; ")
+}
