@@ -14,7 +14,9 @@ import (
 )
 
 func uniqueCents(in string) *index.Global[bankAccount, string] {
-	return index.NewUnique("cents", keys.Ordered(), func(a *bankAccount) (string, bool) { return fmt.Sprint(a.Cents), in == "" && a.Cents != 100 || a.City == in }, nil)
+	return index.NewUnique("cents", keys.Ordered(), func(a *bankAccount) (string, bool) {
+		return fmt.Sprint(a.Cents), in == "" && a.Cents != 100 || a.City == in
+	}, nil)
 }
 
 // TestForeignGivenUp: an error of the function that wraps the error of another write is returned.
