@@ -47,8 +47,8 @@ func (t *Table[T]) Move(ctx context.Context, e *Entity[T]) error {
 }
 
 // MoveTo is [Table.Move] to another table of the same service. other is a handle of that table. The key follows from the fields
-// of e.Value by the schema of that handle. Both handles have the same outbox. Each handle of the new table names the old one in
-// Options.MovedFrom, also in programs that do not move. Until workers or extend.Records.FinishPrepared have finished the moves of
+// of e.Value by the schema of that handle. Both handles have the same outbox. The tables are of one store, or each handle of the new table
+// names the old one in Options.MovedFrom, also in programs that do not move. Until workers or extend.Records.FinishPrepared have finished the moves of
 // crashed programs, the old table must exist: reading such an entity needs the commit record there, and fails with a *HomeError
 // if the table is gone.
 func (t *Table[T]) MoveTo(ctx context.Context, other *Table[T], e *Entity[T]) error {

@@ -39,8 +39,8 @@ type Options struct {
 	// handle does not maintain. Handles with maintainers always read first.
 	BlindWrites bool
 
-	// MovedFrom names the other tables from which [Table.MoveTo] moves entities to this one. All handles of this table name them,
-	// until the moves of crashed programs are finished. Rows that name any other table in a mark are shown as before the mark, and
+	// MovedFrom names the other tables from which [Table.MoveTo] moves entities to this one, unless they are of the same store, whose tables know each other. All
+	// handles of this table name them, until the moves of crashed programs are finished. Rows that name any other table in a mark are shown as before the mark, and
 	// count in Stats.Damaged, so that a forged row does not make other programs read or write elsewhere.
 	MovedFrom []string
 }
