@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -63,6 +64,16 @@ func finalOf(s *storagetest.Service) map[where]string {
 	return final
 }
 
+// onlyRegisters returns an error for a row that was only reserved, and has stayed.
+func onlyRegisters(s *storagetest.Service) error {
+	for _, r := range slices.Concat(s.Rows("first"), s.Rows("second")) {
+		if !strings.HasPrefix(r.RowKey, "~") && r.Get("Log") == nil {
+			return fmt.Errorf("got the row %v; want only registers", r)
+		}
+	}
+	return nil
+}
+
 // registersWorkload is programs that write registers. Their history is checked, and that nothing is left.
 func registersWorkload(programs ...func(ctx context.Context, b *registers, h *history, r *rand.Rand) error) crashtest.Workload {
 	h := &history{}
@@ -70,7 +81,7 @@ func registersWorkload(programs ...func(ctx context.Context, b *registers, h *hi
 		Setup: inRegisters(func(ctx context.Context, _ *crashtest.Process, b *registers) error { return b.Ensure(ctx) }),
 		Drain: inRegisters(drainRegisters),
 		Check: func(s *storagetest.Service) error {
-			return errors.Join(left(s, "first", "second"), h.check(finalOf(s)))
+			return errors.Join(left(s, "first", "second"), onlyRegisters(s), h.check(finalOf(s)))
 		},
 	}
 	for _, program := range programs {
@@ -121,7 +132,24 @@ var stories = map[string][]func(context.Context, *registers, *history, *rand.Ran
 	"three partitions":                {story([]where{at(0), at(2), at(3)}, []where{at(0), at(2), at(3)})},
 	"one after the other":             {story([]where{at(2), at(3)}, []where{at(2), at(3)}), story([]where{at(3), at(2)}, []where{at(3), at(2)})},
 	"each writes one of two it reads": {story([]where{at(2), at(3)}, []where{at(2)}), story([]where{at(2), at(3)}, []where{at(3)})},
+	"each writes one of a partition":  {story([]where{at(0), at(1)}, []where{at(0)}), story([]where{at(0), at(1)}, []where{at(1)})},
 	"a direct writer":                 {story([]where{at(2), at(3)}, []where{at(2)}), func(ctx context.Context, b *registers, h *history, _ *rand.Rand) error { return b.write(ctx, h, at(3)) }},
+}
+
+// TestSchedules is TestEveryFault for programs beside each other.
+func TestSchedules(t *testing.T) {
+	t.Parallel()
+	for name, programs := range stories {
+		if len(programs) < 2 {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := crashtest.Schedules(t, func() crashtest.Workload { return registersWorkload(programs...) }, testkit.Crash(crashtest.Options{Runs: *schedules}))
+			r.Require(t)
+			t.Log(r)
+		})
+	}
 }
 
 func at(i int) where { return everywhere[i] }
