@@ -167,7 +167,10 @@ func (tx *Tx) Do(ops ...table.Op) {
 
 // do adds an operation. The caller holds the lock.
 func (tx *Tx) do(op *engine.Op) error {
-	if err := op.Check(); err != nil {
+	if op.Table == nil {
+		return op.Check()
+	}
+	if err := op.Usable(); err != nil {
 		return err
 	}
 	switch {
