@@ -114,7 +114,7 @@ func TestForgedRemotes(t *testing.T) {
 	}{
 		"too many":        {326, `{"table":"staff","partition":"#"}`, 0, "none"},
 		"twice":           {2, `{"table":"staff","partition":"P"}`, 0, "none"},
-		"its own":         {1, `{"table":"STAFF","partition":"S"}`, 0, "none"},
+		"its own":         {1, `{"table":"STAFF","partition":"S"}`, 2, "5 get, 1 insert, 1 transaction"}, // which a transaction may reserve rows in
 		"no table":        {1, `{"table":"tables","partition":"P"}`, 0, "none"},
 		"no key":          {1, `{"table":"staff","partition":"P/"}`, 0, "none"},
 		"one":             {1, named, 2, "5 get, 1 insert, 1 transaction"},
