@@ -89,7 +89,8 @@ func (tx *Tx) readInserts() error {
 	}, func(etag azcore.ETag, err error) bool {
 		at := unread[i]
 		i++
-		switch op := tx.writes[at]; {
+		op := tx.writes[at]
+		switch {
 		case err != nil:
 			failed = err
 		case etag != "": // the error goes by this row
