@@ -70,7 +70,7 @@ const (
 )
 
 // TestCrashed: a program that ends before its commit has done nothing, and one that ends behind it has done all, for each kind of reader, without a worker, and also if the
-// queue was cleared. The work that is left is done by whoever reads, or by FinishPrepared.
+// queue was cleared. The next reader does the work that is left, or FinishPrepared.
 func TestCrashed(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

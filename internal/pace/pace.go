@@ -1,4 +1,4 @@
-// Package pace limits how many rows are read and written in a second.
+// Package pace limits how many rows are read and written in a second, and measures time on machines that sleep.
 package pace
 
 import (
@@ -81,4 +81,17 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// Moment is a time by two clocks: the wall clock, which may be set, and the monotonic one, which stands still while a machine is suspended.
+type Moment struct{ Wall, Monotonic time.Time }
+
+// MomentOf returns the moment by the program's clock and by the monotonic one.
+func MomentOf(now func() time.Time) Moment {
+	return Moment{now().Round(0), time.Now()} // the program's clock may be set, and carry a monotonic reading that was changed as well
+}
+
+// Since returns the time from one moment to a later one, by the clock that has gone further.
+func (m Moment) Since(before Moment) time.Duration {
+	return max(m.Wall.Sub(before.Wall), m.Monotonic.Sub(before.Monotonic))
 }

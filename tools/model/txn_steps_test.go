@@ -62,7 +62,8 @@ func (p *txnProtocol) plan(op uint8, seen txnValues) (plan txnPlan) {
 	var written, touched, reserved uint8
 	for _, r := range b.reads {
 		plan.rows[r] = planned{txnPins, seen[r]}
-		if touched |= 1 << p.party[r]; seen[r] == 0 {
+		touched |= 1 << p.party[r]
+		if seen[r] == 0 {
 			plan.rows[r].what = txnReserves
 		}
 	}
@@ -103,7 +104,8 @@ func (p *txnProtocol) plan(op uint8, seen txnValues) (plan txnPlan) {
 			plan.parties |= 1 << p.party[r]
 		}
 	}
-	if plan.prepares = plan.parties; p.inCommit {
+	plan.prepares = plan.parties
+	if p.inCommit {
 		plan.prepares &^= 1 << plan.home
 	}
 	if p.homeUnnamed {
@@ -121,7 +123,8 @@ func (p *txnProtocol) apply(s *txnState, q txnRequest) bool {
 	case txnPrepare:
 		ok = p.prepare(s, q)
 	case txnCommit:
-		if ok = p.commit(s, q); ok {
+		ok = p.commit(s, q)
+		if ok {
 			p.takes(s, q.op-1, q.seen, before)
 			plan := p.plan(q.op, q.seen)
 			for r, x := range plan.rows {
@@ -255,7 +258,8 @@ func (p *txnProtocol) end(s *txnState, q txnRequest) {
 	if *control != pending {
 		return
 	}
-	if *control = done; p.controlDeleted {
+	*control = done
+	if p.controlDeleted {
 		*control = absent
 	}
 	for r, row := range s.rows {
@@ -327,7 +331,8 @@ func (p *txnProtocol) next(s txnState, step func(actor, what string, to txnState
 		n := s
 		n.late = txnRequest{}
 		to("late", txnKinds[s.late.kind]+": does not arrive", n)
-		if n = s; p.apply(&n, s.late) {
+		n = s
+		if p.apply(&n, s.late) {
 			n.late = txnRequest{}
 			to("late", txnKinds[s.late.kind]+": arrives", n)
 		}
@@ -342,7 +347,8 @@ func (p *txnProtocol) drop(s *txnState) {
 	case txnNone:
 		return
 	case txnPrepare, txnCommit:
-		if over = s.control[q.op][q.party] != absent && !p.controlDeleted; q.kind == txnCommit {
+		over = s.control[q.op][q.party] != absent && !p.controlDeleted
+		if q.kind == txnCommit {
 			over = s.records[q.op] != absent && !p.noFence
 		}
 		plan := p.plan(q.op, q.seen)

@@ -23,7 +23,8 @@ func (p *txnProtocol) transaction(s txnState, i uint8, step txnStep) {
 	parties := s.parties[op]
 	ends := func(pc uint8) func(n *txnState) { // from here on, what it has read is not needed
 		return func(n *txnState) {
-			switch *me(n) = (txnProcess{pc: pc}); {
+			*me(n) = txnProcess{pc: pc}
+			switch {
 			case pc == txnFinishes && parties == 0:
 				me(n).pc = txnCommitted
 			case pc == txnRollsBack && parties == 0:
@@ -42,8 +43,10 @@ func (p *txnProtocol) transaction(s txnState, i uint8, step txnStep) {
 		for left := t.left; left != 0; left &= left - 1 {
 			party := uint8(bits.TrailingZeros8(left))
 			prepared := func(n *txnState) {
-				if me(n).left &^= 1 << party; me(n).left == 0 {
-					if me(n).pc = txnCommits; p.homeReadAgain {
+				me(n).left &^= 1 << party
+				if me(n).left == 0 {
+					me(n).pc = txnCommits
+					if p.homeReadAgain {
 						me(n).pc = txnReadsAgain
 					}
 				}
@@ -104,7 +107,8 @@ func (p *txnProtocol) transaction(s txnState, i uint8, step txnStep) {
 		for left := t.left; left != 0; left &= left - 1 {
 			party := uint8(bits.TrailingZeros8(left))
 			p.send(s, actor, txnRequest{kind: kind, op: op, party: party}, step, func(n *txnState) {
-				if me(n).left &^= 1 << party; me(n).left == 0 {
+				me(n).left &^= 1 << party
+				if me(n).left == 0 {
 					ends(last)(n)
 				}
 			}, nil, txnStays)

@@ -33,9 +33,9 @@ func TestCatalogue(t *testing.T) {
 		// The leases.
 		{Name: "a lease never ends", File: "internal/catalogue/catalogue.go",
 			Old: "return r.lasts - now.Since(r.at)", New: "return r.lasts", Test: "TestMissingCatalogue"},
-		{Name: "time counts by the wall clock alone", File: "internal/pace/moment.go",
+		{Name: "time counts by the wall clock alone", File: "internal/pace/pace.go",
 			Old: "max(m.Wall.Sub(before.Wall), m.Monotonic.Sub(before.Monotonic))", New: "m.Wall.Sub(before.Wall)", Test: "TestClocks"},
-		{Name: "time counts by the monotonic clock alone", File: "internal/pace/moment.go",
+		{Name: "time counts by the monotonic clock alone", File: "internal/pace/pace.go",
 			Old: "max(m.Wall.Sub(before.Wall), m.Monotonic.Sub(before.Monotonic))", New: "m.Monotonic.Sub(before.Monotonic)", Test: "TestClocks"},
 		{Name: "a request is sent when the lease is over", File: "internal/engine/send.go",
 			Old: "		if w.stale() || w.lateLease() != nil {\n", New: "		if w.stale() {\n", Test: "TestSuspendedWriter"},
