@@ -98,15 +98,10 @@ func (c *Child) Next() (string, error) {
 }
 
 // Pause stops the child as a machine that hangs does (SIGSTOP), until Resume.
-func (c *Child) Pause(ctx context.Context) error { return c.signal(ctx, "STOP") }
+func (c *Child) Pause() error { return c.cmd.Process.Signal(sigStop) }
 
 // Resume lets a child go on that Pause has stopped (SIGCONT).
-func (c *Child) Resume(ctx context.Context) error { return c.signal(ctx, "CONT") }
-
-// signal sends a signal that the package os does not have on each system.
-func (c *Child) signal(ctx context.Context, name string) error {
-	return exec.CommandContext(ctx, "sh", "-c", fmt.Sprintf("kill -%s %d", name, c.cmd.Process.Pid)).Run()
-}
+func (c *Child) Resume() error { return c.cmd.Process.Signal(sigCont) }
 
 // Stop asks the child to end, as a platform does before it starts a new release, and waits for it. A child that fails is an error.
 func (c *Child) Stop() error {

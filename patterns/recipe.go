@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // recipe is one pattern of the guide.
@@ -43,12 +44,21 @@ func (r recipe) head() report {
 	return report{Name: r.name, Title: r.title, Guide: r.guide, Related: r.related, Problem: problem, Consistency: r.consistency}
 }
 
+// mostTime is how long a recipe takes at most, on any service. It ends then, with its child processes, and has failed.
+const mostTime = 10 * time.Minute
+
+func (rec recipe) runOnce(ctx context.Context, r *Run) error {
+	ctx, cancel := context.WithTimeout(ctx, mostTime)
+	defer cancel()
+	return rec.run(ctx, r)
+}
+
 // runRecipes runs recipes one after another, and calls done with each report as soon as it is complete. A nil done is not called.
 func runRecipes(ctx context.Context, s *service, all recipes, done func(report)) (reports []report, err error) {
 	for i, rec := range all {
 		r := &Run{service: s, report: rec.head(), prefix: "t" + strings.ToLower(rand.Text()[:8])}
 		r.report.number, r.report.of = i+1, len(all)
-		failed := errors.Join(rec.run(ctx, r), r.cleanUp(ctx))
+		failed := errors.Join(rec.runOnce(ctx, r), r.cleanUp(ctx))
 		if failed != nil {
 			r.report.Error = failed.Error()
 			err = errors.Join(err, fmt.Errorf("%s: %w", rec.name, failed))

@@ -31,7 +31,7 @@ var leader = recipe{
 		var programs []*Child
 		stop := func() (err error) {
 			for _, program := range programs {
-				err = errors.Join(err, program.Resume(ctx), program.Stop())
+				err = errors.Join(err, program.Resume(), program.Stop())
 			}
 			programs = nil
 			return err
@@ -72,10 +72,16 @@ var leader = recipe{
 				return nil
 			}},
 			{"stop program 1 in the middle of its work (SIGSTOP): another one leads when the lease is over", func() error {
-				return errors.Join(programs[0].Pause(ctx), answer(programs[1:]...))
+				if err := programs[0].Pause(); err != nil {
+					return err
+				}
+				return answer(programs[1:]...)
 			}},
 			{"let program 1 go on (SIGCONT): it gives out the task again", func() error {
-				return errors.Join(programs[0].Resume(ctx), answer(programs[0]))
+				if err := programs[0].Resume(); err != nil {
+					return err
+				}
+				return answer(programs[0])
 			}},
 			{"look at what is stored", func() error { return errors.Join(r.Stored(ctx, "tasks"), r.Stored(ctx, "leases")) }},
 			{"stop all three", stop},
