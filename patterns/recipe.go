@@ -47,7 +47,7 @@ func (r recipe) head() report {
 // mostTime is how long a recipe takes at most, on any service. It ends then, with its child processes, and has failed.
 const mostTime = 10 * time.Minute
 
-func (rec recipe) runOnce(ctx context.Context, r *Run) error {
+func runOnce(ctx context.Context, rec recipe, r *Run) error {
 	ctx, cancel := context.WithTimeout(ctx, mostTime)
 	defer cancel()
 	return rec.run(ctx, r)
@@ -58,7 +58,7 @@ func runRecipes(ctx context.Context, s *service, all recipes, done func(report))
 	for i, rec := range all {
 		r := &Run{service: s, report: rec.head(), prefix: "t" + strings.ToLower(rand.Text()[:8])}
 		r.report.number, r.report.of = i+1, len(all)
-		failed := errors.Join(rec.runOnce(ctx, r), r.cleanUp(ctx))
+		failed := errors.Join(runOnce(ctx, rec, r), r.cleanUp(ctx))
 		if failed != nil {
 			r.report.Error = failed.Error()
 			err = errors.Join(err, fmt.Errorf("%s: %w", rec.name, failed))
