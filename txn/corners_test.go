@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
 
+	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -29,6 +31,19 @@ func TestForeignGivenUp(t *testing.T) {
 	if err != mine || calls != 1 {
 		t.Errorf("got %v after %d calls; want the error of the function", err, calls)
 	}
+}
+
+// TestNoNetwork: a transaction that does not reach the service does not say that others are in its way.
+func TestNoNetwork(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := newBank(t)
+		o := &aztablekit.Options{Common: table.Common{Retry: table.Retry{ConflictAttempts: 1}}, Daily: -1}
+		err := openBank(behind(t, s, 1), o).transfer(t.Context(), accountKey("Bern", 1), accountKey("Zug", 3), 30, "")
+		if !errors.Is(err, table.ErrGivenUp) || errors.Is(err, table.ErrContended) {
+			t.Errorf("got %v; want ErrGivenUp", err)
+		}
+	})
 }
 
 // TestOldPin: a pin of a version that the function has not read is not left out.

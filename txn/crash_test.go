@@ -41,7 +41,8 @@ func drainRegisters(ctx context.Context, _ *crashtest.Process, b *registers) err
 func left(s *storagetest.Service, tables ...string) error {
 	for _, of := range tables {
 		for _, r := range s.Rows(of) {
-			if r.Get("_tx") != nil || r.Get("State") == "pending" || strings.HasPrefix(r.RowKey, "~t|") && strings.Count(r.RowKey, "|") > 1 {
+			mark, _ := r.Get("_tx").(string)
+			if mark != "" || r.Get("State") == "pending" || strings.HasPrefix(r.RowKey, "~t|") && strings.Count(r.RowKey, "|") > 1 {
 				return fmt.Errorf("%s in %s of %s is left: %v", r.RowKey, r.PartitionKey, of, r)
 			}
 		}

@@ -38,7 +38,7 @@ import (
 // read was true at one moment, but for a [Find] that has found nothing. When Run returns nil, the entities of f are as they are stored, as after the methods of their table.
 //
 // Errors: that of f, unchanged, and nothing was written; table.ErrContended if others have changed what f reads, again and again, until Retry.ConflictAttempts
-// or Common.WriteTimeout, which counts from the first read, was used up between two calls; table.ErrExists, table.ErrChanged and table.ErrNotFound if an operation goes by something else than f has read; [ErrUnprotected]; *table.LimitError for more than
+// or Common.WriteTimeout, which counts from the first read, was used up between two calls, and table.ErrGivenUp if the last attempt did not reach the service or was ended by another program; table.ErrExists, table.ErrChanged and table.ErrNotFound if an operation goes by something else than f has read; [ErrUnprotected]; *table.LimitError for more than
 // 10 partitions, and for more rows in a partition than the service takes; *table.ValueError for an operation without an ETag, for tables of different stores, and for a nil
 // f; table.ErrUnknownOutcome, an *table.UnknownError, which can be resolved; and the other errors of a write (see package table).
 //
@@ -75,9 +75,17 @@ func (r *run) run() error {
 			return err
 		}
 		if again, ended := r.wait(tx, conflict); !again {
-			return errors.Join(errs.With(errs.ErrContended, conflict), ended)
+			return errors.Join(gaveUp(conflict), ended)
 		}
 	}
+}
+
+// gaveUp returns the error of a transaction that is not tried again. What was given up may have met no other writer, but a network that was down, and says so itself.
+func gaveUp(conflict error) error {
+	if errors.Is(conflict, errs.ErrGivenUp) && !errors.Is(conflict, errs.ErrContended) {
+		return conflict
+	}
+	return errs.With(errs.ErrContended, conflict)
 }
 
 // wait waits before the next call of the function.
