@@ -142,12 +142,14 @@ func TestFaults(t *testing.T) {
 			_, verified := s.Verify(t.Context(), nil)
 			_, worker := s.Worker()
 			_, poison := s.Poison()
+			_, filled := s.Fill(t.Context(), nil)
+			_, notified := s.NotifyPending(t.Context(), "staff", nil)
 			if inserted == nil || !strings.Contains("table "+strings.TrimPrefix(inserted.Error(), "table: Insert "), test.want) {
 				t.Errorf("Insert: got %v; want %q", inserted, test.want)
 			}
 			for method, err := range map[string]error{
 				"Ensure": s.Ensure(t.Context()), "Run": s.Run(endedContext(t)), "Drain": s.Drain(t.Context()), "RunDaily": s.RunDaily(t.Context()), "Verify": verified, "Ready": s.Ready(), "Err": s.Err(),
-				"Worker": worker, "Poison": poison,
+				"Worker": worker, "Poison": poison, "Fill": filled, "Retire": s.Retire(t.Context(), "staff", "email", nil), "NotifyPending": notified,
 			} {
 				if err == nil || !strings.Contains(err.Error(), test.want) {
 					t.Errorf("%s: got %v; want %q", method, err, test.want)
@@ -157,6 +159,26 @@ func TestFaults(t *testing.T) {
 				t.Errorf("got %d requests; want none", n)
 			}
 		})
+	}
+}
+
+// TestAllFaults: all mistakes of all tables are returned at once, and the handle of a table returns its own.
+func TestAllFaults(t *testing.T) {
+	t.Parallel()
+	s := aztablekit.Open(storagetest.New(nil), "company", nil)
+	staff := aztablekit.Table(s, "staff", dept, empid, aztablekit.Definition[employee](index.New("last", nil, emailOf, nil)), nil, eventual.On("", isNew, nil))
+	aztablekit.Table(s, "my_badges", badgeDept, badgeNo)
+	_, inserted := staff.Insert(t.Context(), &employee{Department: "Sales", ID: 1})
+	own := []string{"definition last: index last: layout is nil", "definitions[1] is nil", "definition : "}
+	for method, test := range map[string]struct {
+		got  error
+		want []string
+	}{"Insert": {inserted, own}, "Ensure": {s.Ensure(t.Context()), append(own, "table my_badges: ")}, "Err": {s.Err(), append(own, "table my_badges: ")}} {
+		for _, want := range test.want {
+			if test.got == nil || !strings.Contains(test.got.Error(), want) {
+				t.Errorf("%s: got %v; want %q in it", method, test.got, want)
+			}
+		}
 	}
 }
 

@@ -147,12 +147,15 @@ func declare[T any](s *Store, d *declaration, schema table.Schema[T], definition
 		return nil, err
 	}
 	to := extend.NewDeclaration(&s.host, t)
+	var faults []error
 	for i, definition := range definitions {
-		if err := s.check(d, others, definition, i); err != nil {
-			return nil, err
+		err := s.check(d, others, definition, i)
+		if err == nil {
+			err = to.Add(definition)
 		}
-		if err := to.Add(definition); err != nil {
-			return nil, err
+		if err != nil {
+			faults = append(faults, err)
+			continue
 		}
 		if c, is := definition.(verify.Checker); is {
 			d.checks = append(d.checks, c.Check)
@@ -160,6 +163,9 @@ func declare[T any](s *Store, d *declaration, schema table.Schema[T], definition
 		if v, is := definition.(verifier); is {
 			d.verifier = v
 		}
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
 	}
 	t, parts, err := to.Declared()
 	if err != nil {

@@ -160,9 +160,9 @@ func (e *executor) resolve(ctx context.Context, t *tableHandlers, x *lease) (rec
 	return t.records.Resolve(ctx, m.partition(), m.Op)
 }
 
-// mostExcluded is how many remotes a message may name, and rollBack stores a row in those where nothing is prepared. The write of one
-// entity has no more: a move has one, and each unique value elsewhere two.
-const mostExcluded = 8
+// mostExcluded is how many remotes a message may name, and rollBack stores a row in those where nothing is prepared. A move has one, a transaction up to nine, and each
+// unique value elsewhere adds two.
+const mostExcluded = 24
 
 // rollBack rolls back, in the remotes that the message names, a write that never commits. The message is not trusted: in tables
 // that no handler names, and if it names more than mostExcluded remotes, rollBack writes only where the write has prepared something. A

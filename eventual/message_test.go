@@ -118,8 +118,8 @@ func TestForgedRemotes(t *testing.T) {
 		"no table":        {1, `{"table":"tables","partition":"P"}`, 0, "none"},
 		"no key":          {1, `{"table":"staff","partition":"P/"}`, 0, "none"},
 		"one":             {1, named, 2, "5 get, 1 insert, 1 transaction"},
-		"the most of few": {8, named, 9, "19 get, 1 insert, 8 transaction"},
-		"more":            {9, named, 1, "12 get, 1 insert"},
+		"the most of few": {24, named, 25, "51 get, 1 insert, 24 transaction"},
+		"more":            {25, named, 1, "28 get, 1 insert"},
 		"the most":        {325, `{"table":"staff","partition":"#"}`, 1, "328 get, 1 insert"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -180,7 +180,7 @@ func TestManyRemotes(t *testing.T) {
 		crashedMove(t, o, s, 2)
 		text := s.Messages("notifications")[0].Text
 		o.clear(t, "notifications")
-		o.put(t, "notifications", strings.Replace(text, `"remotes":[`, `"remotes":[`+remoteNames(20, `{"table":"staff","partition":"P#"}`)+",", 1))
+		o.put(t, "notifications", strings.Replace(text, `"remotes":[`, `"remotes":[`+remoteNames(30, `{"table":"staff","partition":"P#"}`)+",", 1))
 		drain(t, o.worker(t, fastPolling()))
 		testkit.Expect(t, "prepared", storedStates(s, "~t|"), "M over")
 		testkit.Expect(t, "messages left", len(s.Messages("notifications")), 0)

@@ -66,7 +66,7 @@ func (t *target[T, V]) Write(ctx context.Context, entity *table.Row) error {
 	case was.gone:
 		return t.write(ctx, now, want.value, false)
 	case missing != "":
-		return fmt.Errorf("derived entity %v: %w: give New a handle with maintainer %q attached", t.key, table.ErrUnknownMaintainer, missing)
+		return fmt.Errorf("derived entity %v: %w: declare the view's table with definition %q", t.key, table.ErrUnknownMaintainer, missing)
 	case was.entity == t.entity:
 		return t.write(ctx, now, want.value, want.value == nil)
 	case want.value == nil:

@@ -22,9 +22,9 @@
 //
 //   - All operations are applied or none, also after a crash. Readers of this library see them at one instant.
 //   - The transactions, and all writes of this library beside them, have an order that explains what each has read and written, and in which each comes behind those that had
-//     ended when it began. What a transaction has read stays as it is, or absent, until it commits.
+//     ended when it began. If what a transaction has read changes before it commits, it writes nothing, and its function is called again.
 //   - Indexes, unique values, summaries, ends and effects follow from its entities as from those of any write.
-//   - A program that crashes or sleeps holds others up for a second at most: they finish its transaction, or roll it back.
+//   - A program that crashes or sleeps holds up those who read its rows for a second: they finish its transaction, or roll it back.
 //
 // # Not guaranteed
 //
@@ -34,7 +34,7 @@
 //
 // # Costs
 //
-// With P partitions that are read or written: 2P − 1 transactions of the service and 2 messages, besides the reads; with one, 1 transaction. A row that is read as absent, and
+// With P partitions that are read or written, those of unique values elsewhere included: 2P − 1 transactions of the service and 2 messages, besides the reads; with one, 1 transaction. A row that is read as absent, and
 // not inserted, in the only partition that is written costs 2 transactions and 2 messages more. A function that writes nothing reads all rows but one again; with two
 // absent rows it is a transaction. A row that is read gets another ETag, so transactions that read one row refuse each other, and the functions are called again.
 //

@@ -19,6 +19,7 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/txn"
+	"github.com/aztablekit/aztablekit/verify"
 )
 
 // cutOff is a network that brings nothing from a transaction of the service on, the n-th of the program, until it is mended.
@@ -114,7 +115,8 @@ func TestCrashed(t *testing.T) {
 	}
 }
 
-// TestOutcome: the outcome of a transaction whose response was lost can be resolved later, also in one partition, and also if others have written its rows since.
+// TestOutcome: the outcome of a transaction whose response was lost can be resolved later, also in one partition, and also if others have written its rows since: it is
+// neither taken for a failure nor taken back (orleans#10123).
 func TestOutcome(t *testing.T) {
 	t.Parallel()
 	for _, to := range []keys.Key{accountKey("Bern", 2), accountKey("Zug", 3)} {
@@ -182,19 +184,49 @@ func TestTableGone(t *testing.T) {
 	})
 }
 
+// TestRemoteTableGone: if the table of a participant is gone, a transaction has happened for the others, or has not. The worker tries again until the table is there.
+func TestRemoteTableGone(t *testing.T) {
+	t.Parallel()
+	eachCrash(t, 2, 3, func(t *testing.T, before int, committed bool) {
+		s, b := newBank(t)
+		ctx := t.Context()
+		mine := cut(t, s, before)
+		err := txn.Run(ctx, mine, func(tx *txn.Tx) error {
+			e, err := txn.Get(tx, mine.accounts, accountKey("Bern", 1))
+			if err != nil {
+				return err
+			}
+			e.Value.Cents = 1
+			tx.Do(mine.ledger.InsertOp(&posting{"Ulm", "new", 1}), mine.accounts.ReplaceOp(e))
+			return nil
+		})
+		expectOutcome(t, err, committed)
+		_, err = s.Tables().DeleteTable(ctx, "ledger", nil)
+		testkit.NoError(t, err)
+		testkit.Expect(t, "accounts", b.cents(t), map[bool]string{false: untouched, true: "Bern 1: 1; Ulm 2: 100; Zug 3: 100; "}[committed])
+		time.Sleep(5 * time.Minute) // until the message is visible
+		testkit.NoError(t, errors.Join(b.Drain(ctx), b.Ensure(ctx)))
+		time.Sleep(time.Hour) // until the worker tries again
+		testkit.NoError(t, errors.Join(b.Drain(ctx), left(s, "accounts", "ledger")))
+		testkit.Expect(t, "messages", len(s.Messages("bank-writes"))+len(s.Messages("bank-poison")), 0)
+	})
+}
+
 // TestEnded: an account that is over is not there for a transaction, and one that ends before the commit is the one that was read.
 func TestEnded(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
 	now := at
 	s := storagetest.New(&storagetest.Options{Now: func() time.Time { return now }})
-	ends := expire.At(func(a *bankAccount) time.Time {
-		if a.Cents == 1 {
-			return at.Add(time.Minute)
-		}
-		return time.Time{}
-	}, nil)
-	b := openBank(s, &aztablekit.Options{Daily: -1}, ends)
+	ends := func() aztablekit.Definition[bankAccount] {
+		return expire.At(func(a *bankAccount) time.Time {
+			if a.Cents == 1 {
+				return at.Add(time.Minute)
+			}
+			return time.Time{}
+		}, nil)
+	}
+	b := openBank(s, &aztablekit.Options{Daily: -1}, ends())
 	ctx := t.Context()
 	testkit.NoError(t, b.Ensure(ctx))
 	for _, a := range []bankAccount{{"Bern", 1, 1}, {"Zug", 3, 100}} {
@@ -202,6 +234,35 @@ func TestEnded(t *testing.T) {
 		testkit.NoError(t, err)
 	}
 	testkit.NoError(t, b.transfer(ctx, accountKey("Zug", 3), accountKey("Bern", 1), 0, ""))
+	for n := range 4 { // it ends before the n-th transaction of the service; 0 is before the function returns
+		now = at
+		late := beforeBatch(t, s, func(k int) {
+			if k == n {
+				now = at.Add(time.Minute)
+			}
+		}, ends())
+		calls := 0
+		err := txn.Run(ctx, late, func(tx *txn.Tx) error {
+			calls++
+			z, err1 := txn.Get(tx, late.accounts, accountKey("Zug", 3))
+			a, err2 := txn.Get(tx, late.accounts, accountKey("Bern", 1))
+			if n == 0 {
+				now = at.Add(time.Minute)
+			}
+			if err := errors.Join(err1, err2); err != nil {
+				return err
+			}
+			tx.Do(late.accounts.ReplaceOp(z), late.accounts.ReplaceOp(a))
+			return nil
+		})
+		if err != nil || calls != 1 {
+			t.Errorf("an end before transaction %d: got %v after %d calls; want no error after 1", n, err, calls)
+		}
+		report, err := verify.Run(ctx, b.accounts, nil)
+		if err != nil || len(report.Faults) > 0 {
+			t.Errorf("an end before transaction %d: got %v, %v; want no faults", n, report, err)
+		}
+	}
 	now = at.Add(time.Minute)
 	err := b.transfer(ctx, accountKey("Zug", 3), accountKey("Bern", 1), 0, "")
 	if !errors.Is(err, table.ErrNotFound) {
@@ -218,6 +279,25 @@ func TestEnded(t *testing.T) {
 	})
 	testkit.NoError(t, err)
 	testkit.Expect(t, "accounts", b.cents(t), "Bern 1: 2; Zug 3: 99; ")
+}
+
+// TestMovePrepared: a participant that is prepared moves as the transaction has left it, or as it was.
+func TestMovePrepared(t *testing.T) {
+	t.Parallel()
+	eachCrash(t, 2, 3, func(t *testing.T, before int, committed bool) {
+		s, others := newBank(t)
+		ctx := t.Context()
+		expectOutcome(t, cut(t, s, before).transfer(ctx, accountKey("Bern", 1), accountKey("Zug", 3), 30, ""), committed)
+		e, err := others.accounts.Get(ctx, accountKey("Zug", 3))
+		testkit.NoError(t, err)
+		e.Value.City = "Genf"
+		testkit.NoError(t, others.accounts.Move(ctx, e))
+		want := map[bool]string{false: "Bern 1: 100; Genf 3: 100; Ulm 2: 100; ", true: "Bern 1: 70; Genf 3: 130; Ulm 2: 100; "}[committed]
+		testkit.Expect(t, "accounts", others.cents(t), want)
+		time.Sleep(5 * time.Minute) // until the message is visible
+		testkit.NoError(t, errors.Join(others.Drain(ctx), left(s, "accounts")))
+		testkit.Expect(t, "accounts in the end", others.cents(t), want)
+	})
 }
 
 // TestMoveBeside: a participant that another program moves away is read again under its new key, or not found.

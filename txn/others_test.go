@@ -2,13 +2,16 @@ package txn_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+	"golang.org/x/sync/errgroup"
 
+	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -90,32 +93,42 @@ func TestNothingKept(t *testing.T) {
 	testkit.Expect(t, "accounts", b.cents(t), "Bern 1: 11; Ulm 2: 100; Zug 3: 100; ")
 }
 
-// TestSuspended: a transaction whose program sleeps before its commit is rolled back by a reader, and is done again when the program has woken; a shorter sleep does no harm.
+// TestSuspended: a transaction whose program sleeps before its commit is rolled back by a reader, and is done again when the program has woken; a shorter sleep does no harm,
+// nor do clocks that differ by less than a second.
 func TestSuspended(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		sleeps time.Duration
-		calls  int
-	}{{500 * time.Millisecond, 1}, {2 * time.Second, 2}} {
+		sleeps, behind time.Duration // behind is how much the clock of the reader is behind that of the writer
+		calls          int
+	}{
+		{500 * time.Millisecond, 0, 1}, {2 * time.Second, 0, 2},
+		{300 * time.Millisecond, 500 * time.Millisecond, 1}, {300 * time.Millisecond, -500 * time.Millisecond, 1},
+		{500 * time.Millisecond, -2 * time.Second, 2},
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			s, others := newBank(t)
 			ctx := t.Context()
+			now := func() time.Time { return time.Now().Add(-c.behind) }
+			reader := openBank(s, &aztablekit.Options{Common: table.Common{Now: now}, Daily: -1})
+			var reads errgroup.Group
 			b := beforeBatch(t, s, func(n int) {
 				if n != 2 { // the commit
 					return
 				}
+				reads.Go(func() error {
+					e, err := reader.accounts.Get(ctx, accountKey("Zug", 3))
+					if err == nil && e.Value.Cents != 100 {
+						err = fmt.Errorf("a reader finds %d; want 100", e.Value.Cents)
+					}
+					return err
+				})
 				time.Sleep(c.sleeps)
-				if c.calls == 1 {
-					return
-				}
-				e, err := others.accounts.Get(ctx, accountKey("Zug", 3))
-				testkit.NoError(t, err)
-				testkit.Expect(t, "what a reader finds", e.Value.Cents, 100)
 			})
 			calls := 0
 			err := txn.Run(ctx, b, func(tx *txn.Tx) error { calls++; return readBoth(b)(tx) })
 			testkit.NoError(t, err)
-			testkit.Expect(t, "calls", calls, c.calls)
+			testkit.NoError(t, reads.Wait())
+			testkit.Expect(t, fmt.Sprintf("calls for a sleep of %v beside a clock that is behind by %v", c.sleeps, c.behind), calls, c.calls)
 			testkit.Expect(t, "accounts", others.cents(t), "Bern 1: 110; Ulm 2: 100; Zug 3: 100; ")
 		})
 	}
@@ -132,15 +145,17 @@ func TestForgedMark(t *testing.T) {
 		_, err := b.accounts.Insert(ctx, &a)
 		testkit.NoError(t, err)
 	}
-	mark := `{"PartitionKey":"Zug","RowKey":"0003","_tx":"01M8HMN39W96XCFX2ZH56NJAP1/evil/Zug/delete/0/x"}`
-	_, err := s.Tables().NewClient("accounts").UpdateEntity(ctx, []byte(mark), &aztables.UpdateEntityOptions{UpdateMode: aztables.UpdateModeMerge})
-	testkit.NoError(t, err)
-	s.Count()
-	testkit.NoError(t, b.transfer(ctx, accountKey("Bern", 1), accountKey("Zug", 3), 30, ""))
-	for _, r := range s.Requests() {
-		if r.Table == "evil" {
-			t.Errorf("got a request to the forged table: %v", r)
+	for i, fate := range []string{"delete", "insert", "replace", "pin", "reserve"} {
+		mark := fmt.Sprintf(`{"PartitionKey":"Zug","RowKey":"0003","_tx":"01M8HMN39W96XCFX2ZH56NJAP1/evil/Zug/%s/0/x"}`, fate)
+		_, err := s.Tables().NewClient("accounts").UpdateEntity(ctx, []byte(mark), &aztables.UpdateEntityOptions{UpdateMode: aztables.UpdateModeMerge})
+		testkit.NoError(t, err)
+		s.Count()
+		testkit.NoError(t, b.transfer(ctx, accountKey("Bern", 1), accountKey("Zug", 3), 10, ""))
+		for _, r := range s.Requests() {
+			if r.Table == "evil" {
+				t.Errorf("%s: got a request to the forged table: %v", fate, r)
+			}
 		}
+		testkit.Expect(t, "accounts beside a forged "+fate, b.cents(t), fmt.Sprintf("Bern 1: %d; Zug 3: %d; ", 90-10*i, 110+10*i))
 	}
-	testkit.Expect(t, "accounts", b.cents(t), "Bern 1: 70; Zug 3: 130; ")
 }

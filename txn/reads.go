@@ -3,6 +3,7 @@ package txn
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -60,6 +61,9 @@ func note[T any](tx *Tx, h *engine.Table, t *table.Table[T], k keys.Key, e *tabl
 	at := placeOf(h, k)
 	tx.mu.Lock()
 	defer tx.mu.Unlock()
+	if tx.ended {
+		return errEnded
+	}
 	if was := tx.reads[at]; was != nil {
 		if was.etag != r.etag {
 			tx.again = errConflict
@@ -109,7 +113,7 @@ func (tx *Tx) readInserts() error {
 // confirm finds out whether all that a function has read that writes nothing was true at one moment. err is what the function has returned.
 func (tx *Tx) confirm(err error) (conflict, _ error) {
 	if len(tx.reads) > 1 && tx.run.ctx.Err() != nil { // nothing says that they are of one moment
-		return nil, context.Cause(tx.run.ctx)
+		return nil, errors.Join(context.Cause(tx.run.ctx), err)
 	}
 	var there, absent []*read
 	for _, at := range tx.order {
@@ -171,8 +175,11 @@ func (tx *Tx) keepAll(err error) (conflict, _ error) {
 	tx.writes = map[place]*engine.Op{}
 	tx.order = slices.DeleteFunc(tx.order, func(at place) bool { return tx.reads[at] == nil })
 	conflict, failed := tx.commit()
-	if failed != nil {
-		return conflict, failed
+	switch {
+	case conflict != nil, failed == nil:
+		return conflict, err
+	case err != nil:
+		return nil, fmt.Errorf("txn: Run: the function has returned an error (%v), and whether all that it has read as absent was so at one moment cannot be told: %w", err, failed)
 	}
-	return nil, err
+	return nil, failed
 }

@@ -17,7 +17,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// TestOnePartition: a transaction in one partition is one transaction of the service, with the accounts that are only read.
+// TestOnePartition: a transaction in one partition is one transaction of the service, with the accounts that are only read, and those that are read and then written
+// (dynamodb-transactions#8).
 func TestOnePartition(t *testing.T) {
 	t.Parallel()
 	s, b := newBank(t)
@@ -70,6 +71,7 @@ func TestReadsAlone(t *testing.T) {
 		{"the last is absent", []keys.Key{bern, none}, "3 get"},
 		{"the first is absent", []keys.Key{none, bern}, "4 get"},
 		{"two are absent: they are reserved", []keys.Key{none, nowhere}, "2 get, 1 message-put, 1 message-update, 5 transaction"},
+		{"two are absent in one partition", []keys.Key{none, accountKey("Bern", 8)}, "2 get, 1 message-put, 1 message-update, 3 transaction"},
 	} {
 		s.Count()
 		testkit.NoError(t, reads(c.keys...))
@@ -122,6 +124,115 @@ func TestReservedInHome(t *testing.T) {
 	testkit.Expect(t, "requests", s.Count().String(), "2 get, 1 message-put, 1 message-update, 3 transaction")
 	testkit.NoError(t, errors.Join(b.Drain(t.Context()), left(s, "accounts")))
 	testkit.Expect(t, "accounts", b.cents(t), "Bern 1: 101; Ulm 2: 100; Zug 3: 100; ")
+}
+
+// TestHome: the commit record is where it costs least, whatever the function has touched first.
+func TestHome(t *testing.T) {
+	t.Parallel()
+	s, b := newBank(t)
+	ctx := t.Context()
+	err := txn.Run(ctx, b, func(tx *txn.Tx) error {
+		bern, err1 := txn.Get(tx, b.accounts, accountKey("Bern", 1))
+		ulm, err2 := txn.Get(tx, b.accounts, accountKey("Ulm", 2))
+		if _, err := txn.Get(tx, b.accounts, accountKey("Bern", 9)); !errors.Is(err, table.ErrNotFound) {
+			return errors.Join(err, err1, err2)
+		}
+		bern.Value.Cents, ulm.Value.Cents = 99, 101
+		tx.Do(b.accounts.ReplaceOp(bern), b.accounts.ReplaceOp(ulm))
+		return errors.Join(err1, err2)
+	})
+	testkit.NoError(t, err)
+	testkit.Expect(t, "requests, with an absent row in one of two partitions that are written", s.Count().String(), "3 get, 1 message-put, 1 message-update, 3 transaction")
+	testkit.NoError(t, errors.Join(b.Drain(ctx), left(s, "accounts")))
+}
+
+// TestLimits: as many partitions and rows as the documentation says, and not one more.
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	_, b := newBank(t)
+	ctx := t.Context()
+	for i := range 60 {
+		for _, in := range []string{"Many", "Few"} {
+			_, err := b.accounts.Insert(ctx, &bankAccount{in, i, 0})
+			testkit.NoError(t, err)
+		}
+	}
+	changes := func(tx *txn.Tx, in string, n int) error {
+		for i := range n {
+			e, err := txn.Get(tx, b.accounts, accountKey(in, i))
+			if err != nil {
+				return err
+			}
+			e.Value.Cents++
+			tx.Do(b.accounts.ReplaceOp(e))
+		}
+		return nil
+	}
+	inserts := func(tx *txn.Tx, in string, n int) error {
+		for i := range n {
+			tx.Do(b.accounts.InsertOp(&bankAccount{in, i, 0}))
+		}
+		return nil
+	}
+	partitions := func(n int) func(*txn.Tx) error {
+		return func(tx *txn.Tx) error {
+			for i := range n {
+				tx.Do(b.accounts.InsertOp(&bankAccount{fmt.Sprint("city", n, "_", i), 1, 1}))
+			}
+			return nil
+		}
+	}
+	for _, c := range []struct {
+		what string
+		call func(*txn.Tx) error
+		fits bool
+	}{
+		{"10 partitions", partitions(10), true},
+		{"11 partitions", partitions(11), false},
+		{"60 changes in the home, which is touched behind another", func(tx *txn.Tx) error { return errors.Join(changes(tx, "Few", 1), changes(tx, "Many", 60)) }, true},
+		{"49 changes beside the home", func(tx *txn.Tx) error { return errors.Join(changes(tx, "Few", 49), changes(tx, "Many", 60)) }, true},
+		{"50 changes beside the home", func(tx *txn.Tx) error { return errors.Join(changes(tx, "Few", 50), changes(tx, "Many", 60)) }, false},
+		{"99 inserts beside the home", func(tx *txn.Tx) error { return errors.Join(changes(tx, "Few", 1), inserts(tx, "New", 99)) }, true},
+		{"100 inserts beside the home", func(tx *txn.Tx) error { return errors.Join(changes(tx, "Few", 1), inserts(tx, "Newer", 100)) }, false},
+		{"99 inserts in the home", func(tx *txn.Tx) error { return errors.Join(inserts(tx, "Home", 99), inserts(tx, "Other", 1)) }, true},
+		{"100 inserts in the home", func(tx *txn.Tx) error { return errors.Join(inserts(tx, "Homes", 100), inserts(tx, "Others", 1)) }, false},
+	} {
+		err := txn.Run(ctx, b, c.call)
+		var limit *table.LimitError
+		if c.fits && err != nil || !c.fits && !errors.As(err, &limit) {
+			t.Errorf("%s: got %v; want no error: %v, and a *LimitError otherwise", c.what, err, c.fits)
+		}
+	}
+}
+
+// TestAfterwards: what a function has left running adds nothing to its transaction, and harms nothing.
+func TestAfterwards(t *testing.T) {
+	t.Parallel()
+	_, b := newBank(t)
+	var left errgroup.Group
+	for range 20 {
+		err := txn.Run(t.Context(), b, func(tx *txn.Tx) error {
+			for i := range 4 {
+				left.Go(func() error {
+					_, err := txn.Get(tx, b.accounts, accountKey("Bern", i+1))
+					_, err2 := txn.Find(tx, b.accounts, func(ctx context.Context) (*table.Entity[bankAccount], error) {
+						return b.accounts.Get(ctx, accountKey("Ulm", 2))
+					})
+					_, _ = err, err2 // whether they came in time
+					return nil
+				})
+			}
+			e, err := txn.Get(tx, b.accounts, accountKey("Zug", 3))
+			if err == nil {
+				e.Value.Cents++
+				tx.Do(b.accounts.ReplaceOp(e))
+			}
+			return err
+		})
+		testkit.NoError(t, err)
+	}
+	testkit.NoError(t, left.Wait())
+	testkit.Expect(t, "accounts", b.cents(t), "Bern 1: 100; Ulm 2: 100; Zug 3: 120; ")
 }
 
 // TestStaysAsItWas: a row that is read and not written has afterwards what it had before, also what the type does not know, and its entity can be written again.

@@ -13,37 +13,23 @@ import (
 )
 
 // Run calls f, and applies the operations that f has given to [Tx.Do], all or none of them, if everything that f has read is still as it was read. Otherwise it
-// calls f again:
-//
-//	err := txn.Run(ctx, bank, func(tx *txn.Tx) error {
-//		from, err := txn.Get(tx, accounts, keyOf("Zug", 1))
-//		if err != nil {
-//			return err
-//		}
-//		to, err := txn.Get(tx, accounts, keyOf("Bern", 7))
-//		if err != nil {
-//			return err
-//		}
-//		if from.Value.Cents < cents {
-//			return errNoMoney
-//		}
-//		from.Value.Cents -= cents
-//		to.Value.Cents += cents
-//		tx.Do(accounts.ReplaceOp(from), accounts.ReplaceOp(to))
-//		return nil
-//	})
+// calls f again. The example of the package is a transfer between two accounts.
 //
 // The tables are of the store, and f may read and write any partitions of them, up to 10. f reads by tx alone, does nothing that cannot be undone, and keeps nothing
 // of an earlier call: it may be called several times. What it has read may be of several moments until Run has looked: so an error of f is returned only if what f has
 // read was true at one moment, but for a [Find] that has found nothing. When Run returns nil, the entities of f are as they are stored, as after the methods of their table.
 //
-// Errors: that of f, unchanged, and nothing was written; table.ErrContended if others have changed what f reads, again and again, until Retry.ConflictAttempts
-// or Common.WriteTimeout, which counts from the first read, was used up between two calls, and table.ErrGivenUp if the last attempt did not reach the service or was ended by another program; table.ErrExists, table.ErrChanged and table.ErrNotFound if an operation goes by something else than f has read; [ErrUnprotected]; *table.LimitError for more than
-// 10 partitions, and for more rows in a partition than the service takes; *table.ValueError for an operation without an ETag, for tables of different stores, and for a nil
-// f; table.ErrUnknownOutcome, an *table.UnknownError, which can be resolved; and the other errors of a write (see package table).
+// Errors, after which no operation of f was applied:
+//   - that of f, unchanged; that of the context of Run, together with that of f, if it has ended before Run could look again;
+//   - table.ErrContended: others have changed what f reads, again and again, until Retry.ConflictAttempts or Common.WriteTimeout, which counts from the first read, was
+//     used up between two calls; table.ErrGivenUp: the last attempt did not reach the service, or another program has ended it;
+//   - table.ErrExists, table.ErrChanged, table.ErrNotFound: an operation goes by something else than f has read; index.ErrTaken; [ErrUnprotected];
+//   - *table.LimitError: more than 10 partitions, or more rows in a partition than the service takes;
+//   - *table.ValueError: an operation without an ETag, tables of different stores, a nil f;
+//   - the other errors of a write (see package table), among them table.ErrUnknownOutcome, after which nothing is known: the *table.UnknownError can be resolved.
 //
 // Requests: those of f, and for P partitions 2P − 1 transactions and 2 messages; for 1 partition, 1 transaction. See the doc of the package for reservations, and for what a
-// function costs that writes nothing. Not idempotent: let f insert an entity that says what was done.
+// function costs that writes nothing. Not idempotent: let f insert an entity with the key that the caller gives, and read it first, as the recipe money does.
 func Run(ctx context.Context, s extend.Store, f func(tx *Tx) error) error {
 	h := extend.HostOf(s)
 	switch {
@@ -70,7 +56,6 @@ func (r *run) run() error {
 	for {
 		tx := &Tx{run: r, reads: map[place]*read{}, writes: map[place]*engine.Op{}}
 		conflict, err := tx.attempt()
-		tx.close()
 		if conflict == nil {
 			return err
 		}
@@ -96,6 +81,7 @@ func (r *run) wait(tx *Tx, conflict error) (again bool, err error) {
 // attempt calls the function once. conflict is not nil if it may be called again: others have changed what it has read.
 func (tx *Tx) attempt() (conflict, err error) {
 	err = tx.run.call(tx)
+	tx.close()
 	if tx.again != nil {
 		return tx.again, tx.again
 	}

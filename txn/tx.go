@@ -63,8 +63,8 @@ type read struct {
 	again  func(ctx context.Context) (azcore.ETag, error)
 }
 
-// Get reads an entity by its key, as [table.Table.Get] does. Until the transaction has ended, it stays as it is, or stays absent. A second Get of one key returns
-// the same entity, and sends nothing.
+// Get reads an entity by its key, as [table.Table.Get] does. If others change it before the commit, or insert what was absent, nothing is written, and the function of
+// [Run] is called again. A second Get of one key returns the same entity, and sends nothing.
 //
 // Errors: table.ErrNotFound; *table.ValueError for a row that the function has written, and for a table of another store; those of a read (see package table). 1 request.
 func Get[T any](tx *Tx, t *table.Table[T], k keys.Key) (*table.Entity[T], error) {
@@ -90,13 +90,14 @@ func Get[T any](tx *Tx, t *table.Table[T], k keys.Key) (*table.Entity[T], error)
 	return found, cmp.Or(note(tx, e, t, k, found, err), tx.repeats(err))
 }
 
-// Find looks an entity up by a function, such as one that calls a unique index, and reads it if the function has found a copy. Until the transaction has ended, the
-// entity stays as it is.
+// Find looks an entity up by a function that calls a unique index, and reads it if the function has found a copy. The entity is then as one that [Get] has read, and so it
+// has the value.
 //
 //	jones, err := txn.Find(tx, staff, func(ctx context.Context) (*table.Entity[Employee], error) { return byMail.Get(ctx, staff, mail) })
 //
-// If the function finds nothing, nothing keeps it so: the transaction may then return an error, but not write; see [ErrUnprotected]. To insert what must not
-// exist twice, insert an entity with a unique value. Errors: those of the function and of [Get]; table.ErrContended if the copy was older than its entity, at each
+// Only the entity that was found is kept, and nothing keeps others from coming beside it: find no first or least of a list. If the function finds nothing, nothing keeps it
+// so either: the transaction may then return, but not write (see [ErrUnprotected]), and what it returns goes by a look-up of some moment. To insert what must not exist
+// twice, insert an entity with a unique value. Errors: those of the function and of [Get]; table.ErrContended if the copy was older than its entity, at each
 // of 3 attempts. Requests: those of the function, and 1 for a copy.
 func Find[T any](tx *Tx, t *table.Table[T], find func(ctx context.Context) (*table.Entity[T], error)) (*table.Entity[T], error) {
 	h, err := tx.tableOf(t)
@@ -150,7 +151,7 @@ func (tx *Tx) Context() context.Context { return tx.run.ctx }
 //
 //	tx.Do(accounts.ReplaceOp(from), ledger.InsertOp(&line))
 //
-// A mistake of an operation is an error of Run. No requests.
+// A mistake of an operation is an error of Run. A call after the function has returned does nothing. No requests.
 func (tx *Tx) Do(ops ...table.Op) {
 	tx.mu.Lock()
 	defer tx.mu.Unlock()
@@ -251,7 +252,10 @@ func (tx *Tx) end() {
 func (tx *Tx) known(at place) (*read, error) {
 	tx.mu.Lock()
 	defer tx.mu.Unlock()
-	if tx.writes[at] != nil {
+	switch {
+	case tx.ended:
+		return nil, errEnded
+	case tx.writes[at] != nil:
 		return nil, &table.ValueError{Field: "key", Reason: "is of a row that the transaction writes; use what it writes"}
 	}
 	return tx.reads[at], nil
@@ -262,7 +266,9 @@ func (tx *Tx) repeats(err error) error {
 	if errors.Is(err, errConflict) || errors.Is(err, errs.ErrGivenUp) { // the read has ended another transaction, and was given up
 		tx.mu.Lock()
 		defer tx.mu.Unlock()
-		tx.again = err
+		if !tx.ended {
+			tx.again = err
+		}
 	}
 	return err
 }
@@ -271,5 +277,7 @@ func (tx *Tx) repeats(err error) error {
 func (tx *Tx) leave(err error) {
 	tx.mu.Lock()
 	defer tx.mu.Unlock()
-	tx.unprotected = err
+	if !tx.ended {
+		tx.unprotected = err
+	}
 }

@@ -41,6 +41,7 @@ type participation struct {
 	writes   bool // an operation changes a row
 	pins     bool
 	reserves bool
+	changes  int  // operations on rows that have a content before and after: in another partition than the home, each is two rows
 	whole    bool // an operation replaces or deletes a wide entity, whose parts are rows of their own
 }
 
@@ -85,6 +86,9 @@ func participations(ops []*Op) (all []*participation, err error) {
 		p.ops = append(p.ops, op)
 		p.pins, p.reserves = p.pins || op.Pins, p.reserves || op.Reserves
 		p.writes = p.writes || !op.Pins && !op.Reserves
+		if !op.Pins && !op.Reserves && !op.inserts() && op.Kind != aztables.TransactionTypeDelete {
+			p.changes++
+		}
 		p.whole = p.whole || op.Table.wide() && !op.Pins && !op.Reserves && !op.inserts()
 	}
 	if len(all) > MostParticipants {
@@ -93,20 +97,20 @@ func participations(ops []*Op) (all []*participation, err error) {
 	return all, nil
 }
 
-// homeOf returns where the commit record is: in a partition that is written, if possible in one where nothing is reserved.
-func homeOf(all []*participation) (*participation, error) {
-	home, best := (*participation)(nil), -1
-	for _, p := range all {
-		n := 0
-		for i, is := range []bool{!p.reserves, p.pins, p.writes, p.whole} {
-			if is {
-				n += 1 << i
-			}
+// asHome is how good a partition is for the commit record: first what must be there, then what saves a transaction, then what saves rows.
+func (p *participation) asHome() []int {
+	rank := func(is bool) int {
+		if is {
+			return 1
 		}
-		if n > best {
-			home, best = p, n
-		}
+		return 0
 	}
+	return []int{rank(p.whole), rank(p.writes), rank(!p.reserves), p.changes, rank(p.pins)}
+}
+
+// homeOf returns where the commit record is: in a partition that is written, if possible in one where nothing is reserved, and of these in the one with the most changes.
+func homeOf(all []*participation) (*participation, error) {
+	home := slices.MaxFunc(all, func(a, b *participation) int { return slices.Compare(a.asHome(), b.asHome()) })
 	for _, p := range all {
 		switch {
 		case p == home:

@@ -259,7 +259,7 @@ func (t *Table) endWriteOf(ctx context.Context, k keys.Key, m stored.Mark, attem
 		return false, err
 	}
 	patience := min(mostPatience, t.Options.Retry.MaxConflictWait)
-	if age := t.Options.Now().Sub(began); age >= 0 && age < patience && attempt < mostWaits && t.Options.Retry.ConflictWait > 0 {
+	if age := t.Options.Now().Sub(began); age > -patience && age < patience && attempt < mostWaits && t.Options.Retry.ConflictWait > 0 {
 		pause := min(backOff(attempt+1, t.Options.Retry.ConflictWait, patience), patience-age)
 		if sleep(ctx, pause) == nil {
 			return false, nil
@@ -268,7 +268,8 @@ func (t *Table) endWriteOf(ctx context.Context, k keys.Key, m stored.Mark, attem
 	return true, t.endPrepared(ctx, k.PartitionKey(), m.ID, ender{})
 }
 
-// A reader does not end a write over several partitions that is younger than mostPatience, unless it has waited mostWaits times.
+// A reader does not end a write over several partitions that is younger than mostPatience by its own clock, unless it has waited mostWaits times. The clock of the writer may
+// be ahead by as much.
 const (
 	mostPatience = time.Second
 	mostWaits    = 10

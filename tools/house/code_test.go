@@ -137,7 +137,6 @@ var readersCode = map[string]string{
 		var tx *txn.Tx
 		var cents int
 		var errNoMoney error
-		var keyOf func(string, int) keys.Key
 		type Employee struct{}
 		var staff *table.Table[Employee]
 		var byMail *index.Global[Employee, string]

@@ -25,8 +25,8 @@
 //     million with -models=3. 22 mutants.
 //
 //   - Catalogue: the row of a table that names its definitions with their states. Writers and look-ups of two releases, with leases,
-//     beside Ensure, Fill and Retire, each of them twice, with crashes and one late request. 18 workloads of 1,900 to 62,000 states,
-//     240,000 in all, and one of 3.2 million with -models=3. 20 mutants.
+//     beside Ensure, Fill and Retire, each of them twice, with crashes and one late request. 20 workloads of 1,900 to 62,000 states,
+//     240,000 in all, and one of 3.2 million with -models=3. 21 mutants.
 //
 //   - Jobs: work on ranges, which are halved while two workers work on them, with a queue that is cleared, late ends of slices, and a job that is
 //     canceled and started again, once or twice. 5 workloads of 17,000 to 93,000 states, one of 1.1 million with -models=2, and two of 2.8 and 4 million with
