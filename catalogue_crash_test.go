@@ -307,7 +307,7 @@ func TestCatalogueSchedules(t *testing.T) {
 // TestCatalogueEveryFault: each fault at each request of Ensure, Fill and Retire.
 func TestCatalogueEveryFault(t *testing.T) {
 	t.Parallel()
-	for name, build := range map[string]func() crashtest.Workload{"release": catalogueRelease, "roll-back": catalogueRollBack} {
+	for name, build := range map[string]func() crashtest.Workload{"release": catalogueRelease, "roll-back": catalogueRollBack, "new table": catalogueNew} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			crashtest.Enumerate(t, build, punctual(t, crashtest.Options{PairLimit: -1})).Require(t)

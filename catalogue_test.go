@@ -165,6 +165,7 @@ func TestReleaseRequests(t *testing.T) {
 		old, new := older(t, service), newer(t, service)
 		count := func(what string, want int) {
 			t.Helper()
+			synctest.Wait() // for what is read ahead
 			if got := service.Count().Total(); got != want {
 				t.Errorf("%s: got %d requests; want %d", what, got, want)
 			}
@@ -185,6 +186,13 @@ func TestReleaseRequests(t *testing.T) {
 		service.Count()
 		new.ensure()
 		count("Ensure of a type that is in another package", 2+1+3)
+		new.fill()
+		new.fill()
+		count("Fill of an entity", 1+3+5+6+8+1) // the record; what is building; a run by what entities record, the entity with its unique value, a run that compares all, and the record, ahead of the next write
+		new.fill()
+		count("Fill with nothing to fill", 1)
+		new.retire("name")
+		count("Retire", 6+1+1+1) // the record; a scan of the entities, the one that has a row, and a scan of the rows
 	})
 }
 
