@@ -227,6 +227,17 @@ func TestLateDeclaration(t *testing.T) {
 	}
 }
 
+// TestEnsureOfHandle: the table of a store is not created without its catalogue.
+func TestEnsureOfHandle(t *testing.T) {
+	t.Parallel()
+	service := storagetest.New(nil)
+	staff := aztablekit.Table(aztablekit.Open(service, "company", nil), "staff", dept, empid)
+	var mistake *table.ValueError
+	if err := staff.Ensure(t.Context()); !errors.As(err, &mistake) || service.Count().Total() != 0 {
+		t.Errorf("got %v; want a *ValueError and no requests", err)
+	}
+}
+
 // TestTypesWithNames: types whose rows are told apart by Schema.Type share a range of keys.
 func TestTypesWithNames(t *testing.T) {
 	t.Parallel()

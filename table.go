@@ -173,7 +173,7 @@ func declare[T any](s *Store, d *declaration, schema table.Schema[T], definition
 	}
 	d.handle = t
 	d.parts.Ensure = []extend.Task{{Name: "table " + d.name, Do: func(ctx context.Context) error {
-		if err := t.Ensure(ctx); err != nil {
+		if err := door.Table(t).Ensure(ctx); err != nil {
 			return err
 		}
 		return d.catalogue.Ensure(ctx)

@@ -61,7 +61,7 @@ type fixture struct {
 	outbox      bareworker.Outbox
 	mover       *bareworker.Mover[clerk]
 	common      table.Common
-	handlers    []eventual.Handler // besides the mover's
+	handlers    []extend.Handler // besides the mover's
 }
 
 // noPauses returns options without pauses between attempts.
@@ -146,7 +146,7 @@ func (fx *fixture) newWorker(t testing.TB, opt eventual.WorkerOptions) *eventual
 }
 
 // workerOf returns a worker of the queue "moves" for some movers.
-func (fx *fixture) workerOf(t testing.TB, opt eventual.WorkerOptions, handlers ...eventual.Handler) *eventual.Worker {
+func (fx *fixture) workerOf(t testing.TB, opt eventual.WorkerOptions, handlers ...extend.Handler) *eventual.Worker {
 	t.Helper()
 	w, err := bareworker.New(fx.account.Queue("moves"), fx.account.Queue("poison"), handlers, &opt)
 	must(t, err)

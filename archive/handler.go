@@ -17,8 +17,8 @@ import (
 )
 
 // handler returns the handler that executes the moves.
-func (m *Mover[T]) handler() eventual.Handler {
-	return eventual.Handler{Kind: m.kind, Table: m.from, Handle: m.handle, Sweep: m.sweep}
+func (m *Mover[T]) handler() extend.Handler {
+	return extend.Handler{Kind: m.kind, Table: m.from, Handle: m.handle, Sweep: m.sweep}
 }
 
 // errConflict: a concurrent writer changed the row, or its copy in the destination, during an attempt.

@@ -19,7 +19,7 @@ import (
 )
 
 // sweepLibraryRows sweeps the tombstones and the restore records of a mover that are older than 25 hours.
-func sweepLibraryRows(t testing.TB, h eventual.Handler, s *storagetest.Service) {
+func sweepLibraryRows(t testing.TB, h extend.Handler, s *storagetest.Service) {
 	t.Helper()
 	must(t, h.Sweep(context.Background(), keys.RawPartition("S"), s.Now().Add(-25*time.Hour)))
 }

@@ -27,7 +27,7 @@ func poison(ctx context.Context, c *call) error {
 	}
 	what, store, ids := c.args[0], c.args[1], c.args[2:]
 	messages := acc.Queue(store + "-poison")
-	q, err := eventual.NewPoisonQueue(messages, nil)
+	q, err := eventual.NewPoisonQueue(messages, acc.Queue(store+"-writes"), nil)
 	if err != nil {
 		return usage("%v", err)
 	}
@@ -62,7 +62,7 @@ func poison(ctx context.Context, c *call) error {
 		if err := c.willWrite("give the messages to the workers again"); err != nil {
 			return err
 		}
-		n, err := q.Replay(ctx, acc.Queue(store+"-writes"), chosen)
+		n, err := q.Replay(ctx, chosen)
 		c.out.columns("replayed")
 		c.outcome(n, "%s replayed from %s-poison to %s-writes", counted(n, "message"), store, store)
 		return err

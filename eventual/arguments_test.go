@@ -10,6 +10,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/door"
@@ -24,10 +25,10 @@ func TestArguments(t *testing.T) {
 	o, _ := newOffice(t, noPauses())
 	queue, poison := o.acc.Queue("notifications"), o.acc.Queue("poison")
 	var none *azqueue.QueueClient
-	ok := []eventual.Handler{o.handler()}
+	ok := []extend.Handler{o.handler()}
 	for what, c := range map[string]struct {
 		queue, poison eventual.Queue
-		handlers      []eventual.Handler
+		handlers      []extend.Handler
 		o             eventual.WorkerOptions
 		field         string
 	}{
@@ -36,10 +37,10 @@ func TestArguments(t *testing.T) {
 		"a queue's name":          {o.acc.Queue("q"), poison, ok, eventual.WorkerOptions{}, "queue"},
 		"a clean-up queue's name": {queue, poison, ok, eventual.WorkerOptions{CleanUp: o.acc.Queue("Clean_Ups")}, "WorkerOptions.CleanUp"},
 		"no poison queue":         {queue, nil, ok, eventual.WorkerOptions{}, "poison"},
-		"no kind":                 {queue, poison, []eventual.Handler{{Table: o.base, Handle: ok[0].Handle}}, eventual.WorkerOptions{}, "handlers[0]"},
-		"no table":                {queue, poison, []eventual.Handler{{Kind: "x", Handle: ok[0].Handle}}, eventual.WorkerOptions{}, "handlers[0]"},
-		"no function":             {queue, poison, []eventual.Handler{{Kind: "x", Table: o.base}}, eventual.WorkerOptions{}, "handlers[0]"},
-		"a kind twice":            {queue, poison, []eventual.Handler{ok[0], ok[0]}, eventual.WorkerOptions{}, "handlers[1]"},
+		"no kind":                 {queue, poison, []extend.Handler{{Table: o.base, Handle: ok[0].Handle}}, eventual.WorkerOptions{}, "handlers[0]"},
+		"no table":                {queue, poison, []extend.Handler{{Kind: "x", Handle: ok[0].Handle}}, eventual.WorkerOptions{}, "handlers[0]"},
+		"no function":             {queue, poison, []extend.Handler{{Kind: "x", Table: o.base}}, eventual.WorkerOptions{}, "handlers[0]"},
+		"a kind twice":            {queue, poison, []extend.Handler{ok[0], ok[0]}, eventual.WorkerOptions{}, "handlers[1]"},
 		"Concurrency":             {queue, poison, ok, eventual.WorkerOptions{Concurrency: -1}, "WorkerOptions.Concurrency"},
 		"Visibility":              {queue, poison, ok, eventual.WorkerOptions{Visibility: time.Millisecond}, "WorkerOptions.Visibility"},
 		"MaxWait":                 {queue, poison, ok, eventual.WorkerOptions{MaxWait: -1}, "WorkerOptions.MaxWait"},
@@ -51,8 +52,8 @@ func TestArguments(t *testing.T) {
 		}
 	}
 	fault := errors.New("a mistake in its declaration")
-	for _, h := range []eventual.Handler{{Kind: "x", Table: door.Faulty[*table.Table[clerk]]("jobs", fault), Handle: ok[0].Handle}, bare.Transactions(door.Faulty[*table.Table[clerk]]("jobs", fault))} {
-		if _, err := bareworker.New(queue, poison, []eventual.Handler{h}, nil); !errors.Is(err, fault) {
+	for _, h := range []extend.Handler{{Kind: "x", Table: door.Faulty[*table.Table[clerk]]("jobs", fault), Handle: ok[0].Handle}, bare.Transactions(door.Faulty[*table.Table[clerk]]("jobs", fault))} {
+		if _, err := bareworker.New(queue, poison, []extend.Handler{h}, nil); !errors.Is(err, fault) {
 			t.Errorf("a faulty table: got %v, want its fault", err)
 		}
 	}
@@ -64,15 +65,18 @@ func TestArguments(t *testing.T) {
 	if _, err := bareworker.NewOutbox(none, nil); !errors.As(err, &ve) || ve.Field != "queue" {
 		t.Errorf("NewOutbox: got %v, want a *ValueError for queue", err)
 	}
-	if _, err := eventual.NewPoisonQueue(nil, nil); !errors.As(err, &ve) || ve.Field != "queue" {
-		t.Errorf("NewPoisonQueue: got %v, want a *ValueError for queue", err)
+	if _, err := eventual.NewPoisonQueue(nil, poison, nil); !errors.As(err, &ve) || ve.Field != "poison" {
+		t.Errorf("NewPoisonQueue: got %v, want a *ValueError for poison", err)
+	}
+	if _, err := eventual.NewPoisonQueue(poison, nil, nil); !errors.As(err, &ve) || ve.Field != "worker" {
+		t.Errorf("NewPoisonQueue: got %v, want a *ValueError for worker", err)
 	}
 	missing, err := bareworker.New(o.acc.Queue("nowhere"), poison, ok, nil)
 	noError(t, err)
 	if err := missing.Run(ctx); !errors.Is(err, eventual.ErrQueueNotFound) {
 		t.Errorf("Run: got %v, want ErrQueueNotFound", err)
 	}
-	nowhere, err := eventual.NewPoisonQueue(o.acc.Queue("nowhere"), nil)
+	nowhere, err := eventual.NewPoisonQueue(o.acc.Queue("nowhere"), poison, nil)
 	noError(t, err)
 	if _, err := nowhere.Backlog(ctx); !errors.Is(err, eventual.ErrQueueNotFound) {
 		t.Errorf("Backlog of poison: got %v, want ErrQueueNotFound", err)
@@ -99,12 +103,12 @@ func TestSameQueues(t *testing.T) {
 	second.Kind = "second"
 	for what, c := range map[string]struct {
 		poison, cleanUp *azqueue.QueueClient
-		handlers        []eventual.Handler
+		handlers        []extend.Handler
 	}{
-		"queue as poison queue":          {q, o.acc.Queue("c"), []eventual.Handler{o.handler()}},
-		"queue as clean-up queue":        {p, q, []eventual.Handler{o.handler()}},
-		"poison queue as clean-up queue": {p, p, []eventual.Handler{o.handler()}},
-		"the same table of two accounts": {p, o.acc.Queue("c"), []eventual.Handler{o.handler(), second}},
+		"queue as poison queue":          {q, o.acc.Queue("c"), []extend.Handler{o.handler()}},
+		"queue as clean-up queue":        {p, q, []extend.Handler{o.handler()}},
+		"poison queue as clean-up queue": {p, p, []extend.Handler{o.handler()}},
+		"the same table of two accounts": {p, o.acc.Queue("c"), []extend.Handler{o.handler(), second}},
 	} {
 		if _, err := bareworker.New(q, c.poison, c.handlers, &eventual.WorkerOptions{CleanUp: c.cleanUp}); !errors.As(err, &ve) {
 			t.Errorf("%s: got %v, want a *ValueError", what, err)

@@ -128,7 +128,7 @@ func ExamplePoisonQueue() {
 	check(err)
 	check(company.Drain(ctx))
 
-	q, err := eventual.NewPoisonQueue(acc.Queue("company-poison"), nil) // that of company.Poison, in a tool of an operator
+	q, err := eventual.NewPoisonQueue(acc.Queue("company-poison"), acc.Queue("company-writes"), nil) // company.Poison, in a tool of an operator
 	check(err)
 	n, err := q.Backlog(ctx)
 	check(err)
@@ -138,7 +138,7 @@ func ExamplePoisonQueue() {
 		fmt.Println(p.Class, p.Kind, p.Table, p.Partition, p.Attempts)
 	}
 	ink = true
-	n, err = q.Replay(ctx, acc.Queue("company-writes"), func(p eventual.PoisonMessage) bool { return p.Kind == "badge" })
+	n, err = q.Replay(ctx, func(p eventual.PoisonMessage) bool { return p.Kind == "badge" })
 	check(err)
 	fmt.Println("replayed:", n)
 	check(company.Drain(ctx))

@@ -18,11 +18,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Handler is the handler of an effect, and Job one effect to execute; see package extend.
-type (
-	Handler = extend.Handler
-	Job     = extend.Job
-)
+// Job is one effect to execute; see package extend.
+type Job = extend.Job
 
 // Change is what a write changes of one entity: Key, and Old and New, the entity before and after it. Old is nil for an insert, and New for a
 // delete. MovedFrom and MovedTo tell of a move to another key; see package extend.
@@ -38,7 +35,7 @@ type Effect[T any] struct {
 // On is an effect of the writes of a table. For each entity that changes, when says whether the effect is due, and with what payload,
 // which is stored as JSON with the entity. c.Old is nil for an insert, and c.New for a delete. A move to another key (table.Table.Move, Rekey) calls
 // when twice: for a delete, of which c.MovedTo is the new key, and for an insert, of which c.MovedFrom is the old one. when must be pure,
-// because a write may be planned several times. A worker calls do for it, at least once; see [Handler].
+// because a write may be planned several times. A worker calls do for it, at least once; see [extend.Handler].
 //
 //	mail := eventual.On("mail", func(c *eventual.Change[Employee]) (string, bool) {
 //		_, moved := c.MovedFrom() // an employee of another department is not new
@@ -128,11 +125,11 @@ type registry map[string]*tableHandlers
 type tableHandlers struct {
 	table   table.AnyTable
 	records *extend.Records
-	byKind  map[string]Handler
+	byKind  map[string]extend.Handler
 	remotes []string // the names of other tables, in lower case
 }
 
-func newRegistry(handlers []Handler) (registry, error) {
+func newRegistry(handlers []extend.Handler) (registry, error) {
 	all := registry{}
 	for i, h := range handlers {
 		fail := func(reason string) (registry, error) {
@@ -151,7 +148,7 @@ func newRegistry(handlers []Handler) (registry, error) {
 		}
 		t := all.tableHandlers(h.Table.Name())
 		if t == nil {
-			t = &tableHandlers{table: h.Table, records: extend.RecordsOf(h.Table), byKind: map[string]Handler{}}
+			t = &tableHandlers{table: h.Table, records: extend.RecordsOf(h.Table), byKind: map[string]extend.Handler{}}
 			all[strings.ToLower(h.Table.Name())] = t
 		}
 		if !door.Table(t.table).Same(door.Table(h.Table)) {
@@ -175,9 +172,9 @@ func newRegistry(handlers []Handler) (registry, error) {
 }
 
 // handler returns the handler of a kind, if there is one.
-func (t *tableHandlers) handler(kind string) (h Handler, known bool) {
+func (t *tableHandlers) handler(kind string) (h extend.Handler, known bool) {
 	if t == nil {
-		return Handler{}, false
+		return extend.Handler{}, false
 	}
 	if h, known = t.byKind[kind]; !known && kind == engine.RemoteEffect {
 		return bare.Transactions(t.table), true

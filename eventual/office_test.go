@@ -131,17 +131,17 @@ func (o *office) send(ctx context.Context, j eventual.Job, l letter) error {
 	return err
 }
 
-func (o *office) handler() eventual.Handler { return bare.NewHandler("letter", o.base, o.send) }
+func (o *office) handler() extend.Handler { return bare.NewHandler("letter", o.base, o.send) }
 
-func (o *office) newWorker(opt eventual.WorkerOptions, handlers ...eventual.Handler) (*eventual.Worker, error) {
+func (o *office) newWorker(opt eventual.WorkerOptions, handlers ...extend.Handler) (*eventual.Worker, error) {
 	return bareworker.New(o.acc.Queue("notifications"), o.acc.Queue("poison"), handlers, &opt)
 }
 
 // worker returns a worker with the given handlers, or with the handler of letters if there are none.
-func (o *office) worker(t testing.TB, opt eventual.WorkerOptions, handlers ...eventual.Handler) *eventual.Worker {
+func (o *office) worker(t testing.TB, opt eventual.WorkerOptions, handlers ...extend.Handler) *eventual.Worker {
 	t.Helper()
 	if len(handlers) == 0 {
-		handlers = []eventual.Handler{o.handler()}
+		handlers = []extend.Handler{o.handler()}
 	}
 	w, err := o.newWorker(opt, handlers...)
 	noError(t, err)
@@ -151,7 +151,7 @@ func (o *office) worker(t testing.TB, opt eventual.WorkerOptions, handlers ...ev
 // poisonQueue returns the poison messages.
 func (o *office) poisonQueue(t testing.TB) *eventual.PoisonQueue {
 	t.Helper()
-	q, err := eventual.NewPoisonQueue(o.acc.Queue("poison"), nil)
+	q, err := eventual.NewPoisonQueue(o.acc.Queue("poison"), o.acc.Queue("notifications"), nil)
 	noError(t, err)
 	return q
 }
@@ -206,8 +206,8 @@ func (o *office) poison(t testing.TB) (all []eventual.PoisonMessage) {
 }
 
 // handle returns a handler of letters.
-func (o *office) handle(f func(context.Context, eventual.Job) error) eventual.Handler {
-	return eventual.Handler{Kind: "letter", Table: o.base, Handle: f}
+func (o *office) handle(f func(context.Context, eventual.Job) error) extend.Handler {
+	return extend.Handler{Kind: "letter", Table: o.base, Handle: f}
 }
 
 // expectPoison reports poison messages whose classes differ from the wanted classes.

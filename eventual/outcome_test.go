@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
@@ -38,9 +39,9 @@ func TestSeveralEffects(t *testing.T) {
 				o.addParcels(t)
 				o.insert(t, clerk{"S", 1, "Jones"})
 				var letters, parcels atomic.Int64
-				handlers := []eventual.Handler{countingHandler(o, &letters, c.letter)}
+				handlers := []extend.Handler{countingHandler(o, &letters, c.letter)}
 				if c.parcel != nil {
-					handlers = append(handlers, eventual.Handler{Kind: "parcel", Table: o.base, Handle: func(context.Context, eventual.Job) error { return c.parcel(parcels.Add(1)) }})
+					handlers = append(handlers, extend.Handler{Kind: "parcel", Table: o.base, Handle: func(context.Context, eventual.Job) error { return c.parcel(parcels.Add(1)) }})
 				}
 				w := o.worker(t, fastPolling(), handlers...)
 				began := time.Now()
@@ -80,7 +81,7 @@ func TestUnknownKind(t *testing.T) {
 				atLeast(t, "time", time.Since(began), 29*time.Minute)
 				atMost(t, "time", time.Since(began), 32*time.Minute)
 				testkit.Expect(t, "kind of poison", o.expectPoison(t, eventual.ClassUnknown)[0].Kind, "parcel")
-				n, err := o.poisonQueue(t).Replay(ctx, o.acc.Queue("notifications"), func(eventual.PoisonMessage) bool { return true })
+				n, err := o.poisonQueue(t).Replay(ctx, func(eventual.PoisonMessage) bool { return true })
 				noError(t, err)
 				testkit.Expect(t, "messages replayed", n, 1)
 			}

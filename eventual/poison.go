@@ -1,6 +1,7 @@
 package eventual
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,18 +14,20 @@ import (
 )
 
 // PoisonQueue lists, replays and drops poison messages. It is safe for concurrent use.
-type PoisonQueue struct{ queue queueClient }
+type PoisonQueue struct{ queue, worker queueClient }
 
-// NewPoisonQueue returns the poison messages of a queue. It sends nothing. Errors: *table.ValueError for a queue that is nil, or
+// NewPoisonQueue returns the poison messages of a worker, by its poison queue and its queue, for a tool that does not know the tables of the store;
+// others call Store.Poison. The queues of a store are NAME-poison and NAME-writes. It sends nothing. Errors: *table.ValueError for a queue that is nil, or
 // has a name that the service refuses.
-func NewPoisonQueue(queue Queue, o *table.Common) (*PoisonQueue, error) {
-	if err := checkQueue("queue", queue); err != nil {
+func NewPoisonQueue(poison, worker Queue, o *table.Common) (*PoisonQueue, error) {
+	if err := cmp.Or(checkQueue("poison", poison), checkQueue("worker", worker)); err != nil {
 		return nil, fmt.Errorf("eventual: NewPoisonQueue: %w", err)
 	}
 	if o == nil {
 		o = &table.Common{}
 	}
-	return &PoisonQueue{queueClient{queue, engine.Options(*o).WithDefaults().Retry.AttemptTimeout, "Store.Ensure"}}, nil
+	wait := engine.Options(*o).WithDefaults().Retry.AttemptTimeout
+	return &PoisonQueue{queueClient{poison, wait, "Store.Ensure"}, queueClient{worker, wait, "Store.Ensure"}}, nil
 }
 
 // Backlog returns the approximate number of poison messages, including messages that List, Replay and Drop hide for a while.
@@ -61,22 +64,17 @@ func (q *PoisonQueue) List(ctx context.Context) iter.Seq2[PoisonMessage, error] 
 	}
 }
 
-// Replay puts the messages that match, or all if match is nil, into the queue of a worker, deletes them from the poison queue,
+// Replay puts the messages that match, or all if match is nil, into the queue of the worker, deletes them from the poison queue,
 // and returns their number. Messages that become poison again during the call stay, and so do further copies of one message. If
 // Replay is interrupted, a message may be in both queues, which does no harm. Errors: ErrQueueNotFound; ErrIncomplete;
-// *azcore.ResponseError; *table.ValueError for a queue that is nil, or has a name that the service refuses. 2 requests for each
-// message, besides the requests of List.
-func (q *PoisonQueue) Replay(ctx context.Context, queue Queue, match func(PoisonMessage) bool) (n int, err error) {
-	if err := checkQueue("queue", queue); err != nil {
-		return 0, fmt.Errorf("eventual: Replay: %w", err)
-	}
-	to := queueClient{queue, q.queue.timeout, "Store.Ensure"}
+// *azcore.ResponseError. 2 requests for each message, besides the requests of List.
+func (q *PoisonQueue) Replay(ctx context.Context, match func(PoisonMessage) bool) (n int, err error) {
 	replayed := map[string]bool{}
 	err = q.each(ctx, func(ctx context.Context, m PoisonMessage) (bool, error) {
 		if match != nil && !match(m) || replayed[m.Text] {
 			return false, nil
 		}
-		if _, err := to.put(ctx, m.Text, 0); err != nil {
+		if _, err := q.worker.put(ctx, m.Text, 0); err != nil {
 			return false, fmt.Errorf("eventual: Replay: %w", err)
 		}
 		replayed[m.Text] = true

@@ -12,7 +12,6 @@ import (
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
-	"github.com/aztablekit/aztablekit/table"
 )
 
 // TestPoisonQueue: List changes nothing, and Drop and Replay apply to the messages that match.
@@ -38,11 +37,11 @@ func TestPoisonQueue(t *testing.T) {
 	noError(t, err)
 	testkit.Expect(t, "messages dropped", n, 1)
 	s.SetFaults(storagetest.OfKind(requests.MessagePut, storagetest.Refuse(503, "ServerBusy")))
-	if n, err := q.Replay(ctx, o.acc.Queue("notifications"), func(eventual.PoisonMessage) bool { return true }); n != 0 || err == nil {
+	if n, err := q.Replay(ctx, func(eventual.PoisonMessage) bool { return true }); n != 0 || err == nil {
 		t.Errorf("replay into a busy queue: got %d, %v; want 0 and an error", n, err)
 	}
 	s.SetFaults(nil)
-	n, err = q.Replay(ctx, o.acc.Queue("notifications"), func(p eventual.PoisonMessage) bool { return p.Partition != "S7" })
+	n, err = q.Replay(ctx, func(p eventual.PoisonMessage) bool { return p.Partition != "S7" })
 	noError(t, err)
 	testkit.Expect(t, "messages replayed", n, 39)
 	drain(t, o.worker(t, fastPolling()))
@@ -63,7 +62,7 @@ func TestReplayOnce(t *testing.T) {
 		o.put(t, "notifications", "more junk")
 		drain(t, o.worker(t, fastPolling()))
 		q := o.poisonQueue(t)
-		n, err := q.Replay(ctx, o.acc.Queue("notifications"), nil)
+		n, err := q.Replay(ctx, nil)
 		noError(t, err)
 		testkit.Expect(t, "messages replayed", n, 2)
 		testkit.Expect(t, "messages", len(s.Messages("notifications")), 2)
@@ -74,7 +73,7 @@ func TestReplayOnce(t *testing.T) {
 		began := time.Now()
 		short, end := context.WithTimeout(ctx, time.Minute)
 		defer end()
-		n, err = q.Replay(short, o.acc.Queue("notifications"), nil)
+		n, err = q.Replay(short, nil)
 		noError(t, err)
 		testkit.Expect(t, "messages replayed beside a worker", n, 2)
 		atMost(t, "time", time.Since(began), 10*time.Second)
@@ -97,7 +96,7 @@ func TestPoisonQueueConcurrently(t *testing.T) {
 		stop := start(t, o.worker(t, fastPolling()))
 		time.Sleep(10 * time.Second)
 		q := o.poisonQueue(t)
-		n, err := q.Replay(ctx, o.acc.Queue("notifications"), nil)
+		n, err := q.Replay(ctx, nil)
 		noError(t, err)
 		testkit.Expect(t, "messages replayed", n, 70)
 		time.Sleep(10 * time.Second)
@@ -112,10 +111,6 @@ func TestPoisonQueueConcurrently(t *testing.T) {
 		}
 		testkit.Expect(t, "ErrIncomplete", incomplete, true)
 		atMost(t, "messages listed", seen, 70)
-		var ve *table.ValueError
-		if _, err := q.Replay(ctx, nil, nil); !errors.As(err, &ve) || ve.Field != "queue" {
-			t.Errorf("replay without a queue: got %v, want a *ValueError for queue", err)
-		}
 		s.SetFaults(storagetest.OfKind(requests.MessageUpdate, storagetest.Hang()))
 		began := time.Now()
 		for _, err := range q.List(ctx) {

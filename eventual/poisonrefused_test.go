@@ -39,7 +39,7 @@ func TestPoisonQueueRefused(t *testing.T) {
 			}
 			return nil
 		},
-		"Replay": func() error { _, err := q.Replay(ctx, acc.Queue("moves"), nil); return err },
+		"Replay": func() error { _, err := q.Replay(ctx, nil); return err },
 		"Drop": func() error {
 			_, err := q.Drop(ctx, func(m eventual.PoisonMessage) bool { return m.Text == "b" })
 			return err
@@ -53,7 +53,7 @@ func TestPoisonQueueRefused(t *testing.T) {
 			_, err := acc.Queue(queue).Create(ctx, nil)
 			testkit.NoError(t, err)
 		}
-		q, err = eventual.NewPoisonQueue(acc.Queue("poison"), nil)
+		q, err = eventual.NewPoisonQueue(acc.Queue("poison"), acc.Queue("moves"), nil)
 		testkit.NoError(t, err)
 		errs := testkit.EachRefused(t, s, name, prepare, func() error {
 			err := op()

@@ -15,6 +15,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/tracing"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
@@ -46,13 +47,13 @@ func (doors) Outbox(queue, o any) (any, error) {
 func (doors) Worker(queue, poison, handlers, o any) (any, error) {
 	q, _ := queue.(Queue)
 	p, _ := poison.(Queue)
-	return newWorker(q, p, handlers.([]Handler), o.(*WorkerOptions))
+	return newWorker(q, p, handlers.([]extend.Handler), o.(*WorkerOptions))
 }
 
 // newWorker returns a worker of a queue, with another queue for poison messages, and with handlers. The worker reads and writes
 // only the tables of its handlers. It sends nothing. Errors: *table.ValueError and *table.LimitError for wrong arguments and
 // options.
-func newWorker(queue, poison Queue, handlers []Handler, o *WorkerOptions) (*Worker, error) {
+func newWorker(queue, poison Queue, handlers []extend.Handler, o *WorkerOptions) (*Worker, error) {
 	fail := func(err error) (*Worker, error) { return nil, fmt.Errorf("eventual: worker: %w", err) }
 	opt := o.withDefaults()
 	if err := opt.check(); err != nil {
@@ -286,7 +287,7 @@ type WorkerOptions struct {
 	// log's level is Warn or Error. It contains no text of an error. Requests to receive and to renew messages belong to no message.
 	table.Common
 
-	// CleanUp is a queue for clean-up messages: the commit records of a partition and hour are deleted a day later. Without a
+	// CleanUp is a queue for clean-up messages, set by a store: the commit records of a partition and hour are deleted a day later. Without a
 	// clean-up queue, call [extend.SweepAll] from time to time. It must not be the queue of the notifications.
 	CleanUp Queue
 

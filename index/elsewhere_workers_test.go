@@ -22,10 +22,10 @@ import (
 // the table of its handlers.
 func TestGlobalWorkers(t *testing.T) {
 	t.Parallel()
-	for what, handlers := range map[string]func(*table.Table[worker]) eventual.Handler{
-		"that of the indexes":   func(staff *table.Table[worker]) eventual.Handler { return bare.Handlers(staff)[0] },
-		"eventual.Transactions": func(staff *table.Table[worker]) eventual.Handler { return bare.Transactions(staff) },
-		"a handler of effects": func(staff *table.Table[worker]) eventual.Handler {
+	for what, handlers := range map[string]func(*table.Table[worker]) extend.Handler{
+		"that of the indexes":   func(staff *table.Table[worker]) extend.Handler { return bare.Handlers(staff)[0] },
+		"eventual.Transactions": func(staff *table.Table[worker]) extend.Handler { return bare.Transactions(staff) },
+		"a handler of effects": func(staff *table.Table[worker]) extend.Handler {
 			return bare.NewHandler("mail", staff, func(context.Context, eventual.Job, string) error { return nil })
 		},
 	} {
@@ -37,7 +37,7 @@ func TestGlobalWorkers(t *testing.T) {
 		o.Now = s.Now
 		staff, err := extend.With(s.staff, bare.OnChange("mail", func(*extend.Change[worker]) (string, bool) { return "", false }))
 		check(t, err)
-		w, err := bareworker.New(acc.Queue("effects"), acc.Queue("poison"), []eventual.Handler{handlers(staff)},
+		w, err := bareworker.New(acc.Queue("effects"), acc.Queue("poison"), []extend.Handler{handlers(staff)},
 			&eventual.WorkerOptions{Common: o.Common, CleanUp: acc.Queue("cleanups")})
 		check(t, err)
 

@@ -43,7 +43,7 @@ func movesToBlobs(e *env) {
 	e.must(err)
 	mover, err := bareworker.NewMover("staff/old", staff, old, out)
 	e.must(err)
-	w, err := bareworker.New(notifications, poison, []eventual.Handler{mover.Handler}, &eventual.WorkerOptions{Concurrency: 1})
+	w, err := bareworker.New(notifications, poison, []extend.Handler{mover.Handler}, &eventual.WorkerOptions{Concurrency: 1})
 	e.must(err)
 	e.must(w.Ensure(ctx))
 	x, err := staff.Insert(ctx, &jones)

@@ -37,7 +37,7 @@ func effects(e *env) {
 	e.must(err)
 	var printed []string
 	worker := func(handle func(badge) error) *eventual.Worker {
-		w, err := bareworker.New(notifications, poison, []eventual.Handler{bare.NewHandler("badge", base, func(_ context.Context, _ eventual.Job, b badge) error { return handle(b) })},
+		w, err := bareworker.New(notifications, poison, []extend.Handler{bare.NewHandler("badge", base, func(_ context.Context, _ eventual.Job, b badge) error { return handle(b) })},
 			&eventual.WorkerOptions{Concurrency: 1, CleanUp: e.acc.Queue(base.Name() + "g")})
 		e.must(err)
 		return w
@@ -101,7 +101,7 @@ func effects(e *env) {
 	if joined(printed) != "223Brown" { // by the message in base64
 		e.Errorf("executed effects: got %q; want 223Brown", printed)
 	}
-	q, err := eventual.NewPoisonQueue(poison, nil)
+	q, err := eventual.NewPoisonQueue(poison, notifications, nil)
 	e.must(err)
 	classes := map[string]int{}
 	for p, err := range q.List(ctx) {
@@ -114,7 +114,7 @@ func effects(e *env) {
 	if n, err := q.Drop(ctx, func(p eventual.PoisonMessage) bool { return p.OperationID == "" }); n != 2 || err != nil {
 		e.Errorf("Drop: got %d, error %v; want 2", n, err)
 	}
-	if n, err := q.Replay(ctx, notifications, func(eventual.PoisonMessage) bool { return true }); n != 1 || err != nil {
+	if n, err := q.Replay(ctx, func(eventual.PoisonMessage) bool { return true }); n != 1 || err != nil {
 		e.Errorf("Replay: got %d, error %v; want 1", n, err)
 	}
 	printed = nil

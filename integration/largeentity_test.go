@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/archive"
-	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
@@ -137,7 +136,7 @@ func archivedLargeValues(e *env) {
 	e.must(err)
 	mover, err := bareworker.NewMover("portraits", portraits, old, out)
 	e.must(err)
-	w, err := bareworker.New(moves, poison, []eventual.Handler{mover.Handler}, nil)
+	w, err := bareworker.New(moves, poison, []extend.Handler{mover.Handler}, nil)
 	e.must(err)
 	e.must(errors.Join(old.Ensure(ctx), w.Ensure(ctx)))
 	k := portraits.Key(portrait{Group: "g", ID: 1})

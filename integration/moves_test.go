@@ -32,7 +32,7 @@ func archiveMoves(e *env) {
 	e.must(err)
 	mover, err := bareworker.NewMover("staff/old", staff, old, out)
 	e.must(err)
-	w, err := bareworker.New(notifications, poison, []eventual.Handler{mover.Handler}, &eventual.WorkerOptions{Concurrency: 1})
+	w, err := bareworker.New(notifications, poison, []extend.Handler{mover.Handler}, &eventual.WorkerOptions{Concurrency: 1})
 	e.must(err)
 	e.must(errors.Join(old.Ensure(ctx), w.Ensure(ctx)))
 	x, err := staff.Insert(ctx, &jones)

@@ -70,7 +70,7 @@ func newProgram(transport account.Transport, newID func() string) (*program, err
 
 func (c *program) worker() (*eventual.Worker, error) {
 	o := &eventual.WorkerOptions{Common: c.common, Concurrency: 1, Idle: 16 * time.Second, Attempts: 1000, MaxWait: 4 * time.Second, Visibility: 30 * time.Second}
-	return bareworker.New(c.account.Queue("moves"), c.account.Queue("poison"), []eventual.Handler{c.mover.Handler}, o)
+	return bareworker.New(c.account.Queue("moves"), c.account.Queue("poison"), []extend.Handler{c.mover.Handler}, o)
 }
 
 // process is what one program of these tests does.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/archive/blobarchive"
-	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -89,7 +88,7 @@ func testDestination(t *testing.T, to func(*fixture) (archive.Destination, error
 	must(t, err)
 	mover, err := bareworker.NewMover("staff/elsewhere", fx.staff, destination, out)
 	must(t, err)
-	w, err := bareworker.New(fx.account.Queue("moves"), fx.account.Queue("poison"), []eventual.Handler{mover.Handler}, nil)
+	w, err := bareworker.New(fx.account.Queue("moves"), fx.account.Queue("poison"), []extend.Handler{mover.Handler}, nil)
 	must(t, err)
 	must(t, w.Ensure(ctx))
 	expectStates := func(want string, blobs int) {

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/archive"
-	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/barevalues"
@@ -93,7 +92,7 @@ func TestParts(t *testing.T) {
 	must(t, err)
 	mover, err := bareworker.NewMover("pages/archive", pages, old, out)
 	must(t, err)
-	w, err := bareworker.New(s.Queue("moves"), s.Queue("poison"), []eventual.Handler{mover.Handler}, nil)
+	w, err := bareworker.New(s.Queue("moves"), s.Queue("poison"), []extend.Handler{mover.Handler}, nil)
 	must(t, err)
 	must(t, errors.Join(old.Ensure(ctx), w.Ensure(ctx)))
 	e, err = pages.Get(ctx, at(1))

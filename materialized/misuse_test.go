@@ -186,7 +186,7 @@ func TestForeignNote(t *testing.T) {
 	testkit.NoError(t, err)
 	testkit.NoError(t, other.MergeAny(ctx, employeeKey(1), salary.Set(30)))
 	h := bare.Handlers(other)[0]
-	w, err = bareworker.New(s.account.Queue("effects"), s.account.Queue("poison"), []eventual.Handler{h}, &eventual.WorkerOptions{Common: s.options.Common})
+	w, err = bareworker.New(s.account.Queue("effects"), s.account.Queue("poison"), []extend.Handler{h}, &eventual.WorkerOptions{Common: s.options.Common})
 	testkit.NoError(t, err)
 	testkit.NoError(t, w.Drain(ctx))
 	testkit.Expect(t, "poison", len(s.Messages("poison")), 2)

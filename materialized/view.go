@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
@@ -235,7 +234,7 @@ func attach[T any](t *table.Table[T], v definition[T]) (*table.Table[T], error) 
 
 // handler returns the handler for all views of t. Workers of a release without one of the views leave its effects to other workers. Requests of an
 // effect: 1, and 2 for each derived entity that it names.
-func handler[T any](t *table.Table[T]) eventual.Handler {
+func handler[T any](t *table.Table[T]) extend.Handler {
 	var all []reconcile.Definition
 	for _, v := range viewsOf(t) {
 		all = append(all, v)

@@ -20,7 +20,7 @@ var (
 	// the time was used up. This happens to rows that several entities share, such as lists and sums, and to writes by key (Upsert,
 	// and methods with Any in their names). Nothing was written.
 	ErrContended = errs.ErrContended
-	// ErrTableNotFound: the table does not exist, or is being deleted. See Table.Ensure.
+	// ErrTableNotFound: the table does not exist, or is being deleted. Store.Ensure creates it.
 	ErrTableNotFound = errs.ErrTableNotFound
 	// ErrUnknownOutcome: a response to a write was lost, or did not say whether the write was applied (429, 5xx), and the row does
 	// not tell whether the write was applied. It may have been applied, may still be applied, or may never be. The entity cannot be

@@ -7,7 +7,10 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/aztablekit/aztablekit"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -214,11 +217,13 @@ func ExampleTable_InsertAt() {
 	// Output: ('2026','first') hello again
 }
 
-// Ensure creates the table, and does nothing if the table exists.
+// Ensure creates the table of a definition's own rows, and does nothing if the table exists.
 func ExampleTable_Ensure() {
 	ctx := context.Background()
-	staff := newTable(staffSchema)
-	fmt.Println(staff.Ensure(ctx))
+	company := aztablekit.Open(storagetest.New(nil), "company", nil)
+	notes, err := extend.NewTable(company, "notes", staffSchema, nil)
+	check(err)
+	fmt.Println(notes.Ensure(ctx))
 	// Output: <nil>
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -83,7 +84,7 @@ func measureMoves(b *testing.B, rate, moves int, ours bool) (p measurement) {
 				}
 				return err
 			}
-			w, err := bareworker.New(mp.acc.Queue(mp.Name+"q"), mp.acc.Queue(mp.Name+"p"), []eventual.Handler{h}, &eventual.WorkerOptions{Concurrency: 8, Idle: 500 * time.Millisecond})
+			w, err := bareworker.New(mp.acc.Queue(mp.Name+"q"), mp.acc.Queue(mp.Name+"p"), []extend.Handler{h}, &eventual.WorkerOptions{Concurrency: 8, Idle: 500 * time.Millisecond})
 			must(b, err)
 			workers.Go(func() { w.Run(working) })
 		} else {

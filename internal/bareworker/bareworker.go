@@ -26,14 +26,14 @@ func NewOutbox(queue eventual.Queue, c *table.Common) (Outbox, error) {
 
 // New returns a worker of a queue, with another queue for poison messages, and with handlers. The worker reads and writes only the
 // tables of its handlers. It sends nothing. Errors: *table.ValueError and *table.LimitError for wrong arguments and options.
-func New(queue, poison eventual.Queue, handlers []eventual.Handler, o *eventual.WorkerOptions) (*eventual.Worker, error) {
+func New(queue, poison eventual.Queue, handlers []extend.Handler, o *eventual.WorkerOptions) (*eventual.Worker, error) {
 	return door.NewWorker[*eventual.Worker](queue, poison, handlers, o)
 }
 
 // Mover is a mover with the handler that executes its moves.
 type Mover[T any] struct {
 	*archive.Mover[T]
-	Handler eventual.Handler
+	Handler extend.Handler
 }
 
 // NewMover returns the mover of a table that is in no store. outbox notifies workers of its moves; it is the outbox of from, if from has one. It

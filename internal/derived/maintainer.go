@@ -6,7 +6,6 @@ import (
 	"context"
 	"iter"
 
-	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
@@ -117,7 +116,7 @@ type Elsewhere[T any] interface {
 func EffectKind[T any](t *table.Table[T]) string { return "index " + door.Table(t).Mode.Schema.Scope() }
 
 // Handler returns the handler of these effects.
-func Handler[T any](t *table.Table[T]) eventual.Handler {
+func Handler[T any](t *table.Table[T]) extend.Handler {
 	return reconcile.Handler(EffectKind(t), t, definitionsElsewhere(t)...)
 }
 

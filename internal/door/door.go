@@ -117,7 +117,7 @@ func NewOutbox[O any](queue, o any) (O, error) {
 	return out, err
 }
 
-// NewWorker returns an *eventual.Worker (W); see package bareworker. handlers is an []eventual.Handler, and o an *eventual.WorkerOptions.
+// NewWorker returns an *eventual.Worker (W); see package bareworker. handlers is an []extend.Handler, and o an *eventual.WorkerOptions.
 func NewWorker[W any](queue, poison, handlers, o any) (W, error) {
 	made, err := Workers.Worker(queue, poison, handlers, o)
 	w, _ := made.(W)

@@ -23,9 +23,9 @@ import (
 
 // Handler returns the handler of the effects of a kind: it reconciles the rows that an effect names, of these definitions. An
 // effect of another definition waits for a worker that has it. Requests of an effect: 1, and the requests of the targets.
-func Handler(kind string, source table.AnyTable, definitions ...Definition) eventual.Handler {
+func Handler(kind string, source table.AnyTable, definitions ...Definition) extend.Handler {
 	h := &handler{kind, source, definitions}
-	return eventual.Handler{Kind: kind, Table: source, Version: payloadVersion, Handle: h.handle, Sweep: h.sweep}
+	return extend.Handler{Kind: kind, Table: source, Version: payloadVersion, Handle: h.handle, Sweep: h.sweep}
 }
 
 type handler struct {

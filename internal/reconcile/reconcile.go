@@ -140,8 +140,8 @@ func each(ctx context.Context, targets []Target, f func(Target, context.Context)
 //
 // Requests of a write: 1 to read the commit record, the requests of h, and 1 to mark the commit record, besides the requests of
 // the outbox.
-func Inline(outbox commit.Outbox, h eventual.Handler) commit.Outbox {
-	o := &inline{outbox: engine.InnerOutbox(outbox), handlers: []eventual.Handler{h}, table: h.Table, shown: map[partitionHour]bool{}}
+func Inline(outbox commit.Outbox, h extend.Handler) commit.Outbox {
+	o := &inline{outbox: engine.InnerOutbox(outbox), handlers: []extend.Handler{h}, table: h.Table, shown: map[partitionHour]bool{}}
 	if around, is := outbox.(*inline); is {
 		for _, other := range around.handlers {
 			if other.Kind != h.Kind {
@@ -163,8 +163,8 @@ func InlineTogether(outbox commit.Outbox, t table.AnyTable, execute Together) co
 type inline struct {
 	outbox   commit.Outbox
 	table    table.AnyTable
-	handlers []eventual.Handler // of the table
-	together Together           // in place of the handlers
+	handlers []extend.Handler // of the table
+	together Together         // in place of the handlers
 
 	mu    sync.Mutex
 	shown map[partitionHour]bool
@@ -178,7 +178,7 @@ type partitionHour struct {
 var _ engine.AroundOutbox = (*inline)(nil)
 
 // handlerOf returns the handler of an effect, if there is one.
-func (o *inline) handlerOf(e extend.Effect) (h eventual.Handler, known bool) {
+func (o *inline) handlerOf(e extend.Effect) (h extend.Handler, known bool) {
 	for _, h := range o.handlers {
 		if e.Kind == h.Kind && e.Version <= h.Version && isOf(e, h.Table) {
 			return h, true

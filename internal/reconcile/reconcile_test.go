@@ -112,7 +112,7 @@ func (s *scene) open(t testing.TB, transport policy.Transporter) *scene {
 	names := byLast{rows}
 	p.staff, err = bare.WithOutbox(base, out, names)
 	testkit.NoError(t, err)
-	p.worker, err = bareworker.New(acc.Queue("effects"), acc.Queue("poison"), []eventual.Handler{reconcile.Handler("names", p.staff, names)},
+	p.worker, err = bareworker.New(acc.Queue("effects"), acc.Queue("poison"), []extend.Handler{reconcile.Handler("names", p.staff, names)},
 		&eventual.WorkerOptions{Common: o.Common, CleanUp: acc.Queue("cleanups")})
 	testkit.NoError(t, err)
 	return p

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
@@ -51,8 +50,8 @@ func (o *office) requests(f func() error) (int, error) {
 
 // ofWorker returns the number of requests that a worker takes for the messages of the queue, without the last one, which finds the
 // queue empty.
-func (o *office) ofWorker(ctx context.Context, h eventual.Handler) (int, error) {
-	w, err := bareworker.New(o.acc.Queue("notifications"), o.acc.Queue("poison"), []eventual.Handler{h}, nil)
+func (o *office) ofWorker(ctx context.Context, h extend.Handler) (int, error) {
+	w, err := bareworker.New(o.acc.Queue("notifications"), o.acc.Queue("poison"), []extend.Handler{h}, nil)
 	if err != nil {
 		return 0, err
 	}
