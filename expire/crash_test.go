@@ -98,8 +98,8 @@ func drainOffice(ctx context.Context, _ *crashtest.Process, f *office) error {
 	return err
 }
 
-// everyStep is what a program does with sessions, one of which is over.
-func everyStep(ctx context.Context, p *crashtest.Process, f *office) error {
+// everyStep is what a program does with sessions, one of which is over. It tells what has become of a Take that no other program competes with.
+func everyStep(ctx context.Context, p *crashtest.Process, f *office, tell func(taken error)) error {
 	time.Sleep(2 * time.Minute)
 	now := time.Now()
 	insert := func(u, i, mail string, d time.Duration) error {
@@ -109,6 +109,7 @@ func everyStep(ctx context.Context, p *crashtest.Process, f *office) error {
 	_, read := f.sessions.Get(ctx, at("ann", "read"))
 	_, extended := f.ends.Extend(ctx, f.sessions, at("ann", "alive"), func(v *session) error { v.Ends = now.Add(2 * time.Hour); return nil })
 	_, taken := f.ends.Take(ctx, f.sessions, at("ann", "alive"))
+	tell(taken)
 	swept := sweepAhead(ctx, p, f.options)
 	return errors.Join(
 		passed(read),
@@ -137,9 +138,14 @@ func TestEveryFault(t *testing.T) {
 		t.Run(fmt.Sprint(o != nil), func(t *testing.T) {
 			t.Parallel()
 			build := func() crashtest.Workload {
+				var taken error
+				told := false
+				work := func(ctx context.Context, p *crashtest.Process, f *office) error {
+					return everyStep(ctx, p, f, func(err error) { taken, told = err, true })
+				}
 				return crashtest.Workload{
 					Setup:     inOffice(o, setUpOffice),
-					Processes: []func(context.Context, *crashtest.Process) error{inOffice(o, everyStep)},
+					Processes: []func(context.Context, *crashtest.Process) error{inOffice(o, work)},
 					Drain: inOffice(o, func(ctx context.Context, p *crashtest.Process, f *office) error {
 						if err := sweepAhead(ctx, p, o); err != nil {
 							return err
@@ -147,10 +153,15 @@ func TestEveryFault(t *testing.T) {
 						return drainOffice(ctx, p, f)
 					}),
 					Check: func(s *storagetest.Service) error {
+						there := false
 						for _, r := range s.Rows("sessions") {
+							there = there || r.RowKey == "id_alive"
 							if slices.Contains([]string{"id_read", "id_swept"}, r.RowKey) {
 								return fmt.Errorf("got the row of %s; want that it is deleted", r.RowKey)
 							}
+						}
+						if told && (taken == nil && there || taken != nil && passed(taken) == nil && !there) {
+							return fmt.Errorf("Take returned %v, and the session is there: %v", taken, there)
 						}
 						return nil
 					},

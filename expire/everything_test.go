@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -18,7 +19,9 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/expire"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -133,6 +136,56 @@ func TestArchive(t *testing.T) {
 			}
 			if _, err := sessions.Get(ctx, at("ann", "a")); !errors.Is(err, table.ErrNotFound) {
 				t.Errorf("got %v; want ErrNotFound", err)
+			}
+		})
+	}
+}
+
+// TestOverWhileMoved: a session that is over before one of the requests of its move is over under the new key, or under the old one, and nothing of it is left.
+func TestOverWhileMoved(t *testing.T) {
+	t.Parallel()
+	for before := range 6 {
+		t.Run(fmt.Sprint("before request ", before+1), func(t *testing.T) {
+			t.Parallel()
+			s := newShop(t, nil)
+			ctx := t.Context()
+			e := s.insert(t, "a", time.Minute)
+			n := 0
+			acc, err := account.FromTransport(&testkit.Hooked{Service: s.service, BeforeRequest: func(*http.Request) {
+				if n == before {
+					s.clock.pass(time.Minute)
+				}
+				n++
+			}}, nil)
+			must(t, err)
+			mover := &shop{clock: s.clock, end: s.end, service: s.service}
+			mover.Store = aztablekit.Open(acc, "shop", &aztablekit.Options{Daily: -1, Common: table.Common{Now: s.clock.now}})
+			mover.ends = expire.At(s.end, nil)
+			mover.sessions = aztablekit.Table(mover.Store, "sessions", user, id, extend.Definition[session](mover.ends))
+			e.Value.User = "bob"
+			if err := mover.sessions.Move(ctx, e); err != nil && !errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrChanged) {
+				t.Errorf("Move: got %v; want none, ErrNotFound or ErrChanged", err)
+			}
+			if n <= before {
+				s.clock.pass(time.Minute) // after the move
+			}
+			for _, user := range []string{"ann", "bob"} {
+				if _, err := s.sessions.Get(ctx, at(user, "a")); !errors.Is(err, table.ErrNotFound) {
+					t.Errorf("session of %s: got %v; want ErrNotFound", user, err)
+				}
+			}
+			must(t, s.Drain(ctx))
+			report, err := verify.Run(ctx, s.sessions, nil)
+			if err != nil || len(report.Faults) > 0 {
+				t.Errorf("got %v, %v; want no faults", report, err)
+			}
+			s.clock.pass(2 * time.Hour)
+			_, err = s.ends.Sweep(ctx, s.sessions, nil)
+			must(t, err)
+			for _, r := range s.service.Rows("sessions") {
+				if strings.HasPrefix(r.RowKey, "id_") || strings.HasPrefix(r.RowKey, "~x|") || r.Get("_tx") != nil {
+					t.Errorf("got %v; want nothing of the session", r)
+				}
 			}
 		})
 	}

@@ -3,14 +3,17 @@ package expire_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -45,8 +48,40 @@ func one(e *table.Entity[session], err error) ([]string, error) {
 	return []string{e.Value.ID}, nil
 }
 
+// TestAsWithout: an insert, a read and a list of sessions that end take as many requests as those of sessions in a table without ends. What is over is counted beside the rows
+// that a list returns.
+func TestAsWithout(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, nil)
+	ctx := t.Context()
+	other := aztablekit.Open(s.service, "other", &aztablekit.Options{Daily: -1, Common: table.Common{Now: s.clock.now}})
+	without := aztablekit.Table(other, "endless", user, id)
+	must(t, other.Ensure(ctx))
+	counts := func(sessions *table.Table[session]) (all string) {
+		_, err := sessions.Insert(ctx, &session{User: "bob", ID: "first", Ends: noon.Add(time.Hour)}) // reads the catalogue
+		must(t, err)
+		s.service.Count()
+		_, err = sessions.Insert(ctx, &session{User: "ann", ID: "a", Ends: noon.Add(time.Minute)})
+		must(t, err)
+		all += s.service.Count().String()
+		_, err = sessions.Get(ctx, at("ann", "a"))
+		must(t, err)
+		all += "; " + s.service.Count().String()
+		found, err := ids(sessions.List(ctx, table.Query[session]{Partition: user.Of("ann")}))
+		must(t, err)
+		return fmt.Sprint(all, "; ", s.service.Count(), found)
+	}
+	testkit.Expect(t, "requests with ends", counts(s.sessions), "1 transaction; 1 get; 1 query [a]")
+	testkit.Expect(t, "requests without", counts(without), "1 insert; 1 get; 1 query [a]") // as many
+	s.clock.pass(time.Minute)
+	var stats table.Stats
+	found, err := ids(s.sessions.List(ctx, table.Query[session]{Partition: user.Of("ann"), Stats: &stats}))
+	must(t, err)
+	testkit.Expect(t, "what a list finds after the end", fmt.Sprint(found, stats.Over), "[] 1")
+}
+
 // TestReads: from its end on no read returns a session, whatever the way (electrodb#498, teleport#19885 forgot one). A read that says that a certain session is not there has deleted its row; one
-// that leaves it out has not. A session that is not over, or has no end, takes as many requests as without.
+// that leaves it out has not. A session that is not over takes as many requests as one that has no end.
 func TestReads(t *testing.T) {
 	t.Parallel()
 	const mailOfA, byMail, byAll = "a@contoso.com", "mail", "all"
