@@ -27,7 +27,7 @@ func cataloguedSides(orders int) (byStore, byAttach *table.Table[order], byEmail
 	if err := own.Ensure(ctx); err != nil {
 		return nil, nil, nil, err
 	}
-	if err := fillInParts(t, all); err != nil {
+	if err := insertInParts(t, all); err != nil {
 		return nil, nil, nil, err
 	}
 	acc, err := account.FromTransport(ours, nil)
@@ -42,7 +42,10 @@ func cataloguedSides(orders int) (byStore, byAttach *table.Table[order], byEmail
 		stored, err = bare.Attach(stored, byEmail)
 	}
 	if err == nil {
-		err = fillInParts(stored, all)
+		err = stored.Ensure(ctx)
+	}
+	if err == nil {
+		err = insertInParts(stored, all)
 	}
 	if err != nil {
 		return nil, nil, nil, err
@@ -54,10 +57,10 @@ func cataloguedSides(orders int) (byStore, byAttach *table.Table[order], byEmail
 	return byStore, byAttach, byEmail, err
 }
 
-// fillInParts is fill for entities with copies, fewer rows at a time than a transaction may have.
-func fillInParts(t *table.Table[order], all []order) error {
+// insertInParts is insertAll for entities with copies, fewer rows at a time than a transaction may have.
+func insertInParts(t *table.Table[order], all []order) error {
 	for from := 0; from < len(all); from += 20 {
-		if err := fill(t, all[from:min(from+20, len(all))]); err != nil {
+		if err := insertAll(t, all[from:min(from+20, len(all))]); err != nil {
 			return err
 		}
 	}

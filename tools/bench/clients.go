@@ -63,10 +63,14 @@ func create(r *replay, orders ...order) error {
 
 // fill makes a table, and inserts entities into it.
 func fill[T any](t *table.Table[T], all []T) error {
-	ctx := context.Background()
-	if err := t.Ensure(ctx); err != nil {
+	if err := t.Ensure(context.Background()); err != nil {
 		return err
 	}
+	return insertAll(t, all)
+}
+
+func insertAll[T any](t *table.Table[T], all []T) error {
+	ctx := context.Background()
 	for len(all) > 0 {
 		n := min(len(all), 100)
 		ops := make([]table.Op, n)
