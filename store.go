@@ -417,7 +417,7 @@ func (s *Store) Poison() (*eventual.PoisonQueue, error) {
 	if len(s.declarations) == 0 {
 		return nil, &table.ValueError{Field: "s", Reason: "has no tables, and so no effects"}
 	}
-	return eventual.NewPoisonQueue(s.queue("poison"), s.queue("writes"), &s.opt.Common)
+	return eventual.NewPoisonQueue(s.queue("writes"), s.queue("poison"), &s.opt.Common)
 }
 
 // Verify compares the derived rows of all tables with their entities, and repairs them if o.Repair is set; see [verify.Run]. Options of

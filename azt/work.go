@@ -27,7 +27,7 @@ func poison(ctx context.Context, c *call) error {
 	}
 	what, store, ids := c.args[0], c.args[1], c.args[2:]
 	messages := acc.Queue(store + "-poison")
-	q, err := eventual.NewPoisonQueue(messages, acc.Queue(store+"-writes"), nil)
+	q, err := eventual.NewPoisonQueue(acc.Queue(store+"-writes"), messages, nil)
 	if err != nil {
 		return usage("%v", err)
 	}

@@ -65,18 +65,21 @@ func TestArguments(t *testing.T) {
 	if _, err := bareworker.NewOutbox(none, nil); !errors.As(err, &ve) || ve.Field != "queue" {
 		t.Errorf("NewOutbox: got %v, want a *ValueError for queue", err)
 	}
-	if _, err := eventual.NewPoisonQueue(nil, poison, nil); !errors.As(err, &ve) || ve.Field != "poison" {
+	if _, err := eventual.NewPoisonQueue(poison, nil, nil); !errors.As(err, &ve) || ve.Field != "poison" {
 		t.Errorf("NewPoisonQueue: got %v, want a *ValueError for poison", err)
 	}
-	if _, err := eventual.NewPoisonQueue(poison, nil, nil); !errors.As(err, &ve) || ve.Field != "worker" {
-		t.Errorf("NewPoisonQueue: got %v, want a *ValueError for worker", err)
+	if _, err := eventual.NewPoisonQueue(nil, poison, nil); !errors.As(err, &ve) || ve.Field != "queue" {
+		t.Errorf("NewPoisonQueue: got %v, want a *ValueError for queue", err)
+	}
+	if _, err := eventual.NewPoisonQueue(poison, poison, nil); !errors.As(err, &ve) || ve.Field != "poison" {
+		t.Errorf("NewPoisonQueue of one queue: got %v, want a *ValueError for poison", err)
 	}
 	missing, err := bareworker.New(o.acc.Queue("nowhere"), poison, ok, nil)
 	noError(t, err)
 	if err := missing.Run(ctx); !errors.Is(err, eventual.ErrQueueNotFound) {
 		t.Errorf("Run: got %v, want ErrQueueNotFound", err)
 	}
-	nowhere, err := eventual.NewPoisonQueue(o.acc.Queue("nowhere"), poison, nil)
+	nowhere, err := eventual.NewPoisonQueue(poison, o.acc.Queue("nowhere"), nil)
 	noError(t, err)
 	if _, err := nowhere.Backlog(ctx); !errors.Is(err, eventual.ErrQueueNotFound) {
 		t.Errorf("Backlog of poison: got %v, want ErrQueueNotFound", err)

@@ -128,7 +128,7 @@ func ExamplePoisonQueue() {
 	check(err)
 	check(company.Drain(ctx))
 
-	q, err := eventual.NewPoisonQueue(acc.Queue("company-poison"), acc.Queue("company-writes"), nil) // company.Poison, in a tool of an operator
+	q, err := eventual.NewPoisonQueue(acc.Queue("company-writes"), acc.Queue("company-poison"), nil) // company.Poison, in a tool of an operator
 	check(err)
 	n, err := q.Backlog(ctx)
 	check(err)

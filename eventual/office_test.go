@@ -151,7 +151,7 @@ func (o *office) worker(t testing.TB, opt eventual.WorkerOptions, handlers ...ex
 // poisonQueue returns the poison messages.
 func (o *office) poisonQueue(t testing.TB) *eventual.PoisonQueue {
 	t.Helper()
-	q, err := eventual.NewPoisonQueue(o.acc.Queue("poison"), o.acc.Queue("notifications"), nil)
+	q, err := eventual.NewPoisonQueue(o.acc.Queue("notifications"), o.acc.Queue("poison"), nil)
 	noError(t, err)
 	return q
 }

@@ -16,18 +16,22 @@ import (
 // PoisonQueue lists, replays and drops poison messages. It is safe for concurrent use.
 type PoisonQueue struct{ queue, worker queueClient }
 
-// NewPoisonQueue returns the poison messages of a worker, by its poison queue and its queue, for a tool that does not know the tables of the store;
-// others call Store.Poison. The queues of a store are NAME-poison and NAME-writes. It sends nothing. Errors: *table.ValueError for a queue that is nil, or
-// has a name that the service refuses.
-func NewPoisonQueue(poison, worker Queue, o *table.Common) (*PoisonQueue, error) {
-	if err := cmp.Or(checkQueue("poison", poison), checkQueue("worker", worker)); err != nil {
+// NewPoisonQueue returns the poison messages of a worker, by its queue and its poison queue. It is for tools that do not know the tables of the store;
+// programs call Store.Poison. The queues of a store are NAME-writes and NAME-poison. It sends nothing. Errors: *table.ValueError for a queue that is nil, is
+// given twice, or has a name that the service refuses.
+func NewPoisonQueue(queue, poison Queue, o *table.Common) (*PoisonQueue, error) {
+	err := cmp.Or(checkQueue("queue", queue), checkQueue("poison", poison))
+	if err == nil && isSameQueue(queue, poison) {
+		err = &table.ValueError{Field: "poison", Reason: "is the same client as queue; pass another queue"}
+	}
+	if err != nil {
 		return nil, fmt.Errorf("eventual: NewPoisonQueue: %w", err)
 	}
 	if o == nil {
 		o = &table.Common{}
 	}
 	wait := engine.Options(*o).WithDefaults().Retry.AttemptTimeout
-	return &PoisonQueue{queueClient{poison, wait, "Store.Ensure"}, queueClient{worker, wait, "Store.Ensure"}}, nil
+	return &PoisonQueue{queueClient{poison, wait, "Store.Ensure"}, queueClient{queue, wait, "Store.Ensure"}}, nil
 }
 
 // Backlog returns the approximate number of poison messages, including messages that List, Replay and Drop hide for a while.

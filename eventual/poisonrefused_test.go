@@ -53,7 +53,7 @@ func TestPoisonQueueRefused(t *testing.T) {
 			_, err := acc.Queue(queue).Create(ctx, nil)
 			testkit.NoError(t, err)
 		}
-		q, err = eventual.NewPoisonQueue(acc.Queue("poison"), acc.Queue("moves"), nil)
+		q, err = eventual.NewPoisonQueue(acc.Queue("moves"), acc.Queue("poison"), nil)
 		testkit.NoError(t, err)
 		errs := testkit.EachRefused(t, s, name, prepare, func() error {
 			err := op()

@@ -287,7 +287,7 @@ type WorkerOptions struct {
 	// log's level is Warn or Error. It contains no text of an error. Requests to receive and to renew messages belong to no message.
 	table.Common
 
-	// CleanUp is a queue for clean-up messages, set by a store: the commit records of a partition and hour are deleted a day later. Without a
+	// CleanUp is a queue for clean-up messages, which a store sets. The commit records of a partition and hour are deleted a day later. Without a
 	// clean-up queue, call [extend.SweepAll] from time to time. It must not be the queue of the notifications.
 	CleanUp Queue
 

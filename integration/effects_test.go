@@ -101,7 +101,7 @@ func effects(e *env) {
 	if joined(printed) != "223Brown" { // by the message in base64
 		e.Errorf("executed effects: got %q; want 223Brown", printed)
 	}
-	q, err := eventual.NewPoisonQueue(poison, notifications, nil)
+	q, err := eventual.NewPoisonQueue(notifications, poison, nil)
 	e.must(err)
 	classes := map[string]int{}
 	for p, err := range q.List(ctx) {

@@ -201,9 +201,9 @@ func (t *Table[T]) Name() string {
 // *keys.KeyError for a value that its layout cannot encode, and for a key that the schema does not bind.
 func (t *Table[T]) Key(v T) keys.Key { return t.h.schema.keyOf(&v) }
 
-// Ensure creates the table of a handle of extend.NewTable, unless it exists. That of a handle of a store is created by the store, together with its catalogue:
-// Ensure returns a *ValueError. 1 request, sent again if its outcome is unknown; idempotent. While a
-// table of this name is being deleted, 40 s or more, Ensure fails with ErrTableNotFound and the code TableBeingDeleted.
+// Ensure creates the table, unless it exists. It is for handles of extend.NewTable. For a table that a store declares, it returns a *ValueError: call Store.Ensure, which
+// also creates the catalogue. While a table of this name is being deleted, 40 s or more, Ensure fails with ErrTableNotFound and the code TableBeingDeleted. 1 request, sent
+// again if its outcome is unknown; idempotent.
 func (t *Table[T]) Ensure(ctx context.Context) error {
 	if e := t.h.engine; e.Mode.Guard != nil {
 		return e.OpError("Ensure", keys.Key{}, &ValueError{Field: "table", Reason: "is declared in a store, which creates it together with its catalogue; call Store.Ensure"})

@@ -24,7 +24,7 @@
 //   - The transactions, and all writes of this library beside them, have an order that explains what each has read and written, and in which each comes behind those that had
 //     ended when it began. If what a transaction has read changes before it commits, it writes nothing, and its function is called again.
 //   - Indexes, unique values, summaries, ends and effects follow from its entities as from those of any write.
-//   - A program that crashes or sleeps holds up those who read its rows for a second: they finish its transaction, or roll it back.
+//   - A program that crashes or sleeps holds up those who read its rows for about a second: they finish its transaction, or roll it back.
 //
 // # Not guaranteed
 //
@@ -34,9 +34,10 @@
 //
 // # Costs
 //
-// With P partitions that are read or written, those of unique values elsewhere included: 2P − 1 transactions of the service and 2 messages, besides the reads; with one, 1 transaction. A row that is read as absent, and
-// not inserted, in the only partition that is written costs 2 transactions and 2 messages more. A function that writes nothing reads all rows but one again; with two
-// absent rows it is a transaction. A row that is read gets another ETag, so transactions that read one row refuse each other, and the functions are called again.
+// With P partitions that are read or written, those of unique values elsewhere included: 2P − 1 transactions of the service and 2 messages, besides the reads; with
+// one, 1 transaction. A row that is read as absent, and not inserted, in the only partition that is written costs 2 transactions and 2 messages more. A function that
+// writes nothing, or returns an error, reads all rows but one again; with two absent rows it is a transaction. A row that is read gets another ETag, so transactions
+// that read one row refuse each other, and the functions are called again.
 //
 // At most 10 partitions. In the home, one that is written, 99 rows; in each other one 99 that are inserted, deleted or read, or 49 that change; derived rows
 // count. docs/transactions.md says more, and when something simpler will do.

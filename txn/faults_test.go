@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -205,7 +206,9 @@ func TestRemoteTableGone(t *testing.T) {
 		testkit.NoError(t, err)
 		testkit.Expect(t, "accounts", b.cents(t), map[bool]string{false: untouched, true: "Bern 1: 1; Ulm 2: 100; Zug 3: 100; "}[committed])
 		time.Sleep(5 * time.Minute) // until the message is visible
-		testkit.NoError(t, errors.Join(b.Drain(ctx), b.Ensure(ctx)))
+		testkit.NoError(t, b.Drain(ctx))
+		testkit.Expect(t, "messages while the table is gone", len(s.Messages("bank-writes")), 1)
+		testkit.NoError(t, b.Ensure(ctx))
 		time.Sleep(time.Hour) // until the worker tries again
 		testkit.NoError(t, errors.Join(b.Drain(ctx), left(s, "accounts", "ledger")))
 		testkit.Expect(t, "messages", len(s.Messages("bank-writes"))+len(s.Messages("bank-poison")), 0)
@@ -216,8 +219,13 @@ func TestRemoteTableGone(t *testing.T) {
 func TestEnded(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
-	now := at
-	s := storagetest.New(&storagetest.Options{Now: func() time.Time { return now }})
+	var over atomic.Bool
+	s := storagetest.New(&storagetest.Options{Now: func() time.Time {
+		if over.Load() {
+			return at.Add(time.Minute)
+		}
+		return at
+	}})
 	ends := func() aztablekit.Definition[bankAccount] {
 		return expire.At(func(a *bankAccount) time.Time {
 			if a.Cents == 1 {
@@ -235,10 +243,10 @@ func TestEnded(t *testing.T) {
 	}
 	testkit.NoError(t, b.transfer(ctx, accountKey("Zug", 3), accountKey("Bern", 1), 0, ""))
 	for n := range 4 { // it ends before the n-th transaction of the service; 0 is before the function returns
-		now = at
+		over.Store(false)
 		late := beforeBatch(t, s, func(k int) {
 			if k == n {
-				now = at.Add(time.Minute)
+				over.Store(true)
 			}
 		}, ends())
 		calls := 0
@@ -247,7 +255,7 @@ func TestEnded(t *testing.T) {
 			z, err1 := txn.Get(tx, late.accounts, accountKey("Zug", 3))
 			a, err2 := txn.Get(tx, late.accounts, accountKey("Bern", 1))
 			if n == 0 {
-				now = at.Add(time.Minute)
+				over.Store(true)
 			}
 			if err := errors.Join(err1, err2); err != nil {
 				return err
@@ -255,15 +263,14 @@ func TestEnded(t *testing.T) {
 			tx.Do(late.accounts.ReplaceOp(z), late.accounts.ReplaceOp(a))
 			return nil
 		})
-		if err != nil || calls != 1 {
-			t.Errorf("an end before transaction %d: got %v after %d calls; want no error after 1", n, err, calls)
+		if err != nil || calls != 1 || !over.Load() {
+			t.Errorf("an end before transaction %d: got %v after %d calls, and the end has come: %v; want no error after 1", n, err, calls, over.Load())
 		}
 		report, err := verify.Run(ctx, b.accounts, nil)
 		if err != nil || len(report.Faults) > 0 {
 			t.Errorf("an end before transaction %d: got %v, %v; want no faults", n, report, err)
 		}
 	}
-	now = at.Add(time.Minute)
 	err := b.transfer(ctx, accountKey("Zug", 3), accountKey("Bern", 1), 0, "")
 	if !errors.Is(err, table.ErrNotFound) {
 		t.Errorf("got %v; want ErrNotFound", err)

@@ -113,7 +113,7 @@ func (tx *Tx) readInserts() error {
 // confirm finds out whether all that a function has read that writes nothing was true at one moment. err is what the function has returned.
 func (tx *Tx) confirm(err error) (conflict, _ error) {
 	if len(tx.reads) > 1 && tx.run.ctx.Err() != nil { // nothing says that they are of one moment
-		return nil, errors.Join(context.Cause(tx.run.ctx), err)
+		return nil, unconfirmed(err, context.Cause(tx.run.ctx))
 	}
 	var there, absent []*read
 	for _, at := range tx.order {
@@ -141,13 +141,21 @@ func (tx *Tx) confirm(err error) (conflict, _ error) {
 			there = append(there, last)
 		}
 		if conflict, failed := tx.unchanged(absent); conflict != nil || failed != nil {
-			return conflict, failed
+			return conflict, unconfirmed(err, failed)
 		}
 	}
 	if conflict, failed := tx.unchanged(there); conflict != nil || failed != nil {
-		return conflict, failed
+		return conflict, unconfirmed(err, failed)
 	}
 	return nil, err
+}
+
+// unconfirmed returns why the reads of a function could not be looked at again. Its own error may go by what was never so at one moment, and is only a text.
+func unconfirmed(err, why error) error {
+	if err == nil {
+		return why
+	}
+	return fmt.Errorf("txn: Run: not confirmed: %v: %w", err, why)
 }
 
 // unchanged reads rows again, at the same time. conflict is not nil if one has changed.
@@ -178,8 +186,6 @@ func (tx *Tx) keepAll(err error) (conflict, _ error) {
 	switch {
 	case conflict != nil, failed == nil:
 		return conflict, err
-	case err != nil:
-		return nil, fmt.Errorf("txn: Run: the function has returned an error (%v), and whether all that it has read as absent was so at one moment cannot be told: %w", err, failed)
 	}
-	return nil, failed
+	return nil, unconfirmed(err, failed)
 }

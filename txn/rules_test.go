@@ -190,6 +190,12 @@ func TestLimits(t *testing.T) {
 		{"10 partitions", partitions(10), true},
 		{"11 partitions", partitions(11), false},
 		{"60 changes in the home, which is touched behind another", func(tx *txn.Tx) error { return errors.Join(changes(tx, "Few", 1), changes(tx, "Many", 60)) }, true},
+		{"60 changes and an absent row in one of two partitions", func(tx *txn.Tx) error {
+			if _, err := txn.Get(tx, b.accounts, accountKey("Many", 99)); !errors.Is(err, table.ErrNotFound) {
+				return err
+			}
+			return errors.Join(changes(tx, "Few", 1), changes(tx, "Many", 60))
+		}, true},
 		{"49 changes beside the home", func(tx *txn.Tx) error { return errors.Join(changes(tx, "Few", 49), changes(tx, "Many", 60)) }, true},
 		{"50 changes beside the home", func(tx *txn.Tx) error { return errors.Join(changes(tx, "Few", 50), changes(tx, "Many", 60)) }, false},
 		{"99 inserts beside the home", func(tx *txn.Tx) error { return errors.Join(changes(tx, "Few", 1), inserts(tx, "New", 99)) }, true},
@@ -205,33 +211,45 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestAfterwards: what a function has left running adds nothing to its transaction, and harms nothing.
+// TestAfterwards: what a function has left running adds nothing to its transaction, in the middle of a call or after it, and harms nothing.
 func TestAfterwards(t *testing.T) {
 	t.Parallel()
 	_, b := newBank(t)
-	var left errgroup.Group
-	for range 20 {
-		err := txn.Run(t.Context(), b, func(tx *txn.Tx) error {
-			for i := range 4 {
-				left.Go(func() error {
-					_, err := txn.Get(tx, b.accounts, accountKey("Bern", i+1))
-					_, err2 := txn.Find(tx, b.accounts, func(ctx context.Context) (*table.Entity[bankAccount], error) {
-						return b.accounts.Get(ctx, accountKey("Ulm", 2))
+	for _, writes := range []bool{true, false} {
+		for range 20 {
+			var late errgroup.Group
+			ended := make(chan struct{})
+			err := txn.Run(t.Context(), b, func(tx *txn.Tx) error {
+				for i := range 4 {
+					late.Go(func() error { // some of these reads are under way when the function returns
+						_, err := txn.Get(tx, b.accounts, accountKey("Bern", i+1))
+						if errors.Is(err, table.ErrNotFound) || errors.As(err, new(*table.ValueError)) {
+							return nil
+						}
+						return err
 					})
-					_, _ = err, err2 // whether they came in time
+				}
+				late.Go(func() error {
+					<-ended
+					tx.Do(b.accounts.InsertOp(&bankAccount{"Late", 1, 1}), b.accounts.DeleteAnyOp(accountKey("Bern", 1)))
+					if _, err := txn.Get(tx, b.accounts, accountKey("Ulm", 2)); !errors.As(err, new(*table.ValueError)) {
+						return fmt.Errorf("a late read: got %v; want a *ValueError", err)
+					}
 					return nil
 				})
-			}
-			e, err := txn.Get(tx, b.accounts, accountKey("Zug", 3))
-			if err == nil {
-				e.Value.Cents++
-				tx.Do(b.accounts.ReplaceOp(e))
-			}
-			return err
-		})
-		testkit.NoError(t, err)
+				zug, err1 := txn.Get(tx, b.accounts, accountKey("Zug", 3))
+				_, err2 := txn.Get(tx, b.accounts, accountKey("Ulm", 2))
+				if err := errors.Join(err1, err2); err != nil || !writes {
+					return err
+				}
+				zug.Value.Cents++
+				tx.Do(b.accounts.ReplaceOp(zug))
+				return nil
+			})
+			close(ended)
+			testkit.NoError(t, errors.Join(err, late.Wait()))
+		}
 	}
-	testkit.NoError(t, left.Wait())
 	testkit.Expect(t, "accounts", b.cents(t), "Bern 1: 100; Ulm 2: 100; Zug 3: 120; ")
 }
 

@@ -19,14 +19,14 @@ import (
 // of an earlier call: it may be called several times. What it has read may be of several moments until Run has looked: so an error of f is returned only if what f has
 // read was true at one moment, but for a [Find] that has found nothing. When Run returns nil, the entities of f are as they are stored, as after the methods of their table.
 //
-// Errors, after which no operation of f was applied:
-//   - that of f, unchanged; that of the context of Run, together with that of f, if it has ended before Run could look again;
+// After table.ErrUnknownOutcome, all operations may have been applied, or none: the *table.UnknownError can be resolved. After any other error, none was applied:
+//   - that of f, unchanged, or only its text, with the error because of which Run could not look again;
 //   - table.ErrContended: others have changed what f reads, again and again, until Retry.ConflictAttempts or Common.WriteTimeout, which counts from the first read, was
 //     used up between two calls; table.ErrGivenUp: the last attempt did not reach the service, or another program has ended it;
 //   - table.ErrExists, table.ErrChanged, table.ErrNotFound: an operation goes by something else than f has read; index.ErrTaken; [ErrUnprotected];
 //   - *table.LimitError: more than 10 partitions, or more rows in a partition than the service takes;
 //   - *table.ValueError: an operation without an ETag, tables of different stores, a nil f;
-//   - the other errors of a write (see package table), among them table.ErrUnknownOutcome, after which nothing is known: the *table.UnknownError can be resolved.
+//   - the other errors of a write (see package table).
 //
 // Requests: those of f, and for P partitions 2P − 1 transactions and 2 messages; for 1 partition, 1 transaction. See the doc of the package for reservations, and for what a
 // function costs that writes nothing. Not idempotent: let f insert an entity with the key that the caller gives, and read it first, as the recipe money does.
@@ -65,7 +65,8 @@ func (r *run) run() error {
 	}
 }
 
-// gaveUp returns the error of a transaction that is not tried again. What was given up may have met no other writer, but a network that was down, and says so itself.
+// gaveUp returns the error of a transaction that is not tried again. The last attempt may have met no other writer: the network was down, or a reader has ended it. Then the
+// error says so.
 func gaveUp(conflict error) error {
 	if errors.Is(conflict, errs.ErrGivenUp) && !errors.Is(conflict, errs.ErrContended) {
 		return conflict

@@ -155,6 +155,9 @@ func (tx *Tx) Context() context.Context { return tx.run.ctx }
 func (tx *Tx) Do(ops ...table.Op) {
 	tx.mu.Lock()
 	defer tx.mu.Unlock()
+	if tx.ended {
+		return
+	}
 	for _, op := range ops {
 		op := door.Op(op)
 		if err := tx.do(op); err != nil && tx.failed == nil {
@@ -175,8 +178,6 @@ func (tx *Tx) do(op *engine.Op) error {
 		return err
 	}
 	switch {
-	case tx.ended:
-		return errEnded
 	case op.Table.Service != tx.run.host.Tables:
 		return errOtherStore
 	case op.Key.Err() != nil:
@@ -239,7 +240,9 @@ func (tx *Tx) begin() {
 	tx.mu.Lock()
 	defer tx.mu.Unlock()
 	tx.reading++
-	tx.overlapped = tx.overlapped || tx.reading > 1
+	if !tx.ended && tx.reading > 1 {
+		tx.overlapped = true
+	}
 }
 
 func (tx *Tx) end() {

@@ -97,7 +97,10 @@ func participations(ops []*Op) (all []*participation, err error) {
 	return all, nil
 }
 
-// asHome is how good a partition is for the commit record: first what must be there, then what saves a transaction, then what saves rows.
+// mostChangesBeside is how many rows may change in a partition that is not the home: each is two rows there, beside one more.
+const mostChangesBeside = 49
+
+// asHome returns the rank of a partition as home: changes of a wide entity, then writes, then what fits nowhere else, then a transaction less, then fewer rows.
 func (p *participation) asHome() []int {
 	rank := func(is bool) int {
 		if is {
@@ -105,7 +108,7 @@ func (p *participation) asHome() []int {
 		}
 		return 0
 	}
-	return []int{rank(p.whole), rank(p.writes), rank(!p.reserves), p.changes, rank(p.pins)}
+	return []int{rank(p.whole), rank(p.writes), rank(p.changes > mostChangesBeside), rank(!p.reserves), p.changes, rank(p.pins)}
 }
 
 // homeOf returns where the commit record is: in a partition that is written, if possible in one where nothing is reserved, and of these in the one with the most changes.

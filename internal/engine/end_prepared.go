@@ -268,8 +268,8 @@ func (t *Table) endWriteOf(ctx context.Context, k keys.Key, m stored.Mark, attem
 	return true, t.endPrepared(ctx, k.PartitionKey(), m.ID, ender{})
 }
 
-// A reader does not end a write over several partitions that is younger than mostPatience by its own clock, unless it has waited mostWaits times. The clock of the writer may
-// be ahead by as much.
+// A reader does not end a write over several partitions that is younger than mostPatience by the reader's clock, unless it has waited mostWaits times. The writer's clock may be
+// ahead by up to mostPatience.
 const (
 	mostPatience = time.Second
 	mostWaits    = 10

@@ -375,7 +375,7 @@ func newCaller(t *testing.T) *caller {
 	no(blobs.Ensure(ctx))
 	mover, err := bareworker.NewMover("archive", items, archive.Destination(destination), outbox)
 	no(err)
-	poison, err := eventual.NewPoisonQueue(s.Queue("poison"), s.Queue("notifications"), nil)
+	poison, err := eventual.NewPoisonQueue(s.Queue("notifications"), s.Queue("poison"), nil)
 	no(err)
 	_, err = s.Queue("poison").Create(ctx, nil)
 	no(err)

@@ -67,5 +67,13 @@ func TestTxn(t *testing.T) {
 			Old: "p.whole = p.whole || op.Table.wide() && ", New: "p.whole = p.whole || op.Table == nil && ", Test: "TestWide"},
 		{Name: "a pinned wide entity loses what its head was not read with", File: "internal/engine/finish.go",
 			Old: "	if pinned.Known && !pinned.Upgraded && pinned.Before.JSON.Len() <= largeRow && !pinned.Table.wide() {", New: "	if pinned.Before.JSON.Len() <= largeRow {", Test: "TestWide|TestLargeValues|TestViews"},
+		{Name: "a reader whose clock is behind ends what has just begun", File: "internal/engine/end_prepared.go",
+			Old: "age > -patience && age < patience", New: "age >= 0 && age < patience", Test: "TestSuspended"},
+		{Name: "a reader whose clock is far behind waits", File: "internal/engine/end_prepared.go",
+			Old: "age > -patience && age < patience", New: "age < patience", Test: "TestSuspended"},
+		{Name: "what a function has left running adds to its transaction", File: "txn/tx.go",
+			Old: "	tx.ended = true\n", New: "", Test: "TestAfterwards"},
+		{Name: "the commit record is where a row is absent", File: "internal/engine/across.go",
+			Old: "rank(!p.reserves), p.changes", New: "rank(p.reserves), p.changes", Test: "TestHome"},
 	})
 }
