@@ -42,7 +42,8 @@ type Options struct {
 // again; and two entities must not have one derived entity, for which see [ErrTaken].
 //
 // The table to may be a handle with maintainers of its own, such as an index or a summary of package index: they are written in the
-// transaction of the derived entity. It may be of another store, also in another storage account, whose Ensure creates it. Only the view should write its entities. The store returns
+// transaction of the derived entity. It may be of another store, whose Ensure creates it, also in another storage account. Only the
+// view should write its entities. The store returns
 // the error of a wrong definition, *DefinitionError.
 //
 // A write that changes a view takes 3 requests instead of 1, and a worker 5, and 2 for each derived entity: one more if the derived

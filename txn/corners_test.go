@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -64,19 +65,24 @@ func TestOldPin(t *testing.T) {
 	}
 }
 
-// TestContextEnds: a function whose context has ended is not believed in what it has read at several moments.
+// TestContextEnds: a function whose context has ended is not believed in what it has read at several moments, nor in its error, of which the text is left.
 func TestContextEnds(t *testing.T) {
 	t.Parallel()
 	_, b := newBank(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	err := txn.Run(ctx, b, func(tx *txn.Tx) error {
-		_, err1 := txn.Get(tx, b.accounts, accountKey("Bern", 1))
-		_, err2 := txn.Get(tx, b.accounts, accountKey("Zug", 3))
-		cancel()
-		return errors.Join(err1, err2)
-	})
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v; want context.Canceled", err)
+	for _, own := range []error{nil, errNoMoney} {
+		ctx, cancel := context.WithCancel(t.Context())
+		err := txn.Run(ctx, b, func(tx *txn.Tx) error {
+			_, err1 := txn.Get(tx, b.accounts, accountKey("Bern", 1))
+			_, err2 := txn.Get(tx, b.accounts, accountKey("Zug", 3))
+			cancel()
+			return errors.Join(err1, err2, own)
+		})
+		if !errors.Is(err, context.Canceled) || errors.Is(err, errNoMoney) {
+			t.Errorf("got %v; want context.Canceled", err)
+		}
+		if own != nil && !strings.Contains(fmt.Sprint(err), own.Error()) {
+			t.Errorf("got %v; want the text %q in it", err, own)
+		}
 	}
 }
 

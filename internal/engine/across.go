@@ -111,7 +111,7 @@ func (p *participation) asHome() []int {
 	return []int{rank(p.whole), rank(p.writes), rank(p.changes > mostChangesBeside), rank(!p.reserves), p.changes, rank(p.pins)}
 }
 
-// homeOf returns where the commit record is: in a partition that is written, if possible in one where nothing is reserved, and of these in the one with the most changes.
+// homeOf returns where the commit record is: the first partition of the highest rank. It refuses what no commit record covers.
 func homeOf(all []*participation) (*participation, error) {
 	home := slices.MaxFunc(all, func(a, b *participation) int { return slices.Compare(a.asHome(), b.asHome()) })
 	for _, p := range all {
