@@ -43,3 +43,6 @@ func (b *believed) Suffices() bool { return b.Left() > 0 }
 
 // Keeps implements engine.Lease.
 func (b *believed) Keeps(string) bool { return true }
+
+// IsOthers implements engine.Guard: the table has one type.
+func (*holder) IsOthers(string, string) bool { return false }

@@ -466,7 +466,7 @@ func rowsToWrite(ctx context.Context, from Source, o *FileOptions) iter.Seq2[*ro
 		return rowsOf(ctx, from)
 	}
 	return func(yield func(*row, error) bool) {
-		for s, err := range joinedEntities(ctx, from) {
+		for s, err := range joinedEntities(ctx, from, isEntity) {
 			if err != nil {
 				yield(nil, err)
 				return

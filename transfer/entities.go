@@ -7,7 +7,9 @@ import (
 	"iter"
 
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -22,8 +24,8 @@ type EntityOptions struct {
 	// included; 0 means no limit.
 	Concurrency, Rate int
 
-	// Skip decides about each entity that cannot be imported, except those that exist already. If it returns true, the entity is left out. If it returns
-	// false, or is not set, the import ends.
+	// Skip decides about each entity that cannot be imported, except those that exist already: its key is none of the handle's type, a value does not fit, a
+	// unique value is taken. If it returns true, the entity is left out. If it returns false, or is not set, the import ends.
 	Skip func(k keys.Key, err error) bool
 
 	// Progress is called after each transaction.
@@ -45,7 +47,7 @@ type EntityReport struct {
 	Entities int // that were read, of all types
 	Stored   int
 	Kept     int // entities whose key another one has, which stays
-	Others   int // of other types than the handle's
+	Others   int // of other types of the table that its store declares
 	Skipped  int // left out by Skip or Map
 }
 
@@ -60,10 +62,11 @@ var ErrPrepared = errors.New("the row belongs to a write over several partitions
 //	report, err := transfer.ImportEntities(ctx, transfer.Exported(transfer.Folder("backup/staff")), staff, nil)
 //
 // An entity whose key is taken stays as it is (EntityReport.Kept), so an import that has ended early is repeated as a whole. For a table with several types,
-// import by the handle of each.
+// import by the handle of each: entities of another type that the store declares for the table are left out (EntityReport.Others). A row that is of no declared type
+// is an error about that row, for Skip to decide: a spreadsheet has taken the zeros of its key, for example.
 //
 // Errors: *table.ValueError for wrong options; *ManifestError, [ErrIncomplete] and *ChunkError for an export, *fs.PathError or [ErrContainerNotFound] if there is
-// none; [ErrPrepared]; errors of a read; those of
+// none; [ErrPrepared]; *keys.KeyError or table.ErrOtherType for a row of no declared type; errors of a read; those of
 // [table.Bulk]. The report counts what is done, also beside an error.
 //
 // Requests: those that read the rows, and those of table.Bulk: 1 for each 100 rows of a partition that are written, 5 more if entities of these exist.
@@ -84,7 +87,7 @@ func ImportEntities[T any](ctx context.Context, from Source, t *table.Table[T], 
 	if err := o.check(); err != nil {
 		return report, fmt.Errorf("transfer: ImportEntities %s: %w", e.Name, err)
 	}
-	m := &entityImport[T]{table: t, schema: e.Mode.Schema, opt: o}
+	m := &entityImport[T]{table: t, mode: &e.Mode, opt: o}
 	result, err := table.Bulk(ctx, m.ops(ctx, from), &table.BulkOptions{
 		Concurrency: o.Concurrency, Rate: o.Rate, Skip: m.skip,
 		Progress: func(r table.BulkResult) {
@@ -102,7 +105,7 @@ func ImportEntities[T any](ctx context.Context, from Source, t *table.Table[T], 
 // entityImport is a call of ImportEntities in progress.
 type entityImport[T any] struct {
 	table  *table.Table[T]
-	schema engine.Schema
+	mode   *engine.Mode
 	opt    *EntityOptions
 	report EntityReport
 }
@@ -135,7 +138,7 @@ func (m *entityImport[T]) leftOut(k keys.Key, err error) bool {
 // ops yields an operation for each entity.
 func (m *entityImport[T]) ops(ctx context.Context, from Source) iter.Seq2[table.Op, error] {
 	return func(yield func(table.Op, error) bool) {
-		for r, err := range joinedEntities(ctx, from) {
+		for r, err := range joinedEntities(ctx, from, isForeign) {
 			if r == nil {
 				yield(table.Op{}, err)
 				return
@@ -175,23 +178,36 @@ func (m *entityImport[T]) op(r *stored.Row, unreadable error) (op table.Op, due 
 		}
 		r = (*stored.Row)(mapped)
 	}
-	if !m.schema.Mine(r) {
+	if m.isOthers(r) {
 		m.report.Others++
 		return op, false, nil
 	}
 	return door.InsertRowOp[table.Op](m.table, r.Key, r), true, nil
 }
 
-// joinedEntities yields entities, wide ones with their parts.
-func joinedEntities(ctx context.Context, from Source) iter.Seq2[*stored.Row, error] {
-	return engine.Joined(entitiesOf(rowsOf(ctx, from)))
+// isOthers reports whether a row is of another declared type of the table. The insert of any other row says whether it is one of T.
+func (m *entityImport[T]) isOthers(r *stored.Row) bool {
+	if m.mode.Schema.Mine(r) || m.mode.Guard == nil {
+		return false
+	}
+	return m.mode.Guard.IsOthers(r.Key.RowKey(), stored.Find(r.Columns(), reserved.Type).S)
 }
 
-// entitiesOf yields the rows that are entities, or parts of these.
-func entitiesOf(rows iter.Seq2[*row, error]) iter.Seq2[*stored.Row, error] {
+// joinedEntities yields entities, wide ones with their parts.
+func joinedEntities(ctx context.Context, from Source, is func(*row) bool) iter.Seq2[*stored.Row, error] {
+	return engine.Joined(picked(rowsOf(ctx, from), is))
+}
+
+// isForeign reports whether a row is not of this library: an entity, or a row under a key that only the library has, and it has none such.
+func isForeign(r *row) bool {
+	return !reserved.IsLibrary(r.key.RowKey()) && stored.Find(r.columns, reserved.Owner).Kind == edm.Absent
+}
+
+// picked yields some rows as the engine has them.
+func picked(rows iter.Seq2[*row, error], is func(*row) bool) iter.Seq2[*stored.Row, error] {
 	return func(yield func(*stored.Row, error) bool) {
 		for r, err := range rows {
-			if err == nil && !isEntity(r) {
+			if err == nil && !is(r) {
 				continue
 			}
 			if !yield(r.stored(), err) {

@@ -148,6 +148,14 @@ func (g *Guard) Keeps(ctx context.Context, maintainer string) (bool, error) {
 	return err == nil && g.judge(r).Keeps(maintainer), err
 }
 
+// IsOthers implements engine.Guard. A row with a RowKey of the type's own range is none of another type's, unless its name says so.
+func (g *Guard) IsOthers(rowKey, typeName string) bool {
+	if g.typ.has(rowKey, typeName) {
+		return false
+	}
+	return slices.ContainsFunc(g.of.guards, func(other *Guard) bool { return other.typ.has(rowKey, typeName) })
+}
+
 // LookUp implements engine.Guard. Requests: none or 1.
 func (g *Guard) LookUp(ctx context.Context, definition string) (engine.Lease, error) {
 	r, err := g.of.reading(ctx)

@@ -71,6 +71,14 @@ func (t Type) reaches(from string) bool {
 	return t.To == "" && !t.Closed || order < 0 || order == 0 && t.Closed
 }
 
+// has reports whether a row may be of the type, by its RowKey and the name of its type, "" for none.
+func (t Type) has(rowKey, name string) bool {
+	if t.Name != "" && name != "" && t.Name != name {
+		return false
+	}
+	return keys.Compare(t.From, rowKey) <= 0 && t.reaches(rowKey)
+}
+
 // typeOf returns a type, the zero Type if the row does not name it.
 func (r *Row) typeOf(scope string) Type {
 	for _, t := range r.Types {

@@ -22,6 +22,10 @@ type Guard interface {
 	// Keeps reports whether writers keep the rows of a maintainer now, also for a handle that must not write. Errors as of Write, of a
 	// catalogue that cannot be used.
 	Keeps(ctx context.Context, maintainer string) (bool, error)
+
+	// IsOthers reports whether a row that is not one of the handle's type is one of another type that the program declares for the table, by its RowKey
+	// and the name of its type, "" for none.
+	IsOthers(rowKey, typeName string) bool
 }
 
 // Lease is the right to go by what was read of the catalogue for some time.

@@ -2,6 +2,8 @@
 // "_", and rows whose RowKeys begin with "~". No other file spells these names.
 package reserved
 
+import "strings"
+
 // System properties. A struct field cannot have one of these names.
 const (
 	// OperationID is written by package table into each row: the operation ID of the last write, as an
@@ -96,3 +98,19 @@ const (
 	// Restored begins the RowKeys of notes that an incarnation was restored, of package archive: the incarnation follows.
 	Restored = "~l|"
 )
+
+// IsLibrary reports whether the library stores rows under a RowKey. Other RowKeys that begin with ~ are of other programs.
+func IsLibrary(rowKey string) bool {
+	if rowKey == Catalogue || rowKey == Stamp {
+		return true
+	}
+	kind, _, is := strings.Cut(rowKey, "|")
+	if !is {
+		return false
+	}
+	switch kind + "|" {
+	case CommitRecord, ScheduledSweep, Derived, Tombstone, Blob, Prepared, View, Holder, Restored:
+		return true
+	}
+	return false
+}
