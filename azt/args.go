@@ -44,7 +44,7 @@ type flags struct {
 	toAccount, toConnection string
 	rate, concurrency       int
 	mode                    string
-	entities, other         bool
+	entities, other, goOn   bool
 
 	repair, recordsOnly, dryRun, workers bool
 	table                                string

@@ -94,13 +94,27 @@ func (p *Program) Run(ctx context.Context, args []string, out, notes io.Writer) 
 	return exitFailed
 }
 
-// brief returns the text of an error, on one line also for an error of the SDK.
+// brief returns the text of an error, on one line also for an error of the SDK, with advice for an operator.
 func brief(err error) string {
-	if text := err.Error(); !strings.Contains(text, "\n") {
-		return text
+	text := err.Error()
+	if strings.Contains(text, "\n") {
+		text = errs.Brief(err)
 	}
-	return errs.Brief(err)
+	return forOperators.Replace(text)
 }
+
+// forOperators says by commands what errors of the library say by its methods and options.
+var forOperators = strings.NewReplacer(
+	"; Table.Ensure creates it", "; its program creates it when it starts",
+	"; Store.Ensure creates it", "; its program creates it when it starts",
+	": Store.Ensure creates it", ": its program creates it when it starts",
+	"; container.Client.Create creates it", "; create it, as by az storage container create",
+	"call Store.Ensure, and then Store.Fill", "let its program start, and then run azt fill --write",
+	"call Store.Ensure", "its program makes it when it starts",
+	"call Store.Fill", "run azt fill --write",
+	"(Store.Retire)", "(azt retire)",
+	"or set ExportOptions.GoOn", "or add --go-on",
+)
 
 // errFound is the error of a command that has found something that is not as it should be, and has said so.
 var errFound = errors.New("faults were found")
@@ -121,8 +135,12 @@ func (c *call) adviceOn(err error) string {
 	switch {
 	case errors.Is(err, table.ErrTableNotFound):
 		return "azt ls lists the tables."
+	case errors.Is(err, transfer.ErrNotContinued):
+		return ""
 	case errors.Is(err, transfer.ErrIncomplete):
-		return "The same azt export finishes it."
+		return "The azt export that has begun it finishes it on the same day, and says so if it cannot; an older one has no way to get what it lacks."
+	case isDamage(err) && c.command.name != "export":
+		return "Take another copy of this export, or another export."
 	case errors.Is(err, fs.ErrNotExist) && (c.command.name == "import" || c.command.name == "compare"):
 		return "A folder or a container of an export contains " + transfer.ManifestName + "."
 	case errors.Is(err, table.ErrUnreachable), errors.As(err, &re) && (re.StatusCode == 401 || re.StatusCode == 403):

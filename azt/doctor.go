@@ -32,7 +32,7 @@ func doctor(ctx context.Context, c *call) error {
 	}
 	var all []finding
 	for _, f := range account.Diagnose(ctx, acc, &o) {
-		all = append(all, finding{f.Service, f.Right, verdict(f.Err), f.Advice, f.Err != nil})
+		all = append(all, finding{f.Service, f.Right, verdict(f.Err), forOperators.Replace(f.Advice), f.Err != nil})
 	}
 	if c.program.Account == nil { // else its requests cannot be sent elsewhere
 		all = append(all, secondary(ctx, acc))
@@ -145,7 +145,7 @@ func queueOf(ctx context.Context, acc *account.Account, store, purpose string) f
 	f := finding{service: "queues", right: name}
 	r, err := acc.Queue(name).GetProperties(ctx, nil)
 	if err != nil {
-		f.finding, f.bad, f.advice = verdict(err), true, "Store.Ensure creates the queues of a store."
+		f.finding, f.bad, f.advice = verdict(err), true, "The store's program creates its queues when it starts."
 		return f
 	}
 	n := 0

@@ -10,6 +10,10 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/query"
+	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/transfer"
@@ -97,7 +101,7 @@ func export(ctx context.Context, c *call) error {
 		return err
 	}
 	report, err := transfer.Export(ctx, t, at, &transfer.ExportOptions{
-		Partitions: in, Entities: c.flags.entities, Rate: c.flags.rate, Concurrency: c.flags.concurrency,
+		Partitions: in, Entities: c.flags.entities, Rate: c.flags.rate, Concurrency: c.flags.concurrency, GoOn: c.flags.goOn,
 		Progress: func(r transfer.ExportReport) { c.notes.progress("%d rows in %d chunks", r.Rows, r.Chunks) },
 	})
 	if err != nil {
@@ -223,6 +227,10 @@ func importRows(ctx context.Context, c *call) error {
 	if err := c.willWrite(fmt.Sprintf("store the rows of %s in table %s", c.args[0], c.args[1])); err != nil {
 		return err
 	}
+	used, err := isInUse(ctx, to)
+	if err != nil {
+		return err
+	}
 	kept := 0
 	report, err := transfer.Import(ctx, from, to, &transfer.ImportOptions{
 		Mode: mode, Rate: c.flags.rate, Concurrency: c.flags.concurrency, OtherDefinitions: c.flags.other,
@@ -234,7 +242,9 @@ func importRows(ctx context.Context, c *call) error {
 		},
 	})
 	if err != nil {
-		c.notes.line("%d rows are stored, and %d were; the same command does the rest", report.Stored, report.Same)
+		if report.Rows > 0 && !isDamage(err) {
+			c.notes.line("%d rows are stored, and %d were; the same command does the rest", report.Stored, report.Same)
+		}
 		if errors.Is(err, transfer.ErrOtherDefinitions) {
 			c.notes.line("azt describe shows the definitions of a table. Import into a table that does not exist, or see --other-definitions.")
 		}
@@ -242,10 +252,38 @@ func importRows(ctx context.Context, c *call) error {
 	}
 	c.out.columns("from", "table", "rows", "stored", "same", "kept")
 	c.out.add(c.args[0], key(to.Name()), report.Rows, report.Stored, report.Same, report.Kept)
-	if c.flags.blobs == "" {
+	if c.flags.blobs != "" {
+		if err := c.importBlobs(ctx, from, transfer.Container(other.Container(c.flags.blobs), "", nil)); err != nil {
+			return err
+		}
+	}
+	if !used || report.Stored == 0 {
 		return nil
 	}
-	return c.importBlobs(ctx, from, transfer.Container(other.Container(c.flags.blobs), "", nil))
+	c.notes.line("table %s has definitions and had rows before: index rows, copies and sums may not be those of its entities now, and deleted entities that the import has are back. "+
+		"azt verify --repair --write, in an azt of your own, makes what follows from the entities right.", shown(to.Name()))
+	return errFound
+}
+
+// isInUse reports whether a table has definitions, and rows besides. Requests: 1, and 1 if there are definitions.
+func isInUse(ctx context.Context, t table.AnyTable) (bool, error) {
+	e := door.Table(t)
+	found, err := e.GetReserved(ctx, "Import", keys.Stored(reserved.Catalogue, reserved.Catalogue))
+	if errors.Is(err, table.ErrTableNotFound) {
+		return false, nil
+	}
+	if err != nil || found.Row == nil {
+		return false, err
+	}
+	var others query.Filter
+	others.Keys(edm.RowKey, query.BoundsOf(query.EveryKey))
+	_, used, err := e.FirstKey(ctx, others.String())
+	return used, err
+}
+
+// isDamage reports whether an error is of an export that was altered, or is not finished: no repetition changes that.
+func isDamage(err error) bool {
+	return errors.As(err, new(*transfer.ChunkError)) || errors.As(err, new(*transfer.ManifestError)) || errors.Is(err, transfer.ErrIncomplete)
 }
 
 // mostProperties is how many names of a difference are shown.

@@ -195,7 +195,7 @@ func TestTransfers(t *testing.T) {
 	testkit.NoError(t, err)
 	s.want(3, "compare staff staff --to-connection AZT_OTHER", "only in the first", "empid_000002", "1 difference")
 	s.want(3, "compare staff staff --to-connection AZT_OTHER --entities", "1 difference")
-	s.want(0, "import "+dir+" staff --to-connection AZT_OTHER --write")
+	s.want(3, "import "+dir+" staff --to-connection AZT_OTHER --write", "azt verify --repair --write")
 	s.want(0, "compare staff staff --to-connection AZT_OTHER", "no differences")
 
 	third, err := account.FromTransport(other, nil)
@@ -251,8 +251,8 @@ func TestBlobs(t *testing.T) {
 func TestDoctor(t *testing.T) {
 	s := newShell(t, 2)
 	s.want(0, "doctor --store company --table staff", "agree with the service", "2 messages")
-	s.want(3, "doctor --store nothing", "Store.Ensure")
-	s.want(3, "doctor --table nothing", "Store.Ensure")
+	s.want(3, "doctor --store nothing", "its queues when it starts")
+	s.want(3, "doctor --table nothing", "when it starts")
 	two := storagetest.New(&storagetest.Options{GeoRedundant: true})
 	cs, err := two.Listen()
 	testkit.NoError(t, err)

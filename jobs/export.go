@@ -43,7 +43,7 @@ func Export[T any](kind string, place func(job string) transfer.Place) *Job[T, s
 	j.last = func(ctx context.Context, job string) error { // what lies between the ranges of the job, where there were hardly any rows
 		at, err := to(job)
 		if err == nil {
-			_, err = transfer.Export(ctx, j.table, at, &transfer.ExportOptions{ChunkTime: chunkTime})
+			_, err = transfer.Export(ctx, j.table, at, &transfer.ExportOptions{ChunkTime: chunkTime, GoOn: true})
 		}
 		return err
 	}
@@ -54,7 +54,7 @@ func Export[T any](kind string, place func(job string) transfer.Place) *Job[T, s
 func (s *Slice[T]) export(ctx context.Context, to transfer.Place) error {
 	p := newPieces(ctx, s)
 	rows := 0
-	o := &transfer.ExportOptions{Part: s.Partitions, Concurrency: 1, ChunkTime: chunkTime, Rate: s.rate}
+	o := &transfer.ExportOptions{Part: s.Partitions, Concurrency: 1, ChunkTime: chunkTime, Rate: s.rate, GoOn: true} // the place is the job's, which may be paused for days
 	o.Progress = func(r transfer.ExportReport) {
 		s.Count(r.Added-rows, 0, 0)
 		s.addCounts() // the chunk is stored, also if no partition ends with it

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"io/fs"
 	"slices"
 	"strconv"
@@ -68,7 +69,7 @@ type chunk struct {
 	PreparedRows int `json:"preparedRows,omitempty"`
 }
 
-// ManifestError is the error of a manifest that is no export's, or not of this one.
+// ManifestError is the error of a manifest that is no export's, not of this one, or was altered.
 type ManifestError struct{ Reason string }
 
 func (e *ManifestError) Error() string { return "the manifest (" + ManifestName + ") " + e.Reason }
@@ -77,10 +78,18 @@ func (e *ManifestError) Error() string { return "the manifest (" + ManifestName 
 type manifest struct {
 	header header
 	chunks []chunk // in the order of their lines, each once
+
+	damaged []int // the numbers of lines that were altered, not cut by a crash
 }
 
 // errTorn is the error of a manifest whose first line was cut by a crash. Nothing was exported.
 var errTorn = &ManifestError{"has only the beginning of a first line: the export has crashed before its first chunk; call Export again"}
+
+// crcMember begins the last member of a line, and crcTail is how long it is.
+const (
+	crcMember = `,"crc":"`
+	crcTail   = crcMember + `00000000"}`
+)
 
 // sealed returns a line of a manifest: JSON whose last member is a checksum. It begins with a line break, so that it is a line of its own also behind one
 // that a crash has cut.
@@ -94,7 +103,7 @@ func sealed(v any) ([]byte, error) {
 
 // unsealed returns the JSON of a line.
 func unsealed(line []byte) (b []byte, ok bool) {
-	const tail = len(`,"crc":"00000000"}`)
+	const tail = len(crcTail)
 	if len(line) < tail+2 {
 		return nil, false
 	}
@@ -114,11 +123,21 @@ func readManifest(ctx context.Context, from Place) (*manifest, error) {
 	return parseManifest(b)
 }
 
+// isCut reports whether a line that is not sealed is the beginning of one that is: a process has crashed while it added the line. Any other one was altered.
+func isCut(line []byte) bool {
+	at := bytes.LastIndex(line, []byte(crcMember))
+	whole := at >= 0 && len(line)-at >= len(crcTail)
+	var v any
+	return !whole && errors.Is(json.NewDecoder(bytes.NewReader(line)).Decode(&v), io.ErrUnexpectedEOF)
+}
+
 func parseManifest(b []byte) (*manifest, error) {
 	var m *manifest
+	var damaged []int
 	lines := map[string]bool{}
-	torn, strange := 0, false
+	torn, strange, number := 0, false, 0
 	for line := range bytes.Lines(b) {
+		number++
 		line = bytes.TrimSpace(line)
 		if len(line) == 0 {
 			continue
@@ -127,6 +146,9 @@ func parseManifest(b []byte) (*manifest, error) {
 		if !ok {
 			torn++
 			strange = strange || !bytes.HasPrefix([]byte(`{"format":"`+format), line[:min(len(line), 12)])
+			if !isCut(line) {
+				damaged = append(damaged, number)
+			}
 			continue
 		}
 		var of struct {
@@ -166,11 +188,12 @@ func parseManifest(b []byte) (*manifest, error) {
 		}
 	}
 	switch {
-	case m == nil && torn > 0 && !strange:
+	case m == nil && torn > 0 && !strange && len(damaged) == 0:
 		return nil, errTorn
 	case m == nil:
 		return nil, &ManifestError{"has no first line; it is no manifest of this package, or was cut"}
 	}
+	m.damaged = damaged
 	return m, nil
 }
 
@@ -208,8 +231,13 @@ type piece struct {
 // pieces returns the chunks in the order of their rows. A chunk is read for what no line before it has: so a late line of another process changes nothing of an export
 // that is finished. Errors: ErrIncomplete.
 func (m *manifest) pieces() (all []piece, err error) {
-	if left := gaps(m.header.Whole, m.spans()); len(left) > 0 {
-		return nil, fmt.Errorf("%w: rows from %q are missing, and perhaps others", ErrIncomplete, []string{left[0].From.pk, left[0].From.rk})
+	missing := gaps(m.header.Whole, m.spans())
+	switch {
+	case len(missing) > 0 && len(m.damaged) > 0:
+		return nil, m.damage()
+	case len(missing) > 0:
+		from := missing[0].From
+		return nil, fmt.Errorf("%w: rows from %q are missing, and perhaps others; its last chunk is of %s", ErrIncomplete, []string{from.pk, from.rk}, m.lastWork().Format(time.DateTime))
 	}
 	left := []span{m.header.Whole} // what no line before has
 	for _, c := range m.chunks {
@@ -264,5 +292,5 @@ func torn(pieces []piece) int {
 	return len(all)
 }
 
-// ErrIncomplete: an export is not finished. Export finishes it.
-var ErrIncomplete = errors.New("the export is incomplete")
+// ErrIncomplete: an export is not finished. Export finishes it on the same day; see [ErrNotContinued].
+var ErrIncomplete = errors.New("the export is not finished")
