@@ -105,8 +105,6 @@ func TestImportInUse(t *testing.T) {
 	s.want(0, "verify --repair --write")
 	testkit.NoError(t, s.company.Drain(t.Context()))
 	s.want(0, "verify", "sound", "!not sound")
-	s.want(0, "import "+at+" staff --write", "!azt verify") // nothing is stored
-
 	s.want(0, "import "+at+" restored --write", "!azt verify")
 	fresh := newShell(t, 0) // its program has called Ensure
 	fresh.want(0, "import "+at+" staff --write", "!azt verify")

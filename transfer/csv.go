@@ -347,13 +347,12 @@ func jsonLine(text []byte, yield func(*row, error) bool) (stopped bool, err erro
 	n := 0
 	list := in.Page(func(e edm.Entity) bool {
 		n++
-		var r row
-		r.columns, bad = in.Columns()
+		var columns []edm.Column
+		columns, bad = in.Columns()
 		if bad != nil {
 			return false
 		}
-		r.key, r.timestamp = keys.Stored(e.PartitionKey, e.RowKey), e.Timestamp
-		stopped = !yield(&r, nil)
+		stopped = !yield(newRow(e, columns), nil)
 		return !stopped
 	})
 	switch {

@@ -430,7 +430,7 @@ func (m *importing) storedRows(ctx context.Context, b batch) (map[string]*stored
 	found := map[string]*storedRow{}
 	err := m.table.Physical(ctx, (span{first, &last}).filters()[0], "", func(in edm.Entity, columns []edm.Column) bool {
 		if wanted[in.RowKey] {
-			found[in.RowKey] = &storedRow{row{keys.Stored(in.PartitionKey, in.RowKey), in.Timestamp, columns}, azcore.ETag(in.ETag)}
+			found[in.RowKey] = &storedRow{*newRow(in, columns), azcore.ETag(in.ETag)}
 		}
 		return true
 	}, nil)

@@ -28,6 +28,11 @@ type row struct {
 	columns   []edm.Column
 }
 
+// newRow returns a row that was read. An empty mark is no content: a transaction that has only read the row may have left it.
+func newRow(in edm.Entity, columns []edm.Column) *row {
+	return &row{keys.Stored(in.PartitionKey, in.RowKey), in.Timestamp, stored.Content(columns)}
+}
+
 func (r *row) place() place { return place{r.key.PartitionKey(), r.key.RowKey()} }
 
 // stored returns the row as the engine has it, nil for nil.
@@ -73,8 +78,7 @@ func rowOf(line []byte) (r row, err error) {
 	if r.columns, err = in.Columns(); err != nil {
 		return r, err
 	}
-	r.key, r.timestamp = keys.Stored(e.PartitionKey, e.RowKey), e.Timestamp
-	return r, nil
+	return *newRow(e, r.columns), nil
 }
 
 // chunkWriter writes a chunk in memory.
@@ -307,7 +311,7 @@ func readSpan(ctx context.Context, t *engine.Table, s span, f func(*row) bool, t
 	for i, filter := range filters {
 		on := true
 		err := t.Physical(ctx, filter, "", func(in edm.Entity, columns []edm.Column) bool {
-			on = f(&row{keys.Stored(in.PartitionKey, in.RowKey), in.Timestamp, columns})
+			on = f(newRow(in, columns))
 			return on
 		}, func(more bool) bool {
 			on = turn == nil || turn(more || i < len(filters)-1)

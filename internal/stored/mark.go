@@ -71,6 +71,21 @@ func HasMark(columns []edm.Column) bool {
 	return v.Kind != edm.Absent && (v.Kind != edm.String || v.S != "")
 }
 
+// isEmptyMark reports whether a property is the mark of a write that has ended: a row that is large, or not wholly known, keeps an empty one. It is no content.
+func isEmptyMark(name string, v *edm.Value) bool {
+	return name == reserved.Mark && v.Kind == edm.String && v.S == ""
+}
+
+// Content returns columns without an empty mark.
+func Content(columns []edm.Column) []edm.Column {
+	for i := range columns {
+		if isEmptyMark(columns[i].Name, &columns[i].Value) {
+			return Unmarked(columns)
+		}
+	}
+	return columns
+}
+
 // Existed reports whether the row existed before the mark.
 func (m Mark) Existed() bool { return m.Fate != FateInsert && m.Fate != FateReserve }
 

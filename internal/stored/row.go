@@ -141,8 +141,9 @@ func Only(columns []edm.Column, names ...string) []edm.Column {
 	return slices.DeleteFunc(slices.Clone(columns), func(c edm.Column) bool { return !slices.Contains(names, c.Name) })
 }
 
-// Same reports whether two rows have the same properties, apart from their operation IDs.
+// Same reports whether two rows have the same properties, apart from their operation IDs and empty marks.
 func Same(a, b []edm.Column) bool {
+	a, b = Content(a), Content(b)
 	n := 0
 	for _, c := range a {
 		if c.Name == reserved.OperationID {
