@@ -13,14 +13,12 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/catalogue"
 	"github.com/aztablekit/aztablekit/internal/door"
-	"github.com/aztablekit/aztablekit/internal/engine"
-	"github.com/aztablekit/aztablekit/internal/pace"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
 )
 
-// FillOptions are the options of [Store.Fill] and [Store.Retire].
+// FillOptions are the options of [Store.Fill]. [Store.Retire] takes Rate, Token and Progress of them, and refuses the others.
 type FillOptions struct {
 	// Table is the only table whose definitions Fill fills; "" means all.
 	Table string
@@ -31,7 +29,7 @@ type FillOptions struct {
 
 	// Workers makes the workers of the store fill, all that run: for a table that outgrows one program. Fill starts jobs, and waits for them; then it
 	// compares what is elsewhere itself. Each table with definitions to fill has a jobs.Verify among its definitions. In the partition, entities are compared
-	// with what they record only. Token and Concurrency are not used, and Fault is for what is elsewhere.
+	// with what they record only. Token and Concurrency are refused, and Fault is for what is elsewhere.
 	Workers bool
 
 	// DryRun makes Fill find out what it would do, and change nothing: Report.Faults has a Missing for each row to add, and a
@@ -80,7 +78,10 @@ var ErrUnfilled = errors.New("some rows could not be written")
 // building, and waits again. Two calls at once do no harm. Without definitions to fill, it does nothing.
 //
 // Errors: the mistakes of the declarations; [ErrUnfilled], with the faults in the report: mend the entities and call Fill again;
-// *table.CatalogueError if another program has changed a state meanwhile, and for a table without a catalogue; *table.TokenError;
+// *table.CatalogueError if another program has changed a state meanwhile, for a table without a catalogue, and if the program must not
+// write the table; a *table.CatalogueError for each definition that Fill has left out, after it has filled the others: one that is being
+// retired (ErrNotReadable), or whose form is another one until Ensure (ErrNotRecorded); *table.TokenError; *table.ValueError for options
+// that cannot be used together;
 // *keys.KeyError for an invalid range; the errors of verify.Run. Requests: 1 for each table; for each with definitions to fill 3 more, and those of verify.Run; those of a run with RecordsOnly
 // before it for definitions elsewhere and views, so that a token resumes; a scan of the table for transfer.Snapshots; twice those if concurrent writers changed what was read.
 func (s *Store) Fill(ctx context.Context, o *FillOptions) (all verify.Report, err error) {
@@ -91,6 +92,9 @@ func (s *Store) Fill(ctx context.Context, o *FillOptions) (all verify.Report, er
 	if o != nil {
 		f.opt = *o
 	}
+	if err := f.opt.check(); err != nil {
+		return all, err
+	}
 	only := s.host.TableName(f.opt.Table)
 	tables := s.catalogued()
 	if f.opt.Table != "" {
@@ -99,19 +103,13 @@ func (s *Store) Fill(ctx context.Context, o *FillOptions) (all verify.Report, er
 			return all, &table.ValueError{Field: "FillOptions.Table", Reason: fmt.Sprintf("is %q, which the store does not declare", f.opt.Table)}
 		}
 	}
-	if f.opt.Partitions.IsSet() && f.opt.Table == "" {
-		return all, &table.ValueError{Field: "FillOptions.Partitions", Reason: "is set without FillOptions.Table, the table of the partitions"}
-	}
-	if err := f.opt.Partitions.Err(); err != nil {
-		return all, err
-	}
-	if f.opt.Workers && f.opt.DryRun {
-		return all, &table.ValueError{Field: "FillOptions.DryRun", Reason: "is set together with Workers, who fill: leave one out"}
-	}
+	var leftOut error
 	for _, t := range tables {
-		if err := f.begin(ctx, t); err != nil {
+		without, err := f.begin(ctx, t)
+		if err != nil {
 			return all, t.named(err)
 		}
+		leftOut = errors.Join(leftOut, without)
 	}
 	tables = slices.DeleteFunc(tables, func(t *tableToFill) bool { return len(t.building) == 0 })
 	if err := f.wait(ctx, tables); err != nil {
@@ -124,7 +122,25 @@ func (s *Store) Fill(ctx context.Context, o *FillOptions) (all verify.Report, er
 			return all, t.named(err)
 		}
 	}
-	return all, nil
+	return all, leftOut
+}
+
+// check refuses options that cannot be used together.
+func (o *FillOptions) check() error {
+	refuse := func(field, reason string) error {
+		return &table.ValueError{Field: "FillOptions." + field, Reason: reason}
+	}
+	switch {
+	case o.Partitions.IsSet() && o.Table == "":
+		return refuse("Partitions", "is set without FillOptions.Table, the table of the partitions")
+	case o.Workers && o.DryRun:
+		return refuse("DryRun", "is set together with Workers, who fill: leave one out")
+	case o.Workers && o.Token != "":
+		return refuse("Token", "is set together with Workers: Fill finds their jobs without it")
+	case o.Workers && o.Concurrency != 0:
+		return refuse("Concurrency", "is set together with Workers, who have that of their own options (Options.Worker)")
+	}
+	return o.Partitions.Err()
 }
 
 // tableToFill is a table of a store with all its types.
@@ -237,11 +253,11 @@ func namesOf(all []catalogue.Definition) (names []string) {
 	return names
 }
 
-// begin makes the definitions of a table building that are not filled.
-func (f *filler) begin(ctx context.Context, t *tableToFill) error {
-	all, err := t.catalogue.In(ctx, catalogue.Unfilled, catalogue.Building)
+// begin makes the definitions of a table building that are not filled. leftOut names those that cannot be.
+func (f *filler) begin(ctx context.Context, t *tableToFill) (leftOut, err error) {
+	all, leftOut, err := t.catalogue.ToFill(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var unfilled []catalogue.Definition
 	for _, d := range all {
@@ -253,13 +269,13 @@ func (f *filler) begin(ctx context.Context, t *tableToFill) error {
 	}
 	if f.opt.DryRun {
 		t.building = all
-		return nil
+		return leftOut, nil
 	}
 	if len(unfilled) > 0 {
 		unfilled, err = t.catalogue.Set(ctx, unfilled, catalogue.Building)
 		t.building = append(t.building, unfilled...)
 	}
-	return err
+	return leftOut, err
 }
 
 // wait waits until no program goes by an earlier state.
@@ -451,135 +467,10 @@ func reasonOf(r verify.Report) string {
 	return fmt.Sprintf("%d faults cannot be repaired; Store.Verify lists them", r.Failed)
 }
 
-// Retire takes a definition of a table out of use: look-ups by it are refused, then all programs may write, with and without it, and then
-// its rows are deleted. Call it before a release that lacks the definition, also before a roll-back to a release from before it, if it was
-// filled. Afterwards the definition is one that is not filled: a program that still declares it writes and adds no rows, and [Store.Fill] makes
-// it readable again. The store must declare the definition in the form that the catalogue has.
-//
-// Retire waits two times one and a half Options.Lease, 198 s by default. If it is interrupted, call it again. Two calls at once do no harm.
-// Rows of definitions in other partitions stay as tombstones until the worker's clean-up.
-//
-// Errors: the mistakes of the declarations; *table.ValueError for a table or a definition that the store does not declare;
-// *table.CatalogueError if another program has changed the state meanwhile, and for a table without a catalogue; errors of reads and writes.
-// Requests: 6; a scan of the entities, 1 for each 1,000, and 1 for each 100 that record the definition, if a transaction has room for
-// them; a scan of its rows.
-func (s *Store) Retire(ctx context.Context, tableName, definition string, o *FillOptions) error {
-	if err := s.begin(); err != nil {
-		return err
-	}
-	r := &retirer{}
-	if o != nil {
-		r.opt = *o
-	}
-	if r.opt.Partitions.IsSet() {
-		return &table.ValueError{Field: "FillOptions.Partitions", Reason: "is set, but a definition is retired in the whole table"}
-	}
-	if err := r.choose(s, tableName, definition); err != nil {
-		return err
-	}
-	return r.table.named(r.retire(ctx))
-}
-
 // named adds the name of the table to an error that does not contain it.
 func (t *tableToFill) named(err error) error {
 	if err == nil || errors.As(err, new(*table.CatalogueError)) {
 		return err
 	}
 	return fmt.Errorf("table %s: %w", t.name, err)
-}
-
-// retirer is a call of Retire in progress.
-type retirer struct {
-	filler
-	table      *tableToFill
-	of         *declaration
-	maintainer string
-}
-
-// choose finds the definition among those that are declared.
-func (r *retirer) choose(s *Store, tableName, definition string) error {
-	name := s.host.TableName(tableName)
-	for _, t := range s.catalogued() {
-		if !strings.EqualFold(t.name, name) {
-			continue
-		}
-		for _, d := range t.types {
-			_, own := declared(d)
-			for _, is := range own {
-				if named := d.definition(is.Name); named != nil && named.Name() == definition || is.Form == catalogue.Stamps && is.Name == definition {
-					r.table, r.of, r.maintainer = t, d, is.Name
-					return nil
-				}
-			}
-		}
-		return &table.ValueError{Field: "definition", Reason: fmt.Sprintf("%.80q is none of table %s that has rows", definition, tableName)}
-	}
-	return noTable(tableName)
-}
-
-// retire leads the definition from state to state. Each wait counts from the change, or from the read that has found it.
-func (r *retirer) retire(ctx context.Context) error {
-	all, err := r.table.catalogue.In(ctx, catalogue.Unfilled, catalogue.Building, catalogue.Readable, catalogue.Retiring, catalogue.Retired)
-	if err != nil {
-		return err
-	}
-	scope := door.Table(r.of.handle).Mode.Schema.Scope()
-	all = slices.DeleteFunc(all, func(d catalogue.Definition) bool { return d.Scope != scope || d.Name != r.maintainer })
-	if len(all) == 0 {
-		return &table.CatalogueError{Table: r.table.name, Definition: r.maintainer, Is: table.ErrNotRecorded, Reason: "or in another form; there is nothing to retire"}
-	}
-	r.table.building = all
-	switch all[0].State {
-	case catalogue.Building, catalogue.Readable:
-		if err := r.become(ctx, catalogue.Retiring); err != nil {
-			return err
-		}
-		fallthrough
-	case catalogue.Retiring:
-		if err := r.wait(ctx); err != nil {
-			return err
-		}
-		fallthrough
-	case catalogue.Unfilled: // a table from before its catalogue may have rows
-		if err := r.become(ctx, catalogue.Retired); err != nil {
-			return err
-		}
-	}
-	if err := r.wait(ctx); err != nil {
-		return err
-	}
-	w := &sweeper{maintainer: r.maintainer, pacer: pace.New(r.opt.Rate), prefix: tokenPrefix(r.table, scope, keys.PartitionRange{})}
-	w.token, _ = strings.CutPrefix(r.opt.Token, w.prefix)
-	if w.token == r.opt.Token {
-		w.token = ""
-	}
-	w.hold = func(ctx context.Context) (engine.Lease, error) {
-		return r.table.catalogue.While(ctx, r.table.building[0])
-	}
-	w.progress = func(token string) {
-		r.tell(r.table, Progress{State: string(catalogue.Retired), Swept: w.swept, Token: token})
-	}
-	if err := r.of.sweep(ctx, w); err != nil {
-		return err
-	}
-	if err := r.become(ctx, catalogue.Unfilled); err != nil {
-		return err
-	}
-	r.tell(r.table, Progress{State: string(catalogue.Unfilled), Swept: w.swept})
-	return nil
-}
-
-func (r *retirer) become(ctx context.Context, state catalogue.State) (err error) {
-	r.table.building, err = r.table.catalogue.Set(ctx, r.table.building, state)
-	return err
-}
-
-// wait waits until no program goes by an earlier state, and makes certain that the state is the same.
-func (r *retirer) wait(ctx context.Context) error {
-	pause := r.table.catalogue.Pause()
-	r.tell(r.table, Progress{State: string(r.table.building[0].State), Wait: pause})
-	if err := catalogue.Wait(ctx, pause); err != nil {
-		return err
-	}
-	return r.table.catalogue.Still(ctx, r.table.building)
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
@@ -299,6 +300,7 @@ type receiver struct {
 	more        bool      // the last response contained as many messages as requested
 	overtaking  bool      // requests messages behind the messages of a busy partition
 	kept        int       // messages that waited in the pool after that
+	hidden      time.Time // until when a request of Drain without a response may have hidden messages
 }
 
 // run receives messages until the context of the pool ends, and closes the pool.
@@ -312,7 +314,7 @@ func (r *receiver) run() error {
 		}
 		empty := r.pool.isEmpty() // before the request: a running handler may put a message into the queue
 		// The request goes on if ctx ends: the messages in the response must be returned to the queue.
-		got, err := r.queue.receive(context.WithoutCancel(ctx), free, r.env.opt.Visibility)
+		got, err := r.receive(context.WithoutCancel(ctx), free)
 		r.readable.note(r.env.opt.Now(), err)
 		if err != nil {
 			r.env.opt.Logger.Warn("no messages received", "error", wire.Redact(err))
@@ -326,6 +328,8 @@ func (r *receiver) run() error {
 		case len(got) > 0:
 			pause = r.idle / 16
 			continue
+		case r.drain && err == nil && empty && time.Now().Before(r.hidden):
+			pause = time.Until(r.hidden)
 		case r.drain && err == nil && empty:
 			return nil
 		case r.drain && err == nil:
@@ -341,6 +345,26 @@ func (r *receiver) run() error {
 		}
 		pause = min(2*pause, r.idle)
 	}
+}
+
+// receive requests messages. Drain, which ends with the first error of a queue, repeats the request as long as a write may take.
+func (r *receiver) receive(ctx context.Context, n int) (got []delivery, err error) {
+	o := &r.env.opt
+	if !r.drain {
+		return r.queue.receive(ctx, n, o.Visibility)
+	}
+	ctx, cancel := engine.Bound(ctx, o.WriteTimeout)
+	defer cancel()
+	err = engine.Retry(o.Retry).Repeat(ctx, engine.Log{Logger: o.Logger, Method: "Drain"}, func() (again bool, err error) {
+		until := time.Now().Add(o.Visibility)
+		got, err = r.queue.receive(ctx, n, o.Visibility)
+		if err == nil || !isTransient(err) {
+			return false, err
+		}
+		r.hidden = until
+		return r.pool.ctx.Err() == nil, err
+	})
+	return got, err
 }
 
 // accept adds received messages to the pool.

@@ -133,8 +133,9 @@ func (w *Worker) Run(ctx context.Context) error { return w.run(ctx, false) }
 
 // Drain runs until no more messages are visible and all received messages are completed: for tests, and for programs that are
 // started from time to time. It does not wait for hidden messages. It keeps the messages of a busy partition until they are
-// executed. Errors: ErrQueueNotFound; ErrRunning; the first error of a queue, such as *azcore.ResponseError; the error of ctx if
-// ctx ends before. Requests are those of Run.
+// executed. A failed request for messages is repeated until WriteTimeout; Drain then waits for the messages that it may have hidden.
+// Errors: ErrQueueNotFound; ErrRunning; the error of a queue, such as *azcore.ResponseError; the error of ctx if ctx ends before.
+// Requests are those of Run.
 func (w *Worker) Drain(ctx context.Context) error { return w.run(ctx, true) }
 
 func (w *Worker) run(ctx context.Context, drain bool) error {

@@ -46,3 +46,6 @@ func (b *believed) Keeps(string) bool { return true }
 
 // IsOthers implements engine.Guard: the table has one type.
 func (*holder) IsOthers(string, string) bool { return false }
+
+// Again implements engine.Lease: a lease that is over stays over.
+func (b *believed) Again(context.Context) (engine.Lease, error) { return nil, nil }

@@ -50,7 +50,13 @@ func keyOf(name string) keys.Key { return keys.Stored(name, rowKey) }
 // read reads the row of a lease. 1 request.
 func (s *Leases) read(ctx context.Context, method, name string) (*row, error) {
 	k := keyOf(name)
-	found, err := s.rows.GetReserved(ctx, method, k)
+	var found engine.Reserved
+	bounded, cancel := engine.Bound(ctx, s.rows.Options.WriteTimeout)
+	defer cancel()
+	err := engine.Retry(s.rows.Options.Retry).RepeatRead(bounded, s.rows.Log(method, k), func(ctx context.Context) (err error) {
+		found, err = s.rows.GetReserved(ctx, method, k)
+		return err
+	})
 	if err == nil && found.Row == nil {
 		if found.Hidden {
 			err = &table.ValueError{Field: "the client's signature", Reason: "does not show whether the lease has a row; give it the right to read the table of leases"}

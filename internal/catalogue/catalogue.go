@@ -65,59 +65,119 @@ func (c *Catalogue) now() pace.Moment { return pace.MomentOf(c.table.Options.Now
 // left returns for how long one may go by the reading.
 func (r *reading) left(now pace.Moment) time.Duration { return r.lasts - now.Since(r.at) }
 
-// read is a request for the row.
+// read is what is under way to read the row: a request, and those that have overtaken it because it does not end.
 type read struct {
-	done   chan struct{} // closed when it has ended
+	done   chan struct{} // closed when there is a result
 	result *reading
 	err    error
+	last   time.Time // when the last request began
+	open   int       // the requests that have not ended
 }
 
 // reading returns what is known of the row, and reads it if that is too old. Requests: none or 1.
 func (c *Catalogue) reading(ctx context.Context) (*reading, error) {
+	if r := c.recent(ctx); r != nil {
+		return r, nil
+	}
+	return c.readNow(ctx)
+}
+
+// readingLong is reading, and reads again during an outage: for look-ups. A write repeats its whole plan instead.
+func (c *Catalogue) readingLong(ctx context.Context) (*reading, error) {
+	if r := c.recent(ctx); r != nil {
+		return r, nil
+	}
+	return c.repeat(ctx, c.readNow)
+}
+
+// recent returns what is known of the row, nil if it is too old. It reads the row ahead.
+func (c *Catalogue) recent(ctx context.Context) *reading {
 	r := c.known.Load()
 	if r == nil {
-		return c.readNow(ctx)
+		return nil
 	}
 	left, part := r.left(c.now()), r.lasts/parts
 	switch {
 	case left < part:
-		return c.readNow(ctx)
+		return nil
 	case left < part*3/2:
-		c.begin(ctx) // ahead: nothing waits for it
+		c.begin(ctx, c.patience(ctx)) // ahead: nothing waits for it
 	}
-	return r, nil
+	return r
 }
 
-// readNow reads the row, together with others that wait for it. 1 request.
+// readNow reads the row, together with others that wait for it. Requests: 1, and 1 more each time that a request takes too long.
 func (c *Catalogue) readNow(ctx context.Context) (*reading, error) {
-	f := c.begin(ctx)
-	select {
-	case <-f.done:
-		return f.result, f.err
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	patience := c.patience(ctx)
+	for {
+		f, rest := c.begin(ctx, patience)
+		overtake := time.NewTimer(rest)
+		select {
+		case <-f.done:
+			overtake.Stop()
+			return f.result, f.err
+		case <-ctx.Done():
+			overtake.Stop()
+			return nil, engine.Ended(ctx)
+		case <-overtake.C:
+		}
 	}
 }
 
-// begin begins to read the row, unless a request is under way.
-func (c *Catalogue) begin(ctx context.Context) *read {
+// repeat reads the row, and again during an outage, as long as a read may take.
+func (c *Catalogue) repeat(ctx context.Context, read func(context.Context) (*reading, error)) (r *reading, err error) {
+	ctx, cancel := engine.Bound(ctx, c.table.Options.ReadTimeout)
+	defer cancel()
+	err = engine.Retry(c.table.Options.Retry).Repeat(ctx, c.table.Log("Catalogue", key), func() (again bool, err error) {
+		r, err = read(ctx)
+		return engine.Outage(err), err
+	})
+	return r, err
+}
+
+// begin sends a request for the row, unless one was sent that has not taken too long so far. rest is when it has.
+func (c *Catalogue) begin(ctx context.Context, patience time.Duration) (f *read, rest time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.current != nil {
-		return c.current
+	if c.current == nil {
+		c.current = &read{done: make(chan struct{})}
 	}
-	f := &read{done: make(chan struct{})}
-	c.current = f
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.timeout())
+	f = c.current
+	rest = patience - time.Since(f.last)
+	if f.open > 0 && rest > 0 {
+		return f, rest
+	}
+	f.last = time.Now()
+	f.open++
+	ctx = context.WithoutCancel(ctx) // it is the request of all that wait for it
 	go func() {
-		defer cancel()
-		f.result, f.err = c.fetch(ctx)
-		c.mu.Lock()
-		c.current = nil
-		c.mu.Unlock()
-		close(f.done)
+		r, err := c.fetchOnce(ctx)
+		c.end(f, r, err)
 	}()
-	return f
+	return f, patience
+}
+
+// end ends a request. An outage is a result only if no other request may have a better one.
+func (c *Catalogue) end(f *read, r *reading, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f.open--
+	if c.current != f || f.open > 0 && engine.Outage(err) {
+		return
+	}
+	c.current = nil
+	f.result, f.err = r, err
+	close(f.done)
+}
+
+// patience returns for how long one waits for a request before another overtakes it: a quarter of what it may take, and of the time that
+// the caller has.
+func (c *Catalogue) patience(ctx context.Context) time.Duration {
+	most := c.timeout()
+	if end, bounded := ctx.Deadline(); bounded {
+		most = min(most, time.Until(end))
+	}
+	return most / 4
 }
 
 // timeout bounds a request for the row.
@@ -128,8 +188,13 @@ func (c *Catalogue) timeout() time.Duration {
 	return engine.DefaultAttemptTimeout
 }
 
-// fetch reads the row. 1 request.
-func (c *Catalogue) fetch(ctx context.Context) (*reading, error) {
+// fetch reads the row, and again during an outage. 1 request.
+func (c *Catalogue) fetch(ctx context.Context) (*reading, error) { return c.repeat(ctx, c.fetchOnce) }
+
+// fetchOnce reads the row. 1 request.
+func (c *Catalogue) fetchOnce(ctx context.Context) (*reading, error) {
+	ctx, cancel := engine.Bound(ctx, c.timeout())
+	defer cancel()
 	r := &reading{at: c.now(), lasts: c.lease}
 	found, err := c.table.GetReserved(ctx, "Catalogue", key)
 	row, hidden := found.Row, found.Hidden
@@ -189,7 +254,7 @@ const Stamps = "stamps"
 
 // Stamps returns what the stamps of the table go by now, "" if not all writers store them. As long as it is the same, they do. Requests: none or 1.
 func (c *Catalogue) Stamps(ctx context.Context) (string, error) {
-	r, err := c.reading(ctx)
+	r, err := c.readingLong(ctx)
 	if err != nil || r.row == nil || r.broken != nil {
 		return "", err
 	}

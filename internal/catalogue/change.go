@@ -167,6 +167,45 @@ func (c *Catalogue) In(ctx context.Context, states ...State) (all []Definition, 
 	return all, nil
 }
 
+// ToFill returns the definitions of the program that are unfilled or building. leftOut names each that Fill cannot make readable. 1 request.
+// Errors also: those of a write, if the program must not write, and so cannot fill.
+func (c *Catalogue) ToFill(ctx context.Context) (all []Definition, leftOut, err error) {
+	row, err := c.fetchRow(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, g := range c.guards {
+		if len(g.own) == 0 {
+			continue
+		}
+		if err := g.refusal(row); err != nil {
+			return nil, nil, err
+		}
+		leftOut = errors.Join(leftOut, g.unfillable(row))
+	}
+	for _, d := range row.Definitions {
+		if (d.State == Unfilled || d.State == Building) && c.declares(d) {
+			all = append(all, d)
+		}
+	}
+	return all, leftOut, nil
+}
+
+// unfillable returns an error for each definition that Fill cannot make readable.
+func (g *Guard) unfillable(row *Row) (all error) {
+	for _, own := range g.own {
+		var err error
+		switch d := row.find(g.typ.Scope, own.Name); {
+		case d.Form != own.Form: // else it is kept, and the program must not write
+			err = g.of.fail(d.Name, d.State, errs.ErrNotRecorded, "the catalogue has another form of it; call Store.Ensure, and then Store.Fill again", nil)
+		case d.State == Retiring, d.State == Retired:
+			err = g.of.fail(d.Name, d.State, errs.ErrNotReadable, retiring+", and then Store.Fill", nil)
+		}
+		all = errors.Join(all, err)
+	}
+	return all
+}
+
 // declares reports whether the program declares a definition in the form of the catalogue.
 func (c *Catalogue) declares(d Definition) bool {
 	return slices.ContainsFunc(c.guards, func(g *Guard) bool {
@@ -235,7 +274,7 @@ func (c *Catalogue) Still(ctx context.Context, all []Definition) error {
 // While returns a lease that holds while a definition is as it was read or set. Errors: *errs.CatalogueError if it is not. Requests: none
 // or 1.
 func (c *Catalogue) While(ctx context.Context, was Definition) (engine.Lease, error) {
-	r, err := c.reading(ctx)
+	r, err := c.readingLong(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -58,6 +58,17 @@ func (j *judgment) Suffices() bool { return j.Left() >= j.reading.lasts/parts }
 // Keeps implements engine.Lease.
 func (j *judgment) Keeps(maintainer string) bool { return !slices.Contains(j.dropped, maintainer) }
 
+// Again implements engine.Lease. Requests: none or 1.
+func (j *judgment) Again(ctx context.Context) (engine.Lease, error) {
+	r, err := j.of.reading(ctx)
+	if err != nil || r.etag != j.reading.etag || r.hidden != j.reading.hidden {
+		return nil, err
+	}
+	again := *j
+	again.reading = r
+	return &again, nil
+}
+
 // judge returns what follows from a reading.
 func (g *Guard) judge(r *reading) *judgment {
 	if j := g.judgment.Load(); j != nil && j.reading == r {
@@ -122,13 +133,13 @@ const momentary = 66
 
 // Write implements engine.Guard. Requests: none or 1.
 func (g *Guard) Write(ctx context.Context) (engine.Lease, error) {
-	r, err := g.of.reading(ctx)
+	r, err := g.of.readingLong(ctx)
 	if err != nil {
 		return nil, err
 	}
 	j := g.judge(r)
 	if j.refusal != nil && r.lasts-j.Left() > r.lasts/momentary {
-		if r, err = g.of.readNow(ctx); err != nil {
+		if r, err = g.of.repeat(ctx, g.of.readNow); err != nil {
 			return nil, err
 		}
 		j = g.judge(r)
@@ -141,7 +152,7 @@ func (g *Guard) Write(ctx context.Context) (engine.Lease, error) {
 
 // Keeps implements engine.Guard. Requests: none or 1.
 func (g *Guard) Keeps(ctx context.Context, maintainer string) (bool, error) {
-	r, err := g.of.reading(ctx)
+	r, err := g.of.readingLong(ctx)
 	if err == nil {
 		err = g.of.unusable(r)
 	}
@@ -158,13 +169,13 @@ func (g *Guard) IsOthers(rowKey, typeName string) bool {
 
 // LookUp implements engine.Guard. Requests: none or 1.
 func (g *Guard) LookUp(ctx context.Context, definition string) (engine.Lease, error) {
-	r, err := g.of.reading(ctx)
+	r, err := g.of.readingLong(ctx)
 	if err != nil {
 		return nil, err
 	}
 	refusal := g.unreadable(r, definition)
 	if refusal != nil && r.lasts-r.left(g.of.now()) > r.lasts/momentary {
-		if r, err = g.of.readNow(ctx); err != nil {
+		if r, err = g.of.repeat(ctx, g.of.readNow); err != nil {
 			return nil, err
 		}
 		refusal = g.unreadable(r, definition)
@@ -198,5 +209,7 @@ func (g *Guard) unreadable(r *reading, definition string) error {
 	case Building:
 		return g.of.fail(definition, d.State, errs.ErrNotReadable, "it is being filled; if no program fills it any more, call Store.Fill again", nil)
 	}
-	return g.of.fail(definition, d.State, errs.ErrNotReadable, "it is being retired", nil)
+	return g.of.fail(definition, d.State, errs.ErrNotReadable, retiring, nil)
 }
+
+const retiring = "it is being retired; if no program retires it any more, call Store.Retire again"

@@ -44,13 +44,13 @@ func (r Retry) RepeatRead(ctx context.Context, log Log, f func(context.Context) 
 		ctx, cancel := Bound(ctx, r.AttemptTimeout)
 		defer cancel()
 		err = f(ctx)
-		return outage(err), err
+		return Outage(err), err
 	})
 }
 
-// outage reports whether err is that of a read, or of work that begins with one, which fails because of an outage. A read ends what another
+// Outage reports whether err is that of a read, or of work that begins with one, which fails because of an outage. A read ends what another
 // program has prepared, so that it may have an unknown outcome.
-func outage(err error) bool {
+func Outage(err error) bool {
 	if err == nil { // before the variable, which escapes: every plan of a write comes here
 		return false
 	}
@@ -59,6 +59,9 @@ func outage(err error) bool {
 	}
 	return mayPass(err) && (errors.As(err, new(*azcore.ResponseError)) || errors.Is(err, errs.ErrUnreachable) || isUnknown(err))
 }
+
+// Ended returns the error of work that waited for the response of a request until ctx ended.
+func Ended(ctx context.Context) error { return conditioned(ctx, ctx.Err()) }
 
 // mayPass reports whether the failure of a request, which was not refused, may pass: there is no response, or the response of a service
 // that is busy or down. The response of another program, such as a proxy, does not pass, nor does the refusal of a service that does not

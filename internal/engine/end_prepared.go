@@ -95,7 +95,7 @@ func (t *Table) endOnce(ctx context.Context, partition, id string, by ender) (ag
 	f, err := t.readStored(ctx, preparationKey(partition, id))
 	switch {
 	case err != nil:
-		return outage(err), err
+		return Outage(err), err
 	case f.hidden:
 		return false, errs.ErrRanged
 	case f.row == nil && by.exclude:
@@ -119,11 +119,11 @@ func (t *Table) endOnce(ctx context.Context, partition, id string, by ender) (ag
 		committed, err = by.orphans == commit.CommitOrphans, nil
 	}
 	if err != nil {
-		return outage(err), err
+		return Outage(err), err
 	}
 	steps, err := t.endingSteps(ctx, p, id, committed)
 	if err != nil {
-		return outage(err), err
+		return Outage(err), err
 	}
 	return t.sendSteps(ctx, id, steps, p.stamped)
 }
@@ -132,7 +132,7 @@ func (t *Table) endOnce(ctx context.Context, partition, id string, by ender) (ag
 // is still under way then fails.
 func (t *Table) excludePreparation(ctx context.Context, partition, id string, home commit.Remote) (again bool, err error) {
 	if committed, err := t.resolveAtHome(ctx, home, id, partition, false); err != nil || committed {
-		return outage(err), err
+		return Outage(err), err
 	}
 	p := &preparation{key: preparationKey(partition, id), home: home, over: true}
 	s := step{Op: &Op{Table: t, Kind: aztables.TransactionTypeAdd, Key: p.key}, opIndex: -1}

@@ -38,6 +38,9 @@ type Lease interface {
 
 	// Keeps reports whether writes keep the rows of a maintainer. If not, they add none, and drop those that the entity records.
 	Keeps(maintainer string) bool
+
+	// Again returns a lease by what the catalogue says now, nil if that is not what this lease goes by. Errors of a read.
+	Again(ctx context.Context) (Lease, error)
 }
 
 // LookUp is the definition by which a handle looks entities up. What it reads is an answer only while the definition is readable.
@@ -93,6 +96,25 @@ func (w *write) lateLease() Lease {
 		}
 	}
 	return nil
+}
+
+// holds reports whether the transaction may be sent under the leases. A write that is in doubt cannot be planned again: it takes the leases
+// again, if the catalogue has not changed.
+func (w *write) holds(ctx context.Context) bool {
+	if w.lateLease() == nil {
+		return true
+	}
+	if w.sent.doubt == nil {
+		return false
+	}
+	for i, held := range w.leases {
+		again, err := held.Again(ctx)
+		if err != nil || again == nil {
+			return false
+		}
+		w.leases[i].Lease = again
+	}
+	return w.lateLease() == nil
 }
 
 var errLateLease = errors.New("what it has read of the table's catalogue is too old")

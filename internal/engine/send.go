@@ -49,7 +49,7 @@ func (w *write) sendTransaction(ctx context.Context) outcome {
 	tries := attempts{retry: Retry(w.table.Options.Retry), log: w.log()}
 	var last error
 	for {
-		if w.stale() || w.lateLease() != nil {
+		if w.stale() || !w.holds(ctx) {
 			if w.sent.doubt == nil {
 				return w.unsent()
 			}

@@ -76,7 +76,7 @@ type seenRow struct {
 //	notified     prepare            ready, begun, aborted
 //	ready        send               committed, refused, givenUp
 //	refused      replan             begun, givenUp, aborted, committed
-//	givenUp      giveUp             committed, aborted, inDoubt
+//	givenUp      giveUp             committed, aborted, inDoubt, begun
 type state int
 
 const (
@@ -265,10 +265,10 @@ func (w *write) planAnew(ctx context.Context) state {
 	err := Retry(w.table.Options.Retry).Repeat(ctx, w.log(), func() (again bool, err error) {
 		if err = w.takeLeases(ctx); err != nil {
 			failed = -1
-			return outage(err), err
+			return Outage(err), err
 		}
 		tx, failed, err = w.makeTransaction(ctx)
-		return outage(err), err
+		return Outage(err), err
 	})
 	switch {
 	case err != nil && ctx.Err() != nil && w.lastConflict.err != nil:
@@ -373,7 +373,16 @@ func (w *write) giveUp(ctx context.Context) state {
 		w.out.err = w.sent.doubt
 		return stateInDoubt
 	}
-	return w.abort(ctx, out)
+	if ended := w.abort(ctx, out); ended != stateAborted || !w.catalogueChanged(ctx, out) || w.restartWithNewID(ctx) != nil {
+		return ended
+	}
+	return stateBegun
+}
+
+// catalogueChanged reports whether a write was given up because the catalogue has changed while it was in doubt, and there is time for
+// another plan. It is not for one whose other partitions may still have to be rolled back.
+func (w *write) catalogueChanged(ctx context.Context, out outcome) bool {
+	return out.kind == wire.Unknown && w.lateLease() != nil && len(w.currentTransaction.remotes) == 0 && ctx.Err() == nil
 }
 
 // makeTransaction makes the transaction. failed is the caller's operation that cannot be planned.

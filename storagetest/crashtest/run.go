@@ -322,6 +322,10 @@ func (r *Report) sorted() *Report {
 	return r
 }
 
+// leftBehind is how long a run waits for what its processes have left behind, such as a client that pauses before it repeats a request: time stands still
+// in a bubble whose function has returned.
+const leftBehind = time.Minute
+
 // bubble calls f in a bubble of testing/synctest. A deadlock in f is an error.
 func bubble(t *testing.T, f func()) (err error) {
 	ended := false
@@ -333,7 +337,10 @@ func bubble(t *testing.T, f func()) (err error) {
 			err = fmt.Errorf("t.FailNow ended the run; call t.FailNow only in the goroutine of the test")
 		}
 	}()
-	synctest.Test(t, func(*testing.T) { f() })
+	synctest.Test(t, func(*testing.T) {
+		f()
+		time.Sleep(leftBehind)
+	})
 	ended = true
 	return nil
 }

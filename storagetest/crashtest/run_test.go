@@ -233,6 +233,15 @@ func TestDeadlocksAndPanics(t *testing.T) {
 			go get(context.Background(), p)
 			return get(ctx, p)
 		}, nil), false},
+		"request that is repeated when its process has ended": {oneProcess(func(ctx context.Context, p *crashtest.Process) error {
+			go func() {
+				for range 3 {
+					get(context.Background(), p)
+					time.Sleep(time.Second)
+				}
+			}()
+			return get(ctx, p)
+		}, nil), false},
 		"process that never ends": {func() crashtest.Workload {
 			c := make(chan bool)
 			w := crashtest.Workload{Setup: setup}
