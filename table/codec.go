@@ -285,7 +285,9 @@ func (s *schema) properties(r *edm.Reader, e entityFields) (err error) {
 		row.stored().SetColumns(columns)
 		return err
 	}
-	return s.codec.Decode(r, reflect.ValueOf(e.value).Elem())
+	value := reflect.ValueOf(e.value).Elem()
+	s.codec.SetTimestamp(value, *e.timestamp)
+	return s.codec.Decode(r, value)
 }
 
 // upgradeRow makes of the row that the reader has just read, of version v, a row of the schema's version.

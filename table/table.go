@@ -54,9 +54,12 @@ type Options struct {
 //
 // # How fields are stored
 //
-// A field is stored in the property of its name, or of the name in its tag: `table:"LastName"`. Unexported fields, fields tagged
-// `table:"-"` and fields that the schema binds to a key are not stored. The fields of an embedded struct are stored as if they
-// were fields of T.
+// A field is stored in the property that its tag names, `table:"LastName"`, else its json tag, else in the property of its own
+// name. Unexported fields, fields tagged `table:"-"` and fields that the schema binds to a key are not stored. A field tagged
+// `json:"-"` needs a table tag that says whether it is stored. The options of json tags, such as omitempty, have no effect.
+//
+// The fields of an embedded struct are stored as if they were fields of T, unless a tag names the struct. T may embed
+// aztables.Entity with its keys bound: a read sets its Timestamp, and a write leaves it out. docs/aztables.md has an example.
 //
 //	string                             Edm.String
 //	bool                               Edm.Boolean

@@ -375,3 +375,43 @@ func addIndex(ctx context.Context, company *aztablekit.Store) ([]*table.Entity[E
 	}
 	return table.Collect(byName.List(ctx, staff, keys.RawPartition("Sales"), "Jones"))
 }
+
+// page:
+type Product struct {
+	aztables.Entity                   // PartitionKey, RowKey and Timestamp
+	Name            string            `json:"name"`
+	Price           float64           `json:"price"`
+	Stock           aztables.EDMInt64 `json:"stock" table:",text"`
+	Added           time.Time         `json:"added" table:",text"`
+	Maker           *string           `json:"maker"`
+	Note            string            `json:"note,omitempty" table:",omitempty"`
+	Cache           []byte            `json:"-" table:"-"`
+}
+
+var (
+	category = keys.RawPartitionOf(func(p *Product) *string { return &p.PartitionKey })
+	article  = keys.RawRowOf(func(p *Product) *string { return &p.RowKey })
+	stock    = table.FieldOf(func(p *Product) *aztables.EDMInt64 { return &p.Stock })
+)
+
+// page:end
+
+func sdkProduct(ctx context.Context, client *aztables.Client) error {
+	body, err := json.Marshal(Product{
+		Entity: aztables.Entity{PartitionKey: "Tools", RowKey: "000001"},
+		Name:   "Hammer", Price: 9.5, Stock: 12, Added: hired,
+	})
+	if err != nil {
+		return err
+	}
+	_, err = client.AddEntity(ctx, body, nil)
+	return err
+}
+
+func kitProduct(ctx context.Context, products *table.Table[Product]) error {
+	_, err := products.Insert(ctx, &Product{
+		Entity: aztables.Entity{PartitionKey: "Tools", RowKey: "000001"},
+		Name:   "Hammer", Price: 9.5, Stock: 12, Added: hired,
+	})
+	return err
+}

@@ -2,6 +2,7 @@ package whole_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"reflect"
@@ -14,6 +15,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit"
+	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -24,9 +26,12 @@ type storedRow struct {
 	Properties []storagetest.Property
 }
 
-// stored returns the rows of the table staff as other programs read them, without operation IDs and without the catalogue.
-func stored(s *storagetest.Service) (rows []storedRow) {
-	for _, row := range s.Rows("staff") {
+// stored returns the rows of the table staff; see storedIn.
+func stored(s *storagetest.Service) []storedRow { return storedIn(s, "staff") }
+
+// storedIn returns the rows of a table as other programs read them, without operation IDs and without the catalogue.
+func storedIn(s *storagetest.Service, name string) (rows []storedRow) {
+	for _, row := range s.Rows(name) {
 		r := storedRow{Key: row.PartitionKey + " " + row.RowKey}
 		if row.RowKey == "~c" {
 			continue // the catalogue
@@ -172,4 +177,79 @@ func TestAztablesPairs(t *testing.T) {
 	if found, err := addIndex(ctx, release); err != nil || len(found) != 1 {
 		t.Errorf("find Jones by the new index of a table that aztables made: got %d entities, %v; want one", len(found), err)
 	}
+}
+
+// TestYourStruct: a struct that a program encodes for aztables is read and written as it is stored, by the tags on docs/aztables.md.
+func TestYourStruct(t *testing.T) {
+	t.Parallel()
+	ctx, olds, news := t.Context(), storagetest.New(nil), storagetest.New(nil)
+	older, client := olds.Tables().NewClient("products"), news.Tables().NewClient("products")
+	company := aztablekit.Open(news, "company", nil)
+	products := aztablekit.Table(company, "products", category, article)
+	fatal(t, errors.Join(sdkCreate(ctx, older), kitCreate(ctx, company)))
+	fatal(t, errors.Join(sdkProduct(ctx, older), kitProduct(ctx, products)))
+	if sdk, kit := storedIn(olds, "products"), storedIn(news, "products"); len(sdk) != 1 || !reflect.DeepEqual(sdk, kit) {
+		t.Fatalf("got the rows\n%v by aztables and\n%v by aztablekit, want the same row", sdk, kit)
+	}
+
+	// Each program reads what the other has stored, and the library keeps what it does not change.
+	ann := "Ann"
+	saw := Product{Entity: aztables.Entity{PartitionKey: "Tools", RowKey: "000002"}, Name: "Saw", Price: 3, Stock: 1 << 40, Added: hired, Maker: &ann, Note: "n"}
+	body, err := json.Marshal(saw)
+	fatal(t, err)
+	_, err = client.AddEntity(ctx, body, nil)
+	fatal(t, err)
+	e, err := products.Update(ctx, keys.Stored("Tools", "000002"), func(p *Product) error {
+		if time.Time(p.Timestamp).IsZero() || p.Note != "n" {
+			t.Errorf("got %+v, want a Timestamp and the note n", p)
+		}
+		p.Note = ""
+		return nil
+	})
+	fatal(t, err)
+	loaded, err := products.Get(ctx, e.Key)
+	fatal(t, err)
+	if !time.Time(loaded.Value.Timestamp).Equal(loaded.Timestamp) {
+		t.Errorf("got the Timestamp %v in the value, want %v", time.Time(loaded.Value.Timestamp), loaded.Timestamp)
+	}
+	answer, err := client.GetEntity(ctx, "Tools", "000002", nil)
+	fatal(t, err)
+	for what, got := range map[string]Product{"the library": loaded.Value, "aztables": decoded[Product](t, answer.Value)} {
+		want := saw
+		want.Note, want.Timestamp = "", got.Timestamp
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got %+v, want %+v", what, got, want)
+		}
+	}
+
+	// Conditions and views use the names of the columns.
+	type tag struct {
+		Text  string            `json:"name"`
+		Count aztables.EDMInt64 `json:"stock" table:",text"`
+	}
+	tags, err := table.ViewOf[tag](products)
+	fatal(t, err)
+	maker := table.FieldOf(func(p *Product) **string { return &p.Maker })
+	changed := table.FieldOf(func(p *Product) *aztables.EDMDateTime { return &p.Timestamp })
+	q := table.Query[Product]{Partition: keys.RawPartition("Tools"), Where: table.And(
+		stock.Ne(12), maker.IsSet(), changed.Ge(loaded.Value.Timestamp))}
+	var got []tag
+	for p, err := range tags.List(ctx, q) {
+		fatal(t, err)
+		got = append(got, p.Value)
+	}
+	if want := []tag{{"Saw", 1 << 40}}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	var wrong *table.ValueError
+	if err := products.Merge(ctx, loaded, changed.Set(loaded.Value.Timestamp)); !errors.As(err, &wrong) {
+		t.Errorf("a merge of the Timestamp: got %v, want a *ValueError", err)
+	}
+}
+
+// decoded returns a value of its JSON.
+func decoded[T any](t *testing.T, b []byte) (v T) {
+	t.Helper()
+	fatal(t, json.Unmarshal(b, &v))
+	return v
 }

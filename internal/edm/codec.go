@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/errs"
 )
@@ -35,6 +38,7 @@ type Codec struct {
 	hint      int   // about how long the JSON of the properties is without texts
 	texts     []int // the fields whose values are texts or bytes
 	composed  bool  // a field is made of several properties: in chunks, or a Composite
+	timestamp []int // the index path of the Timestamp of an embedded aztables.Entity, or nil
 
 	writers sync.Pool // of TextWriter
 }
@@ -48,6 +52,7 @@ const (
 	chunks         // a long text or []byte: one numbered property for each piece
 	composite      // a Composite: one property for each suffix
 	bound          // part of a key: no property
+	ofService      // the Timestamp of an embedded aztables.Entity: no property that is written
 )
 
 type field struct {
@@ -119,10 +124,17 @@ func (p *Codec) walk(t reflect.Type, at []int, boundPaths [][]int) error {
 	for i := range t.NumField() {
 		sf := t.Field(i)
 		path := append(slices.Clone(at), i)
-		if slices.ContainsFunc(boundPaths, func(b []int) bool { return slices.Equal(b, path) }) {
+		isBound := slices.ContainsFunc(boundPaths, func(b []int) bool { return slices.Equal(b, path) })
+		switch {
+		case isBound:
 			p.fields = append(p.fields, field{path: path, goName: sf.Name, name: sf.Name, form: bound})
-		} else if err := p.walkField(sf, path, boundPaths); err != nil {
-			return err
+		case t == sdkEntity && sf.Name == Timestamp:
+			p.timestamp = path
+			p.fields = append(p.fields, field{path: path, goName: sf.Name, name: Timestamp, form: ofService})
+		default:
+			if err := p.walkField(sf, path, boundPaths); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -135,15 +147,18 @@ func (p *Codec) walkField(sf reflect.StructField, path []int, boundPaths [][]int
 	if name == "-" && options == "" {
 		return nil
 	}
-	embeds := sf.Anonymous && !tagged && !isOneValue(sf.Type)
+	jsonName, _, _ := strings.Cut(sf.Tag.Get("json"), ",")
+	embeds := sf.Anonymous && !tagged && jsonName == "" && !isOneValue(sf.Type)
 	var err error
 	switch {
+	case sf.Tag.Get("json") == "-" && !tagged && (sf.IsExported() || sf.Anonymous):
+		err = errors.New(`has the tag json:"-" and no table tag; add table:"-" to leave it out, or table:"NAME" to store it`)
 	case embeds && sf.Type.Kind() == reflect.Struct:
 		return p.walk(sf.Type, path, boundPaths)
 	case embeds && sf.Type.Kind() == reflect.Pointer && sf.Type.Elem().Kind() == reflect.Struct:
 		err = errors.New("is an embedded pointer; embed the struct itself")
 	case sf.IsExported():
-		err = p.add(sf, path, cmp.Or(name, sf.Name), options)
+		err = p.add(sf, path, cmp.Or(name, jsonName, sf.Name), options)
 	case tagged:
 		err = errors.New("has a table tag but is not exported")
 	case sf.Anonymous && sf.Type.Kind() == reflect.Struct: // its methods hide its exported fields from the codec
@@ -207,7 +222,7 @@ func (p *Codec) addNames(f *field) error {
 	number := len(p.fields)
 	for i, name := range f.names {
 		if err := CheckName(name); err != nil {
-			return err
+			return fmt.Errorf("%w; %s", err, wayOut(name))
 		}
 		other, taken := p.byName[name]
 		switch {
@@ -219,6 +234,17 @@ func (p *Codec) addNames(f *field) error {
 		p.byName[name] = propertyOf{number, i}
 	}
 	return nil
+}
+
+// wayOut says what to do with a field whose name, of the Go field or of its tags, is that of no property.
+func wayOut(name string) string {
+	switch name {
+	case PartitionKey, RowKey:
+		return "bind the field to the key, as by keys.RawPartitionOf and keys.RawRowOf; a view has it in Projection.Key"
+	case Timestamp:
+		return `add table:"-", and read Entity.Timestamp`
+	}
+	return `name the property in a table tag, or leave the field out with table:"-"`
 }
 
 // addLabels makes the labels of a field, and adds the length of their JSON to that of the codec.
@@ -308,6 +334,13 @@ func fieldPath(v reflect.Value, at uintptr, want reflect.Type, path []int) []int
 		}
 	}
 	return nil
+}
+
+// SetTimestamp sets the Timestamp of an aztables.Entity that v, a struct of the codec's type, embeds.
+func (p *Codec) SetTimestamp(v reflect.Value, t time.Time) {
+	if p.timestamp != nil {
+		v.FieldByIndex(p.timestamp).Set(reflect.ValueOf(aztables.EDMDateTime(t)))
+	}
 }
 
 // fieldAt returns the field at an index path, nil if there is none.

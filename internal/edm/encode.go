@@ -92,6 +92,8 @@ func (p *Codec) EncodeField(w *Writer, path []int, element int, v reflect.Value,
 	switch {
 	case f.form == bound:
 		w.Fail(&errs.ValueError{Property: true, Field: f.name, Reason: "is part of the key, which a merge cannot change; delete the entity and insert it with the new key"})
+	case f.form == ofService:
+		w.Fail(&errs.ValueError{Property: true, Field: f.name, Reason: "is set by the service with each write"})
 	case f.form == elements || f.form == chunks:
 		w.Fail(&errs.ValueError{Property: true, Field: f.name, Reason: "a merge cannot set a list, nor a value in chunks, since it does not remove surplus properties; use Replace"})
 	}
@@ -104,7 +106,7 @@ func (p *Codec) EncodeField(w *Writer, path []int, element int, v reflect.Value,
 
 func (f *field) encode(w *Writer, v reflect.Value) {
 	switch f.form {
-	case bound:
+	case bound, ofService:
 	case single:
 		if f.omit && v.IsZero() {
 			return

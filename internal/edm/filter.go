@@ -203,6 +203,9 @@ func (p *Codec) Operand(path []int, element int) (o Operand, err error) {
 	if err != nil {
 		return o, err
 	}
+	if f.form == ofService {
+		return Operand{Timestamp, field{name: Timestamp, scalar: sdkTimeScalar}}, nil
+	}
 	if f.form != single {
 		return o, &errs.ValueError{Property: true, Field: f.name, Reason: "is not stored in a single property, so that a filter cannot compare it"}
 	}

@@ -407,6 +407,7 @@ var (
 	sdkInt64    = reflect.TypeFor[aztables.EDMInt64]()
 	sdkDateTime = reflect.TypeFor[aztables.EDMDateTime]()
 	sdkGUID     = reflect.TypeFor[aztables.EDMGUID]()
+	sdkEntity   = reflect.TypeFor[aztables.Entity]()
 )
 
 var sdkTimeScalar = scalar{
