@@ -15,8 +15,60 @@ type registry struct {
 	mu       sync.Mutex
 	complete bool              // a method of the store has used the declarations
 	owners   map[string]string // of tables, of names that begin tables of periods, and of other names; see claims
+	entities map[string]bool   // the tables of entities, in small letters
+	claimed  map[string]string // the tables of extend.NewTable, by the tables whose definitions have them, "" for none
 	things   []extend.Parts    // that belong to no table of entities
 	faults   []error
+}
+
+func newRegistry() registry {
+	return registry{owners: map[string]string{}, entities: map[string]bool{}, claimed: map[string]string{}}
+}
+
+// Claim implements extend.Registry.
+func (r *registry) Claim(declares, name string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	id, of := strings.ToLower(name), strings.ToLower(declares)
+	owner := r.owners["table "+id]
+	switch {
+	case r.entities[id]:
+		return &table.ValueError{
+			Field:  "table " + name,
+			Reason: "has entities of the store, and definitions: use the handle that aztablekit.Table has returned",
+		}
+	case tableOf(owner) != "" && tableOf(owner) != of:
+		return &table.ValueError{
+			Field:  "table " + name,
+			Reason: fmt.Sprintf("belongs to a definition of %s; choose another name", owner),
+		}
+	}
+	r.claimed[id] = of
+	return nil
+}
+
+// tableOf returns the table of entities to whose declaration an owner belongs, "" for another
+// owner.
+func tableOf(owner string) string {
+	of, is := strings.CutPrefix(owner, "table ")
+	if !is {
+		return ""
+	}
+	return of
+}
+
+// claimEntities gives a table of entities its name, unless extend.NewTable has made a handle of it.
+func (r *registry) claimEntities(id string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, taken := r.claimed[id]; taken {
+		return &table.ValueError{
+			Field:  "table " + id,
+			Reason: "has a handle of extend.NewTable, which would write it without its definitions; choose another name",
+		}
+	}
+	r.entities[id] = true
+	return nil
 }
 
 // Declare implements extend.Registry.
@@ -85,6 +137,14 @@ func (r *registry) own(owner string, p extend.Parts) error {
 		for taken, other := range r.owners {
 			if !strings.EqualFold(other, owner) && collide(name, taken) {
 				return &table.ValueError{Field: strings.TrimSuffix(name, "#"), Reason: fmt.Sprintf("belongs to %s; choose another name", other)}
+			}
+		}
+	}
+	for _, name := range p.Tables {
+		if of, taken := r.claimed[strings.ToLower(name)]; taken && of != tableOf(owner) {
+			return &table.ValueError{
+				Field:  "table " + name,
+				Reason: "has a handle of extend.NewTable; choose another name",
 			}
 		}
 	}

@@ -81,7 +81,7 @@ type Store struct {
 // the store and of all that is declared in it: *table.ValueError for an account that is nil, and for a name, a prefix or an option that
 // cannot be used.
 func Open(acc Account, name string, o *Options) *Store {
-	s := &Store{name: name, owners: map[any]string{}, declared: registry{owners: map[string]string{}}}
+	s := &Store{name: name, owners: map[any]string{}, declared: newRegistry()}
 	if o != nil {
 		s.opt = *o
 	}
@@ -124,12 +124,14 @@ func isPrefix(s string) bool {
 	return true
 }
 
-// Host returns the store as authors of definitions see it; see package extend.
+// Host returns the store as authors of definitions see it; see package extend. A change of what it
+// returns does not change the store.
 func (s *Store) Host() *extend.Host {
 	if s == nil || s.owners == nil {
 		return &extend.Host{Invalid: errNotOpened}
 	}
-	return &s.host
+	h := s.host
+	return &h
 }
 
 var errNotOpened = &table.ValueError{Field: "s", Reason: "is nil or a zero Store; give one that Open has returned"}

@@ -207,10 +207,12 @@ var (
 	_ Sweeper     = (*TableDestination)(nil)
 )
 
-// ToTable declares a destination in a table of a store: that of the entities, or one in another account. It sends nothing: the Ensure of a store
-// with a mover to it creates the table. Options.Common is that of the store if it is zero. Errors, returned by the methods of the store
-// and of the destination: *table.ValueError or *table.LimitError for a nil store, a name that no table can have or that something other
-// than a destination has, a wrong option, and for a declaration after a method of the store was called.
+// ToTable declares a destination in a table of a store: that of the entities, or one in another
+// account. It sends nothing: the Ensure of a store with a mover to it creates the table. Zero
+// fields of Options.Common are those of the store. Errors, returned by the methods of the store
+// and of the destination: *table.ValueError or *table.LimitError for a nil store, a name that no
+// table can have or that something other than a destination has, a wrong option, and for a
+// declaration after a method of the store was called.
 func ToTable(s extend.Store, name string, o *table.Options) *TableDestination {
 	host := extend.HostOf(s)
 	var opt table.Options

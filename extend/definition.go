@@ -45,8 +45,18 @@ func NewDeclaration[T any](h *Host, t *table.Table[T]) *Declaration[T] {
 	return &Declaration[T]{host: h, table: t}
 }
 
-// Host returns the store.
-func (d *Declaration[T]) Host() *Host { return d.host }
+// Host returns the store. A change of what it returns does not change the store.
+func (d *Declaration[T]) Host() *Host {
+	if d == nil || d.host == nil {
+		return &Host{Invalid: &table.ValueError{
+			Field:  "d",
+			Reason: "is nil or a zero Declaration; aztablekit.Table makes one",
+		}}
+	}
+	h := *d.host
+	h.declares = d.table.Name()
+	return &h
+}
 
 // Add adds a definition. Errors: *table.ValueError for one that is nil; those of its Define, with its name.
 func (d *Declaration[T]) Add(definition Definition[T]) error {

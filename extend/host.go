@@ -62,11 +62,18 @@ type Host struct {
 	Prefix   string   // before the names of tables, queues and containers
 	Registry Registry // nil if nothing creates what is declared
 	Invalid  error    // why nothing can be declared in the store; the other fields are zero then
+
+	declares string // the table that is declared, for its definitions
 }
 
 // Registry is where a store keeps what is declared in it; see [Host.Declare].
 type Registry interface {
 	Declare(name string, p Parts, err error) error
+
+	// Claim is called by [NewTable] with the name of a table in the account. declares is the table
+	// of entities whose definition makes the handle, "" for others. Errors: *table.ValueError if
+	// the table, or that of a definition, belongs to a table of entities.
+	Claim(declares, name string) error
 }
 
 // HostOf returns the store as definitions see it. That of nil has nothing, so that what is declared in it has a fault.
@@ -80,12 +87,20 @@ func HostOf(s Store) *Host {
 // Host returns h, so that h is a Store without a worker.
 func (h *Host) Host() *Host { return h }
 
-// Options returns c, or the options of the store if c is zero.
+// Options returns c, with the options of the store in place of those that are zero.
 func (h *Host) Options(c table.Common) table.Common {
-	if reflect.ValueOf(c).IsZero() {
-		return h.Common
-	}
+	fill(reflect.ValueOf(&c).Elem(), reflect.ValueOf(h.Common))
+	fill(reflect.ValueOf(&c.Retry).Elem(), reflect.ValueOf(h.Common.Retry))
 	return c
+}
+
+// fill sets the fields of a struct that are zero.
+func fill(to, from reflect.Value) {
+	for i := range to.NumField() {
+		if to.Field(i).IsZero() {
+			to.Field(i).Set(from.Field(i))
+		}
+	}
 }
 
 // TableName returns the name of a table of the store in the account.
@@ -94,10 +109,13 @@ func (h *Host) TableName(name string) string { return h.Prefix + name }
 // LowerName returns the name of a queue or a container of the store in the account.
 func (h *Host) LowerName(name string) string { return strings.ToLower(h.Prefix) + name }
 
-// NewTable returns a handle of a table in which a definition stores rows of its own. Its name gets the prefix of the store, its options the store's
-// Common if they have none, and it has the store's outbox. It knows no catalogue: nothing but the definition may write the table. It sends nothing; give
-// its Ensure to [Parts]. Errors: Invalid; *table.TypeError for a T that cannot be stored; *keys.KeyError for a wrong key; *table.ValueError or
-// *table.LimitError for a name that no table can have, and for a wrong schema or option.
+// NewTable returns a handle of a table in which a definition stores rows of its own. Its name gets
+// the prefix of the store, zero fields of its Common are those of the store, and it has the store's
+// outbox. It knows no catalogue: nothing but the definition may write the table. It sends nothing;
+// give its Ensure to [Parts]. Errors: Invalid; *table.TypeError for a T that cannot be stored;
+// *keys.KeyError for a wrong key; *table.ValueError or *table.LimitError for a name that no table
+// can have, for that of a table of entities or of one that belongs to its definitions, and for a
+// wrong schema or option.
 func NewTable[T any](s Store, name string, schema table.Schema[T], o *table.Options) (*table.Table[T], error) {
 	h := HostOf(s)
 	if h.Invalid != nil {
@@ -109,8 +127,14 @@ func NewTable[T any](s Store, name string, schema table.Schema[T], o *table.Opti
 	}
 	opt.Common = h.Options(opt.Common)
 	t, err := door.New[*table.Table[T]](h.Tables, h.TableName(name), &schema, &opt)
-	if err != nil || wire.IsNil(h.Outbox) {
-		return t, err
+	if err == nil && h.Registry != nil {
+		err = h.Registry.Claim(h.declares, t.Name())
+	}
+	if err != nil {
+		return nil, err
+	}
+	if wire.IsNil(h.Outbox) {
+		return t, nil
 	}
 	return door.InMode(t, func(m *engine.Mode) { m.Outbox = h.Outbox }), nil
 }

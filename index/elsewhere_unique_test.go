@@ -207,10 +207,11 @@ func TestGlobalOptions(t *testing.T) {
 	t.Parallel()
 	of := func(w *worker) (string, bool) { return w.Email, true }
 	for field, definition := range map[string]extend.Definition[worker]{
-		"Options.Unique": index.NewUnique("login", keys.Text(), of, &index.Options{Unique: true}),
-		"Only":           index.NewUnique("login", keys.Text(), of, nil).Only(email),
-		"Options.Inline": index.NewUnique("login", keys.Text(), of, &index.Options{Inline: true}),
-		"table":          index.NewUnique("login", keys.Text(), of, nil), // no outbox
+		"Options.Unique":       index.NewUnique("login", keys.Text(), of, &index.Options{Unique: true}),
+		"Only":                 index.NewUnique("login", keys.Text(), of, nil).Only(email),
+		"Options.ReadEntities": index.NewUnique("login", keys.Text(), of, &index.Options{ReadEntities: true}),
+		"Options.Inline":       index.NewUnique("login", keys.Text(), of, &index.Options{Inline: true}),
+		"table":                index.NewUnique("login", keys.Text(), of, nil), // no outbox
 	} {
 		base, _ := newStaff(t)
 		_, err := bare.Attach(base, definition)

@@ -28,8 +28,9 @@ type Options struct {
 	// write the row, and a look-up costs 1 request more for each entity. Unique values in other partitions are always pointers.
 	Pointer bool
 
-	// ReadEntities makes look-ups read the entity itself instead of its copy, 1 request more for each: for tables in which other
-	// programs write entities without this library.
+	// ReadEntities makes look-ups read the entity itself instead of its copy, 1 request more for
+	// each: for tables in which other programs write entities without this library. Look-ups by
+	// pointers do so without it, and refuse it.
 	ReadEntities bool
 
 	// Reserved stores the rows of the index among the library's own, which begin with ~x| and which lists of the partition leave out:
@@ -185,6 +186,8 @@ func (ix *Index[T, K]) copy() *Index[T, K] {
 func (ix *Index[T, K]) ready() *Index[T, K] {
 	ix.opt.Pointer = ix.opt.Pointer || ix.isUniqueElsewhere()
 	switch {
+	case ix.opt.ReadEntities && ix.opt.Pointer:
+		ix.fail("Options.ReadEntities", "is set, but look-ups by pointers read the entity in any case; leave it out")
 	case ix.isUniqueElsewhere() && len(ix.only) > 0:
 		ix.fail("Only", "has fields, but the rows of a value that is unique in other partitions are pointers; leave it out")
 	case ix.opt.Pointer && len(ix.only) > 0:

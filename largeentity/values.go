@@ -42,12 +42,14 @@ type Values[T any] struct {
 //	photos := largeentity.In[Employee](company, "photos", nil)
 //	staff := aztablekit.Table(company, "staff", dept, empid, photos)
 //
-// The store's Ensure creates the container, and its work of each day sweeps it, 500 rows and blobs a second. Options.Common is that of
-// the store if it is zero. Errors, returned by the methods of the store, of the table and of the values: *table.ValueError and
-// *table.LimitError for names and options that are invalid, for an account without blobs, for a second definition of the table, for
-// values that are given to a table of another store, for a T without fields of type Blob, and for one with more Blobs, with other
-// definitions, than an entity can have rows; *table.TypeError for a T with a Blob in a field of another type, such as a slice. Values
-// that are given to no table have the error for themselves.
+// The store's Ensure creates the container, and its work of each day sweeps it, 500 rows and blobs
+// a second. Zero fields of Options.Common are those of the store. Errors, returned by the methods
+// of the store, of the table and of the values: *table.ValueError and *table.LimitError for names
+// and options that are invalid, for an account without blobs, for a second definition of the
+// table, for values that are given to a table of another store, for a T without fields of type
+// Blob, and for one with more Blobs, with other definitions, than an entity can have rows;
+// *table.TypeError for a T with a Blob in a field of another type, such as a slice. Values that
+// are given to no table have the error for themselves.
 func In[T any](s extend.Store, container string, o *Options) *Values[T] {
 	v := &Values[T]{container: container, host: extend.HostOf(s), store: &store{fault: errUndeclared}}
 	if o != nil {

@@ -68,9 +68,10 @@ type Log[T any] struct {
 	fault        error               // of the declaration
 }
 
-// New declares a log in a table of a store. Its records are in the source "log" unless [Log.In] names another one. A Log is a writer: use
-// one Log for the life of the program. New sends nothing: the store's Ensure creates the table. Options.Common is that of the store if
-// it is zero.
+// New declares a log in a table of a store. Its records are in the source "log" unless [Log.In]
+// names another one. A Log is a writer: use one Log for the life of the program. New sends
+// nothing: the store's Ensure creates the table. Zero fields of Options.Common are those of the
+// store.
 //
 // Errors, returned by the methods of the store and of the log: *table.TypeError for a T that cannot be stored; *table.ValueError or
 // *table.LimitError for a nil store, a name that no table can have or that something else has, an option out of range, and for a

@@ -37,10 +37,11 @@ var (
 	_ archive.Sweeper     = (*Destination)(nil)
 )
 
-// New declares a destination in a container of a store. It sends nothing: the Ensure of a store with a mover to it creates the container.
-// Options.Common is that of the store if it is zero. Errors, returned by the methods of the store and of the destination:
-// *table.ValueError for a nil store, an account without blobs, a name that no container can have, and for a declaration after a method
-// of the store was called.
+// New declares a destination in a container of a store. It sends nothing: the Ensure of a store
+// with a mover to it creates the container. Zero fields of Options.Common are those of the store.
+// Errors, returned by the methods of the store and of the destination: *table.ValueError for a nil
+// store, an account without blobs, a name that no container can have, and for a declaration after
+// a method of the store was called.
 func New(s extend.Store, name string, o *Options) *Destination {
 	host := extend.HostOf(s)
 	var opt Options

@@ -30,10 +30,11 @@ type Log[T any] struct {
 	err    error // of the declaration
 }
 
-// New declares a log in a container of a store. It sends nothing: the store's Ensure creates the container. Options.Common is that of the
-// store if it is zero. Errors, returned by the methods of the store and of the log: *table.ValueError and *table.LimitError for a nil
-// store, an account without blobs, a name that no container can have, an option out of range, and for a declaration after a method of
-// the store was called.
+// New declares a log in a container of a store. It sends nothing: the store's Ensure creates the
+// container. Zero fields of Options.Common are those of the store. Errors, returned by the methods
+// of the store and of the log: *table.ValueError and *table.LimitError for a nil store, an account
+// without blobs, a name that no container can have, an option out of range, and for a declaration
+// after a method of the store was called.
 //
 //	events := bloblog.New[Event](company, "logs", nil)
 func New[T any](s extend.Store, name string, o *Options[T]) *Log[T] {
