@@ -506,7 +506,7 @@ func TestSettings(t *testing.T) {
 	ctx := t.Context()
 	service := storagetest.New(nil)
 	s := aztablekit.Open(service, "company", &aztablekit.Options{Prefix: "t"})
-	former := aztablekit.Table(s, "former", dept, empid, &aztablekit.Settings[employee]{Options: table.Options{MovedFrom: []string{"staff"}}})
+	former := aztablekit.Table(s, "former", dept, empid)
 	staff := aztablekit.Table(s, "staff", dept, empid, &aztablekit.Settings[employee]{Schema: table.Schema[employee]{Type: "employee"}})
 	if err := s.Ensure(ctx); err != nil {
 		t.Fatal(err)

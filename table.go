@@ -27,7 +27,7 @@ import (
 type Definition[T any] = extend.Definition[T]
 
 // Settings are a definition that says what else a table, or one of its types, has besides keys. Schema.Partition and Schema.Row are unset,
-// since [Table] takes them. Options.Common is that of the store if it is zero, and Options.MovedFrom names tables of the store.
+// since [Table] takes them. Zero fields of Options.Common are those of the store.
 type Settings[T any] struct {
 	Schema  table.Schema[T]
 	Options table.Options
@@ -146,7 +146,10 @@ func declare[T any](s *Store, d *declaration, schema table.Schema[T], definition
 	if err != nil {
 		return nil, err
 	}
-	to := extend.NewDeclaration(&s.host, t)
+	if err := s.declared.claimEntities(d.id()); err != nil {
+		return nil, err
+	}
+	to := extend.NewDeclaration(s.Host(), t)
 	var faults []error
 	for i, definition := range definitions {
 		err := s.check(d, others, definition, i)
@@ -287,10 +290,6 @@ func handleOf[T any](s *Store, d *declaration, schema table.Schema[T], definitio
 	settings.Schema.Partition, settings.Schema.Row = schema.Partition, schema.Row
 	o := settings.Options
 	o.Common = s.host.Options(o.Common)
-	o.MovedFrom = nil
-	for _, from := range settings.Options.MovedFrom {
-		o.MovedFrom = append(o.MovedFrom, s.host.TableName(from))
-	}
 	t, err := bare.NewTable(s.host.Tables, d.name, settings.Schema, &o)
 	if err != nil {
 		return nil, cmp.Or(errors.Unwrap(err), err) // which does not name the table again

@@ -8,6 +8,8 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -37,8 +39,10 @@ func TestOnMove(t *testing.T) {
 	noError(t, err)
 	staff, err := bare.WithOutbox(base, o.out, news)
 	noError(t, err)
-	others, err := bare.NewTable(o.acc.Tables(), "others", schema, &table.Options{Common: c, MovedFrom: []string{"staff"}})
+	others, err := bare.NewTable(o.acc.Tables(), "others", schema, &table.Options{Common: c})
 	noError(t, err)
+	door.Table(others).Kin = new(engine.Kin)
+	door.Table(others).Kin.Add("staff")
 	noError(t, others.Ensure(ctx))
 	others, err = bare.WithOutbox(others, o.out, news)
 	noError(t, err)

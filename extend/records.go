@@ -267,7 +267,7 @@ type (
 	SentNotification = commit.SentNotification
 
 	// Orphans says what becomes of an orphan: rows that a write over several partitions has prepared, and whose commit record
-	// cannot be read, because its table is gone, or is none of the handle's Options.MovedFrom.
+	// cannot be read, because its table is gone, or is none of the store.
 	Orphans = commit.Orphans
 )
 

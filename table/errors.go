@@ -127,8 +127,9 @@ type (
 	// VersionError is a row of a version that this program cannot read: the Type of its schema, or "", the row's version (Got), and
 	// the registered one (Want).
 	VersionError = errs.VersionError
-	// HomeError is returned if a Row is prepared by a write over several partitions, such as [Table.MoveTo], whose commit record cannot
-	// be read: its Table is gone (Gone), or is none of Options.MovedFrom. Err is the service's error, if there is one.
+	// HomeError is returned if a Row is prepared by a write over several partitions, such as
+	// [Table.MoveTo], whose commit record cannot be read: its Table is gone (Gone), or is none of
+	// the store. Err is the service's error, if there is one.
 	HomeError = errs.HomeError
 	// TypeError is a Go Type that cannot be stored, because of a Field or as a whole, with the Reason. New and ViewOf return it.
 	TypeError = errs.TypeError

@@ -47,8 +47,7 @@ func ExampleTable_MoveTo() {
 	ctx := context.Background()
 	company := aztablekit.Open(storagetest.New(nil), "company", nil)
 	staff := aztablekit.Table(company, "staff", staffSchema.Partition, staffSchema.Row)
-	pensioners := aztablekit.Table(company, "pensioners", staffSchema.Partition, staffSchema.Row,
-		&aztablekit.Settings[employee]{Options: table.Options{MovedFrom: []string{"staff"}}})
+	pensioners := aztablekit.Table(company, "pensioners", staffSchema.Partition, staffSchema.Row)
 	check(company.Ensure(ctx))
 	e, err := staff.Insert(ctx, &employee{"Sales", 223, "Jones", 67})
 	check(err)

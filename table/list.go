@@ -82,7 +82,7 @@ type Stats struct {
 	Foreign  int // rows of other types, which were left out, and rows of entities that are over
 	Over     int // of them, rows of entities that are over (package expire)
 	Skipped  int // rows that could not be read, and that Query.Skip left out
-	Damaged  int // rows with a mark of a write in a table that the handle does not know (Options.MovedFrom): they are as before it
+	Damaged  int // rows with a mark of a write in a table that is none of the store: they are as before it
 }
 
 // Class is how the service finds the rows of a query. It decides what the query costs.

@@ -46,11 +46,11 @@ func (t *Table[T]) Move(ctx context.Context, e *Entity[T]) error {
 	return t.h.move(ctx, e, t.h, to)
 }
 
-// MoveTo is [Table.Move] to another table of the same service. other is a handle of that table. The key follows from the fields
-// of e.Value by the schema of that handle. Both handles have the same outbox. The tables are of one store, or each handle of the new table
-// names the old one in Options.MovedFrom, also in programs that do not move. Until workers or extend.Records.FinishPrepared have finished the moves of
-// crashed programs, the old table must exist: reading such an entity needs the commit record there, and fails with a *HomeError
-// if the table is gone.
+// MoveTo is [Table.Move] to another table of the same service. other is a handle of that table. The
+// key follows from the fields of e.Value by the schema of that handle. The tables are of one store.
+// Until workers or extend.Records.FinishPrepared have finished the moves of crashed programs, the
+// old table must exist: reading such an entity needs the commit record there, and fails with a
+// *HomeError if the table is gone.
 func (t *Table[T]) MoveTo(ctx context.Context, other *Table[T], e *Entity[T]) error {
 	if err := engine.CheckHandle("other", other.engine()); err != nil {
 		return t.h.engine.OpError("MoveTo", keys.Key{}, err)
@@ -81,7 +81,10 @@ func (h handle) move(ctx context.Context, e entity, other handle, to keys.Key) (
 	case !h.engine.SameService(other.engine):
 		err = &ValueError{Field: "other", Reason: "is a table of another service; give one of the same client"}
 	case !other.engine.Knows(h.engine.Name):
-		err = &ValueError{Field: "other", Reason: fmt.Sprintf("does not name table %q in Options.MovedFrom; make all handles of table %q with it", h.engine.Name, other.engine.Name)}
+		err = &ValueError{
+			Field:  "other",
+			Reason: fmt.Sprintf("is table %q, not of the store of table %q; declare both in one", other.engine.Name, h.engine.Name),
+		}
 	case wire.IsNil(a):
 		err = &ValueError{Field: "outbox", Reason: "is missing: declare the table by aztablekit.Table, so that workers finish the moves of crashed programs"}
 	case wire.IsNil(b) || !engine.SameOutbox(a, b):

@@ -12,6 +12,8 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/commit"
+	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -37,9 +39,13 @@ func openLeavers(t testing.TB, own *testkit.Hooked, movedFrom ...string) leavers
 func openLeaversTable(t testing.TB, service table.Service, now func() time.Time, name string, movedFrom ...string) *table.Table[resident] {
 	t.Helper()
 	o := *noWaitOptions()
-	o.Now, o.MovedFrom = now, movedFrom
+	o.Now = now
 	base, err := bare.NewTable(service, name, peopleSchema, &o)
 	noError(t, err)
+	door.Table(base).Kin = new(engine.Kin)
+	for _, name := range movedFrom {
+		door.Table(base).Kin.Add(name)
+	}
 	people, err := bare.WithOutbox(base, leaversOutbox)
 	noError(t, err)
 	return people
@@ -137,7 +143,7 @@ func TestMoveFromUnknown(t *testing.T) {
 	noError(t, err)
 	s.Count()
 	var ve *table.ValueError
-	want := `does not name table "people" in Options.MovedFrom`
+	want := `is table "leavers", not of the store of table "people"`
 	if err := l.people.MoveTo(ctx, l.left, e); !errors.As(err, &ve) || !strings.Contains(err.Error(), want) {
 		t.Errorf("MoveTo: got error %v; want a *ValueError with %q", err, want)
 	}

@@ -38,11 +38,6 @@ type Options struct {
 	// read first and written by its ETag, and the write fails with ErrUnknownMaintainer if the row has derived rows that this
 	// handle does not maintain. Handles with maintainers always read first.
 	BlindWrites bool
-
-	// MovedFrom names the other tables from which [Table.MoveTo] moves entities to this one, unless they are of the same store, whose tables know each other. All
-	// handles of this table name them, until the moves of crashed programs are finished. Rows that name any other table in a mark are shown as before the mark, and
-	// count in Stats.Damaged, so that a forged row does not make other programs read or write elsewhere.
-	MovedFrom []string
 }
 
 // Table reads and writes entities of type T, a struct, in one table. It is safe for concurrent use. With T = [Row] it reads
@@ -54,12 +49,14 @@ type Options struct {
 //
 // # How fields are stored
 //
-// A field is stored in the property that its tag names, `table:"LastName"`, else its json tag, else in the property of its own
-// name. Unexported fields, fields tagged `table:"-"` and fields that the schema binds to a key are not stored. A field tagged
-// `json:"-"` needs a table tag that says whether it is stored. The options of json tags, such as omitempty, have no effect.
+// A field is stored in the property that its tag names: `table:"LastName"`, else the name in its
+// json tag, else its own name. Unexported fields, fields tagged `table:"-"` and fields that the
+// schema binds to a key are not stored. A field tagged `json:"-"` needs a table tag that says
+// whether it is stored. The options of json tags, such as omitempty, have no effect.
 //
-// The fields of an embedded struct are stored as if they were fields of T, unless a tag names the struct. T may embed
-// aztables.Entity with its keys bound: a read sets its Timestamp, and a write leaves it out. docs/aztables.md has an example.
+// The fields of an embedded struct are stored as if they were fields of T, unless a tag names the
+// struct. T may embed aztables.Entity with its keys bound: a read sets its Timestamp, and a write
+// leaves it out. docs/aztables.md has an example.
 //
 //	string                             Edm.String
 //	bool                               Edm.Boolean
@@ -179,12 +176,6 @@ func newHandle(service Service, name string, s *schema, o *Options) (handle, err
 	if s.parts > 0 && o.BlindWrites {
 		return fail(&ValueError{Field: "Options.BlindWrites", Reason: "is set, but a write must know the parts of the entity that it replaces"})
 	}
-	for _, name := range o.MovedFrom {
-		if err := edm.CheckTableName(name); err != nil {
-			return fail(err)
-		}
-	}
-	t = t.WithHomes(o.MovedFrom...)
 	return handle{t.WithMode(engine.Mode{BlindWrites: o.BlindWrites, Parts: s.parts, Schema: s}), s}, nil
 }
 

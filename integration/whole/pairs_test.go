@@ -29,7 +29,8 @@ type storedRow struct {
 // stored returns the rows of the table staff; see storedIn.
 func stored(s *storagetest.Service) []storedRow { return storedIn(s, "staff") }
 
-// storedIn returns the rows of a table as other programs read them, without operation IDs and without the catalogue.
+// storedIn returns the rows of a table as other programs read them, without operation IDs and
+// without the catalogue.
 func storedIn(s *storagetest.Service, name string) (rows []storedRow) {
 	for _, row := range s.Rows(name) {
 		r := storedRow{Key: row.PartitionKey + " " + row.RowKey}
@@ -179,7 +180,8 @@ func TestAztablesPairs(t *testing.T) {
 	}
 }
 
-// TestYourStruct: a struct that a program encodes for aztables is read and written as it is stored, by the tags on docs/aztables.md.
+// TestYourStruct: a struct that a program encodes for aztables is read and written as it is stored,
+// by the tags on docs/aztables.md.
 func TestYourStruct(t *testing.T) {
 	t.Parallel()
 	ctx, olds, news := t.Context(), storagetest.New(nil), storagetest.New(nil)
@@ -188,13 +190,17 @@ func TestYourStruct(t *testing.T) {
 	products := aztablekit.Table(company, "products", category, article)
 	fatal(t, errors.Join(sdkCreate(ctx, older), kitCreate(ctx, company)))
 	fatal(t, errors.Join(sdkProduct(ctx, older), kitProduct(ctx, products)))
-	if sdk, kit := storedIn(olds, "products"), storedIn(news, "products"); len(sdk) != 1 || !reflect.DeepEqual(sdk, kit) {
+	sdk, kit := storedIn(olds, "products"), storedIn(news, "products")
+	if len(sdk) != 1 || !reflect.DeepEqual(sdk, kit) {
 		t.Fatalf("got the rows\n%v by aztables and\n%v by aztablekit, want the same row", sdk, kit)
 	}
 
 	// Each program reads what the other has stored, and the library keeps what it does not change.
 	ann := "Ann"
-	saw := Product{Entity: aztables.Entity{PartitionKey: "Tools", RowKey: "000002"}, Name: "Saw", Price: 3, Stock: 1 << 40, Added: hired, Maker: &ann, Note: "n"}
+	saw := Product{
+		Entity: aztables.Entity{PartitionKey: "Tools", RowKey: "000002"},
+		Name:   "Saw", Price: 3, Stock: 1 << 40, Added: hired, Maker: &ann, Note: "n",
+	}
 	body, err := json.Marshal(saw)
 	fatal(t, err)
 	_, err = client.AddEntity(ctx, body, nil)
@@ -214,7 +220,8 @@ func TestYourStruct(t *testing.T) {
 	}
 	answer, err := client.GetEntity(ctx, "Tools", "000002", nil)
 	fatal(t, err)
-	for what, got := range map[string]Product{"the library": loaded.Value, "aztables": decoded[Product](t, answer.Value)} {
+	read := map[string]Product{"the library": loaded.Value, "aztables": decoded[Product](t, answer.Value)}
+	for what, got := range read {
 		want := saw
 		want.Note, want.Timestamp = "", got.Timestamp
 		if !reflect.DeepEqual(got, want) {

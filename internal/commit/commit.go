@@ -162,7 +162,7 @@ type SentNotification interface {
 }
 
 // Orphans says what becomes of an orphan: rows that a write over several partitions has prepared, and whose commit record cannot
-// be read, because its table is gone, or is none of the handle's Options.MovedFrom.
+// be read, because its table is gone, or is none of the store.
 type Orphans int
 
 // The values of Orphans.

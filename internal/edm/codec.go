@@ -152,7 +152,7 @@ func (p *Codec) walkField(sf reflect.StructField, path []int, boundPaths [][]int
 	var err error
 	switch {
 	case sf.Tag.Get("json") == "-" && !tagged && (sf.IsExported() || sf.Anonymous):
-		err = errors.New(`has the tag json:"-" and no table tag; add table:"-" to leave it out, or table:"NAME" to store it`)
+		err = errors.New(`has json:"-" and no table tag; add table:"-" to leave it out, or table:"NAME" to store it`)
 	case embeds && sf.Type.Kind() == reflect.Struct:
 		return p.walk(sf.Type, path, boundPaths)
 	case embeds && sf.Type.Kind() == reflect.Pointer && sf.Type.Elem().Kind() == reflect.Struct:
@@ -236,7 +236,8 @@ func (p *Codec) addNames(f *field) error {
 	return nil
 }
 
-// wayOut says what to do with a field whose name, of the Go field or of its tags, is that of no property.
+// wayOut says what to do with a field whose name, of the Go field or of its tags, is that of no
+// property.
 func wayOut(name string) string {
 	switch name {
 	case PartitionKey, RowKey:
@@ -336,7 +337,8 @@ func fieldPath(v reflect.Value, at uintptr, want reflect.Type, path []int) []int
 	return nil
 }
 
-// SetTimestamp sets the Timestamp of an aztables.Entity that v, a struct of the codec's type, embeds.
+// SetTimestamp sets the Timestamp of an aztables.Entity that v, a struct of the codec's type,
+// embeds.
 func (p *Codec) SetTimestamp(v reflect.Value, t time.Time) {
 	if p.timestamp != nil {
 		v.FieldByIndex(p.timestamp).Set(reflect.ValueOf(aztables.EDMDateTime(t)))

@@ -59,12 +59,14 @@ type Inner struct {
 	B int `json:"b,omitempty"`
 }
 
-// TestColumnNames: a field has the name in its table tag, else the name in its json tag, else its own; the options of json tags do
-// not count.
+// TestColumnNames: a field has the name in its table tag, else the name in its json tag, else its
+// own; the options of json tags do not count.
 func TestColumnNames(t *testing.T) {
 	t.Parallel()
 	p := newCodec(t, jsonNamed{})
-	want := []string{"a", "b", "homeCity", "homeZip", "day0", "day1", "long0", "long1", "column", "count", "secret", "Texts", "Plain"}
+	want := []string{
+		"a", "b", "homeCity", "homeZip", "day0", "day1", "long0", "long1", "column", "count", "secret", "Texts", "Plain",
+	}
 	if got := p.Names(); !slices.Equal(got, want) {
 		t.Errorf("got the properties %v\nwant %v", got, want)
 	}
@@ -79,7 +81,8 @@ func TestColumnNames(t *testing.T) {
 	}
 }
 
-// TestTagsThatAsk: a field whose json tag does not say how it is stored is refused, with the tag that says so.
+// TestTagsThatAsk: a field whose json tag does not say how it is stored is refused, with the tag
+// that says so.
 func TestTagsThatAsk(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -127,7 +130,8 @@ func TestTagsThatAsk(t *testing.T) {
 	}
 }
 
-// TestEmbeddedSDKEntity: the Timestamp of an embedded aztables.Entity is no property; conditions know it, merges refuse it.
+// TestEmbeddedSDKEntity: the Timestamp of an embedded aztables.Entity is no property; conditions
+// know it, merges refuse it.
 func TestEmbeddedSDKEntity(t *testing.T) {
 	t.Parallel()
 	type base struct{ aztables.Entity }

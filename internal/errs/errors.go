@@ -166,7 +166,7 @@ func (e *HomeError) Error() string {
 	if e.Err != nil && !e.Gone {
 		return fmt.Sprintf("the row %v was prepared by a write that cannot be ended: %s", e.Row, Brief(e.Err))
 	}
-	why := "is not one of the tables that this handle believes: name it in Options.MovedFrom if entities move from there"
+	why := "is not a table of the store: declare it there if entities move from it"
 	if e.Gone {
 		why = "does not exist any more"
 	}

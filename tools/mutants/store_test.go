@@ -41,7 +41,7 @@ func TestStore(t *testing.T) {
 		{Name: "what else is declared in a store that cannot be opened is usable", File: "extend/host.go",
 			Old: "		return h.Invalid\n", New: "		return nil\n", Test: "TestUnusableStores"},
 		{Name: "the names of other tables have no prefix", File: "table.go",
-			Old: "append(o.MovedFrom, s.host.TableName(from))", New: "append(o.MovedFrom, from)", Test: "TestSettings"},
+			Old: "s.tables.Add(d.name)", New: "s.tables.Add(name)", Test: "TestSettings"},
 		{Name: "a worker runs without a handler of an effect", File: "store.go",
 			Old: "!slices.Contains(s.opt.Elsewhere, h.Kind) {", New: "false {", Test: "TestEffectsElsewhere"},
 		{Name: "a table of several types is created for each", File: "store.go",
