@@ -2,6 +2,7 @@ package transfer_test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,7 +12,9 @@ import (
 	"testing"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blockblob"
 
+	"github.com/aztablekit/aztablekit/internal/blobs"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -193,4 +196,67 @@ func TestBlobCrashes(t *testing.T) {
 		}
 	}
 	t.Logf("%d crashes", n)
+}
+
+// TestBlobsOfWrites: the blob that a write under way has prepared is copied, too: the entity that it becomes has no other. A derived row has none of its own.
+func TestBlobsOfWrites(t *testing.T) {
+	t.Parallel()
+	ctx, s := t.Context(), storagetest.New(nil)
+	from, names := s.Container("files"), []string{}
+	_, err := from.Create(ctx, nil)
+	testkit.NoError(t, err)
+	var rows []string
+	for i, key := range []string{"1", "~t|01J9ZZZZZZ0123456789ABCDEF|1", "~x|1"} {
+		name := blobs.Join("files", "a", fmt.Sprintf("01KAJ5ZVW0ABCDEFGHJKMNPQR%d", i))
+		names = append(names, name)
+		_, err := from.NewBlockBlobClient(name).Upload(ctx, streaming.NopCloser(strings.NewReader("content")), nil)
+		testkit.NoError(t, err)
+		rows = append(rows, jsonRow("a", key, fmt.Sprintf(`"TextBlob":%q,"TextSize":"7","TextSize@odata.type":"Edm.Int64","TextSHA256":"%x"`, name, sha256.Sum256([]byte("content")))))
+	}
+	fill(t, s, "files", rows...)
+	to := storagetest.New(nil).Container("files")
+	_, err = to.Create(ctx, nil)
+	testkit.NoError(t, err)
+	report, err := transfer.CopyBlobs(ctx, transfer.Of(tableOf(t, s, "files")), transfer.Container(from, "", nil), transfer.Container(to, "", nil), nil)
+	testkit.NoError(t, err)
+	testkit.Expect(t, "report", report, transfer.BlobReport{Blobs: 2, Copied: 2, Bytes: 14})
+	for i, name := range names {
+		_, err := to.NewBlobClient(name).GetProperties(ctx, nil)
+		if (err == nil) != (i < 2) {
+			t.Errorf("blob of row %d: got error %v; want it copied: %t", i, err, i < 2)
+		}
+	}
+}
+
+// TestBlobOfOtherContent: a blob that has the name and the length of one, and another hash, is another blob; one without a hash is the same.
+func TestBlobOfOtherContent(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	name, sum := blobs.Join("files", "a", "01KAJ5ZVW0ABCDEFGHJKMNPQRS"), fmt.Sprintf("%x", sha256.Sum256([]byte("content")))
+	s := storagetest.New(nil)
+	fill(t, s, "files", jsonRow("a", "1", fmt.Sprintf(`"TextBlob":%q,"TextSize":"7","TextSize@odata.type":"Edm.Int64","TextSHA256":%q`, name, sum)))
+	from := s.Container("files")
+	_, err := from.Create(ctx, nil)
+	testkit.NoError(t, err)
+	_, err = from.NewBlockBlobClient(name).Upload(ctx, streaming.NopCloser(strings.NewReader("content")), nil)
+	testkit.NoError(t, err)
+	other := fmt.Sprintf("%x", sha256.Sum256([]byte("another")))
+	for what, c := range map[string]struct {
+		sum  *string
+		want error
+	}{"another hash": {&other, transfer.ErrAltered}, "its hash": {&sum, nil}, "no hash": {nil, nil}} {
+		to := storagetest.New(nil).Container("files")
+		_, err := to.Create(ctx, nil)
+		testkit.NoError(t, err)
+		o := &blockblob.UploadOptions{}
+		if c.sum != nil {
+			o.Metadata = map[string]*string{"Sha256": c.sum}
+		}
+		_, err = to.NewBlockBlobClient(name).Upload(ctx, streaming.NopCloser(strings.NewReader("another")), o)
+		testkit.NoError(t, err)
+		report, err := transfer.CopyBlobs(ctx, transfer.Of(tableOf(t, s, "files")), transfer.Container(from, "", nil), transfer.Container(to, "", nil), nil)
+		if !errors.Is(err, c.want) || c.want == nil && report.Same != 1 {
+			t.Errorf("%s: got %+v, %v; want error %v", what, report, err, c.want)
+		}
+	}
 }

@@ -2,7 +2,6 @@ package transfer
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/csv"
@@ -32,12 +31,16 @@ type CSVOptions struct {
 // FileError is the error of a line of a file that cannot be read as a row.
 type FileError struct {
 	Line   int    // from 1
+	Byte   int    // of a JSON file: where the row begins in the line, from 1
 	Column string // of a CSV file, "" for the whole line
 	Reason string
 }
 
 func (e *FileError) Error() string {
-	if e.Column == "" {
+	switch {
+	case e.Byte > 0:
+		return fmt.Sprintf("line %d, byte %d, %s", e.Line, e.Byte, e.Reason)
+	case e.Column == "":
 		return fmt.Sprintf("line %d %s", e.Line, e.Reason)
 	}
 	return fmt.Sprintf("line %d, column %q, %s", e.Line, e.Column, e.Reason)
@@ -65,10 +68,6 @@ func CSV(open func() (io.ReadCloser, error), o *CSVOptions) Source {
 	}
 	return file{open, func(r io.Reader) iter.Seq2[*row, error] { return csvRows(r, *o) }}
 }
-
-// JSON returns the rows of a file of JSON, as the service has them, with the types in members such as Age@odata.type: an object on each line, as chunks of exports and
-// WriteJSON have them, or one object whose member value is the list of rows, as a response of the service and files of AzCopy 7 do. See CSV for open, the order and errors.
-func JSON(open func() (io.ReadCloser, error)) Source { return file{open, jsonRows} }
 
 // file is a source that is read from a file.
 type file struct {
@@ -135,7 +134,7 @@ func csvRows(r io.Reader, o CSVOptions) iter.Seq2[*row, error] {
 		}
 		names, err := in.read()
 		if err == io.EOF {
-			err = &FileError{1, "", "is missing: it has the names of the columns"}
+			err = &FileError{Line: 1, Reason: "is missing: it has the names of the columns"}
 		}
 		if err != nil {
 			fail(err)
@@ -175,7 +174,7 @@ func csvHead(names []string, o CSVOptions) (*csvTable, error) {
 		name = strings.TrimSpace(strings.TrimPrefix(name, "\ufeff")) // of spreadsheets
 		names[i] = name
 		if _, twice := seen[name]; twice {
-			return nil, &FileError{1, name, "is there twice"}
+			return nil, &FileError{Line: 1, Column: name, Reason: "is there twice"}
 		}
 		seen[name] = i
 	}
@@ -184,7 +183,7 @@ func csvHead(names []string, o CSVOptions) (*csvTable, error) {
 		of = strings.TrimSpace(of)
 		if is && has(seen, of) {
 			if has(typesOf, of) {
-				return nil, &FileError{1, header, "is a second column of types of " + of}
+				return nil, &FileError{Line: 1, Column: header, Reason: "is a second column of types of " + of}
 			}
 			typesOf[of] = i
 		}
@@ -200,12 +199,12 @@ func csvHead(names []string, o CSVOptions) (*csvTable, error) {
 		switch name {
 		case "":
 			if !mapped {
-				return nil, &FileError{1, header, "has no name; leave it out by CSVOptions.Columns"}
+				return nil, &FileError{Line: 1, Column: header, Reason: "has no name; leave it out by CSVOptions.Columns"}
 			}
 			continue
 		}
 		if used[name] {
-			return nil, &FileError{1, header, "is a second column of " + name}
+			return nil, &FileError{Line: 1, Column: header, Reason: "is a second column of " + name}
 		}
 		used[name] = true
 		switch name {
@@ -220,7 +219,7 @@ func csvHead(names []string, o CSVOptions) (*csvTable, error) {
 			continue
 		}
 		if err := edm.CheckName(name); err != nil && !edm.IsSystem(name) {
-			return nil, &FileError{1, header, "is no name of a property: " + err.Error()}
+			return nil, &FileError{Line: 1, Column: header, Reason: "is no name of a property: " + err.Error()}
 		}
 		c := csvColumn{header: header, name: name, types: -1, kind: edm.String}
 		if at, is := typesOf[header]; is {
@@ -245,7 +244,7 @@ func csvHead(names []string, o CSVOptions) (*csvTable, error) {
 		}
 	}
 	if h.pk < 0 || h.rk < 0 {
-		return nil, &FileError{1, "", "has no columns PartitionKey and RowKey; see CSVOptions.Columns for other names"}
+		return nil, &FileError{Line: 1, Reason: "has no columns PartitionKey and RowKey; see CSVOptions.Columns for other names"}
 	}
 	return h, nil
 }
@@ -257,7 +256,9 @@ func has(columns map[string]int, name string) bool {
 
 // row reads a line.
 func (h *csvTable) row(fields []string, line int) (*row, error) {
-	fail := func(column, reason string) (*row, error) { return nil, &FileError{line, column, reason} }
+	fail := func(column, reason string) (*row, error) {
+		return nil, &FileError{Line: line, Column: column, Reason: reason}
+	}
 	r := &row{key: keys.Stored(fields[h.pk], fields[h.rk])}
 	if h.timestamp >= 0 && fields[h.timestamp] != "" {
 		t, ok := edm.ParseTime([]byte(fields[h.timestamp]))
@@ -288,80 +289,6 @@ func (h *csvTable) row(fields []string, line int) (*row, error) {
 		r.columns = append(r.columns, edm.Column{Name: c.name, Value: v})
 	}
 	return r, nil
-}
-
-// jsonRows reads rows of JSON.
-func jsonRows(in io.Reader) iter.Seq2[*row, error] {
-	return func(yield func(*row, error) bool) {
-		r := in.(*bufio.Reader)
-		for line := 1; ; line++ {
-			text, err := readLine(r)
-			if err != nil && err != io.EOF {
-				yield(nil, err)
-				return
-			}
-			text = bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(text), []byte("\ufeff")))
-			switch string(text) {
-			case "", "[", "]":
-			default:
-				stopped, bad := jsonLine(bytes.TrimSuffix(text, []byte(",")), yield)
-				if bad != nil {
-					yield(nil, &FileError{line, "", "is no row: " + bad.Error()})
-				}
-				if stopped || bad != nil {
-					return
-				}
-			}
-			if err == io.EOF {
-				return
-			}
-		}
-	}
-}
-
-// mostFile is the most bytes of a line of a file, which may be a list of rows.
-const mostFile = 1 << 30
-
-// readLine reads a line of any length, with io.EOF behind the last one.
-func readLine(r *bufio.Reader) (line []byte, err error) {
-	for {
-		part, err := r.ReadSlice('\n')
-		line = append(line, part...)
-		if len(line) > mostFile {
-			return nil, fmt.Errorf("a line is longer than %d bytes", mostFile)
-		}
-		if err != bufio.ErrBufferFull {
-			return line, err
-		}
-	}
-}
-
-// jsonLine reads a row, or a list of rows.
-func jsonLine(text []byte, yield func(*row, error) bool) (stopped bool, err error) {
-	one, err := rowOf(text)
-	if err == nil {
-		return !yield(&one, nil), nil
-	}
-	var bad error
-	in := edm.NewReader(text)
-	n := 0
-	list := in.Page(func(e edm.Entity) bool {
-		n++
-		var columns []edm.Column
-		columns, bad = in.Columns()
-		if bad != nil {
-			return false
-		}
-		stopped = !yield(newRow(e, columns), nil)
-		return !stopped
-	})
-	switch {
-	case bad != nil:
-		return stopped, bad
-	case list != nil && n == 0:
-		return stopped, err
-	}
-	return stopped, list
 }
 
 // FileOptions are the options of [WriteCSV] and [WriteJSON]. The zero value writes the entities.

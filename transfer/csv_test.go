@@ -3,6 +3,7 @@ package transfer_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -116,6 +117,20 @@ func TestJSON(t *testing.T) {
 		"a list":        "[\n" + one + ",\n" + two + "\n]\n",
 		"a response":    `{"odata.metadata":"https://x/$metadata#staff","value":[` + one + "," + two + "]}",
 		"two responses": `{"value":[` + one + "]}\n" + `{"value":[` + two + "]}\n",
+
+		"a list on one line":   "[" + one + "," + two + "]",
+		"a printed list":       "[\n  " + printed(one) + ",\n  " + printed(two) + "\n]\n",
+		"printed rows":         printed(one) + "\n" + printed(two),
+		"a printed response":   "{\n  \"value\": [\n" + printed(one) + ",\n" + printed(two) + "\n  ]\n}\n",
+		"a row, and then more": one + "\n[" + two + "]\n",
+		"az storage entity query": `{
+  "items": [
+    {"PartitionKey": "p", "RowKey": "1", "Timestamp": "2026-01-02T03:04:05.1234567+00:00", "etag": "W/\"x\"", "Big": {"edm_type": "Edm.Int64", "value": 9007199254740993}},
+    {"PartitionKey": "p", "RowKey": "2", "Timestamp": "2026-01-02T03:04:05+00:00", "etag": "W/\"x\"", "A": 3}
+  ],
+  "nextMarker": {}
+}`,
+		"an older az": `{"items":[{"PartitionKey":"p","RowKey":"1","Big":{"type":"Edm.Int64","value":9007199254740993}},{"PartitionKey":"p","RowKey":"2","A":3}]}`,
 	} {
 		got, err := importedRows(t, transfer.JSON(text(content)))
 		if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
@@ -127,6 +142,39 @@ func TestJSON(t *testing.T) {
 		var bad *transfer.FileError
 		if !errors.As(err, &bad) {
 			t.Errorf("%s: got error %v, want a FileError", content, err)
+		}
+	}
+}
+
+// printed returns a row as other tools print it, over several lines.
+func printed(row string) string {
+	var b bytes.Buffer
+	if err := json.Indent(&b, []byte(row), "", "  "); err != nil {
+		panic(err)
+	}
+	return b.String()
+}
+
+// TestJSONErrors: the error of a file says where the row is, and speaks of no response.
+func TestJSONErrors(t *testing.T) {
+	t.Parallel()
+	const good = `{"PartitionKey":"p","RowKey":"1"}`
+	for content, want := range map[string]string{
+		good + "\n" + `{"PartitionKey":"p"}`:                "line 2, byte 1,",
+		good + "\n\n  " + `{"PartitionKey":"p"}` + "\n":     "line 3, byte 3,",
+		"[" + good + "," + `{"PartitionKey":"p"}]`:          "line 1, byte 36,",
+		"[\n" + good + ",\n" + `{"PartitionKey":"p"}` + "]": "line 3, byte 1,",
+		"[\n" + good + ",\n" + `{"PartitionKey":x}` + "]":   "line 3, byte 1,",
+		`{"value":[` + good + ",\n  17]}":                   "line 2, byte 3,",
+		"[\n" + good + ",\n  {\"PartitionKey\":":            "line 3, byte 3,",
+		"PartitionKey,RowKey\n":                             "line 1, byte 1,",
+		good + "\n17\n":                                     "line 2, byte",
+		`{"items":[{"PartitionKey":"p","RowKey":"1","A":{"edm_type":"Edm.Strange","value":1}}]}`: "line 1, byte 11,",
+	} {
+		_, err := importedRows(t, transfer.JSON(text(content)))
+		var bad *transfer.FileError
+		if !errors.As(err, &bad) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "response") {
+			t.Errorf("%s: got error %v; want a *FileError with %q, and no response", content, err, want)
 		}
 	}
 }

@@ -43,13 +43,13 @@ func (r *csvReader) read() ([]string, error) {
 		case err == io.EOF && len(r.fields) == 0:
 			return nil, io.EOF
 		case errors.As(err, new(csvFault)):
-			return nil, &FileError{r.line, "", err.Error()}
+			return nil, &FileError{Line: r.line, Reason: err.Error()}
 		case err != nil && err != io.EOF:
 			return nil, err
 		case len(r.fields) == 1 && r.fields[0] == "" && r.want != 1 && err == nil:
 			continue
 		case r.want > 0 && len(r.fields) != r.want:
-			return nil, &FileError{r.line, "", fmt.Sprintf("has %d fields, and the first line has %d", len(r.fields), r.want)}
+			return nil, &FileError{Line: r.line, Reason: fmt.Sprintf("has %d fields, and the first line has %d", len(r.fields), r.want)}
 		}
 		r.want = len(r.fields)
 		return r.fields, nil

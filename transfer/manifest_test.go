@@ -83,3 +83,26 @@ func TestEachByte(t *testing.T) {
 		}
 	}
 }
+
+// TestTwoHeaders: of two exports that have begun at once, one by stamps and one by pages, the manifest claims no more than both have read.
+func TestTwoHeaders(t *testing.T) {
+	t.Parallel()
+	for _, c := range [][]string{{byPartition, byPage}, {byPage, byPartition}, {byPartition, byPartition}} {
+		var b []byte
+		want := byPartition
+		for _, consistency := range c {
+			line, err := sealed(&header{Format: format, Table: "staff", Consistency: consistency})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b = append(b, line...)
+			if consistency == byPage {
+				want = byPage
+			}
+		}
+		m, err := parseManifest(b)
+		if err != nil || m.header.Consistency != want {
+			t.Errorf("%q: got %+v, %v; want %q", c, m, err, want)
+		}
+	}
+}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"hash/crc32"
 	"maps"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/aztablekit/aztablekit/extend"
@@ -193,6 +195,40 @@ func (r *Report) Sound() bool {
 		n += of
 	}
 	return n == r.Repaired
+}
+
+// String returns the report in a sentence, with the numbers that are not 0.
+//
+//	not sound: 3 faults (2 missing, 1 stale), 1 repaired; 120 entities and 340 rows in 4 partitions
+func (r Report) String() string {
+	text := "sound"
+	if !r.Sound() {
+		text = "not sound"
+	}
+	faults := 0
+	var kinds, rest []string
+	for _, kind := range slices.Sorted(maps.Keys(r.Faults)) {
+		if n := r.Faults[kind]; n > 0 {
+			faults += n
+			kinds = append(kinds, fmt.Sprintf("%d %v", n, kind))
+		}
+	}
+	switch {
+	case faults == 1:
+		text += fmt.Sprintf(": 1 fault (%s), %d repaired", kinds[0], r.Repaired)
+	case faults > 1:
+		text += fmt.Sprintf(": %d faults (%s), %d repaired", faults, strings.Join(kinds, ", "), r.Repaired)
+	}
+	for _, of := range []struct {
+		n    int
+		what string
+	}{{r.Failed, "failed"}, {r.Unconfirmed, "unconfirmed"}, {r.Pending, "pending"}, {r.Notified, "notified"}, {r.Finished, "writes finished"}, {r.Unowned, "unowned"}, {r.Tombstones, "tombstones deleted"}} {
+		if of.n > 0 {
+			rest = append(rest, fmt.Sprintf("%d %s", of.n, of.what))
+		}
+	}
+	text += fmt.Sprintf("; %d entities and %d rows in %d partitions", r.Entities, r.Rows, r.Partitions)
+	return strings.Join(append([]string{text}, rest...), "; ")
 }
 
 // recorder writes the report, and calls the functions of the options.

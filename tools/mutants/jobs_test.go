@@ -62,6 +62,10 @@ func TestJobs(t *testing.T) {
 			Old: "	r.Value.Attempts++\n", New: "", Test: "TestFailure"},
 		{Name: "a failure repeats what the slice has done", File: "jobs/execute.go",
 			Old: "	stored, failed := s.store(ended, r, []split.Span{s.left()}, false)", New: "	stored, failed := s.store(ended, r, []split.Span{s.part.span()}, false)", Test: "TestFailure"},
+		{Name: "a message of an earlier version is executed", File: "jobs/execute.go",
+			Old: " || r == nil || r.Value.Version != d.Version:", New: " || r == nil:", Test: "TestLateMessage"},
+		{Name: "a late end opens a range again", File: "jobs/execute.go",
+			Old: "now.Value.Version != version || now.Value.Done {", New: "now.Value.Version != version {", Test: "TestLateEnd"},
 		{Name: "a worker that stops stores nothing", File: "jobs/execute.go",
 			Old: "context.WithTimeout(context.WithoutCancel(ctx), endTimeout)", New: "context.WithTimeout(ctx, endTimeout)", Test: "TestWorkerStops"},
 	})

@@ -23,6 +23,8 @@ func TestAttempts(t *testing.T) {
 			Old: "case a.retry.Attempts > 0 || !bounded:", New: "case a.retry.Attempts > 0 || !bounded && a.failed > 50:", Test: "TestRepeatBounds"},
 	})
 	mutants.Run(t, "./account", []mutants.Mutant{
+		{Name: "a clock that is behind agrees", File: "account/diagnose.go",
+			Old: "if skew.Abs() > clockLimit/3 {", New: "if skew > clockLimit/3 {", Test: "TestDiagnoseRefusals"},
 		{Name: "a call without an endpoint is repeated", File: attempts,
 			Old: "if errors.Is(err, errs.ErrNoEndpoint) {", New: "if errors.Is(err, errs.ErrNoEndpoint) && a.failed >= mostAttempts {", Test: "TestNoEndpoint"},
 	})

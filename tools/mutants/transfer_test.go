@@ -65,6 +65,62 @@ func TestTransfer(t *testing.T) {
 	})
 }
 
+// TestTransferCorners plants bugs in what exports and imports do beside writers, with damage, and with rows of others.
+func TestTransferCorners(t *testing.T) {
+	mutants.Run(t, "./transfer", []mutants.Mutant{
+		{Name: "the blob of a write under way is left out", File: "transfer/blobs.go",
+			Old: "if !isEntity(r) && !strings.HasPrefix(r.key.RowKey(), reserved.Prepared) {", New: "if !isEntity(r) {", Test: "TestBlobsOfWrites"},
+		{Name: "a blob of another content counts as copied", File: "transfer/containerblobs.go",
+			Old: "(sum == \"\" || sum == b.sum), nil", New: "(sum == \"\" || true), nil", Test: "TestBlobOfOtherContent"},
+		{Name: "a transaction is larger than the service takes", File: "transfer/import.go",
+			Old: "b.size+body.Length > mostBytes", New: "b.size > mostBytes", Test: "TestTransactionsFit"},
+		{Name: "a partition without a stamp is of one moment", File: "transfer/snapshots.go",
+			Old: "if stamp == \"\" || stamp != was.stamp {", New: "if stamp != was.stamp {", Test: "TestTornWithoutStamp"},
+		{Name: "a chunk ends with the stamp of a later write", File: "transfer/snapshots.go",
+			Old: "	if stamp != r.watch.stamp {\n		stamp = \"\"\n	}\n", New: "", Test: "TestTornBetweenCalls"},
+		{Name: "a row that was changed meanwhile is replaced", File: "transfer/import.go",
+			Old: "Match: was.etag}", New: "Match: azcore.ETagAny}", Test: "TestNewerBeside"},
+		{Name: "a client that sees no definitions imports", File: "transfer/import.go",
+			Old: "if err == nil && m.table.Ranged() {", New: "if false {", Test: "TestImportThroughGrant"},
+		{Name: "a row of the same time is newer", File: "transfer/import.go",
+			Old: "r.timestamp.After(was.timestamp):", New: "!r.timestamp.Before(was.timestamp):", Test: "TestNewerBeside"},
+		{Name: "the first of two exports says what both have read", File: "transfer/manifest.go",
+			Old: "case h.Consistency != byPartition:", New: "case false:", Test: "TestTwoHeaders"},
+		{Name: "a marked row is not of an unfinished write", File: "transfer/rows.go",
+			Old: "if stored.HasMark(r.columns) || strings", New: "if strings", Test: "TestImportPrepared"},
+		{Name: "an empty mark is a property in an export", File: "transfer/rows.go",
+			Old: "stored.Content(columns)}", New: "columns}", Test: "TestEmptyMark"},
+		{Name: "an empty mark is content for verify", File: "internal/stored/hash.go",
+			Old: "	if isEmptyMark(name, v) {\n		return 0\n	}\n", New: "", Test: "TestEmptyMark"},
+		{Name: "a row of no type is one of another type", File: "internal/catalogue/guard.go",
+			Old: "return slices.ContainsFunc(g.of.guards, func(other *Guard) bool { return other.typ.has(rowKey, typeName) })", New: "return true", Test: "TestWrongKeys"},
+		{Name: "a row of another type is wrong", File: "internal/catalogue/guard.go",
+			Old: "return slices.ContainsFunc(g.of.guards, func(other *Guard) bool { return other.typ.has(rowKey, typeName) })", New: "return false", Test: "TestOtherTypes"},
+		{Name: "each RowKey with a ~ is the library's", File: "internal/reserved/reserved.go",
+			Old: "	switch kind + \"|\" {\n", New: "	return true\n	switch kind + \"|\" {\n", Test: "TestWrongKeys"},
+		{Name: "keys of files are not checked", File: "transfer/import.go",
+			Old: "if err := engine.QueryErr(r.key); err != nil {", New: "if err := engine.QueryErr(r.key); false {", Test: "TestImportWrongKeys"},
+		{Name: "an altered line was cut by a crash", File: "transfer/manifest.go",
+			Old: "			if !isCut(line) {\n", New: "			if false {\n", Test: "TestEachByte|TestThreeErrors"},
+		{Name: "a line that was cut by a crash was altered", File: "transfer/manifest.go",
+			Old: "			if !isCut(line) {\n", New: "			if true {\n", Test: "TestEachByte|TestGoesOn"},
+		{Name: "a checksum that was altered was cut", File: "transfer/manifest.go",
+			Old: "return !whole && errors", New: "return errors", Test: "TestEachByte"},
+		{Name: "an old export is finished with new rows", File: "transfer/goon.go",
+			Old: "case x.now().Sub(last) > newest:", New: "case false:", Test: "TestGoesOn"},
+		{Name: "a finished export is finished again after days", File: "transfer/goon.go",
+			Old: "case x.now().Sub(last) > newest && finished:", New: "case false && finished:", Test: "TestGoesOn"},
+		{Name: "an export of other definitions is finished", File: "transfer/goon.go",
+			Old: "	if err == nil && !same {\n", New: "	if err == nil && !same && false {\n", Test: "TestGoesOn"},
+		{Name: "a damaged export is finished", File: "transfer/goon.go",
+			Old: "case len(m.damaged) > 0:", New: "case len(m.damaged) > 99:", Test: "TestGoesOn"},
+		{Name: "a list on one line is no list", File: "transfer/json.go",
+			Old: "			if token == json.Delim('[') {\n				isList = true", New: "			if false {\n				isList = true", Test: "TestJSON"},
+		{Name: "a line break is counted late", File: "transfer/json.go",
+			Old: "b.breaks[i] <= at; i++", New: "b.breaks[i] < at; i++", Test: "TestJSONErrors"},
+	})
+}
+
 // TestAzt plants bugs in the command azt and in what it needs of jobs.
 func TestAzt(t *testing.T) {
 	mutants.Run(t, "./azt", []mutants.Mutant{
@@ -76,6 +132,10 @@ func TestAzt(t *testing.T) {
 			Old: "		if strconv.IsPrint(r) {\n			out", New: "		if r > 0 {\n			out", Test: "TestForged"},
 		{Name: "a scan needs no flag", File: "azt/where.go",
 			Old: "if r.class == query.TableScan && !f.scan", New: "if r.class == query.TableScan && f.scan", Test: "TestUsage|TestRanges"},
+		{Name: "an import into a table in use is right", File: "azt/move.go",
+			Old: "	return used, err\n}\n", New: "	return false, err\n}\n", Test: "TestImportInUse"},
+		{Name: "errors name methods", File: "azt/azt.go",
+			Old: "return forOperators.Replace(text)", New: "return text", Test: "TestForOperators"},
 		{Name: "an empty bound is a bound", File: "azt/args.go",
 			Old: "	case f.from.text != \"\" || f.to.text != \"\":\n", New: "	case f.from.set || f.to.set:\n", Test: "TestUsage"},
 		{Name: "faults are no finding", File: "azt/store.go",

@@ -10,6 +10,10 @@ import (
 func TestVerify(t *testing.T) {
 	t.Parallel()
 	many := []string{"-schedules=8000"}
+	mutants.Run(t, "./verify", []mutants.Mutant{
+		{Name: "rows that come and go are faults", File: "verify/consistent.go",
+			Old: "if err == nil && !unchanged(s.rows[i], rows[i]) {", New: "if err == nil && i < 0 {", Test: "TestBesideComers"},
+	})
 	mutants.Run(t, "./index", []mutants.Mutant{
 		{Name: "an inconsistent read is trusted", File: "verify/consistent.go",
 			Old: "	case !unchanged(s.stored, again):\n", New: "	case false && !unchanged(s.stored, again):\n", Test: "TestReportSchedules/copies", Args: many},
