@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/account"
@@ -25,6 +26,10 @@ type comer struct {
 // TestBesideComers: beside a program that inserts an entity and deletes it again, between any of its requests, verify reports no fault.
 func TestBesideComers(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, besideComers) // verify waits before it looks again
+}
+
+func besideComers(t *testing.T) {
 	team := keys.Partition(keys.Text(), func(c *comer) *string { return &c.Team })
 	id := keys.Row(keys.Digits[int](6), func(c *comer) *int { return &c.ID })
 	for seed := range uint64(150) {

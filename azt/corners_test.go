@@ -1,0 +1,57 @@
+package azt_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/aztablekit/aztablekit/internal/testkit"
+)
+
+// TestCorners: places that look like files, rows of other programs, damaged rows, and limits.
+func TestCorners(t *testing.T) {
+	t.Parallel()
+	ctx, s := t.Context(), newShell(t, 6)
+	_, err := s.acc.Container("backup").Create(ctx, nil)
+	testkit.NoError(t, err)
+	put := func(name, row string) {
+		t.Helper()
+		_, err := s.service.Tables().NewClient(name).AddEntity(ctx, []byte(row), nil)
+		testkit.NoError(t, err)
+	}
+	for _, name := range []string{"plain", "broken"} {
+		_, err := s.service.Tables().CreateTable(ctx, name, nil)
+		testkit.NoError(t, err)
+	}
+
+	s.want(0, "export staff blob:backup/all.json --write", "backup/all.json") // a folder, and no file
+	s.want(0, "compare staff blob:backup/all.json", "no differences")
+	dir := t.TempDir()
+	s.want(0, "export staff "+dir+"/a --from N", "!Marketing")
+	s.want(0, "import "+dir+"/a sales --write")
+	s.want(0, "query sales --scan", "Sales", "!Marketing")
+	s.want(0, "export staff "+dir+"/b --to N")
+	s.want(0, "import "+dir+"/b marketing --write")
+	s.want(0, "query marketing --scan", "Marketing", "!Sales")
+	s.want(3, "compare sales marketing --limit 1", "and more; --limit 10")
+	s.want(3, "compare sales marketing", "!and more")
+
+	s.want(0, "query staff --partition Sales --where 'Age > 3' --explain", "the condition leaves out")
+	s.want(0, "query staff --partition Sales --explain", "!the condition leaves out")
+
+	put("broken", `{"PartitionKey":"~c","RowKey":"~c","Definitions":"{"}`)
+	s.want(3, "describe broken", "table broken: its definitions", "cannot be read")
+	if out := s.want(0, "describe plain --json"); !strings.Contains(out, `"table":"plain"`) {
+		t.Errorf("got %s; want a line of the table without definitions", out)
+	}
+	put("plain", `{"PartitionKey":"p","RowKey":"list","_sys":"//byname:empid_"}`)
+	s.want(0, "count plain --scan", "shared row")
+	put("plain", `{"PartitionKey":"p","RowKey":"wide","_parts":"x"}`)
+	s.want(3, "query plain --scan", "row p wide is damaged")
+
+	_, err = s.acc.Queue("company-poison").EnqueueMessage(ctx, "of another program", nil)
+	testkit.NoError(t, err)
+	s.want(0, "poison list company", "(no message of the library)", "of another program")
+	if code := s.program.Run(ctx, []string{"ls"}, nil, nil); code != 0 {
+		t.Errorf("without writers: got exit code %d, want 0", code)
+	}
+}
