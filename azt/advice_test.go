@@ -87,7 +87,8 @@ func TestAdviceOnExports(t *testing.T) {
 	}
 }
 
-// TestImportInUse: an import into a table with definitions and other rows ends with what to run, and exit code 3, and is sound behind that.
+// TestImportInUse: an import into a table with definitions and other rows ends with what to run,
+// and exit code 3, and is sound behind that.
 func TestImportInUse(t *testing.T) {
 	t.Parallel()
 	s, at := newShell(t, 9), t.TempDir()+"/staff"

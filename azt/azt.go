@@ -138,7 +138,8 @@ func (c *call) adviceOn(err error) string {
 	case errors.Is(err, transfer.ErrNotContinued):
 		return ""
 	case errors.Is(err, transfer.ErrIncomplete):
-		return "The azt export that has begun it finishes it on the same day, and says so if it cannot; an older one has no way to get what it lacks."
+		return "The azt export that has begun it finishes it on the same day, and says so if it cannot; " +
+			"an older one has no way to get what it lacks."
 	case isDamage(err) && c.command.name != "export":
 		return "Take another copy of this export, or another export."
 	case errors.Is(err, fs.ErrNotExist) && (c.command.name == "import" || c.command.name == "compare"):

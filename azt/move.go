@@ -101,7 +101,8 @@ func export(ctx context.Context, c *call) error {
 		return err
 	}
 	report, err := transfer.Export(ctx, t, at, &transfer.ExportOptions{
-		Partitions: in, Entities: c.flags.entities, Rate: c.flags.rate, Concurrency: c.flags.concurrency, GoOn: c.flags.goOn,
+		Partitions: in, Entities: c.flags.entities, GoOn: c.flags.goOn,
+		Rate: c.flags.rate, Concurrency: c.flags.concurrency,
 		Progress: func(r transfer.ExportReport) { c.notes.progress("%d rows in %d chunks", r.Rows, r.Chunks) },
 	})
 	if err != nil {
@@ -260,12 +261,13 @@ func importRows(ctx context.Context, c *call) error {
 	if !used || report.Stored == 0 {
 		return nil
 	}
-	c.notes.line("table %s has definitions and had rows before: index rows, copies and sums may not be those of its entities now, and deleted entities that the import has are back. "+
-		"azt verify --repair --write, in an azt of your own, makes what follows from the entities right.", shown(to.Name()))
+	c.notes.line("table %s has definitions and had rows before: index rows, copies and sums may not be those of its "+
+		"entities now, and deleted entities that the import has are back. azt verify --repair --write, in an azt of your own, makes what follows from the entities right.", shown(to.Name()))
 	return errFound
 }
 
-// isInUse reports whether a table has definitions, and rows besides. Requests: 1, and 1 if there are definitions.
+// isInUse reports whether a table has definitions, and rows besides. Requests: 1, and 1 if there
+// are definitions.
 func isInUse(ctx context.Context, t table.AnyTable) (bool, error) {
 	e := door.Table(t)
 	found, err := e.GetReserved(ctx, "Import", keys.Stored(reserved.Catalogue, reserved.Catalogue))
@@ -281,9 +283,11 @@ func isInUse(ctx context.Context, t table.AnyTable) (bool, error) {
 	return used, err
 }
 
-// isDamage reports whether an error is of an export that was altered, or is not finished: no repetition changes that.
+// isDamage reports whether an error is of an export that was altered, or is not finished: no
+// repetition changes that.
 func isDamage(err error) bool {
-	return errors.As(err, new(*transfer.ChunkError)) || errors.As(err, new(*transfer.ManifestError)) || errors.Is(err, transfer.ErrIncomplete)
+	return errors.As(err, new(*transfer.ChunkError)) || errors.As(err, new(*transfer.ManifestError)) ||
+		errors.Is(err, transfer.ErrIncomplete)
 }
 
 // mostProperties is how many names of a difference are shown.

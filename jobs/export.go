@@ -54,7 +54,8 @@ func Export[T any](kind string, place func(job string) transfer.Place) *Job[T, s
 func (s *Slice[T]) export(ctx context.Context, to transfer.Place) error {
 	p := newPieces(ctx, s)
 	rows := 0
-	o := &transfer.ExportOptions{Part: s.Partitions, Concurrency: 1, ChunkTime: chunkTime, Rate: s.rate, GoOn: true} // the place is the job's, which may be paused for days
+	// The place is the job's, which may stand for days: GoOn.
+	o := &transfer.ExportOptions{Part: s.Partitions, Concurrency: 1, ChunkTime: chunkTime, Rate: s.rate, GoOn: true}
 	o.Progress = func(r transfer.ExportReport) {
 		s.Count(r.Added-rows, 0, 0)
 		s.addCounts() // the chunk is stored, also if no partition ends with it

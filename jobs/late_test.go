@@ -11,7 +11,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestLateMessage: a message of an earlier version of a range, which comes while a worker is at work on the next one, does nothing.
+// TestLateMessage: a message of an earlier version of a range, which comes while a worker is at
+// work on the next one, does nothing.
 func TestLateMessage(t *testing.T) {
 	inOffice(t, 1, 50, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
 		other := newOffice(s, nil)

@@ -198,7 +198,8 @@ func TestBlobCrashes(t *testing.T) {
 	t.Logf("%d crashes", n)
 }
 
-// TestBlobsOfWrites: the blob that a write under way has prepared is copied, too: the entity that it becomes has no other. A derived row has none of its own.
+// TestBlobsOfWrites: the blob that a write under way has prepared is copied, too: the entity that
+// it becomes has no other. A derived row has none of its own.
 func TestBlobsOfWrites(t *testing.T) {
 	t.Parallel()
 	ctx, s := t.Context(), storagetest.New(nil)
@@ -228,7 +229,8 @@ func TestBlobsOfWrites(t *testing.T) {
 	}
 }
 
-// TestBlobOfOtherContent: a blob that has the name and the length of one, and another hash, is another blob; one without a hash is the same.
+// TestBlobOfOtherContent: a blob that has the name and the length of one, and another hash, is
+// another blob; one without a hash is the same.
 func TestBlobOfOtherContent(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

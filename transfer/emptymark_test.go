@@ -22,7 +22,8 @@ type page struct {
 	A, B string
 }
 
-// TestEmptyMark: the empty mark of a large row that a transaction has only read is no content: not to verify, and not to exports, imports and comparisons.
+// TestEmptyMark: the empty mark of a large row that a transaction has only read is no content: not
+// to verify, and not to exports, imports and comparisons.
 func TestEmptyMark(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

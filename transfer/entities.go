@@ -24,8 +24,10 @@ type EntityOptions struct {
 	// included; 0 means no limit.
 	Concurrency, Rate int
 
-	// Skip decides about each entity that cannot be imported, except those that exist already: its key is none of the handle's type, a value does not fit, a
-	// unique value is taken. If it returns true, the entity is left out. If it returns false, or is not set, the import ends.
+	// Skip decides about each entity that cannot be imported, except those that exist already: its
+	// key is none of the handle's type, a value does not fit, a
+	// unique value is taken. If it returns true, the entity is left out. If it returns false, or is
+	// not set, the import ends.
 	Skip func(k keys.Key, err error) bool
 
 	// Progress is called after each transaction.
@@ -62,11 +64,13 @@ var ErrPrepared = errors.New("the row belongs to a write over several partitions
 //	report, err := transfer.ImportEntities(ctx, transfer.Exported(transfer.Folder("backup/staff")), staff, nil)
 //
 // An entity whose key is taken stays as it is (EntityReport.Kept), so an import that has ended early is repeated as a whole. For a table with several types,
-// import by the handle of each: entities of another type that the store declares for the table are left out (EntityReport.Others). A row that is of no declared type
+// import by the handle of each: entities of another type that the store declares for the table are
+// left out (EntityReport.Others). A row that is of no declared type
 // is an error about that row, for Skip to decide: a spreadsheet has taken the zeros of its key, for example.
 //
 // Errors: *table.ValueError for wrong options; *ManifestError, [ErrIncomplete] and *ChunkError for an export, *fs.PathError or [ErrContainerNotFound] if there is
-// none; [ErrPrepared]; *keys.KeyError or table.ErrOtherType for a row of no declared type; errors of a read; those of
+// none; [ErrPrepared]; *keys.KeyError or table.ErrOtherType for a row of no declared type; errors
+// of a read; those of
 // [table.Bulk]. The report counts what is done, also beside an error.
 //
 // Requests: those that read the rows, and those of table.Bulk: 1 for each 100 rows of a partition that are written, 5 more if entities of these exist.
@@ -185,7 +189,8 @@ func (m *entityImport[T]) op(r *stored.Row, unreadable error) (op table.Op, due 
 	return door.InsertRowOp[table.Op](m.table, r.Key, r), true, nil
 }
 
-// isOthers reports whether a row is of another declared type of the table. The insert of any other row says whether it is one of T.
+// isOthers reports whether a row is of another declared type of the table. The insert of any other
+// row says whether it is one of T.
 func (m *entityImport[T]) isOthers(r *stored.Row) bool {
 	if m.mode.Schema.Mine(r) || m.mode.Guard == nil {
 		return false
@@ -198,7 +203,7 @@ func joinedEntities(ctx context.Context, from Source, is func(*row) bool) iter.S
 	return engine.Joined(picked(rowsOf(ctx, from), is))
 }
 
-// isForeign reports whether a row is not of this library: an entity, or a row under a key that only the library has, and it has none such.
+// isForeign reports whether a row is neither of the library nor derived.
 func isForeign(r *row) bool {
 	return !reserved.IsLibrary(r.key.RowKey()) && stored.Find(r.columns, reserved.Owner).Kind == edm.Absent
 }

@@ -60,7 +60,8 @@ var noRowHas = []keys.Key{
 	keys.Stored(strings.Repeat("ü", 513), "empid_000123"),
 }
 
-// TestWrongKeys: a row whose key is none of a declared type is never left out in silence: it is an error about the row, for Skip to decide.
+// TestWrongKeys: a row whose key is none of a declared type is never left out in silence: it is an
+// error about the row, for Skip to decide.
 func TestWrongKeys(t *testing.T) {
 	t.Parallel()
 	good := keys.Stored("Sales", "empid_000001")
@@ -122,7 +123,8 @@ func TestOtherTypes(t *testing.T) {
 
 type named struct{ PK, RK string }
 
-// TestNamedTypes: of types with one form of keys, the name in _type decides. A name that no type has is an error.
+// TestNamedTypes: of types with one form of keys, the name in _type decides. A name that no type
+// has is an error.
 func TestNamedTypes(t *testing.T) {
 	t.Parallel()
 	type second struct{ PK, RK string }

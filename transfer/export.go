@@ -32,7 +32,8 @@ type ExportOptions struct {
 	// without Part exports what no part contains, and fails if rows are missing. Unset means all.
 	Part keys.PartitionRange
 
-	// GoOn goes on with an export that Export would leave as it is ([ErrNotContinued]): its rows are then of times that may be days apart, and what a damaged
+	// GoOn goes on with an export that Export would leave as it is ([ErrNotContinued]): its rows
+	// are then of times that may be days apart, and what a damaged
 	// line of the manifest has named is exported again, as the table is now.
 	GoOn bool
 
@@ -117,14 +118,18 @@ func (r *ExportReport) add(c *chunk) {
 //	report, err := transfer.Export(ctx, staff, transfer.Folder("backup/staff"), nil)
 //
 // If Export ended early, another call for the same place continues: it reads what no chunk contained when it began. Calls at the same time do no harm, but
-// each of them reads that. A finished export stays as it is: export to another place the next time. Export does not go on with an export that was damaged, that has no
-// chunk of the last 24 hours, or that is of other definitions, and changes nothing of it; see ExportOptions.GoOn.
+// each of them reads that. A finished export stays as it is: export to another place the next time.
+// Export does not go on with an export that was damaged, that has no
+// chunk of the last 24 hours, or that is of other definitions, and changes nothing of it; see
+// ExportOptions.GoOn.
 //
 // The rows of a page, up to 1,000, are of one moment; others may be minutes apart, but see [Snapshots]. Rows of writes that were under way are
 // exported as they are, and named in the manifest.
 //
 // Errors: *table.ValueError and *keys.KeyError for wrong options; *ManifestError if the place has an export of another table or range, or
-// something else, or was altered; [ErrNotContinued]; *fs.PathError, or [ErrContainerNotFound]; *table.LimitError for too large chunks; table.ErrRanged for a client whose signature is for a range of keys; errors of a read (see
+// something else, or was altered; [ErrNotContinued]; *fs.PathError, or [ErrContainerNotFound];
+// *table.LimitError for too large chunks; table.ErrRanged for a client whose signature is for a
+// range of keys; errors of a read (see
 // package table). The report counts what is stored, also beside an error.
 //
 // Requests: 1 for each 1,000 rows and 1 for the definitions. To share a large table, 1 or 2 for each part that is read by itself, and some to find it, at most 66. For a table with Snapshots, 2 to 4 more

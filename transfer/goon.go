@@ -10,7 +10,8 @@ import (
 	"github.com/aztablekit/aztablekit/internal/catalogue"
 )
 
-// ErrNotContinued: Export does not go on with the export of a place: it is damaged, older than a day, or of other definitions. What
+// ErrNotContinued: Export does not go on with the export of a place: it is damaged, older than a
+// day, or of other definitions. What
 // the place has is as it was. Export to another place; ExportOptions.GoOn goes on nevertheless.
 var ErrNotContinued = errors.New("it stays as it is; export to another place, or set ExportOptions.GoOn")
 
@@ -33,7 +34,7 @@ func (x *export) checkGoesOn(ctx context.Context, m *manifest) error {
 	case x.now().Sub(last) > newest && finished:
 		return refuse("was finished at %s", last.Format(time.DateTime))
 	case x.now().Sub(last) > newest:
-		return refuse("is not finished, and has nothing from behind %s: the table has changed since", last.Format(time.DateTime))
+		return refuse("is not finished, and its last chunk is of %s: the table has changed since", last.Format(time.DateTime))
 	case finished, m.header.Entities:
 		return nil
 	}

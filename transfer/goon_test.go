@@ -41,7 +41,8 @@ func changeManifest(t testing.TB, dir string, f func(lines [][]byte) [][]byte) {
 	testkit.NoError(t, os.WriteFile(name, bytes.Join(f(bytes.SplitAfter(b, []byte("}\n"))), nil), 0o666))
 }
 
-// TestGoesOn: Export goes on with an export that is of this table and of this day, and leaves any other one as it is, unless GoOn says otherwise.
+// TestGoesOn: Export goes on with an export that is of this table and of this day, and leaves any
+// other one as it is, unless GoOn says otherwise.
 func TestGoesOn(t *testing.T) {
 	t.Parallel()
 	drop := func(lines [][]byte) [][]byte { return append(lines[:1:1], lines[2:]...) }

@@ -103,7 +103,10 @@ var ErrOtherDefinitions = errors.New("the table has other definitions than the r
 // if the export has pending effects (ExportReport.Pending), and Verify with Repair also ends the writes over several partitions that it has.
 //
 // Errors: *table.ValueError for wrong options; *ManifestError, [ErrIncomplete] and *ChunkError for an export, *fs.PathError or [ErrContainerNotFound] if there is
-// none; [ErrOtherDefinitions]; the error of Map, with the row; *keys.KeyError for a key that no row can have, of a file or by Map, before anything is sent with this row; table.ErrRanged for a client whose signature is for a range of keys; errors of a read and of a write (see package table). The report counts what is done, also beside an error.
+// none; [ErrOtherDefinitions]; the error of Map, with the row; *keys.KeyError for a key that no row
+// can have, of a file or by Map, before anything is sent with this row; table.ErrRanged for a
+// client whose signature is for a range of keys; errors of a read and of a write (see package
+// table). The report counts what is done, also beside an error.
 //
 // Requests: 2 at the beginning, 1 more for the definitions of a source table, and those that read the rows; 1 for each 100 rows or 3 MiB of a
 // partition. If some of these are stored already, 1 more for each 1,000 stored rows from the first to the last of them, 1 for the others, and 1 for those that are

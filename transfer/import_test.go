@@ -31,7 +31,8 @@ func hookedTable(t *testing.T, s *storagetest.Service, name string, before func(
 	return rows
 }
 
-// TestTransactionsFit: no transaction of an import is larger than the service takes, 4 MiB, however large the next row is.
+// TestTransactionsFit: no transaction of an import is larger than the service takes, 4 MiB, however
+// large the next row is.
 func TestTransactionsFit(t *testing.T) {
 	t.Parallel()
 	row := func(rk string, properties int) string {
@@ -53,7 +54,8 @@ func TestTransactionsFit(t *testing.T) {
 	}
 }
 
-// TestNewerBeside: Import by Newer replaces the row that it has looked at and no later one, and no row of the same time.
+// TestNewerBeside: Import by Newer replaces the row that it has looked at and no later one, and no
+// row of the same time.
 func TestNewerBeside(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -92,7 +94,8 @@ func TestNewerBeside(t *testing.T) {
 	}
 }
 
-// TestImportThroughGrant: a client with a signature for a range does not see the definitions of the table, so it imports nothing.
+// TestImportThroughGrant: a client with a signature for a range does not see the definitions of the
+// table, so it imports nothing.
 func TestImportThroughGrant(t *testing.T) {
 	t.Parallel()
 	s := storagetest.New(nil)

@@ -12,15 +12,19 @@ import (
 	"github.com/aztablekit/aztablekit/internal/edm"
 )
 
-// JSON returns the rows of a file of JSON, as the service has them, with the types in members such as Age@odata.type: an object on
-// each line, as chunks of exports and WriteJSON have them; a list of rows, on one line or over several; or an object whose member
-// value or items is that list, as a response of the service, files of AzCopy 7 and az storage entity query have it. See CSV for open,
+// JSON returns the rows of a file of JSON, as the service has them, with the types in members such
+// as Age@odata.type: an object on
+// each line, as chunks of exports and WriteJSON have them; a list of rows, on one line or over
+// several; or an object whose member
+// value or items is that list, as a response of the service, files of AzCopy 7 and az storage
+// entity query have it. See CSV for open,
 // the order and errors.
 //
 // Az prints no types but Int64: times, GUIDs and bytes that it has printed are texts.
 func JSON(open func() (io.ReadCloser, error)) Source { return file{open, jsonRows} }
 
-// jsonRows reads rows of JSON. Lines of a row each, which large files have, are read by themselves; all behind another line is read as
+// jsonRows reads rows of JSON. Lines of a row each, which large files have, are read by themselves;
+// all behind another line is read as
 // values.
 func jsonRows(in io.Reader) iter.Seq2[*row, error] {
 	return func(yield func(*row, error) bool) {
@@ -250,7 +254,8 @@ func (b *lineBreaks) pass(at int64) (line, n int) {
 	return b.line, int(at-b.begin) + 1
 }
 
-// withTypes returns a row as az storage entity query prints it as the service has it: Int64 is an object there, and the ETag a property.
+// withTypes returns a row as az storage entity query prints it as the service has it: Int64 is an
+// object there, and the ETag a property.
 func withTypes(text []byte) ([]byte, error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(text, &members); err != nil {

@@ -123,7 +123,8 @@ func readManifest(ctx context.Context, from Place) (*manifest, error) {
 	return parseManifest(b)
 }
 
-// isCut reports whether a line that is not sealed is the beginning of one that is: a process has crashed while it added the line. Any other one was altered.
+// isCut reports whether a line that is not sealed is the beginning of one that is: a process has
+// crashed while it added the line. Any other one was altered.
 func isCut(line []byte) bool {
 	at := bytes.LastIndex(line, []byte(crcMember))
 	whole := at >= 0 && len(line)-at >= len(crcTail)
@@ -237,7 +238,8 @@ func (m *manifest) pieces() (all []piece, err error) {
 		return nil, m.damage()
 	case len(missing) > 0:
 		from := missing[0].From
-		return nil, fmt.Errorf("%w: rows from %q are missing, and perhaps others; its last chunk is of %s", ErrIncomplete, []string{from.pk, from.rk}, m.lastWork().Format(time.DateTime))
+		return nil, fmt.Errorf("%w: rows from %q are missing, and perhaps others; its last chunk is of %s",
+			ErrIncomplete, []string{from.pk, from.rk}, m.lastWork().Format(time.DateTime))
 	}
 	left := []span{m.header.Whole} // what no line before has
 	for _, c := range m.chunks {

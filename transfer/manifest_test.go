@@ -45,7 +45,8 @@ func piecesOf(b []byte) error {
 	return err
 }
 
-// TestEachByte: a manifest of which any byte was altered is no unfinished export, and one that was cut at any byte of its last lines is one.
+// TestEachByte: a manifest of which any byte was altered is no unfinished export, and one that was
+// cut at any byte of its last lines is one.
 func TestEachByte(t *testing.T) {
 	t.Parallel()
 	whole := manifestOf(t)
@@ -84,7 +85,8 @@ func TestEachByte(t *testing.T) {
 	}
 }
 
-// TestTwoHeaders: of two exports that have begun at once, one by stamps and one by pages, the manifest claims no more than both have read.
+// TestTwoHeaders: of two exports that have begun at once, one by stamps and one by pages, the
+// manifest claims no more than both have read.
 func TestTwoHeaders(t *testing.T) {
 	t.Parallel()
 	for _, c := range [][]string{{byPartition, byPage}, {byPage, byPartition}, {byPartition, byPartition}} {

@@ -28,7 +28,8 @@ type row struct {
 	columns   []edm.Column
 }
 
-// newRow returns a row that was read. An empty mark is no content: a transaction that has only read the row may have left it.
+// newRow returns a row that was read. An empty mark is no content: a transaction that has only read
+// the row may have left it.
 func newRow(in edm.Entity, columns []edm.Column) *row {
 	return &row{keys.Stored(in.PartitionKey, in.RowKey), in.Timestamp, stored.Content(columns)}
 }

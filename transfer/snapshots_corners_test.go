@@ -10,7 +10,8 @@ import (
 	"github.com/aztablekit/aztablekit/transfer"
 )
 
-// TestTornWithoutStamp: a partition of more than a page that was not written since the table has snapshots has no stamp, and is torn; one that fits on a page is not.
+// TestTornWithoutStamp: a partition of more than a page that was not written since the table has
+// snapshots has no stamp, and is torn; one that fits on a page is not.
 func TestTornWithoutStamp(t *testing.T) {
 	t.Parallel()
 	ctx, s := t.Context(), storagetest.New(nil)
@@ -42,7 +43,8 @@ func TestTornWithoutStamp(t *testing.T) {
 	}
 }
 
-// TestTornBetweenCalls: a partition in several chunks of two calls that was written while the first call read it is torn.
+// TestTornBetweenCalls: a partition in several chunks of two calls that was written while the first
+// call read it is torn.
 func TestTornBetweenCalls(t *testing.T) {
 	t.Parallel()
 	found := 0

@@ -23,7 +23,8 @@ type comer struct {
 	City string
 }
 
-// TestBesideComers: beside a program that inserts an entity and deletes it again, between any of its requests, verify reports no fault.
+// TestBesideComers: beside a program that inserts an entity and deletes it again, between any of
+// its requests, verify reports no fault.
 func TestBesideComers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, besideComers) // verify waits before it looks again

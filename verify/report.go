@@ -222,7 +222,10 @@ func (r Report) String() string {
 	for _, of := range []struct {
 		n    int
 		what string
-	}{{r.Failed, "failed"}, {r.Unconfirmed, "unconfirmed"}, {r.Pending, "pending"}, {r.Notified, "notified"}, {r.Finished, "writes finished"}, {r.Unowned, "unowned"}, {r.Tombstones, "tombstones deleted"}} {
+	}{
+		{r.Failed, "failed"}, {r.Unconfirmed, "unconfirmed"}, {r.Pending, "pending"}, {r.Notified, "notified"},
+		{r.Finished, "writes finished"}, {r.Unowned, "unowned"}, {r.Tombstones, "tombstones deleted"},
+	} {
 		if of.n > 0 {
 			rest = append(rest, fmt.Sprintf("%d %s", of.n, of.what))
 		}

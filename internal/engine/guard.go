@@ -23,7 +23,8 @@ type Guard interface {
 	// catalogue that cannot be used.
 	Keeps(ctx context.Context, maintainer string) (bool, error)
 
-	// IsOthers reports whether a row that is not one of the handle's type is one of another type that the program declares for the table, by its RowKey
+	// IsOthers reports whether a row that is not one of the handle's type is one of another type
+	// that the program declares for the table, by its RowKey
 	// and the name of its type, "" for none.
 	IsOthers(rowKey, typeName string) bool
 }
@@ -39,7 +40,8 @@ type Lease interface {
 	// Keeps reports whether writes keep the rows of a maintainer. If not, they add none, and drop those that the entity records.
 	Keeps(maintainer string) bool
 
-	// Again returns a lease by what the catalogue says now, nil if that is not what this lease goes by. Errors of a read.
+	// Again returns a lease by what the catalogue says now, nil if that is not what this lease goes
+	// by. Errors of a read.
 	Again(ctx context.Context) (Lease, error)
 }
 
@@ -98,7 +100,8 @@ func (w *write) lateLease() Lease {
 	return nil
 }
 
-// holds reports whether the transaction may be sent under the leases. A write that is in doubt cannot be planned again: it takes the leases
+// holds reports whether the transaction may be sent under the leases. A write that is in doubt
+// cannot be planned again: it takes the leases
 // again, if the catalogue has not changed.
 func (w *write) holds(ctx context.Context) bool {
 	if w.lateLease() == nil {

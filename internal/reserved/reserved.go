@@ -99,7 +99,8 @@ const (
 	Restored = "~l|"
 )
 
-// IsLibrary reports whether the library stores rows under a RowKey. Other RowKeys that begin with ~ are of other programs.
+// IsLibrary reports whether the library stores rows under a RowKey. Other RowKeys that begin with ~
+// are of other programs.
 func IsLibrary(rowKey string) bool {
 	if rowKey == Catalogue || rowKey == Stamp {
 		return true

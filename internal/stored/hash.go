@@ -36,7 +36,8 @@ func (h *Hasher) SumOfCopy(properties uint64, rowKey, projectionID string) uint6
 	return properties + h.Number(reserved.Owner, &edm.Value{Kind: edm.String, S: copyOwner(rowKey, projectionID)})
 }
 
-// Number returns the number of a property, by its name, its type and its value; 0 for an empty mark, which is no content.
+// Number returns the number of a property, by its name, its type and its value; 0 for an empty
+// mark, which is no content.
 func (h *Hasher) Number(name string, v *edm.Value) uint64 {
 	if isEmptyMark(name, v) {
 		return 0

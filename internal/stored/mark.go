@@ -71,7 +71,8 @@ func HasMark(columns []edm.Column) bool {
 	return v.Kind != edm.Absent && (v.Kind != edm.String || v.S != "")
 }
 
-// isEmptyMark reports whether a property is the mark of a write that has ended: a row that is large, or not wholly known, keeps an empty one. It is no content.
+// isEmptyMark reports whether a property is the mark of a write that has ended: a row that is
+// large, or not wholly known, keeps an empty one. It is no content.
 func isEmptyMark(name string, v *edm.Value) bool {
 	return name == reserved.Mark && v.Kind == edm.String && v.S == ""
 }
