@@ -10,9 +10,8 @@ import (
 	"github.com/aztablekit/aztablekit/internal/catalogue"
 )
 
-// ErrNotContinued: Export does not go on with the export of a place: it is damaged, older than a
-// day, or of other definitions. What
-// the place has is as it was. Export to another place; ExportOptions.GoOn goes on nevertheless.
+// ErrNotContinued: Export does not go on with the export of a place, because it is damaged, older than a day, or of other
+// definitions. The place is as it was. Export to another place; ExportOptions.GoOn goes on nevertheless.
 var ErrNotContinued = errors.New("it stays as it is; export to another place, or set ExportOptions.GoOn")
 
 // newest is for how long an export goes on behind its last chunk: later the table is another one.
