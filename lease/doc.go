@@ -2,7 +2,7 @@
 //
 //	leases := lease.New(company, "leases", nil) // in an aztablekit.Store
 //
-//	err := leases.Elect(ctx, "invoices", func(ctx context.Context, held *lease.Lease) error {
+//	err := leases.Try(ctx, "invoices", func(ctx context.Context, held *lease.Lease) error {
 //		sales, err := held.In(ctx, staff, dept.Of("Sales")) // enters a partition of data
 //		if err != nil {
 //			return err
@@ -12,7 +12,8 @@
 //		return err
 //	})
 //
-// [Leases.Elect] waits for a lease, renews it while the function runs, and releases it. [Leases.Acquire] does not wait.
+// [Leases.Try] calls the function if no other program has the lease, renews the lease while the function runs, and releases it. It is for a job that several machines begin, and one of
+// them does. [Leases.Elect] waits for the lease. [Leases.Acquire] acquires a lease that the program renews and releases itself.
 //
 // # Why a guard
 //
@@ -35,7 +36,7 @@
 //
 // # Costs
 //
-// A leader sends 1 request for each third of the time to live, and a waiting program 1 for each time to live. A guard costs no request, and one of
+// A holder sends 1 request for each third of the time to live, and a waiting program 1 for each time to live. A guard costs no request, and one of
 // the 100 operations of a transaction. To acquire takes 2 requests, to enter a partition 2, to release 1. Rows: one for each lease, and two in
 // each partition for each lease whose holders have entered it. They stay. docs/leases.md says more.
 package lease

@@ -33,14 +33,54 @@ import (
 // for a nil f; those of [Leases.Acquire], but for *HeldError; an error of the release is not returned. Requests: those of Acquire, 1 for each third of TTL while f
 // runs, and 1 to release.
 func (s *Leases) Elect(ctx context.Context, name string, f func(ctx context.Context, held *Lease) error) error {
-	if f == nil && s.err == nil {
-		return fmt.Errorf("lease: Elect: %w", &table.ValueError{Field: "f", Reason: "is nil; give the function that runs while the lease is held"})
+	if err := s.checkCall("Elect", name, f); err != nil {
+		return err
 	}
-	held, err := s.await(ctx, name)
+	spanned, end := s.rows.Span(ctx, "Elect") // one for all looks: a lease that is held is no failure
+	held, err := s.await(spanned, name)
+	end(err)
 	if err != nil {
 		return err
 	}
-	return held.run(ctx, f)
+	return held.run(ctx, spanned, f)
+}
+
+// Try calls f as [Leases.Elect] does, if no other program has the lease, and does not wait. It is for a job that several machines begin at the same time, and one of them does:
+//
+//	err := leases.Try(ctx, "invoices", func(ctx context.Context, held *lease.Lease) error {
+//		return sendInvoices(ctx, held)
+//	})
+//	if errors.Is(err, lease.ErrHeld) {
+//		return nil // another machine does it
+//	}
+//
+// A machine that comes when f has returned does the job again. If the job is done once a day, let f enter a partition, look there for a row that says that the job is done, and
+// store this row with [Partition.Guard] at the end, as the example does.
+//
+// Try returns nil only if f has, and no other program has had the lease meanwhile. Errors: *[HeldError] at once, which is [ErrHeld]; those of Elect. Requests: those of [Leases.Acquire], 1 for
+// each third of TTL while f runs, and 1 to release.
+func (s *Leases) Try(ctx context.Context, name string, f func(ctx context.Context, held *Lease) error) error {
+	if err := s.checkCall("Try", name, f); err != nil {
+		return err
+	}
+	spanned, end := s.rows.Span(ctx, "Try")
+	held, err := s.acquire(spanned, "Try", name, 0)
+	end(err)
+	if err != nil {
+		return err
+	}
+	return held.run(ctx, spanned, f)
+}
+
+// checkCall returns what is wrong with a call of Elect or Try.
+func (s *Leases) checkCall(method, name string, f func(context.Context, *Lease) error) error {
+	if err := s.check(method, name); err != nil {
+		return err
+	}
+	if f == nil {
+		return fmt.Errorf("lease: %s: %w", method, &table.ValueError{Field: "f", Reason: "is nil; give the function that runs while the lease is held"})
+	}
+	return nil
 }
 
 // await waits until it has acquired a lease.
@@ -57,10 +97,10 @@ func (s *Leases) await(ctx context.Context, name string) (*Lease, error) {
 	}
 }
 
-// run calls f while the lease is held, and releases it.
-func (l *Lease) run(ctx context.Context, f func(context.Context, *Lease) error) (err error) {
+// run calls f while the lease is held, and releases it. Its own requests are of the context spanned, which has the span of the method, so that they have no spans of methods.
+func (l *Lease) run(ctx, spanned context.Context, f func(context.Context, *Lease) error) (err error) {
 	running, lose := context.WithCancelCause(ctx)
-	keeping, stop := context.WithCancel(context.WithoutCancel(ctx)) // f may still be at work when its context has ended
+	keeping, stop := context.WithCancel(context.WithoutCancel(spanned)) // f may still be at work when its context has ended
 	watched, renewed := make(chan error, 1), make(chan struct{})
 	go func() {
 		defer close(renewed)
@@ -79,7 +119,7 @@ func (l *Lease) run(ctx context.Context, f func(context.Context, *Lease) error) 
 		<-renewed
 		lose(context.Canceled)
 		if lost == nil {
-			l.releaseAfter(ctx)
+			lost = l.releaseAfter(spanned)
 		}
 		switch {
 		case lost == nil:
@@ -132,9 +172,14 @@ func (l *Lease) sinceRenewal() time.Duration {
 // longestRelease bounds the wait of Elect for the release.
 const longestRelease = 15 * time.Second
 
-// releaseAfter releases the lease when its function has returned, also if the context has ended: by then nothing is done under it any more.
-func (l *Lease) releaseAfter(ctx context.Context) {
+// releaseAfter releases the lease when its function has returned, also if the context has ended: by then nothing is done under it any more. The error is a *LostError; if
+// the release fails otherwise, the lease ends by itself.
+func (l *Lease) releaseAfter(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(l.lasts, longestRelease))
 	defer cancel()
-	_ = l.Release(ctx) // else it ends by itself
+	err := l.Release(ctx)
+	if errors.Is(err, ErrLost) {
+		return err
+	}
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit"
+	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -359,4 +361,76 @@ func TestElectErrors(t *testing.T) {
 		expectIs(t, "Elect", err, lease.ErrLost)
 		expectIs(t, "Elect", err, mine)
 	})
+}
+
+// TestOneHangingRenewal: one renewal that hangs does not cost a leader its lease.
+func TestOneHangingRenewal(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, a, _ := inMemory(t, nil)
+		err := a.leases.Elect(t.Context(), "x", func(ctx context.Context, _ *lease.Lease) error {
+			s.SetFaults(storagetest.OfKind(requests.Merge, storagetest.Once(storagetest.Slow(time.Minute))))
+			time.Sleep(time.Minute)
+			return context.Cause(ctx)
+		})
+		testkit.NoError(t, err)
+	})
+}
+
+// TestNoGoroutineOutlives: Elect returns when its last renewal has, also if the lease is lost.
+func TestNoGoroutineOutlives(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, _, _ := inMemory(t, nil)
+		var renewing atomic.Int64
+		renews := renewer{s, &renewing}
+		acc, err := account.FromTransport(renews, nil)
+		testkit.NoError(t, err)
+		a := open(acc, 0, nil)
+		testkit.NoError(t, a.store.Ensure(t.Context()))
+		err = a.leases.Elect(t.Context(), "x", func(ctx context.Context, _ *lease.Lease) error { <-ctx.Done(); return nil })
+		testkit.Expect(t, "renewals under way", renewing.Load(), 0)
+		expectIs(t, "Elect", err, lease.ErrLost)
+	})
+}
+
+// renewer is a transport whose merges take an hour, whatever their contexts say.
+type renewer struct {
+	*storagetest.Service
+	under *atomic.Int64 // way
+}
+
+func (r renewer) Do(q *http.Request) (*http.Response, error) {
+	if q.Method == http.MethodPatch {
+		r.under.Add(1)
+		defer r.under.Add(-1)
+		time.Sleep(time.Hour)
+	}
+	return r.Service.Do(q)
+}
+
+// TestLooks: a program looks once more when a lease can be over that its holder has not renewed, and not earlier. The dates of responses are whole seconds.
+func TestLooks(t *testing.T) {
+	t.Parallel()
+	for _, into := range []time.Duration{0, 300 * time.Millisecond, 700 * time.Millisecond} { // a second
+		synctest.Test(t, func(t *testing.T) {
+			s, a, b := inMemory(t, nil)
+			time.Sleep(into)
+			_, err := a.leases.Acquire(t.Context(), "x")
+			testkit.NoError(t, err)
+			time.Sleep(7 * time.Second)
+			s.Count()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			n := 0
+			s.SetFaults(func(storagetest.Request) storagetest.Fault {
+				if n++; n > 10 {
+					cancel()
+				}
+				return storagetest.Fault{}
+			})
+			testkit.NoError(t, b.leases.Elect(ctx, "x", func(context.Context, *lease.Lease) error { return nil }))
+			testkit.Expect(t, "requests until it is elected, "+into.String(), s.Count().String(), "2 get, 1 merge, 1 replace")
+		})
+	}
 }

@@ -23,15 +23,24 @@ type Lease struct {
 	lasts  time.Duration
 	under  *engine.Table // the leases' table, for requests that end with the belief in the lease
 
-	turn chan struct{} // holds what may send a request about the row; etag and freed belong to it
+	turn chan struct{} // holds what may send a request about the row; etag and row belong to it
 	etag azcore.ETag   // of the row; "" if it is not known
-	over bool          // the row was released, or is another holder's
+	row  rowState
 
 	mu     sync.Mutex
 	at     pace.Moment // before the request was sent that has acquired or renewed the lease last
 	ended  error       // why the holder does not believe in it any more
 	failed error       // of the last renewal; nil if it was applied
 }
+
+// rowState is what a holder knows of the row of its lease.
+type rowState int
+
+const (
+	rowHeld  rowState = iota // it was the holder's when the holder has written or read it last
+	rowFreed                 // the holder has released it
+	rowTaken                 // it is another holder's, or gone
+)
 
 // newLease returns a lease that is about to be acquired.
 func (s *Leases) newLease(name string, token int64) *Lease {
@@ -123,7 +132,7 @@ func (l *Lease) Renew(ctx context.Context) (err error) {
 		if err := l.findRow(ctx, "Renew"); err != nil {
 			return cmp.Or(l.Err(), err)
 		}
-		if l.over {
+		if l.row != rowHeld {
 			return l.end("another holder has it, or its row is gone")
 		}
 		at := pace.MomentOf(l.leases.rows.Options.Now)
@@ -158,7 +167,7 @@ func (l *Lease) renewed(at pace.Moment, err error) {
 
 // findRow reads the row if its ETag is not known. What it finds does not lengthen the belief in the lease. Requests: none or 1.
 func (l *Lease) findRow(ctx context.Context, method string) error {
-	if l.over || l.etag != "" {
+	if l.row != rowHeld || l.etag != "" {
 		return nil
 	}
 	r, err := l.leases.read(ctx, method, l.name)
@@ -166,8 +175,11 @@ func (l *Lease) findRow(ctx context.Context, method string) error {
 		return err
 	}
 	l.etag = r.etag
-	l.over = r.nonce != l.nonce || r.released
-	if r.nonce == l.nonce && r.released {
+	switch {
+	case r.nonce != l.nonce:
+		l.row = rowTaken
+	case r.released:
+		l.row = rowFreed
 		l.leases.keepFreed(l.name, r)
 	}
 	return nil
@@ -176,8 +188,10 @@ func (l *Lease) findRow(ctx context.Context, method string) error {
 // Release gives the lease back, so that another program need not wait for its end. From its call on, the holder does not believe in the lease any
 // more: its transactions with a guard fail with a *[LostError].
 //
-// A lease that is over, or another holder's, is no error. Errors: those of a read and of a write (see package table); the lease then ends by itself. 1
-// request; none if it was released, and 2 more after a lost response. Idempotent.
+// If Release returns nil, no other program has had the lease from its acquisition until then, also if it was over for a while.
+//
+// Errors: *[LostError] if another program has it, or has had it; those of a read and of a write (see package table), after which the lease ends by itself.
+// Requests: 1; none if the lease was released, and 2 more after a lost response. Idempotent.
 func (l *Lease) Release(ctx context.Context) (err error) {
 	_ = l.end("it was released")
 	if err := l.begin(ctx); err != nil {
@@ -188,13 +202,19 @@ func (l *Lease) Release(ctx context.Context) (err error) {
 	defer func() { end(err) }()
 	conflicts := l.leases.rows.Options.NewConflicts()
 	for {
-		if err := l.findRow(ctx, "Release"); err != nil || l.over {
+		if err := l.findRow(ctx, "Release"); err != nil {
 			return err
+		}
+		switch l.row {
+		case rowFreed:
+			return nil
+		case rowTaken:
+			return &LostError{Name: l.name, Token: l.token, Reason: "another holder has it or had it before the release, or its row is gone"}
 		}
 		etag, err := l.merge(ctx, "Release", l.leases.rows, l.etag, edm.Column{Name: propertyReleased, Value: edm.Value{Kind: edm.Bool, I: 1}})
 		l.etag = etag
 		if err == nil {
-			l.over = true
+			l.row = rowFreed
 			l.leases.keepFreed(l.name, &row{token: l.token, released: true, etag: etag})
 			return nil
 		}

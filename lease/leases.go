@@ -137,8 +137,8 @@ func (s *Leases) check(method, name string) (err error) {
 	return fmt.Errorf("lease: %s: %w", method, err)
 }
 
-// Acquire acquires a lease if no program has it: if it was never acquired, was released, or is over by the service's clock. It does not wait; see
-// [Leases.Elect].
+// Acquire acquires a lease if no program has it: if it was never acquired, was released, or is over by the service's clock. It is for a lease that outlasts a function, as a session does. For
+// a job use [Leases.Try], which renews the lease.
 //
 //	held, err := leases.Acquire(ctx, "invoices")
 //	var other *lease.HeldError
@@ -146,7 +146,7 @@ func (s *Leases) check(method, name string) (err error) {
 //		fmt.Println(other.Owner, "has it")
 //	}
 //
-// Renew it before it ends, and release it when its work is done. After a lost response, Acquire reads the row and finds its own acquisition by a
+// Nobody renews the lease but the caller: a job that takes longer than Options.TTL overlaps with that of the next holder. Renew it before it ends, and release it when its work is done. After a lost response, Acquire reads the row and finds its own acquisition by a
 // random number; the name of an owner does not matter.
 //
 // Errors: *[HeldError]; *[LostError] if the response came so late that the lease is over; *table.ValueError or *table.LimitError for a name that is empty, longer than 100
@@ -155,7 +155,7 @@ func (s *Leases) check(method, name string) (err error) {
 // table). Requests: 2; 1 if another holder has it, and 1 if this process has released it last; 1 more than that if another process has acquired it since. Not idempotent: a second call finds the
 // lease held, also by this process.
 func (s *Leases) Acquire(ctx context.Context, name string) (*Lease, error) {
-	return s.acquire(ctx, "Acquire", name, 0)
+	return s.acquireAlone(ctx, "Acquire", name, 0)
 }
 
 // Raise makes the next token of a lease greater than a token of which the table of leases knows nothing, because it was restored, or dropped and
@@ -165,20 +165,25 @@ func (s *Leases) Raise(ctx context.Context, name string, above int64) error {
 	if above < 0 || above >= mostToken-1 {
 		return fmt.Errorf("lease: Raise %.100q: %w", name, &table.ValueError{Field: "above", Reason: fmt.Sprintf("is %d; it must be a token, from 0 to %d", above, mostToken-2)})
 	}
-	held, err := s.acquire(ctx, "Raise", name, above)
+	held, err := s.acquireAlone(ctx, "Raise", name, above)
 	if err != nil {
 		return err
 	}
 	return held.Release(ctx)
 }
 
-// acquire acquires a lease with a token that is greater than a given one.
-func (s *Leases) acquire(ctx context.Context, method, name string, above int64) (_ *Lease, err error) {
+// acquireAlone is acquire for a method that does nothing else.
+func (s *Leases) acquireAlone(ctx context.Context, method, name string, above int64) (_ *Lease, err error) {
 	if err := s.check(method, name); err != nil {
 		return nil, err
 	}
 	ctx, end := s.rows.Span(ctx, method)
 	defer func() { end(err) }()
+	return s.acquire(ctx, method, name, above)
+}
+
+// acquire acquires a lease with a token that is greater than a given one.
+func (s *Leases) acquire(ctx context.Context, method, name string, above int64) (_ *Lease, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, s.rows.OpError(method, keyOf(name), err)
 	}

@@ -306,3 +306,26 @@ func TestErrors(t *testing.T) {
 		testkit.Expect(t, "a failed renewal", with.Error(), fmt.Sprint("lease x: the lease is lost, which was held with token 2: it was not renewed in time; the last renewal failed: ", table.ErrUnreachable))
 	})
 }
+
+// TestReleasedBeside: a partition with a greater token is no proof of a restored table if the holder has released its lease meanwhile.
+func TestReleasedBeside(t *testing.T) {
+	t.Parallel()
+	s, _, _ := inMemory(t, nil)
+	forge(t, s, registerName, `{"PartitionKey":"S","RowKey":"~h|x|head","Token@odata.type":"Edm.Int64","Token":"7"}`)
+	var held *lease.Lease
+	acc, err := account.FromTransport(&testkit.Hooked{Service: s, BeforeRequest: func(r *http.Request) {
+		if held != nil && r.Method == http.MethodGet && strings.Contains(r.URL.Path, registerName) {
+			testkit.NoError(t, held.Release(t.Context()))
+		}
+	}}, nil)
+	testkit.NoError(t, err)
+	a := open(acc, 0, nil)
+	testkit.NoError(t, a.store.Ensure(t.Context()))
+	held, err = a.leases.Acquire(t.Context(), "x")
+	testkit.NoError(t, err)
+	_, err = held.In(t.Context(), a.registers, group.Of("S"))
+	expectIs(t, "In", err, lease.ErrLost)
+	if errors.As(err, new(*lease.RestoredError)) {
+		t.Errorf("got %v; want no *RestoredError", err)
+	}
+}

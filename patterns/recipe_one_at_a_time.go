@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/lease"
 	"github.com/aztablekit/aztablekit/patterns/prices"
 	"github.com/aztablekit/aztablekit/table"
@@ -12,47 +13,68 @@ import (
 
 var oneAtATime = recipe{
 	name:        "one-at-a-time",
-	title:       "One program at a time, also when it was asleep",
+	title:       "A job that several programs begin, once a day",
 	guide:       []string{"G10"},
-	related:     []string{"leader", "optimistic", "quota"},
+	related:     []string{"leader", "optimistic", "once"},
 	consistency: "strong",
-	measured:    []string{"program 1 stores a price"},
-	problem: `One program at a time computes the prices of a market, and stores them whatever was there before. A lock that ends is not enough: the
-		program may sleep, since its machine was suspended or it waited for memory, and it wakes when the lock is over and another program has stored newer
-		prices. It does not know yet, and stores the old ones. With a lease whose holder enters the partition, each transaction requires the row of its holder
-		there (the guard), and the next holder deletes it: storage refuses what the sleeper sends. It takes no request.`,
+	measured:    []string{"program 2 begins when program 1 is done"},
+	problem: `Three machines begin the same job at two o'clock, and it is to be done once. A lease lets one of them in: it is renewed while the job runs, and the others get an error at once.
+		A machine that comes when the job is done is stopped by the row of the day, which is stored together with the result. A machine may also sleep, since it was suspended or it waited for
+		memory, and wake when another one has done the job. It does not know yet, and stores what it has computed. So each transaction requires the row of its holder in the partition (the
+		guard), which the next holder deletes: storage refuses what the sleeper sends. The guard takes no request.`,
 	kept: "prices",
 	run: func(ctx context.Context, r *Run) error {
-		now := time.Now()
-		o := r.StoreOptions("prices", "prices", "leases")
-		o.Common.Now = func() time.Time { return now } // both clocks of program 1 stand still, as those of a suspended machine may
-		one, two := prices.Open(r.Account(), "program 1", o), prices.Open(r.Account(), "program 2", r.StoreOptions("prices"))
+		one, two := prices.Open(r.Account(), "program 1", r.StoreOptions("prices", "prices", "leases")), prices.Open(r.Account(), "program 2", r.StoreOptions("prices"))
 		if err := errors.Join(r.Ensure(ctx, one), r.Ensure(ctx, two)); err != nil {
 			return err
 		}
-		bread := func(cents int64) prices.Price { return prices.Price{Market: "Bern", Item: "bread", Cents: cents} }
-		var first, second *prices.Session
+		bread := func(cents int64) func(context.Context) ([]prices.Price, error) {
+			return func(context.Context) ([]prices.Price, error) {
+				r.Answer("computes that bread is %d", cents)
+				return []prices.Price{{Market: "Bern", Item: "bread", Cents: cents}}, nil
+			}
+		}
+		var sleeper *Child
+		defer func() {
+			if sleeper != nil { // a step has failed
+				_ = errors.Join(sleeper.Resume(), sleeper.Stop())
+			}
+		}()
 		for _, step := range []struct {
 			what string
-			run  func() (err error)
+			run  func() error
 		}{
-			{"program 1 takes the lease of a market, and enters its partition", func() (err error) {
-				first, err = one.Begin(ctx, "Bern")
+			{"program 1 begins: it takes the lease of the market, enters its partition, looks for the day, computes, and stores the prices and the day", func() error {
+				return one.Compute(ctx, "Bern", "2026-11-28", bread(100))
+			}},
+			{"program 2 begins when program 1 is done", func() error { return two.Compute(ctx, "Bern", "2026-11-28", bread(101)) }},
+			{"on the next day program 1 begins, here a process of its own, whose requests are not counted", func() (err error) {
+				if sleeper, err = r.StartChild(ctx, r.prefix); err != nil {
+					return err
+				}
+				line, err := sleeper.Next()
+				r.Answer("%s", line)
 				return err
 			}},
-			{"program 2 wants to begin, too", func() error {
-				_, err := two.Begin(ctx, "Bern")
-				return r.Refused(err, lease.ErrHeld)
+			{"program 2 begins meanwhile", func() error { return r.Refused(two.Compute(ctx, "Bern", "2026-11-29", bread(120)), lease.ErrHeld) }},
+			{"program 1 falls asleep in the middle of its work (SIGSTOP), and its lease ends; program 2 begins again", func() error {
+				if err := sleeper.Pause(); err != nil {
+					return err
+				}
+				time.Sleep(8 * time.Second)
+				return two.Compute(ctx, "Bern", "2026-11-29", bread(120))
 			}},
-			{"program 1 stores a price: the transaction merges nothing into its guard", func() error { return first.Set(ctx, bread(100)) }},
-			{"program 1 falls asleep, and its lease ends; program 2 takes it, and enters", func() (err error) {
-				time.Sleep(7 * time.Second)
-				second, err = two.Begin(ctx, "Bern")
+			{"program 1 wakes (SIGCONT), and stores what it has computed, without a look at its context: storage refuses it", func() error {
+				if err := sleeper.Resume(); err != nil {
+					return err
+				}
+				line, err := sleeper.Next()
+				r.Answer("%s", line)
+				if err == nil {
+					err = sleeper.Stop()
+					sleeper = nil
+				}
 				return err
-			}},
-			{"program 2 stores a newer price", func() error { return second.Set(ctx, bread(120)) }},
-			{"program 1 wakes and stores what it has computed: storage refuses it", func() error {
-				return r.Refused(first.Set(ctx, bread(101)), lease.ErrLost)
 			}},
 		} {
 			if err := r.Do(step.what, step.run); err != nil {
@@ -62,11 +84,20 @@ var oneAtATime = recipe{
 		if err := errors.Join(r.Stored(ctx, "prices"), r.Library(ctx, "prices", "Bern")); err != nil {
 			return err
 		}
-		err := r.Naive("without the guard: program 1 stores the old price over the newer one", func() error {
-			p := bread(101)
-			_, err := one.Table.Upsert(ctx, &p, table.ReplaceExisting)
+		err := r.Naive("without the row of the day and the guard: program 1 stores the old price over the newer one", func() error {
+			_, err := one.Table.Upsert(ctx, &prices.Price{Market: "Bern", Item: "bread", Cents: 101}, table.ReplaceExisting)
 			return err
 		})
 		return errors.Join(err, r.Stored(ctx, "prices"))
+	},
+	// Program 1 on the next day. It goes on when its lease is lost.
+	child: func(ctx context.Context, r *Run, words []string) error {
+		p := prices.Open(r.Account(), "program 1", &aztablekit.Options{Prefix: words[0]})
+		err := p.Compute(ctx, "Bern", "2026-11-29", func(ctx context.Context) ([]prices.Price, error) {
+			r.Answer("program 1 computes that bread is 101")
+			<-ctx.Done()
+			return []prices.Price{{Market: "Bern", Item: "bread", Cents: 101}}, nil
+		})
+		return r.Refused(err, lease.ErrLost)
 	},
 }

@@ -41,32 +41,31 @@ func Open(acc aztablekit.Account, o *aztablekit.Options) *Once {
 	return &Once{s, aztablekit.Table(s, "responses", customer, key, ends), lease.New(s, "leases", nil)}
 }
 
-// Do works for a customer's key, unless a response is stored: then it returns that. While one request of a customer is at work, others get lease.ErrHeld. A program that
-// was asleep for so long that another one has taken its place stores no response: lease.ErrLost. work should take less than 12 seconds, and may be called again after a crash: what it changes in this partition it
-// can return as operations, which are stored together with the response, or not at all. Requests: 1 if there is a response; otherwise 7, one more for a new customer.
-func (o *Once) Do(ctx context.Context, of, with string, work func(context.Context) (status int, body string, ops []table.Op, err error)) (*Response, error) {
+// Do works for a customer's key, unless a response is stored: then it returns that. While one request of a customer is at work, others get lease.ErrHeld. The context of work ends when another
+// program may take its place; a program that was asleep meanwhile stores no response: lease.ErrLost. work may be called again after a crash: what it changes in this partition it
+// can return as operations, which are stored together with the response, or not at all. Requests: 1 if there is a response; otherwise 8, one more for a new customer.
+func (o *Once) Do(ctx context.Context, of, with string, work func(context.Context) (status int, body string, ops []table.Op, err error)) (r *Response, err error) {
 	at := keys.At(customer.Of(of), key.Of(with))
 	if e, err := o.Responses.Get(ctx, at); !errors.Is(err, table.ErrNotFound) {
 		return replayed(e, err)
 	}
-	held, err := o.leases.Acquire(ctx, "customer."+of)
-	if err != nil {
-		return nil, err
-	}
-	defer held.Release(ctx)
-	guarded, err := held.In(ctx, o.Responses, customer.Of(of))
-	if err != nil {
-		return nil, err
-	}
-	if e, err := o.Responses.Get(ctx, at); !errors.Is(err, table.ErrNotFound) { // of the holder before
-		return replayed(e, err)
-	}
-	status, body, ops, err := work(ctx)
-	if err != nil {
-		return nil, err
-	}
-	r := &Response{of, with, status, body, time.Now().Add(24 * time.Hour)}
-	_, err = table.Transact(ctx, append([]table.Op{guarded.Guard(), o.Responses.InsertOp(r)}, ops...)...)
+	err = o.leases.Try(ctx, "customer."+of, func(ctx context.Context, held *lease.Lease) error {
+		guarded, err := held.In(ctx, o.Responses, customer.Of(of))
+		if err != nil {
+			return err
+		}
+		if e, err := o.Responses.Get(ctx, at); !errors.Is(err, table.ErrNotFound) { // of the holder before
+			r, err = replayed(e, err)
+			return err
+		}
+		status, body, ops, err := work(ctx)
+		if err != nil {
+			return err
+		}
+		r = &Response{of, with, status, body, time.Now().Add(24 * time.Hour)}
+		_, err = table.Transact(ctx, append([]table.Op{guarded.Guard(), o.Responses.InsertOp(r)}, ops...)...)
+		return err
+	})
 	return r, err
 }
 

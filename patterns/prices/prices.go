@@ -1,4 +1,4 @@
-// Package prices stores the prices of markets. One program at a time computes those of a market, and what a program stores that was asleep is refused.
+// Package prices stores the prices of markets. Several programs begin to compute those of a day, and one of them does, once.
 package prices
 
 import (
@@ -18,53 +18,59 @@ type Price struct {
 	Cents        int64
 }
 
+// Day says that the prices of a market are computed for a day.
+type Day struct {
+	Market, Date string
+	By           string // the program that has done it
+}
+
 var (
 	market = keys.Partition(keys.Text(), func(p *Price) *string { return &p.Market })
 	item   = keys.Row(keys.Text(), func(p *Price) *string { return &p.Item }).Named("item")
+
+	marketOf = keys.Partition(keys.Text(), func(d *Day) *string { return &d.Market })
+	date     = keys.Row(keys.Text(), func(d *Day) *string { return &d.Date }).Named("day")
 )
 
 // Prices is the prices of all markets.
 type Prices struct {
 	*aztablekit.Store
 	Table  *table.Table[Price]
+	Days   *table.Table[Day]
 	leases *lease.Leases
+	owner  string
 }
 
 // Open declares the table of the prices, and that of the leases. Call Ensure of the result when the program starts.
 func Open(acc aztablekit.Account, owner string, o *aztablekit.Options) *Prices {
 	s := aztablekit.Open(acc, "prices", o)
-	return &Prices{s, aztablekit.Table(s, "prices", market, item), lease.New(s, "leases", &lease.Options{TTL: 5 * time.Second, Owner: owner})}
-}
-
-// Session is the time in which one program stores the prices of a market.
-type Session struct {
-	prices    *Prices
-	held      *lease.Lease
-	partition *lease.Partition
-}
-
-// Begin begins a session: lease.ErrHeld if another program has one, which has not ended and was begun or renewed within 6 seconds. 4 requests; 1 if it is refused.
-func (p *Prices) Begin(ctx context.Context, of string) (*Session, error) {
-	held, err := p.leases.Acquire(ctx, "market."+of)
-	if err != nil {
-		return nil, err
+	return &Prices{
+		s, aztablekit.Table(s, "prices", market, item), aztablekit.Table(s, "prices", marketOf, date),
+		lease.New(s, "leases", &lease.Options{TTL: 5 * time.Second, Owner: owner}), owner,
 	}
-	partition, err := held.In(ctx, p.Table, market.Of(of))
-	if err != nil {
-		return nil, errors.Join(err, held.Release(ctx))
-	}
-	return &Session{p, held, partition}, nil
 }
 
-// Set stores a price, whatever was stored before: lease.ErrLost if the session is over, or another program has begun one. 2 requests; a session that goes on
-// for longer than 3 seconds needs Renew besides.
-func (s *Session) Set(ctx context.Context, p Price) error {
-	_, err := table.Transact(ctx, s.partition.Guard(), s.prices.Table.UpsertOp(&p, table.ReplaceExisting))
-	return err
+// Compute stores the prices of a market for a day, at most 98, once for all programs. It fails with lease.ErrHeld at once if another program is at work for the market, and returns nil if the day
+// is done. The context of compute ends when the lease is lost; what a program stores that was asleep meanwhile is refused, with lease.ErrLost. After a crash, another call computes the day
+// again. Requests: 9, and 1 for each price; 2 for each third of TTL less if the day is done; 1 if another program is at work.
+func (p *Prices) Compute(ctx context.Context, of, day string, compute func(ctx context.Context) ([]Price, error)) error {
+	return p.leases.Try(ctx, "market."+of, func(ctx context.Context, held *lease.Lease) error {
+		guarded, err := held.In(ctx, p.Table, market.Of(of))
+		if err != nil {
+			return err
+		}
+		if _, err := p.Days.Get(ctx, keys.At(marketOf.Of(of), date.Of(day))); !errors.Is(err, table.ErrNotFound) {
+			return err // nil: another program has done it
+		}
+		prices, err := compute(ctx)
+		if err != nil {
+			return err
+		}
+		ops := []table.Op{guarded.Guard(), p.Days.InsertOp(&Day{of, day, p.owner})}
+		for _, one := range prices {
+			ops = append(ops, p.Table.UpsertOp(&one, table.ReplaceExisting))
+		}
+		_, err = table.Transact(ctx, ops...)
+		return err
+	})
 }
-
-// Renew lets the session go on for 3 seconds more. 1 request.
-func (s *Session) Renew(ctx context.Context) error { return s.held.Renew(ctx) }
-
-// End ends the session. 1 request.
-func (s *Session) End(ctx context.Context) error { return s.held.Release(ctx) }

@@ -1,4 +1,4 @@
-// Command main stores prices in two programs, one of which was asleep.
+// Command main computes the prices of a day in two programs, of which one does it.
 package main
 
 import (
@@ -13,16 +13,14 @@ import (
 func main() {
 	ctx := context.Background()
 	account := storagetest.New(nil) // in memory; account.FromEnvironment opens yours
-	for _, cents := range []int64{120, 95} {
-		all := prices.Open(account, fmt.Sprint("program for ", cents), nil)
+	for _, program := range []string{"program 1", "program 2"} {
+		all := prices.Open(account, program, nil)
 		if err := all.Ensure(ctx); err != nil {
 			log.Fatal(err)
 		}
-		session, err := all.Begin(ctx, "Bern")
-		if err != nil {
-			log.Fatal(err)
-		}
-		fmt.Println(session.Set(ctx, prices.Price{Market: "Bern", Item: "bread", Cents: cents}), session.End(ctx))
-		fmt.Println("after the end:", session.Set(ctx, prices.Price{Market: "Bern", Item: "bread", Cents: 1}) != nil)
+		fmt.Println(program, "ends:", all.Compute(ctx, "Bern", "2026-11-29", func(context.Context) ([]prices.Price, error) {
+			fmt.Println(program, "computes")
+			return []prices.Price{{Market: "Bern", Item: "bread", Cents: 120}}, nil
+		}))
 	}
 }
