@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/aztablekit/aztablekit"
+	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -298,7 +300,6 @@ func TestReadsAnEnd(t *testing.T) {
 		{"another zone", noon.Add(time.Minute).In(time.FixedZone("", 3600)), noon.Add(time.Minute)},
 		{"none", time.Time{}, time.Time{}},
 		{"before the service's first", time.Date(1, 2, 3, 0, 0, 0, 0, time.UTC), noon},
-		{"behind the service's last", time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), time.Time{}},
 		{"the service's last", time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC), time.Time{}},
 		{"far", time.Date(9999, 12, 31, 23, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 23, 0, 0, 0, time.UTC)},
 	} {
@@ -323,5 +324,33 @@ func TestReadsAnEnd(t *testing.T) {
 				t.Errorf("at %v: got %v; want it to be over: %v", s.clock.now(), err, !c.over.IsZero())
 			}
 		})
+	}
+}
+
+// TestLateRenewalBehindCopy: a reader that has found the copy of an entity over reads the entity, which was renewed meanwhile, and leaves it.
+func TestLateRenewalBehindCopy(t *testing.T) {
+	t.Parallel()
+	byMail := index.New("mail", keys.Text(), mailOf, &index.Options{Unique: true})
+	s := newShop(t, nil, byMail)
+	ctx := t.Context()
+	e := s.insert(t, "a", time.Minute)
+	p := &testkit.Hooked{Service: s.service}
+	acc, err := account.FromTransport(p, nil)
+	must(t, err)
+	reader := *s
+	reader.open(t, acc, nil, byMail)
+	s.clock.pass(time.Minute)
+	renewed := false
+	p.BeforeRequest = func(r *http.Request) {
+		if strings.Contains(r.URL.Path, "id_a") && !renewed {
+			renewed = true
+			e.Value.Ends = noon.Add(time.Hour)
+			must(t, s.sessions.Replace(ctx, e)) // its request was on the way before the end
+		}
+	}
+	_, _ = byMail.Get(ctx, reader.sessions, user.Of("ann"), "a@contoso.com")
+	testkit.Expect(t, "renewed", renewed, true)
+	if _, err := s.sessions.Get(ctx, at("ann", "a")); err != nil {
+		t.Errorf("got %v; want the session, which was renewed", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/aztablekit/aztablekit/index"
@@ -55,7 +56,7 @@ func (e *Ends[T]) Sweep(ctx context.Context, t *table.Table[T], o *SweepOptions)
 	switch {
 	case err != nil:
 	case e.opt.ManyPartitions && !s.opt.Everywhere:
-		err = s.noted(ctx, hourOf(now.Add(-time.Hour-graceOfNotes)))
+		err = s.noted(ctx)
 	default:
 		_, err = s.sweep(ctx, s.partitions(ctx))
 	}
@@ -68,7 +69,8 @@ func (e *Ends[T]) Sweep(ctx context.Context, t *table.Table[T], o *SweepOptions)
 	return s.done, err
 }
 
-// grace is how long an hour is over before it is swept, by the clock of the program; the ends themselves are compared with the service's. A note is stored a moment before its entity, and stays longer.
+// grace is how long an hour is over before it is swept, by the clock of the program; the ends themselves are compared with the service's. A note is stored a moment before its entity, and stays
+// until its hour has been over for longer, and it is older, by the service's clock alone.
 const (
 	grace        = time.Minute
 	graceOfNotes = 10 * time.Minute
@@ -162,17 +164,21 @@ func (s *sweep[T]) sweep(ctx context.Context, partitions iter.Seq2[keys.Partitio
 	return left, err
 }
 
-// noted sweeps the partitions of the notes up to an hour, and deletes these.
-func (s *sweep[T]) noted(ctx context.Context, last int) error {
+// noted sweeps the partitions of the notes, and deletes these.
+func (s *sweep[T]) noted(ctx context.Context) error {
 	rows := door.Table(s.table).Mode.Ends.Notes.(*notes).rows
 	token := ""
-	q := table.Query[note]{Partitions: keys.RawPartitions("", fmt.Sprintf("%0*d", hourDigits, last+1))}
+	q := table.Query[note]{Partitions: keys.RawPartitions("", fmt.Sprintf("%0*d", hourDigits, s.last+1))}
 	for {
 		page, err := rows.Page(ctx, q, token)
 		if err != nil {
 			return err
 		}
-		if err := s.sweepNotes(ctx, rows, page.Entities); err != nil || page.Token == "" {
+		now := door.Table(rows).Listed()
+		due := slices.DeleteFunc(page.Entities, func(n *table.Entity[note]) bool {
+			return n.Value.Hour > hourOf(now.Add(-time.Hour-graceOfNotes)) || now.Sub(n.Timestamp) < graceOfNotes
+		})
+		if err := s.sweepNotes(ctx, rows, due); err != nil || page.Token == "" {
 			return err
 		}
 		token = page.Token

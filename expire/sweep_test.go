@@ -14,6 +14,7 @@ import (
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/expire"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -204,7 +205,7 @@ func TestManyPartitions(t *testing.T) {
 	}
 }
 
-// TestSweepAhead: a note stays if the clock of a sweep is ahead, so that its entity is swept when it is over.
+// TestSweepAhead: a sweep whose clock is ahead leaves notes alone, so that their entities are swept when they are over.
 func TestSweepAhead(t *testing.T) {
 	t.Parallel()
 	o := &expire.Options{ManyPartitions: true}
@@ -213,13 +214,109 @@ func TestSweepAhead(t *testing.T) {
 	ahead := *s
 	ahead.clock = newClock(noon.Add(2 * time.Hour))
 	ahead.open(t, s.service, o)
-	if got, want := ahead.sweep(t, nil), (expire.Swept{Partitions: 1, Due: 1}); got != want {
+	if got, want := ahead.sweep(t, nil), (expire.Swept{}); got != want {
 		t.Errorf("got %+v; want %+v", got, want)
 	}
 	s.clock.pass(72 * time.Hour)
 	if got, want := s.sweep(t, nil), (expire.Swept{Partitions: 1, Due: 1, Deleted: 1}); got != want {
 		t.Errorf("later: got %+v; want %+v", got, want)
 	}
+}
+
+// TestSweepBesideInsert: a sweep between a note and its entity leaves the note, whatever the clocks of the sweep and of the writer say.
+func TestSweepBesideInsert(t *testing.T) {
+	t.Parallel()
+	o := &expire.Options{ManyPartitions: true}
+	for _, wrong := range []time.Duration{-48 * time.Hour, -3 * time.Hour, 0, 3 * time.Hour, 48 * time.Hour} { // of the sweep's clock
+		for _, behind := range []time.Duration{-5 * time.Hour, 0, 5 * time.Hour} { // the writer's clock
+			for _, ends := range []time.Duration{-4 * time.Hour, -time.Minute, time.Minute, 2 * time.Hour} {
+				s := newShop(t, o)
+				sweeper, writer := *s, *s
+				sweeper.clock, writer.clock = newClock(noon.Add(wrong)), newClock(noon.Add(-behind))
+				sweeper.open(t, s.service, o)
+				p := &testkit.Hooked{Service: s.service}
+				acc, err := account.FromTransport(p, nil)
+				must(t, err)
+				writer.open(t, acc, o)
+				p.BeforeRequest = func(r *http.Request) {
+					if strings.HasSuffix(r.URL.Path, "$batch") {
+						p.BeforeRequest = nil
+						sweeper.sweep(t, nil)
+					}
+				}
+				_, err = writer.sessions.Insert(t.Context(), &session{User: "late", ID: "a", Ends: noon.Add(ends)})
+				must(t, err)
+				s.clock.pass(72 * time.Hour)
+				if got, want := s.sweep(t, nil), (expire.Swept{Partitions: 1, Due: 1, Deleted: 1}); got != want {
+					t.Errorf("the sweep's clock wrong by %v, the writer's behind by %v, an end in %v: got %+v; want %+v", wrong, behind, ends, got, want)
+				}
+			}
+		}
+	}
+}
+
+// TestNoteStays: a note stays until its hour has been over for ten minutes.
+func TestNoteStays(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, &expire.Options{ManyPartitions: true})
+	s.insert(t, "a", time.Minute)
+	for _, after := range []time.Duration{time.Hour + 2*time.Minute, time.Hour + 9*time.Minute} {
+		s.clock.set(noon.Add(after))
+		testkit.Expect(t, "swept after "+after.String(), s.sweep(t, nil), expire.Swept{})
+	}
+	s.clock.set(noon.Add(time.Hour + 10*time.Minute))
+	testkit.Expect(t, "swept later", s.sweep(t, nil), expire.Swept{Partitions: 1, Due: 1, Deleted: 1})
+	testkit.Expect(t, "notes", len(s.service.Rows("sessionsends")), 0)
+}
+
+// TestSweepInZone: a machine whose zone is behind UTC sweeps what is over.
+func TestSweepInZone(t *testing.T) {
+	t.Parallel()
+	for _, o := range []expire.Options{{}, {ManyPartitions: true}} {
+		s := newShop(t, &o)
+		s.insert(t, "a", time.Minute)
+		west := *s
+		west.clock = newClock(noon.Add(2 * time.Hour).In(time.FixedZone("west", -8*3600)))
+		west.open(t, s.service, &o)
+		s.clock.pass(2 * time.Hour)
+		testkit.Expect(t, fmt.Sprintf("swept with %+v", o), west.sweep(t, nil).Deleted, 1)
+	}
+}
+
+// TestSweepFailing: an entity whose definition fails does not keep the sweep from the others.
+func TestSweepFailing(t *testing.T) {
+	t.Parallel()
+	farewell := eventual.On("farewell", func(c *eventual.Change[session]) (string, bool) {
+		if c.New == nil && c.Old.ID == "b" {
+			panic("it has no name")
+		}
+		return "", false
+	}, func(context.Context, eventual.Job, string) error { return nil })
+	s := newShop(t, nil, farewell)
+	for _, i := range []string{"a", "b", "c"} {
+		s.insert(t, i, time.Minute)
+	}
+	s.clock.pass(2 * time.Hour)
+	done, err := s.ends.Sweep(t.Context(), s.sessions, nil)
+	expectError(t, err, "it has no name")
+	testkit.Expect(t, "deleted", done.Deleted, 2)
+}
+
+// TestJobWithoutNotes: a job finds what has no notes, such as imported rows.
+func TestJobWithoutNotes(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, nil)
+	s.withJob = true
+	s.open(t, s.service, &expire.Options{ManyPartitions: true})
+	s.insert(t, "a", time.Minute)
+	for _, r := range s.service.Rows("sessionsends") {
+		_, err := s.service.Tables().NewClient("sessionsends").DeleteEntity(t.Context(), r.PartitionKey, r.RowKey, nil)
+		must(t, err)
+	}
+	s.clock.pass(2 * time.Hour)
+	must(t, s.job.Start(t.Context(), "today", struct{}{}, nil))
+	must(t, s.Drain(t.Context()))
+	testkit.Expect(t, "rows", len(s.rows()), 0)
 }
 
 // TestSweepBehindNote: a sweep between a note and its entity, which is over already when it is stored, leaves the note to a later sweep.

@@ -13,6 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/expire"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -349,6 +350,79 @@ func TestTakeLostResponse(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestTakeInDoubt: if nobody says whether the session is deleted, Take returns it with the error, for the caller who finds out later.
+func TestTakeInDoubt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newShop(t, nil)
+		s.insert(t, "a", time.Minute)
+		deleted := false
+		s.service.SetFaults(func(r storagetest.Request) storagetest.Fault {
+			switch {
+			case deleted:
+				return storagetest.NotSent()
+			case r.Kind == requests.Transaction:
+				deleted = true
+				return storagetest.LostResponse()
+			}
+			return storagetest.Fault{}
+		})
+		e, err := s.ends.Take(t.Context(), s.sessions, at("ann", "a"))
+		var in *table.UnknownError
+		if e == nil || e.Value.ID != "a" || !errors.As(err, &in) {
+			t.Fatalf("got %+v, %v; want the session, and an *UnknownError", e, err)
+		}
+		s.service.SetFaults(nil)
+		applied, err := in.Resolve(t.Context())
+		must(t, err)
+		testkit.Expect(t, "applied", applied, true)
+	})
+}
+
+// TestOnceStoresRecords: with Options.Once an insert stores its commit record, so that a copy of the request that comes late does not make a code valid again which was taken.
+func TestOnceStoresRecords(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, &expire.Options{Once: true})
+	s.service.SetFaults(storagetest.OfKind(requests.Transaction, storagetest.Once(storagetest.LateDuplicate(0))))
+	s.insert(t, "a", time.Minute)
+	s.service.SetFaults(nil)
+	if _, err := s.ends.Take(t.Context(), s.sessions, at("ann", "a")); err != nil {
+		t.Fatal(err)
+	}
+	s.service.Deliver()
+	if e, err := s.sessions.Get(t.Context(), at("ann", "a")); !errors.Is(err, table.ErrNotFound) {
+		t.Errorf("behind the late copy: got %+v, %v; want ErrNotFound", e, err)
+	}
+}
+
+// TestFarEnds: an end behind the year 9999 is an error of the write that says how it comes about, and the zero time and the last second are no end.
+func TestFarEnds(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, nil)
+	ctx := t.Context()
+	s.end = func(v *session) time.Time {
+		if v.Hits == 0 {
+			return time.Time{}
+		}
+		return time.Unix(int64(v.Hits), 0)
+	}
+	s.open(t, s.service, nil)
+	for _, far := range []int64{noon.UnixMilli(), noon.UnixMicro(), time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC).Unix()} {
+		_, err := s.sessions.Insert(ctx, &session{User: "ann", ID: "a", Hits: int(far)})
+		expectError(t, err, "time.UnixMilli")
+		var de *index.DefinitionError
+		if !errors.As(err, &de) || de.Definition != "ends" || de.Field != "at" {
+			t.Errorf("an end after %d s: got %v; want a *DefinitionError about at", far, err)
+		}
+	}
+	testkit.Expect(t, "rows", len(s.rows()), 0)
+	for _, none := range []int64{0, time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC).Unix()} {
+		_, err := s.sessions.Upsert(ctx, &session{User: "ann", ID: "a", Hits: int(none)}, table.ReplaceExisting)
+		must(t, err)
+		testkit.Expect(t, "rows", len(s.rows()), 1)
 	}
 }
 

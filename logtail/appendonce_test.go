@@ -3,6 +3,7 @@ package logtail_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -103,4 +104,25 @@ func TestAppendOnceRefused(t *testing.T) {
 	if _, err := claims.AppendOnce(t.Context(), "a", time.Now(), &claim{}); !errors.Is(err, table.ErrTableNotFound) {
 		t.Errorf("without the table: got error %v, want ErrTableNotFound", err)
 	}
+}
+
+// TestAppendOnceSpread: a record that was appended before Spread has grown is not stored again behind that, nor by a writer that still has the smaller number.
+func TestAppendOnceSpread(t *testing.T) {
+	t.Parallel()
+	s := storagetest.New(nil)
+	began := time.Now()
+	for _, spread := range []int{1, 3, 8, 3, 1} {
+		claims := openLog(t, s, &logtail.Options{Spread: spread})
+		for i := range 30 {
+			_, err := claims.AppendOnce(t.Context(), fmt.Sprint("id", i), began, &claim{1, i})
+			testkit.NoError(t, err)
+		}
+		read := 0
+		for _, err := range claims.Tail(t.Context(), 1000) {
+			testkit.NoError(t, err)
+			read++
+		}
+		testkit.Expect(t, fmt.Sprintf("records by Spread %d", spread), read, 30)
+	}
+	testkit.Expect(t, "rows", len(s.Rows("claims")), 30)
 }

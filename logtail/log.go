@@ -28,7 +28,7 @@ type Options struct {
 	// Spread is the number of partitions over which the records of a source are spread, 1 to 1,000, so that a source can take more
 	// than the 2,000 records a second of one partition. A read then reads all of them. A log can be spread later, or over more
 	// partitions: its first partitions stay the same. Give the larger number to all readers first, and to the writers afterwards.
-	// Never make it smaller. Defaults to 1.
+	// Never make it smaller. [Log.AppendOnce] does not spread its records. Defaults to 1.
 	Spread int
 
 	// Overlap is how long after the time of a record Follow still finds it. It must be longer than the largest difference between

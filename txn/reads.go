@@ -87,7 +87,7 @@ func (tx *Tx) readInserts() error {
 	}
 	var failed error
 	i := 0
-	engine.InOrder(tx.run.ctx, unread, func(ctx context.Context, at place) (azcore.ETag, error) {
+	engine.InOrder(tx.run.spanned, unread, func(ctx context.Context, at place) (azcore.ETag, error) {
 		op := tx.writes[at]
 		return op.Table.Version(ctx, op.Method, at.key)
 	}, func(etag azcore.ETag, err error) bool {
@@ -160,7 +160,7 @@ func unconfirmed(err, why error) error {
 
 // unchanged reads rows again, at the same time. conflict is not nil if one has changed.
 func (tx *Tx) unchanged(all []*read) (conflict, err error) {
-	g, ctx := errgroup.WithContext(tx.run.ctx)
+	g, ctx := errgroup.WithContext(tx.run.spanned)
 	g.SetLimit(engine.FanOut)
 	for _, r := range all {
 		g.Go(func() error {

@@ -38,8 +38,12 @@ func Run(ctx context.Context, s extend.Store, f func(tx *Tx) error) error {
 	case f == nil:
 		return fmt.Errorf("txn: Run: %w", &table.ValueError{Field: "f", Reason: "is nil; give the function that reads and writes"})
 	}
-	r := run{ctx: ctx, host: h, call: f}
-	return r.run()
+	r := run{ctx: ctx, spanned: ctx, host: h, call: f}
+	err := r.run()
+	if r.end != nil {
+		r.end(err)
+	}
+	return err
 }
 
 // run is a call of Run.
@@ -49,6 +53,10 @@ type run struct {
 	call      func(*Tx) error
 	wary      bool // an insert was refused because there is a row: from then on, inserts read first
 	conflicts *engine.Conflicts
+
+	// spanned is ctx with the span of Run, from the first table on that the function uses: what is refused, and tried again, is no failure.
+	spanned context.Context
+	end     func(error)
 }
 
 // run calls the function until its reads and writes are of one moment.
@@ -107,7 +115,7 @@ func (tx *Tx) attempt() (conflict, err error) {
 func (tx *Tx) commit() (conflict, err error) {
 	ops, err := tx.operations()
 	if err == nil {
-		err = engine.Across(tx.run.ctx, "Run", ops)
+		err = engine.Across(tx.run.spanned, "Run", ops)
 	}
 	switch {
 	case err == nil:

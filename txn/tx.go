@@ -86,7 +86,7 @@ func Get[T any](tx *Tx, t *table.Table[T], k keys.Key) (*table.Entity[T], error)
 		}
 	}
 	tx.begin()
-	found, err := t.Get(tx.run.ctx, k)
+	found, err := t.Get(tx.run.spanned, k)
 	return found, cmp.Or(note(tx, e, t, k, found, err), tx.repeats(err))
 }
 
@@ -109,10 +109,10 @@ func Find[T any](tx *Tx, t *table.Table[T], find func(ctx context.Context) (*tab
 	}
 	for range 3 {
 		tx.begin()
-		found, err := find(tx.run.ctx)
+		found, err := find(tx.run.spanned)
 		if err == nil && found != nil && isCopy(t, found) {
 			copied := found
-			if found, err = t.Get(tx.run.ctx, copied.Key); errors.Is(err, errs.ErrNotFound) || err == nil && !sameWrite(copied, found) {
+			if found, err = t.Get(tx.run.spanned, copied.Key); errors.Is(err, errs.ErrNotFound) || err == nil && !sameWrite(copied, found) {
 				tx.end()
 				continue
 			}
@@ -221,6 +221,7 @@ func (tx *Tx) use(t *engine.Table) {
 	if tx.run.conflicts == nil {
 		c := t.Options.NewConflicts()
 		tx.run.conflicts = &c
+		tx.run.spanned, tx.run.end = t.Span(tx.run.ctx, "Run")
 	}
 }
 

@@ -90,6 +90,7 @@ func (r *pageRequest) respond(ctx context.Context) (p pageResponse, err error) {
 		return p, errRepeated
 	}
 	p.date = call.Date()
+	t.shared.listed.Store(max(p.date.Unix(), 0))
 	p.body, err = call.Body()
 	return p, err
 }

@@ -128,6 +128,7 @@ type shared struct {
 	shapes   edm.Shapes   // of the rows
 	ranged   atomic.Bool  // the client's signature is for a range of keys
 	rowsOnly atomic.Bool  // and for a range of rows in their partition
+	listed   atomic.Int64 // see Listed
 }
 
 // New returns a handle with the zero mode. It sends nothing. Errors: *ValueError if Options.NewID makes no IDs.
@@ -201,6 +202,9 @@ func (t *Table) Ranged() bool { return t.shared.ranged.Load() }
 
 // RangedRows reports whether a list of the table came through a signature for a range of rows.
 func (t *Table) RangedRows() bool { return t.shared.rowsOnly.Load() }
+
+// Listed returns the service's time of the last page of a list, as its response says; the time zero if it did not.
+func (t *Table) Listed() time.Time { return time.Unix(t.shared.listed.Load(), 0) }
 
 // Repaired returns the number of derived rows that writes have repaired.
 func (t *Table) Repaired() int { return int(t.shared.repaired.Load()) }

@@ -1,0 +1,282 @@
+package txn_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aztablekit/aztablekit"
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/txn"
+)
+
+var cents = table.FieldOf(func(a *bankAccount) *int { return &a.Cents })
+
+// TestErrorWritesNothing: what a function has given to Do is not written if it returns an error, also if what it has read as absent is reserved for a look.
+func TestErrorWritesNothing(t *testing.T) {
+	t.Parallel()
+	s, b := newBank(t)
+	mine := errors.New("mine")
+	err := txn.Run(t.Context(), b, func(tx *txn.Tx) error {
+		e, err := txn.Get(tx, b.accounts, accountKey("Bern", 1))
+		if err != nil {
+			return err
+		}
+		for _, absent := range []string{"Rom", "Genf"} {
+			if _, err := txn.Get(tx, b.accounts, accountKey(absent, 9)); !errors.Is(err, table.ErrNotFound) {
+				return err
+			}
+		}
+		e.Value.Cents = 0
+		tx.Do(b.accounts.ReplaceOp(e), b.accounts.InsertOp(&bankAccount{"Ulm", 3, 7}))
+		return mine
+	})
+	if !errors.Is(err, mine) {
+		t.Errorf("got %v; want the error of the function", err)
+	}
+	testkit.Expect(t, "accounts", b.cents(t), untouched)
+	testkit.NoError(t, errors.Join(b.Drain(t.Context()), left(s, "accounts")))
+}
+
+// TestFindsAnotherVersion: Find does not return an entity that does not have the value that was looked up.
+func TestFindsAnotherVersion(t *testing.T) {
+	t.Parallel()
+	byCents := index.New("copies", keys.Ordered(), func(a *bankAccount) (string, bool) { return fmt.Sprint(a.Cents), true }, nil)
+	_, b := newBank(t, byCents)
+	ctx := t.Context()
+	calls := 0
+	err := txn.Run(ctx, b, func(tx *txn.Tx) error {
+		calls++
+		if _, err := txn.Get(tx, b.accounts, accountKey("Bern", 1)); err != nil {
+			return err
+		}
+		if calls == 1 {
+			testkit.NoError(t, b.accounts.MergeAny(ctx, accountKey("Bern", 1), cents.Set(555)))
+		}
+		found, err := txn.Find(tx, b.accounts, func(ctx context.Context) (*table.Entity[bankAccount], error) {
+			return byCents.Get(ctx, b.accounts, city.Of("Bern"), "555")
+		})
+		if err != nil {
+			return err
+		}
+		testkit.Expect(t, "what has 555", found.Value.Cents, 555)
+		return nil
+	})
+	testkit.NoError(t, err)
+	testkit.Expect(t, "calls", calls, 2)
+}
+
+// TestInsertOfWhatWasRead: an insert of an entity that the function has read is refused at once.
+func TestInsertOfWhatWasRead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, b := newBank(t)
+		calls := 0
+		err := txn.Run(t.Context(), b, func(tx *txn.Tx) error {
+			calls++
+			if _, err := txn.Get(tx, b.accounts, accountKey("Bern", 1)); err != nil {
+				return err
+			}
+			tx.Do(b.accounts.InsertOp(&bankAccount{"Bern", 1, 4}))
+			return nil
+		})
+		if !errors.Is(err, table.ErrExists) || errors.Is(err, table.ErrContended) || calls != 1 {
+			t.Errorf("got %v after %d calls; want ErrExists after one", err, calls)
+		}
+	})
+}
+
+// loan is of another type, with the keys of accounts.
+type loan struct {
+	City string
+	ID   int
+}
+
+// TestOneRowOfTwoSpellings: two handles of one table, whose name has another spelling, have one row under a key.
+func TestOneRowOfTwoSpellings(t *testing.T) {
+	t.Parallel()
+	s := storagetest.New(nil)
+	store := aztablekit.Open(s, "bank", &aztablekit.Options{Daily: -1})
+	accounts := aztablekit.Table(store, "accounts", city, id, &aztablekit.Settings[bankAccount]{Schema: table.Schema[bankAccount]{Type: "account"}})
+	loanCity := keys.Partition(keys.Text(), func(l *loan) *string { return &l.City })
+	loanID := keys.Row(keys.Digits[int](4), func(l *loan) *int { return &l.ID })
+	loans := aztablekit.Table(store, "Accounts", loanCity, loanID, &aztablekit.Settings[loan]{Schema: table.Schema[loan]{Type: "loan"}})
+	testkit.NoError(t, store.Ensure(t.Context()))
+	_, err := accounts.Insert(t.Context(), &bankAccount{"Bern", 1, 100})
+	testkit.NoError(t, err)
+	s.Count()
+	err = txn.Run(t.Context(), store, func(tx *txn.Tx) error {
+		a, err := txn.Get(tx, accounts, accountKey("Bern", 1))
+		if err != nil {
+			return err
+		}
+		tx.Do(accounts.DeleteOp(a), loans.InsertOp(&loan{"Bern", 1}))
+		return nil
+	})
+	if !errors.Is(err, table.ErrDuplicateRow) {
+		t.Errorf("got %v; want ErrDuplicateRow", err)
+	}
+	testkit.Expect(t, "requests", s.Count().String(), "1 get")
+}
+
+// TestListedBetween: a merge of an entity that was listed between the commit and the end of a transaction is not lost.
+func TestListedBetween(t *testing.T) {
+	t.Parallel()
+	s, others := newBank(t)
+	ctx := t.Context()
+	b := beforeBatch(t, s, func(n int) {
+		if n != 3 { // the end of a transaction that has committed
+			return
+		}
+		for e, err := range others.accounts.List(ctx, table.Query[bankAccount]{Partition: city.Of("Zug")}) {
+			testkit.NoError(t, err)
+			testkit.Expect(t, "listed", e.Value.Cents, 130)
+			err = others.accounts.Merge(ctx, e, cents.Set(e.Value.Cents+1))
+			if err != nil && !errors.Is(err, table.ErrChanged) {
+				t.Errorf("got %v; want no error, or ErrChanged", err)
+			}
+			if err != nil {
+				testkit.NoError(t, others.accounts.MergeAny(ctx, e.Key, cents.Set(131)))
+			}
+		}
+	})
+	testkit.NoError(t, b.transfer(ctx, accountKey("Bern", 1), accountKey("Zug", 3), 30, ""))
+	testkit.Expect(t, "accounts", others.cents(t), "Bern 1: 70; Ulm 2: 100; Zug 3: 131; ")
+	testkit.NoError(t, errors.Join(others.Drain(ctx), left(s, "accounts")))
+}
+
+// TestPreparedAhead: what a program has prepared that has crashed, and whose clock was more than a day ahead, is rolled back a day later, and not when its time has come.
+func TestPreparedAhead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, b := newBank(t)
+		ctx := t.Context()
+		acc, err := account.FromTransport(&cutOff{Service: s, n: 2}, nil)
+		testkit.NoError(t, err)
+		o := &aztablekit.Options{Daily: -1}
+		o.Common.Now = func() time.Time { return time.Now().Add(100 * time.Hour) }
+		_ = openBank(acc, o).transfer(ctx, accountKey("Bern", 1), accountKey("Zug", 3), 30, "")
+		time.Sleep(27 * time.Hour)
+		e, err := b.accounts.Get(ctx, accountKey("Zug", 3))
+		testkit.NoError(t, err)
+		testkit.Expect(t, "cents", e.Value.Cents, 100)
+		for _, r := range s.Rows("accounts") {
+			if r.Get("_tx") != nil {
+				t.Errorf("got %v; want no mark", r)
+			}
+		}
+	})
+}
+
+// TestForgedRecord: a forged abort record in another partition does not let the clean-up delete what a write has prepared.
+func TestForgedRecord(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, b := newBank(t)
+		ctx := t.Context()
+		testkit.NoError(t, cut(t, s, 3).transfer(ctx, accountKey("Bern", 1), accountKey("Zug", 3), 30, "")) // it has committed, and crashes
+		raw := s.Tables().NewClient("accounts")
+		for _, r := range s.Rows("accounts") {
+			if r.PartitionKey != "Bern" || r.Get("State") != "pending" {
+				continue
+			}
+			resp, err := raw.GetEntity(ctx, r.PartitionKey, r.RowKey, nil)
+			testkit.NoError(t, err)
+			var forged map[string]any
+			testkit.NoError(t, json.Unmarshal(resp.Value, &forged))
+			forged["PartitionKey"], forged["State"] = "Rom", "aborted"
+			body, err := json.Marshal(forged)
+			testkit.NoError(t, err)
+			_, err = raw.AddEntity(ctx, body, nil)
+			testkit.NoError(t, err)
+		}
+		time.Sleep(27 * time.Hour)
+		swept, err := extend.RecordsOf(b.accounts).Sweep(ctx, city.Of("Rom"))
+		testkit.NoError(t, err)
+		testkit.Expect(t, "forged records that were swept", swept, 1)
+		e, err := b.accounts.Get(ctx, accountKey("Zug", 3))
+		testkit.NoError(t, err)
+		testkit.Expect(t, "cents", e.Value.Cents, 130)
+	})
+}
+
+// TestRollBackFails: if a refused transaction cannot roll back what it has prepared, a worker does.
+func TestRollBackFails(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, others := newBank(t)
+		ctx := t.Context()
+		n, down := 0, false
+		p := &testkit.Hooked{Service: s, BeforeRequest: func(r *http.Request) {
+			if strings.HasSuffix(r.URL.Path, "$batch") {
+				if n++; n == 2 { // the commit
+					testkit.NoError(t, others.accounts.MergeAny(ctx, accountKey("Bern", 1), cents.Set(1)))
+					down = true
+				}
+			}
+		}}
+		acc, err := account.FromTransport(unreachable{p, &down}, nil)
+		testkit.NoError(t, err)
+		b := openBank(acc, &aztablekit.Options{Daily: -1})
+		mine, calls := errors.New("mine"), 0
+		err = txn.Run(ctx, b, func(tx *txn.Tx) error {
+			if calls++; calls > 1 {
+				return mine
+			}
+			a, err := txn.Get(tx, b.accounts, accountKey("Bern", 1))
+			if err != nil {
+				return err
+			}
+			z, err := txn.Get(tx, b.accounts, accountKey("Zug", 3))
+			if err != nil {
+				return err
+			}
+			a.Value.Cents--
+			z.Value.Cents++
+			tx.Do(b.accounts.ReplaceOp(a), b.accounts.ReplaceOp(z))
+			return nil
+		})
+		if err == nil {
+			t.Error("got no error")
+		}
+		time.Sleep(2 * time.Minute)
+		testkit.NoError(t, errors.Join(others.Drain(ctx), left(s, "accounts")))
+		testkit.Expect(t, "accounts", others.cents(t), "Bern 1: 1; Ulm 2: 100; Zug 3: 100; ")
+	})
+}
+
+// unreachable is a service that cannot be reached in the partition Zug while it is down.
+type unreachable struct {
+	*testkit.Hooked
+	down *bool
+}
+
+func (u unreachable) Do(r *http.Request) (*http.Response, error) {
+	if *u.down && r.Body != nil && r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "$batch") {
+		body, err := r.GetBody()
+		if err != nil {
+			return nil, err
+		}
+		text, err := io.ReadAll(body)
+		if err != nil {
+			return nil, err
+		}
+		if strings.Contains(string(text), "Zug") && !strings.Contains(string(text), "PartitionKey='Bern'") {
+			return nil, errors.New("the network is down")
+		}
+	}
+	return u.Hooked.Do(r)
+}
