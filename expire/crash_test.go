@@ -55,7 +55,8 @@ func openOffice(p *crashtest.Process, o *expire.Options, ahead time.Duration) (*
 	return f, nil
 }
 
-// sweepAhead is a sweep by a program whose clock is ahead, so that it looks into the hour that it is. Notes go by the service's clock.
+// sweepAhead is a sweep by a program whose clock is ahead, so that it looks into the hour that it
+// is. Notes go by the service's clock.
 func sweepAhead(ctx context.Context, p *crashtest.Process, o *expire.Options) error {
 	if o != nil && o.ManyPartitions {
 		time.Sleep(72 * time.Minute)

@@ -38,7 +38,9 @@ type Ends[T any] struct {
 	fault error
 }
 
-// At defines when an entity ends. The zero time is no end, and so is the last second of the year 9999. A later time is an error of the write: at has taken milliseconds for seconds. Ends count in whole seconds, a part of one as a whole one. at must be pure: its result must
+// At defines when an entity ends. The zero time is no end, and so is the last second of the year
+// 9999. A later time is an error of the write: at has taken milliseconds for seconds. Ends count in
+// whole seconds, a part of one as a whole one. at must be pure: its result must
 // depend on the entity only.
 //
 //	ends := expire.At(func(s *Session) time.Time { return s.Ends }, nil)
@@ -46,7 +48,8 @@ type Ends[T any] struct {
 //	sessions := aztablekit.Table(shop, "sessions", user, id, ends)
 //
 // On a table in use the definition counts once aztablekit.Store.Fill has run. Before aztablekit.Store.Retire, call Sweep: what is over and not swept by then is there again. Errors, returned by the store and by each method of the
-// table's handle: *table.ValueError for a nil at, and for a second such definition of the table; *index.DefinitionError for a wrong name, and by a write for an end behind the year 9999.
+// table's handle: *table.ValueError for a nil at, and for a second such definition of the table;
+// *index.DefinitionError for a wrong name, and by a write for an end behind the year 9999.
 func At[T any](at func(*T) time.Time, o *Options) *Ends[T] {
 	e := &Ends[T]{at: at}
 	if o != nil {
@@ -137,7 +140,9 @@ func (e *Ends[T]) end(value any) (end time.Time, err error) {
 	}
 	end = e.at(v)
 	if year := end.UTC().Year(); year > mostYear {
-		return end, &index.DefinitionError{Definition: e.opt.Name, Field: "at", Reason: fmt.Sprintf("returns an end in the year %d, and the last one is %d; a time in milliseconds is time.UnixMilli, not time.Unix; return the zero time for no end", year, mostYear)}
+		reason := fmt.Sprintf("returns an end in the year %d, and the last one is %d; "+
+			"a time in milliseconds is time.UnixMilli, not time.Unix; return the zero time for no end", year, mostYear)
+		return end, &index.DefinitionError{Definition: e.opt.Name, Field: "at", Reason: reason}
 	}
 	return end, nil
 }

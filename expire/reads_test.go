@@ -327,7 +327,8 @@ func TestReadsAnEnd(t *testing.T) {
 	}
 }
 
-// TestLateRenewalBehindCopy: a reader that has found the copy of an entity over reads the entity, which was renewed meanwhile, and leaves it.
+// TestLateRenewalBehindCopy: a reader that has found the copy of an entity over reads the entity,
+// which was renewed meanwhile, and leaves it.
 func TestLateRenewalBehindCopy(t *testing.T) {
 	t.Parallel()
 	byMail := index.New("mail", keys.Text(), mailOf, &index.Options{Unique: true})

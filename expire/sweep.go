@@ -69,8 +69,9 @@ func (e *Ends[T]) Sweep(ctx context.Context, t *table.Table[T], o *SweepOptions)
 	return s.done, err
 }
 
-// grace is how long an hour is over before it is swept, by the clock of the program; the ends themselves are compared with the service's. A note is stored a moment before its entity, and stays
-// until its hour has been over for longer, and it is older, by the service's clock alone.
+// grace is how long an hour is over before it is swept, by the clock of the program; the ends
+// themselves are compared with the service's. A note is stored a moment before its entity, and
+// stays until its hour has been over for longer, and it is older, by the service's clock alone.
 const (
 	grace        = time.Minute
 	graceOfNotes = 10 * time.Minute

@@ -205,7 +205,8 @@ func TestManyPartitions(t *testing.T) {
 	}
 }
 
-// TestSweepAhead: a sweep whose clock is ahead leaves notes alone, so that their entities are swept when they are over.
+// TestSweepAhead: a sweep whose clock is ahead leaves notes alone, so that their entities are swept
+// when they are over.
 func TestSweepAhead(t *testing.T) {
 	t.Parallel()
 	o := &expire.Options{ManyPartitions: true}
@@ -223,7 +224,8 @@ func TestSweepAhead(t *testing.T) {
 	}
 }
 
-// TestSweepBesideInsert: a sweep between a note and its entity leaves the note, whatever the clocks of the sweep and of the writer say.
+// TestSweepBesideInsert: a sweep between a note and its entity leaves the note, whatever the clocks
+// of the sweep and of the writer say.
 func TestSweepBesideInsert(t *testing.T) {
 	t.Parallel()
 	o := &expire.Options{ManyPartitions: true}

@@ -353,7 +353,8 @@ func TestTakeLostResponse(t *testing.T) {
 	}
 }
 
-// TestTakeInDoubt: if nobody says whether the session is deleted, Take returns it with the error, for the caller who finds out later.
+// TestTakeInDoubt: if nobody says whether the session is deleted, Take returns it with the error,
+// for the caller who finds out later.
 func TestTakeInDoubt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -382,7 +383,8 @@ func TestTakeInDoubt(t *testing.T) {
 	})
 }
 
-// TestOnceStoresRecords: with Options.Once an insert stores its commit record, so that a copy of the request that comes late does not make a code valid again which was taken.
+// TestOnceStoresRecords: with Options.Once an insert stores its commit record, so that a copy of
+// the request that comes late does not make a code valid again which was taken.
 func TestOnceStoresRecords(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, &expire.Options{Once: true})
@@ -398,7 +400,8 @@ func TestOnceStoresRecords(t *testing.T) {
 	}
 }
 
-// TestFarEnds: an end behind the year 9999 is an error of the write that says how it comes about, and the zero time and the last second are no end.
+// TestFarEnds: an end behind the year 9999 is an error of the write that says how it comes about,
+// and the zero time and the last second are no end.
 func TestFarEnds(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, nil)

@@ -12,8 +12,10 @@
 //		return err
 //	})
 //
-// [Leases.Try] calls the function if no other program has the lease, renews the lease while the function runs, and releases it. It is for a job that several machines begin, and one of
-// them does. [Leases.Elect] waits for the lease. [Leases.Acquire] acquires a lease that the program renews and releases itself.
+// [Leases.Try] calls the function if no other program has the lease, renews the lease while the
+// function runs, and releases it. It is for a job that several machines begin, and one of them
+// does. [Leases.Elect] waits for the lease. [Leases.Acquire] acquires a lease that the program
+// renews and releases itself.
 //
 // # Why a guard
 //
@@ -36,7 +38,8 @@
 //
 // # Costs
 //
-// A holder sends 1 request for each third of the time to live, and a waiting program 1 for each time to live. A guard costs no request, and one of
+// A holder sends 1 request for each third of the time to live, and a waiting program 1 for each
+// time to live. A guard costs no request, and one of
 // the 100 operations of a transaction. To acquire takes 2 requests, to enter a partition 2, to release 1. Rows: one for each lease, and two in
 // each partition for each lease whose holders have entered it. They stay. docs/leases.md says more.
 package lease

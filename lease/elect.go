@@ -30,7 +30,7 @@ import (
 // release, within a time to live.
 //
 // f runs in the goroutine of the caller. No goroutine outlives Elect, also if f panics; the lease is then released, too. Errors: that of f; *LostError; *table.ValueError
-// for a nil f; those of [Leases.Acquire], but for *HeldError; an error of the release is not returned. Requests: those of Acquire, 1 for each third of TTL while f
+// for a nil f; those of [Leases.Acquire], but for *HeldError; an error of the release is not returned, but for *LostError. Requests: those of Acquire, 1 for each third of TTL while f
 // runs, and 1 to release.
 func (s *Leases) Elect(ctx context.Context, name string, f func(ctx context.Context, held *Lease) error) error {
 	if err := s.checkCall("Elect", name, f); err != nil {
@@ -45,7 +45,8 @@ func (s *Leases) Elect(ctx context.Context, name string, f func(ctx context.Cont
 	return held.run(ctx, spanned, f)
 }
 
-// Try calls f as [Leases.Elect] does, if no other program has the lease, and does not wait. It is for a job that several machines begin at the same time, and one of them does:
+// Try calls f as [Leases.Elect] does, if no other program has the lease, and does not wait. It is
+// for a job that several machines begin at the same time, and one of them does:
 //
 //	err := leases.Try(ctx, "invoices", func(ctx context.Context, held *lease.Lease) error {
 //		return sendInvoices(ctx, held)
@@ -54,11 +55,13 @@ func (s *Leases) Elect(ctx context.Context, name string, f func(ctx context.Cont
 //		return nil // another machine does it
 //	}
 //
-// A machine that comes when f has returned does the job again. If the job is done once a day, let f enter a partition, look there for a row that says that the job is done, and
-// store this row with [Partition.Guard] at the end, as the example does.
+// A machine that comes when f has returned does the job again. If the job is done once a day, let f
+// enter a partition, look there for a row that says that the job is done, and store this row with
+// [Partition.Guard] at the end, as the example does.
 //
-// Try returns nil only if f has, and no other program has had the lease meanwhile. Errors: *[HeldError] at once, which is [ErrHeld]; those of Elect. Requests: those of [Leases.Acquire], 1 for
-// each third of TTL while f runs, and 1 to release.
+// Try returns nil only if f has, and no other program has had the lease meanwhile. Errors:
+// *[HeldError] at once, which is [ErrHeld]; those of Elect. Requests: those of [Leases.Acquire], 1
+// for each third of TTL while f runs, and 1 to release.
 func (s *Leases) Try(ctx context.Context, name string, f func(ctx context.Context, held *Lease) error) error {
 	if err := s.checkCall("Try", name, f); err != nil {
 		return err
@@ -78,7 +81,8 @@ func (s *Leases) checkCall(method, name string, f func(context.Context, *Lease) 
 		return err
 	}
 	if f == nil {
-		return fmt.Errorf("lease: %s: %w", method, &table.ValueError{Field: "f", Reason: "is nil; give the function that runs while the lease is held"})
+		missing := &table.ValueError{Field: "f", Reason: "is nil; give the function that runs while the lease is held"}
+		return fmt.Errorf("lease: %s: %w", method, missing)
 	}
 	return nil
 }
@@ -97,7 +101,8 @@ func (s *Leases) await(ctx context.Context, name string) (*Lease, error) {
 	}
 }
 
-// run calls f while the lease is held, and releases it. Its own requests are of the context spanned, which has the span of the method, so that they have no spans of methods.
+// run calls f while the lease is held, and releases it. Its own requests are of the context
+// spanned, which has the span of the method, so that they have no spans of methods.
 func (l *Lease) run(ctx, spanned context.Context, f func(context.Context, *Lease) error) (err error) {
 	running, lose := context.WithCancelCause(ctx)
 	keeping, stop := context.WithCancel(context.WithoutCancel(spanned)) // f may still be at work when its context has ended
@@ -172,8 +177,9 @@ func (l *Lease) sinceRenewal() time.Duration {
 // longestRelease bounds the wait of Elect for the release.
 const longestRelease = 15 * time.Second
 
-// releaseAfter releases the lease when its function has returned, also if the context has ended: by then nothing is done under it any more. The error is a *LostError; if
-// the release fails otherwise, the lease ends by itself.
+// releaseAfter releases the lease when its function has returned, also if the context has ended: by
+// then nothing is done under it any more. The error is a *LostError; if the release fails
+// otherwise, the lease ends by itself.
 func (l *Lease) releaseAfter(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(l.lasts, longestRelease))
 	defer cancel()

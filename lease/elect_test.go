@@ -409,7 +409,8 @@ func (r renewer) Do(q *http.Request) (*http.Response, error) {
 	return r.Service.Do(q)
 }
 
-// TestLooks: a program looks once more when a lease can be over that its holder has not renewed, and not earlier. The dates of responses are whole seconds.
+// TestLooks: a program looks once more when a lease can be over that its holder has not renewed,
+// and not earlier. The dates of responses are whole seconds.
 func TestLooks(t *testing.T) {
 	t.Parallel()
 	for _, into := range []time.Duration{0, 300 * time.Millisecond, 700 * time.Millisecond} { // a second

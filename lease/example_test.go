@@ -20,9 +20,15 @@ type saving struct {
 	Balance    int64
 }
 
+// payday says that a department has got its interest for a day.
+type payday struct{ Department, Date string }
+
 var (
 	dept   = keys.Partition(keys.Text(), func(a *saving) *string { return &a.Department })
 	number = keys.Row(keys.Digits[int](6), func(a *saving) *int { return &a.Number })
+
+	paidBy = keys.Partition(keys.Text(), func(p *payday) *string { return &p.Department })
+	paidOn = keys.Row(keys.Text(), func(p *payday) *string { return &p.Date })
 )
 
 func check(err error) {
@@ -35,6 +41,7 @@ func check(err error) {
 type office struct {
 	leases   *lease.Leases
 	accounts *table.Table[saving]
+	days     *table.Table[payday]
 }
 
 // openOffice opens the store of a program.
@@ -43,6 +50,7 @@ func openOffice(service *storagetest.Service, owner string) *office {
 	o := &office{
 		leases:   lease.New(company, "leases", &lease.Options{Owner: owner}),
 		accounts: aztablekit.Table(company, "accounts", dept, number),
+		days:     aztablekit.Table(company, "days", paidBy, paidOn),
 	}
 	check(company.Ensure(context.Background()))
 	return o
@@ -123,6 +131,33 @@ func ExampleLeases_Elect() {
 	// Output:
 	// leader, with token 1
 	// context canceled
+}
+
+// Two machines begin a job, which is done once: a row says so.
+func ExampleLeases_Try() {
+	ctx := context.Background()
+	service := storagetest.New(nil)
+	for _, machine := range []string{"machine 1", "machine 2"} {
+		o := openOffice(service, machine)
+		err := o.leases.Try(ctx, "interest", func(ctx context.Context, held *lease.Lease) error {
+			sales, err := held.In(ctx, o.days, paidBy.Of("Sales"))
+			if err != nil {
+				return err
+			}
+			_, err = o.days.Get(ctx, keys.At(paidBy.Of("Sales"), paidOn.Of("2026-11-30")))
+			if !errors.Is(err, table.ErrNotFound) {
+				return err // nil: another machine has done it
+			}
+			fmt.Println(machine, "pays interest")
+			_, err = table.Transact(ctx, sales.Guard(), o.days.InsertOp(&payday{"Sales", "2026-11-30"}))
+			return err
+		})
+		if errors.Is(err, lease.ErrHeld) {
+			err = nil // another machine is doing it
+		}
+		check(err)
+	}
+	// Output: machine 1 pays interest
 }
 
 // A holder renews its lease before it ends. Elect does so by itself.

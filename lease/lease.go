@@ -188,10 +188,12 @@ func (l *Lease) findRow(ctx context.Context, method string) error {
 // Release gives the lease back, so that another program need not wait for its end. From its call on, the holder does not believe in the lease any
 // more: its transactions with a guard fail with a *[LostError].
 //
-// If Release returns nil, no other program has had the lease from its acquisition until then, also if it was over for a while.
+// If Release returns nil, no other program has had the lease from its acquisition until then, also
+// if it was over for a while.
 //
-// Errors: *[LostError] if another program has it, or has had it; those of a read and of a write (see package table), after which the lease ends by itself.
-// Requests: 1; none if the lease was released, and 2 more after a lost response. Idempotent.
+// Errors: *[LostError] if another program has it, or has had it; those of a read and of a write
+// (see package table), after which the lease ends by itself. Requests: 1; none if the lease was
+// released, and 2 more after a lost response. Idempotent.
 func (l *Lease) Release(ctx context.Context) (err error) {
 	_ = l.end("it was released")
 	if err := l.begin(ctx); err != nil {
@@ -209,7 +211,8 @@ func (l *Lease) Release(ctx context.Context) (err error) {
 		case rowFreed:
 			return nil
 		case rowTaken:
-			return &LostError{Name: l.name, Token: l.token, Reason: "another holder has it or had it before the release, or its row is gone"}
+			reason := "another holder has it or had it before the release, or its row is gone"
+			return &LostError{Name: l.name, Token: l.token, Reason: reason}
 		}
 		etag, err := l.merge(ctx, "Release", l.leases.rows, l.etag, edm.Column{Name: propertyReleased, Value: edm.Value{Kind: edm.Bool, I: 1}})
 		l.etag = etag

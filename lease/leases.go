@@ -137,8 +137,9 @@ func (s *Leases) check(method, name string) (err error) {
 	return fmt.Errorf("lease: %s: %w", method, err)
 }
 
-// Acquire acquires a lease if no program has it: if it was never acquired, was released, or is over by the service's clock. It is for a lease that outlasts a function, as a session does. For
-// a job use [Leases.Try], which renews the lease.
+// Acquire acquires a lease if no program has it: if it was never acquired, was released, or is over
+// by the service's clock. It is for a lease that outlasts a function, as a session does. For a job
+// use [Leases.Try], which renews the lease.
 //
 //	held, err := leases.Acquire(ctx, "invoices")
 //	var other *lease.HeldError
@@ -146,8 +147,10 @@ func (s *Leases) check(method, name string) (err error) {
 //		fmt.Println(other.Owner, "has it")
 //	}
 //
-// Nobody renews the lease but the caller: a job that takes longer than Options.TTL overlaps with that of the next holder. Renew it before it ends, and release it when its work is done. After a lost response, Acquire reads the row and finds its own acquisition by a
-// random number; the name of an owner does not matter.
+// The caller renews the lease before it ends, and releases it: without a renewal, work that takes
+// longer than Options.TTL overlaps with that of the next holder. After a lost response, Acquire
+// reads the row and finds its own acquisition by a random number; the name of an owner does not
+// matter.
 //
 // Errors: *[HeldError]; *[LostError] if the response came so late that the lease is over; *table.ValueError or *table.LimitError for a name that is empty, longer than 100
 // characters, or has other characters than letters, digits, hyphens, dots and underscores; *table.DecodeError for a row, or a date of the service, that

@@ -30,7 +30,8 @@ type night struct {
 	wrong  error
 }
 
-// job does the job under a lease: it enters, looks for the row, works, and stores the row with the guard.
+// job does the job under a lease: it enters, looks for the row, works, and stores the row with the
+// guard.
 func (n *night) job(p *program, took time.Duration) func(context.Context, *lease.Lease) error {
 	return func(ctx context.Context, held *lease.Lease) error {
 		g, err := held.In(ctx, p.registers, registerPartition())
@@ -93,7 +94,8 @@ func (n *night) invariant(*storagetest.Service) error {
 	return n.wrong
 }
 
-// TestOnceADay: of three programs that begin a job at the same time, and again later, one does it, once.
+// TestOnceADay: of three programs that begin a job at the same time, and again later, one does it,
+// once.
 func TestOnceADay(t *testing.T) {
 	t.Parallel()
 	for _, took := range []time.Duration{0, time.Second, time.Hour} {
@@ -122,8 +124,9 @@ func TestOnceADay(t *testing.T) {
 	}
 }
 
-// TestOnceSchedules: programs begin one job again and again, with crashes, faults and late requests. One at a time is at work, and none when the job is done. If no request fails
-// for so long that a lease is lost, the job is done once.
+// TestOnceSchedules: programs begin one job again and again, with crashes, faults and late
+// requests. One at a time is at work, and none when the job is done. If no request fails for so
+// long that a lease is lost, the job is done once.
 func TestOnceSchedules(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -196,7 +199,8 @@ func TestTry(t *testing.T) {
 	})
 }
 
-// TestTryLost: Try does not return nil for what two programs have done at the same time, also if the first one has not noticed that its lease was over.
+// TestTryLost: Try does not return nil for what two programs have done at the same time, also if
+// the first one has not noticed that its lease was over.
 func TestTryLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -222,7 +226,8 @@ func TestTryLost(t *testing.T) {
 	})
 }
 
-// TestRelease: Release returns nil if nobody else had the lease, and ErrLost otherwise, also when it is called again.
+// TestRelease: Release returns nil if no other program had the lease, and ErrLost otherwise, also when
+// it is called again.
 func TestRelease(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -307,7 +307,8 @@ func TestErrors(t *testing.T) {
 	})
 }
 
-// TestReleasedBeside: a partition with a greater token is no proof of a restored table if the holder has released its lease meanwhile.
+// TestReleasedBeside: a partition with a greater token is no proof of a restored table if the
+// holder has released its lease meanwhile.
 func TestReleasedBeside(t *testing.T) {
 	t.Parallel()
 	s, _, _ := inMemory(t, nil)

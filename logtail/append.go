@@ -219,8 +219,9 @@ func (l *Log[T]) confirm(ctx context.Context, r *Record[T], refusal error) error
 // their IDs: extend.Record.Time has milliseconds, so two writes of one millisecond may change places. Follow does not yield a record whose
 // time is more than Options.Overlap before now; the other reads do. A record that is stored already stays as it is, also if v differs.
 //
-// The records of AppendOnce are in the first partition of the source, whatever Options.Spread is, so that another attempt finds them there also
-// after Spread has grown. It takes 2,000 records a second; give more records to several sources, by [Log.In].
+// The records of AppendOnce are in the first partition of the source, whatever Options.Spread is,
+// so that another attempt finds them there also after Spread has grown. It takes 2,000 records a
+// second; give more records to several sources, by [Log.In].
 //
 // Errors: table.ErrUnknownOutcome; table.ErrTableNotFound; ErrPastRetention; *table.ValueError for an ID that no key can contain;
 // the other errors of a write (see package table). 1 request, and 1 more if the record is stored already. Idempotent.
@@ -256,7 +257,8 @@ func (l *Log[T]) identified(id string, at time.Time, v *T) (*Record[T], error) {
 		return nil, err
 	}
 	p := position{time: at, writer: id}
-	r := newRecord(l.partitions[0], p, v) // the only partition that does not depend on Options.Spread, which may grow between two attempts
+	// The first partition does not depend on Options.Spread, which may grow between two attempts.
+	r := newRecord(l.partitions[0], p, v)
 	if err := r.Key.Err(); err != nil {
 		return nil, err
 	}

@@ -106,7 +106,8 @@ func TestAppendOnceRefused(t *testing.T) {
 	}
 }
 
-// TestAppendOnceSpread: a record that was appended before Spread has grown is not stored again behind that, nor by a writer that still has the smaller number.
+// TestAppendOnceSpread: a record that was appended before Spread has grown is not stored again
+// behind that, nor by a writer that still has the smaller number.
 func TestAppendOnceSpread(t *testing.T) {
 	t.Parallel()
 	s := storagetest.New(nil)

@@ -54,7 +54,8 @@ type run struct {
 	wary      bool // an insert was refused because there is a row: from then on, inserts read first
 	conflicts *engine.Conflicts
 
-	// spanned is ctx with the span of Run, from the first table on that the function uses: what is refused, and tried again, is no failure.
+	// spanned is ctx with the span of Run, from the first table on that the function uses: what is
+	// refused, and tried again, is no failure.
 	spanned context.Context
 	end     func(error)
 }

@@ -59,7 +59,8 @@ func (o *office) use(ctx context.Context, n int) error {
 	return err
 }
 
-// storeMethods are calls beside another program that is in their way, by the methods that they are about.
+// storeMethods are calls beside another program that is in their way, by the methods that they are
+// about.
 var storeMethods = map[string]func(context.Context, *office) error{
 	"Leases.Acquire": func(ctx context.Context, o *office) error {
 		_, err := o.leases.Acquire(ctx, "x")
@@ -178,7 +179,8 @@ var storeMethods = map[string]func(context.Context, *office) error{
 	},
 }
 
-// TestStoreSpans: no span fails of a call that returns nil although another program, or the service, has refused something meanwhile, and one fails of a call that returns an error.
+// TestStoreSpans: no span fails of a call that returns nil although another program, or the
+// service, has refused something meanwhile, and one fails of a call that returns an error.
 func TestStoreSpans(t *testing.T) {
 	t.Parallel()
 	for _, of := range []any{&lease.Leases{}, &lease.Lease{}, &expire.Ends[ticket]{}} {

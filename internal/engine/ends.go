@@ -45,7 +45,8 @@ type EndNotes interface {
 // never is the end in the row of an entity that had one and has none any more: a merge cannot take a property away.
 var never = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 
-// EndAt returns an end as it is stored: in whole seconds, and not earlier than at. The zero time is none, and so is the last second of the year 9999.
+// EndAt returns an end as it is stored: in whole seconds, and not earlier than at. The zero time is
+// none, and so is the last second of the year 9999.
 func EndAt(at time.Time) (end time.Time, has bool) {
 	first := time.Date(1601, 1, 1, 0, 0, 0, 0, time.UTC) // of the service
 	switch {
@@ -344,7 +345,8 @@ func (s *step) aliveFor(ctx context.Context, p *Plan, f readResult) (readResult,
 	return f, errs.With(errs.ErrContended, errOver)
 }
 
-// mostAfterNote is how long after its note an entity may be stored. A sweep leaves a note alone for twice as long, by the service's clock.
+// mostAfterNote is how long after its note an entity may be stored. A sweep leaves a note alone for
+// twice as long, by the service's clock.
 const mostAfterNote = 5 * time.Minute
 
 // setEnd gives the operation the end of its entity. The maintainers see it in the row.

@@ -203,7 +203,8 @@ func (t *Table) Ranged() bool { return t.shared.ranged.Load() }
 // RangedRows reports whether a list of the table came through a signature for a range of rows.
 func (t *Table) RangedRows() bool { return t.shared.rowsOnly.Load() }
 
-// Listed returns the service's time of the last page of a list, as its response says; the time zero if it did not.
+// Listed returns the service's time of the last page of a list, as its response says; the time zero
+// if it did not.
 func (t *Table) Listed() time.Time { return time.Unix(t.shared.listed.Load(), 0) }
 
 // Repaired returns the number of derived rows that writes have repaired.

@@ -41,9 +41,13 @@ func Open(acc aztablekit.Account, o *aztablekit.Options) *Once {
 	return &Once{s, aztablekit.Table(s, "responses", customer, key, ends), lease.New(s, "leases", nil)}
 }
 
-// Do works for a customer's key, unless a response is stored: then it returns that. While one request of a customer is at work, others get lease.ErrHeld. The context of work ends when another
-// program may take its place; a program that was asleep meanwhile stores no response: lease.ErrLost. work may be called again after a crash: what it changes in this partition it
-// can return as operations, which are stored together with the response, or not at all. Requests: 1 if there is a response; otherwise 8, one less for the customer that this program has served last; and 1 for each 5 seconds of work.
+// Do works for a customer's key, unless a response is stored: then it returns that. While one
+// request of a customer is at work, others get lease.ErrHeld. The context of work ends when another
+// program may take its place; a program that was asleep meanwhile stores no response:
+// lease.ErrLost. work may be called again after a crash: what it changes in this partition it can
+// return as operations, which are stored together with the response, or not at all. Requests: 1 if
+// there is a response; otherwise 8, one less for the customer that this program has served last;
+// and 1 for each 5 seconds of work.
 func (o *Once) Do(ctx context.Context, of, with string, work func(context.Context) (status int, body string, ops []table.Op, err error)) (r *Response, err error) {
 	at := keys.At(customer.Of(of), key.Of(with))
 	if e, err := o.Responses.Get(ctx, at); !errors.Is(err, table.ErrNotFound) {

@@ -1,4 +1,5 @@
-// Package prices stores the prices of markets. Several programs begin to compute those of a day, and one of them does, once.
+// Package prices stores the prices of markets. Several programs begin to compute those of a day,
+// and one of them does, once.
 package prices
 
 import (
@@ -50,9 +51,12 @@ func Open(acc aztablekit.Account, owner string, o *aztablekit.Options) *Prices {
 	}
 }
 
-// Compute stores the prices of a market for a day, at most 98, once for all programs. It fails with lease.ErrHeld at once if another program is at work for the market, and returns nil if the day
-// is done. The context of compute ends when the lease is lost; what a program stores that was asleep meanwhile is refused, with lease.ErrLost. After a crash, another call computes the day
-// again. Requests: 7, and 1 for each price; 6 if the day is done; 1 if another program is at work; and 1 for each 1.7 seconds of work.
+// Compute stores the prices of a market for a day, at most 98, once for all programs. It fails with
+// lease.ErrHeld at once if another program is at work for the market, and returns nil if the day is
+// done. The context of compute ends when the lease is lost; what a program stores that was asleep
+// meanwhile is refused, with lease.ErrLost. After a crash, another call computes the day again.
+// Requests: 7, and 1 for each price; 6 if the day is done; 1 if another program is at work; and 1
+// for each 1.7 seconds of work.
 func (p *Prices) Compute(ctx context.Context, of, day string, compute func(ctx context.Context) ([]Price, error)) error {
 	return p.leases.Try(ctx, "market."+of, func(ctx context.Context, held *lease.Lease) error {
 		guarded, err := held.In(ctx, p.Table, market.Of(of))

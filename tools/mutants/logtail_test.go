@@ -77,7 +77,7 @@ func TestLogtail(t *testing.T) {
 		{Name: "a record with an ID that is stored already is an error", File: "logtail/append.go",
 			Old: "err != nil && !errors.Is(err, table.ErrExists)", New: "err != nil && !errors.Is(err, table.ErrChanged)", Test: "TestAppendOnce"},
 		{Name: "a record of AppendOnce is where Spread puts it", File: "logtail/append.go",
-			Old: "l.partitions[0], p, v) //", New: "l.partitions[l.bucket(p)], p, v) //", Test: "TestAppendOnceSpread"},
+			Old: "l.partitions[0], p, v)", New: "l.partitions[l.bucket(p)], p, v)", Test: "TestAppendOnceSpread"},
 		{Name: "a drop is reported in the state before", File: "logtail/delete.go",
 			Old: "*e = *fresh", New: "e = fresh", Test: "TestDropAfterConflict"},
 	})
