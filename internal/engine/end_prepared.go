@@ -36,8 +36,12 @@ func (t *Table) sibling(name string) *Table {
 }
 
 // atHome returns a *HomeError if the table of the commit record of a write that has prepared a row is gone, and any other error
-// of the request for the commit record with its condition.
+// of the request for the commit record with its condition. If the clock of the writer is ahead, no
+// repetition helps: the *HomeError says so at once.
 func atHome(ctx context.Context, row keys.Key, home commit.Remote, err error) error {
+	if errors.Is(err, ErrAhead) {
+		return &errs.HomeError{Row: row, Table: home.Table, Partition: home.Partition, Err: err}
+	}
 	if err = conditioned(ctx, err); !errors.Is(err, errs.ErrTableNotFound) {
 		return err
 	}
@@ -115,7 +119,8 @@ func (t *Table) endOnce(ctx context.Context, partition, id string, by ender) (ag
 		committed, err = t.resolveAtHome(ctx, p.home, id, partition, isOld(f.row, t.Options.Now()))
 		err = damaged(atHome(ctx, p.key, p.home, err))
 	}
-	if isHomeError(err) && by.orphans != commit.LeaveOrphans {
+	mayCommit := errors.Is(err, ErrAhead)
+	if isHomeError(err) && !mayCommit && by.orphans != commit.LeaveOrphans {
 		committed, err = by.orphans == commit.CommitOrphans, nil
 	}
 	if err != nil {

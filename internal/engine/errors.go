@@ -32,7 +32,8 @@ func damaged(err error) error {
 func isDamage(err error) bool {
 	var he *errs.HomeError
 	var de damagedError
-	return errors.As(err, &he) && !he.Gone || errors.As(err, &de)
+	unknown := errors.As(err, &he) && !he.Gone && !errors.Is(err, ErrAhead)
+	return unknown || errors.As(err, &de)
 }
 
 // isHomeError reports whether an error means that a commit record cannot be read.
