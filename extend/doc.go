@@ -26,7 +26,8 @@
 //
 //	staff, err := extend.With(base, byName{}) // all writes by this handle
 //
-// All writers of a table must attach the same maintainers. [With] says what a handle without them does.
+// All writers of a table must have the same maintainers. [With] says what a handle without them
+// does.
 //
 // # Derived rows
 //

@@ -16,9 +16,10 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Maintainer derives rows and effects from the entities of a table: index rows, lists, summaries, copies elsewhere. [With] attaches
-// it. Each write calls it for each entity that changes, while the transaction is planned, and it adds to that transaction.
-// It must be safe for concurrent use and must not keep its arguments. It may be called several times for one change, if the
+// Maintainer derives rows and effects from the entities of a table: index rows, lists, summaries,
+// copies elsewhere. [With] adds it to a handle. Each write calls it for each entity that changes,
+// while the transaction is planned, and it adds to that transaction. It must be safe for concurrent
+// use and must not keep its arguments. It may be called several times for one change, if the
 // transaction is replanned, or if the rows that several changes load are read together.
 type Maintainer[T any] interface {
 	// Name is unique among the maintainers of a table. Errors and maintainer state contain it.
@@ -143,7 +144,7 @@ func With[T any](t *table.Table[T], maintainers ...Maintainer[T]) (*table.Table[
 	if err := engine.CheckHandle("t", door.Table(t)); err != nil {
 		return nil, fmt.Errorf("extend: With: %w", err)
 	}
-	change, err := attach(door.Table(t), untyped(maintainers))
+	change, err := added(door.Table(t), untyped(maintainers))
 	if err != nil {
 		return nil, err
 	}
@@ -161,8 +162,8 @@ func untyped[T any](maintainers []Maintainer[T]) []engine.Maintainer {
 	return all
 }
 
-// attach returns the change of a handle's mode by more maintainers. A nil maintainer is an error.
-func attach(t *engine.Table, more []engine.Maintainer) (func(*engine.Mode), error) {
+// added returns the change of a handle's mode by more maintainers. A nil maintainer is an error.
+func added(t *engine.Table, more []engine.Maintainer) (func(*engine.Mode), error) {
 	maintainers := append(slices.Clip(t.Mode.Maintainers), more...)
 	fail := func(err error) (func(*engine.Mode), error) {
 		return nil, fmt.Errorf("extend: With %s: %w", t.Name, err)

@@ -69,26 +69,26 @@ func checkName(name string) error {
 	return nil
 }
 
-// attachOne returns attached with one more definition. t is the handle without the definitions.
-func attachOne[T any](t, attached *table.Table[T], d definition[T]) (*table.Table[T], error) {
+// withOne returns made with one more definition. t is the handle without the definitions.
+func withOne[T any](t, made *table.Table[T], d definition[T]) (*table.Table[T], error) {
 	if reconcile.IsZero(d) {
 		return nil, &table.ValueError{Field: "definitions", Reason: "contain nil or a zero definition; use one of index.New and the like"}
 	}
-	if door.Table(attached).Mode.Maintainer(d.Name()) != nil {
+	if door.Table(made).Mode.Maintainer(d.Name()) != nil {
 		return nil, &DefinitionError{Definition: d.Name(), Field: "name", Reason: "is the name of another definition of the table; choose another one"}
 	}
 	m, err := d.maintainer(t)
 	if err != nil {
 		return nil, err
 	}
-	others := derived.MaintainersOf[maintainer[T]](door.Table(attached))
+	others := derived.MaintainersOf[maintainer[T]](door.Table(made))
 	if err := checkRanges(t, m, others); err != nil {
 		return nil, err
 	}
 	if err := checkTargetProperties(m, others); err != nil {
 		return nil, err
 	}
-	with, err := extend.With(attached, m)
+	with, err := extend.With(made, m)
 	var limit *table.LimitError
 	switch {
 	case err == nil:
@@ -160,7 +160,7 @@ type definition[T any] interface {
 // define adds a definition to the declaration of a table. It needs nothing if its rows are in the partitions of their entities.
 func define[T any](to *extend.Declaration[T], d definition[T]) error {
 	err := to.Attach(func(t *table.Table[T]) (*table.Table[T], error) {
-		with, err := attachOne(t, t, d)
+		with, err := withOne(t, t, d)
 		if err != nil {
 			return nil, err
 		}

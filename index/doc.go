@@ -33,8 +33,8 @@
 //
 // A query of several requests, or by pointers, may miss an entity that just got the value.
 //
-// A program without this library leaves index rows as they are; package verify repairs them.
-// A handle that lacks a definition fails with [ErrUnknownIndex] for an entity that has its rows; its inserts succeed without them.
+// A program without this library leaves index rows as they are; package verify repairs them. From
+// Store.Fill on, the writes of a program that lacks the definition fail with table.ErrNotDeclared.
 // docs/indexes.md describes rows of other programs, and how to change an index.
 //
 // # Costs

@@ -95,10 +95,10 @@ func (e *ListFullError) Error() string {
 	return fmt.Sprintf("index %s: the list %v of %d members has more than the 1 MiB of an entity: use index.New with Options.Pointer, which stores one row for each member", e.Definition, e.Row, e.Members)
 }
 
-// Keys returns the keys of the entities that have the value k in a partition, in their order. Errors: ErrNotReadable; ErrForeignRow
-// if a foreign row has the list's key; *table.DecodeError for a list that another program has stored with other types;
-// *keys.KeyError; *DefinitionError for a wrong definition, and for a handle that it is not attached to; errors of a read (see
-// package table). 1 request.
+// Keys returns the keys of the entities that have the value k in a partition, in their order.
+// Errors: ErrNotReadable; ErrForeignRow if a foreign row has the list's key; *table.DecodeError for
+// a list that another program has stored with other types; *keys.KeyError; *DefinitionError for a
+// wrong definition, and for a handle without it; errors of a read (see package table). 1 request.
 func (l *Lists[T, K]) Keys(ctx context.Context, t *table.Table[T], partition keys.PartitionKey, k K) ([]keys.Key, error) {
 	all, _, err := l.keys(ctx, t, partition, k)
 	if err != nil {
@@ -146,11 +146,12 @@ func (l *Lists[T, K]) memberKey(list keys.Key, member string) keys.Key {
 	return keys.Stored(list.PartitionKey(), member)
 }
 
-// List yields the entities that have the value k in a partition, in the order of their keys. It reads each entity, and leaves out
-// entities that have another value by then. Errors: ErrNotReadable; ErrForeignRow if a foreign row has the list's key;
-// *table.DecodeError for a list that another program has stored with other types, or an entity that does not fit T;
-// *keys.KeyError; *DefinitionError for a wrong definition, and for a handle that it is not attached to; errors of a read (see
-// package table). 1 request, and 1 for each entity, 10 at a time.
+// List yields the entities that have the value k in a partition, in the order of their keys. It
+// reads each entity, and leaves out entities that have another value by then. Errors:
+// ErrNotReadable; ErrForeignRow if a foreign row has the list's key; *table.DecodeError for a list
+// that another program has stored with other types, or an entity that does not fit T;
+// *keys.KeyError; *DefinitionError for a wrong definition, and for a handle without it; errors of a
+// read (see package table). 1 request, and 1 for each entity, 10 at a time.
 func (l *Lists[T, K]) List(ctx context.Context, t *table.Table[T], partition keys.PartitionKey, k K) iter.Seq2[*table.Entity[T], error] {
 	return func(yield func(*table.Entity[T], error) bool) {
 		fail := func(err error) { yield(nil, withDefinition(l.ix.name, err)) }

@@ -16,11 +16,11 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// errNotFound: a look-up found no entity. errNotFoundByAttached also says why a program that has just attached the index finds none; a store
-// lets it look up when the index is filled.
+// errNotFound: a look-up found no entity. errNotFoundUnfilled also says why a handle that knows no
+// catalogue may find none; a store lets a program look up when the index is filled.
 var (
-	errNotFound           = fmt.Errorf("%w with this value in the index", table.ErrNotFound)
-	errNotFoundByAttached = fmt.Errorf("%w (an entity that was stored before the index was attached is found after verify.Run with Repair)", errNotFound)
+	errNotFound         = fmt.Errorf("%w with this value in the index", table.ErrNotFound)
+	errNotFoundUnfilled = fmt.Errorf("%w (an entity that was stored without the index is found after verify.Run with Repair)", errNotFound)
 )
 
 // notFound returns the error of a look-up that found no entity.
@@ -28,7 +28,7 @@ func notFound[T any](t *table.Table[T]) error {
 	if door.Table(t).Mode.Guard != nil {
 		return errNotFound
 	}
-	return errNotFoundByAttached
+	return errNotFoundUnfilled
 }
 
 // Get returns the entity that has the value k in a partition: of the entities or, with [Index.In], of the rows. A copy in another
@@ -36,10 +36,11 @@ func notFound[T any](t *table.Table[T]) error {
 // were last written; Replace, Merge and Delete of it read the row first, and fail with table.ErrChanged if the row is not as it was
 // copied. An entity of a projected copy has only the copied fields: it is Partial, and cannot be written.
 //
-// Entities that were stored by handles without a store and without the index are not found until they are written again or verify.Run with
-// Repair has added them. Errors: table.ErrNotFound; ErrSeveral if several entities have the value of an index
-// that is not unique; table.ErrChanged if a unique value went from one entity to another at each of Retry.ConflictAttempts
-// attempts; ErrNotReadable; *keys.KeyError; *DefinitionError for a wrong definition, and for a handle that it is not attached to;
+// Entities that other programs have stored without the index are not found until they are written
+// again or verify.Run with Repair has added them. Errors: table.ErrNotFound; ErrSeveral if several
+// entities have the value of an index that is not unique; table.ErrChanged if a unique value went
+// from one entity to another at each of Retry.ConflictAttempts attempts; ErrNotReadable;
+// *keys.KeyError; *DefinitionError for a wrong definition, and for a handle without it;
 // *table.DecodeError for a row that does not fit T; errors of a read (see package table).
 //
 // Requests: 1; 2 with Pointer or ReadEntities. If the row's entity no longer has the value, 1 more: Get reads the row again. If
@@ -120,10 +121,11 @@ func (ix *Index[T, K]) uniqueKey(t *table.Table[T], partition keys.PartitionKey,
 	return keys.Stored(pk, rk), errors.Join(err1, err2)
 }
 
-// List yields the entities that have the value k in a partition, in the order of their keys. Errors: ErrNotReadable;
-// *keys.KeyError; *DefinitionError for a wrong definition, and for a handle that it is not attached to; *table.DecodeError for a
-// row that does not fit T; errors of a read (see package table). Requests: 1 for each 1,000; with Pointer or ReadEntities 1 more
-// for each entity, 10 at a time.
+// List yields the entities that have the value k in a partition, in the order of their keys.
+// Errors: ErrNotReadable; *keys.KeyError; *DefinitionError for a wrong definition, and for a handle
+// without it; *table.DecodeError for a row that does not fit T; errors of a read (see package
+// table). Requests: 1 for each 1,000; with Pointer or ReadEntities 1 more for each entity, 10 at a
+// time.
 func (ix *Index[T, K]) List(ctx context.Context, t *table.Table[T], partition keys.PartitionKey, k K) iter.Seq2[*table.Entity[T], error] {
 	return func(yield func(*table.Entity[T], error) bool) {
 		ix.Query(ctx, t, table.Query[T]{Partition: ix.partitionForValue(partition, k), Rows: ix.Value(k)})(yield)
@@ -150,10 +152,12 @@ func (ix *Index[T, K]) Prefix(ctx context.Context, t *table.Table[T], partition 
 // least one be read. Conditions need a full copy without ReadEntities. Requests: 1 for each 1,000; with Pointer or ReadEntities 1
 // more for each entity, 10 at a time and up to 40 ahead of the loop.
 //
-// Errors: ErrNotReadable; table.ErrTableScan for a query without a partition; table.ErrBudget; *keys.KeyError for Rows of another
-// range; *table.ValueError for conditions that the index rows cannot answer; *table.LimitError for too many conditions; *DefinitionError for a wrong definition, and for a handle that
-// it is not attached to; *table.DecodeError for a row that does not fit T, or whose `_sys` another program has stored with
-// another type; *table.TokenError for a Cursor of another query; errors of a read (see package table).
+// Errors: ErrNotReadable; table.ErrTableScan for a query without a partition; table.ErrBudget;
+// *keys.KeyError for Rows of another range; *table.ValueError for conditions that the index rows
+// cannot answer; *table.LimitError for too many conditions; *DefinitionError for a wrong
+// definition, and for a handle without it; *table.DecodeError for a row that does not fit T, or
+// whose `_sys` another program has stored with another type; *table.TokenError for a Cursor of
+// another query; errors of a read (see package table).
 func (ix *Index[T, K]) Query(ctx context.Context, t *table.Table[T], q table.Query[T]) iter.Seq2[*table.Entity[T], error] {
 	return func(yield func(*table.Entity[T], error) bool) {
 		for e, err := range ix.query(ctx, t, q) {
@@ -167,11 +171,13 @@ func (ix *Index[T, K]) Query(ctx context.Context, t *table.Table[T], q table.Que
 	}
 }
 
-// Keys yields the keys of the entities that a query finds, from the index rows alone: 1 request for each 1,000, also with Pointer
-// and ReadEntities. It does not compare the index rows with the entities. Errors: ErrNotReadable; table.ErrTableScan;
-// table.ErrBudget; *keys.KeyError, *table.ValueError, *table.LimitError and *table.TokenError for the query, as in Query;
-// *DefinitionError for a wrong definition, and for a handle that it is not attached to; *table.DecodeError for a row whose `_sys`
-// another program has stored with another type; errors of a read (see package table).
+// Keys yields the keys of the entities that a query finds, from the index rows alone: 1 request for
+// each 1,000, also with Pointer and ReadEntities. It does not compare the index rows with the
+// entities. Errors: ErrNotReadable; table.ErrTableScan; table.ErrBudget; *keys.KeyError,
+// *table.ValueError, *table.LimitError and *table.TokenError for the query, as in Query;
+// *DefinitionError for a wrong definition, and for a handle without it; *table.DecodeError for a
+// row whose `_sys` another program has stored with another type; errors of a read (see package
+// table).
 func (ix *Index[T, K]) Keys(ctx context.Context, t *table.Table[T], q table.Query[T]) iter.Seq2[keys.Key, error] {
 	return func(yield func(keys.Key, error) bool) {
 		limit := q.Limit
@@ -418,13 +424,14 @@ func (ix *Index[T, K]) rowsQuery(t *table.Table[T], q table.Query[T]) (from *tab
 // A page has Query.Limit entities, 1,000 if it is 0, unless the query ends. Token is "" after the last page. The last page is
 // empty if the page before it contains all remaining entities.
 //
-// Errors: *table.TokenError for a corrupt token, and for a token of another table, index, query or version; *table.ValueError for
-// a query with a Cursor; ErrNotReadable; table.ErrTableScan; table.ErrBudget; *keys.KeyError, *table.ValueError and
-// *table.LimitError for the query, as in Query; *DefinitionError for a wrong definition, and for a handle that it is not attached
-// to; *table.DecodeError for a row that cannot be read; errors of a read (see package table). With table.ErrBudget, the page is
-// returned as far as it was read, with its Token. Requests are those of Query: 1 for each 1,000, with Pointer or ReadEntities 1
-// more for each entity; and 1 more if the token is in the middle of one of the service's pages, or if entities of index rows have
-// changed.
+// Errors: *table.TokenError for a corrupt token, and for a token of another table, index, query or
+// version; *table.ValueError for a query with a Cursor; ErrNotReadable; table.ErrTableScan;
+// table.ErrBudget; *keys.KeyError, *table.ValueError and *table.LimitError for the query, as in
+// Query; *DefinitionError for a wrong definition, and for a handle without it; *table.DecodeError
+// for a row that cannot be read; errors of a read (see package table). With table.ErrBudget, the
+// page is returned as far as it was read, with its Token. Requests are those of Query: 1 for each
+// 1,000, with Pointer or ReadEntities 1 more for each entity; and 1 more if the token is in the
+// middle of one of the service's pages, or if entities of index rows have changed.
 func (ix *Index[T, K]) Page(ctx context.Context, t *table.Table[T], q table.Query[T], token string) (*table.Page[T], error) {
 	if q.Cursor != nil {
 		return nil, withDefinition(ix.name, errPageCursor)
@@ -518,7 +525,7 @@ func within(r, all keys.RowRange) bool {
 func (ix *Index[T, K]) readsEntity() bool { return ix.opt.Pointer || ix.opt.ReadEntities }
 
 // readable returns the handle of the table where the rows of the definition are. Errors: ErrNotReadable; *DefinitionError if the
-// definition is wrong, or is not attached to t.
+// definition is wrong, or t does not have it.
 func (ix *Index[T, K]) readable(t *table.Table[T]) (rows *table.Table[T], err error) {
 	if err := engine.CheckHandle("t", door.Table(t)); err != nil {
 		return nil, err
@@ -526,7 +533,8 @@ func (ix *Index[T, K]) readable(t *table.Table[T]) (rows *table.Table[T], err er
 	if err := ix.err(); err != nil {
 		return nil, err
 	}
-	// An index without rows and an index that is not attached would look the same, and so would an index of the same name.
+	// An index without rows and an index that the table does not have would look the same, and so
+	// would an index of the same name.
 	if m := door.Table(t).Mode.Maintainer(ix.name); m != nil {
 		if e, is := m.Typed().(ofElsewhere[T]); is && e.Definition() == ix.definition {
 			return ix.lookingUp(t, e.rowsTable()), nil

@@ -55,10 +55,11 @@ type Measure[T any] struct {
 // until verify.Run with Repair makes it exact, or the group has shrunk to 1,000. Measure.Exact and Measure.ApproximateBounds choose
 // one of the two for groups of any size.
 //
-// The first write of an entity that was stored before the summary was attached, or that another program has replaced without its
-// _ix, counts again the group that the stored entity is in and the group that it joins, once for each group and transaction: 1
-// request for each 1,000 entities of the partition. If the entity is in no group, the write after which it is in one does so. Run
-// verify.Run with Repair after attaching a summary to a table in use: it counts each group once.
+// The first write of an entity that was stored before the summary was declared, or that another
+// program has replaced without its _ix, counts again the group that the stored entity is in and the
+// group that it joins, once for each group and transaction: 1 request for each 1,000 entities of
+// the partition. If the entity is in no group, the write after which it is in one does so. Run
+// verify.Run with Repair after declaring a summary for a table in use: it counts each group once.
 //
 // Limitation: a group may still count an entity that another program has deleted, or moved to another group without its _ix. If the
 // entity is inserted again into that group, or joins it later from the other group, the group counts it twice until verify.Run
@@ -162,10 +163,11 @@ type Group[K any] struct {
 	Measures map[string]Stat
 }
 
-// Get returns the summary of the entities that have the value k in a partition. If there are none, its Count is 0. Errors:
-// ErrNotReadable; ErrForeignRow if a foreign row has the group's key; *keys.KeyError; *DefinitionError for a wrong definition, and
-// for a handle that it is not attached to; *table.DecodeError for a row that another program has stored with other types; errors
-// of a read (see package table). 1 request.
+// Get returns the summary of the entities that have the value k in a partition. If there are none,
+// its Count is 0. Errors: ErrNotReadable; ErrForeignRow if a foreign row has the group's key;
+// *keys.KeyError; *DefinitionError for a wrong definition, and for a handle without it;
+// *table.DecodeError for a row that another program has stored with other types; errors of a read
+// (see package table). 1 request.
 func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition keys.PartitionKey, k K) (g *Group[K], err error) {
 	fail := func(err error) (*Group[K], error) { return nil, withDefinition(s.ix.name, err) }
 	rows, err := s.ix.readable(t)
@@ -196,7 +198,7 @@ func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition ke
 // All yields the summaries of a partition, in the order of their values, without groups whose key a foreign row has. 1 request
 // for each 1,000. Errors: ErrNotReadable; table.ErrTableScan for an unset partition; *keys.KeyError if the layout cannot decode a
 // value; *table.DecodeError for a row that another program has stored with other types; *DefinitionError for a wrong definition,
-// and for a handle that it is not attached to; errors of a read (see package table).
+// and for a handle without it; errors of a read (see package table).
 func (s *Summary[T, K]) All(ctx context.Context, t *table.Table[T], partition keys.PartitionKey) iter.Seq2[*Group[K], error] {
 	return func(yield func(*Group[K], error) bool) {
 		fail := func(err error) { yield(nil, withDefinition(s.ix.name, err)) }

@@ -22,7 +22,7 @@ import (
 // View is a table of entities of type V, each derived from one entity of type T.
 type View[T, V any] struct {
 	name   string
-	to     *table.Table[V] // with the maintainers that the program has attached
+	to     *table.Table[V] // with the definitions that the program has given it
 	base   *table.Table[V] // without them
 	derive func(*T, keys.Key) (V, bool)
 	opt    Options
@@ -70,7 +70,7 @@ func (v *View[T, V]) Name() string { return v.name }
 
 // Define adds the view to the declaration of a table; aztablekit.Table calls it.
 func (v *View[T, V]) Define(d *extend.Declaration[T]) error {
-	if err := d.Attach(func(t *table.Table[T]) (*table.Table[T], error) { return attach(t, definition[T](v)) }); err != nil {
+	if err := d.Attach(func(t *table.Table[T]) (*table.Table[T], error) { return withView(t, definition[T](v)) }); err != nil {
 		return err
 	}
 	return d.Needs(func(t *table.Table[T]) (extend.Parts, error) {
@@ -147,11 +147,11 @@ const prefix = "view."
 type definition[T any] interface {
 	extend.Definition[T]
 	check(*table.Table[T]) error
-	maintainer(*table.Table[T]) attached[T]
+	maintainer(*table.Table[T]) ofHandle[T]
 }
 
-// attached is a view of one handle.
-type attached[T any] interface {
+// ofHandle is a view of one handle.
+type ofHandle[T any] interface {
 	reconcile.Definition
 	extend.Maintainer[T]
 	verify.Comparer[T]
@@ -191,10 +191,10 @@ func validName(name string) bool {
 	return name != "" && len(name) <= 63
 }
 
-// viewsOf returns the views that are attached to a handle.
-func viewsOf[T any](t *table.Table[T]) (all []attached[T]) {
+// viewsOf returns the views of a handle.
+func viewsOf[T any](t *table.Table[T]) (all []ofHandle[T]) {
 	for _, m := range door.Table(t).Mode.Maintainers {
-		if v, is := m.Typed().(attached[T]); is {
+		if v, is := m.Typed().(ofHandle[T]); is {
 			all = append(all, v)
 		}
 	}
@@ -209,8 +209,8 @@ func isForeign(err error) bool {
 	return errors.As(err, new(*keys.KeyError)) || errors.Is(err, table.ErrOtherType)
 }
 
-// attach returns a handle of the same table with a view, besides those that t has.
-func attach[T any](t *table.Table[T], v definition[T]) (*table.Table[T], error) {
+// withView returns a handle of the same table with a view, besides those that t has.
+func withView[T any](t *table.Table[T], v definition[T]) (*table.Table[T], error) {
 	if reconcile.IsZero(v) {
 		return nil, &table.ValueError{Field: "views", Reason: "contain nil or a zero View; use one of materialized.New"}
 	}
@@ -251,7 +251,7 @@ type maintainer[T, V any] struct {
 
 var _ extend.Maintainer[struct{}] = (*maintainer[struct{}, struct{}])(nil)
 
-func (v *View[T, V]) maintainer(from *table.Table[T]) attached[T] { return &maintainer[T, V]{v, from} }
+func (v *View[T, V]) maintainer(from *table.Table[T]) ofHandle[T] { return &maintainer[T, V]{v, from} }
 
 func (m *maintainer[T, V]) Name() string { return prefix + m.name }
 
@@ -402,7 +402,7 @@ func recorded(state []string) (k keys.Key, digest string) {
 // eventual.WorkerOptions.Attempts attempts, and [verify.Run] reports it, until one of the two changes.
 var ErrTaken = errors.New("another entity has this derived entity")
 
-// DefinitionError is the error of a view that is defined or attached wrongly, or whose function cannot be called.
+// DefinitionError is the error of a view that is defined or declared wrongly, or whose function cannot be called.
 type DefinitionError struct {
 	View   string
 	Field  string // the argument or option

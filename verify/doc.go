@@ -1,7 +1,7 @@
 // Package verify compares the rows that packages index and materialized derive from entities with the entities, and repairs them (in
 // other databases: index scrubbing).
 //
-// Derived rows are always right if all writers attach the same definitions with the same key functions. [Run] is for all other
+// Derived rows are always right if all writers declare the same definitions with the same key functions. [Run] is for all other
 // cases: it fills a new index or view of a table in use, removes the rows of an earlier key function, and repairs rows that programs
 // without this library have written or deleted. Writers may continue meanwhile.
 //

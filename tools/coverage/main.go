@@ -28,7 +28,6 @@ import (
 )
 
 const module = "github.com/aztablekit/aztablekit/"
-const public = "keys table view mixed bulk requests account index verify commit maintain eventual materialized archive archive/blobarchive logtail logtail/bloblog largeentity largeentity/series storagetest storagetest/crashtest"
 
 // block is a block of statements in a profile.
 type block struct {
@@ -40,8 +39,8 @@ type block struct {
 type place struct{ file, function string }
 
 func main() {
-	tests := flag.String("tests", public+" integration patterns", "packages whose tests run")
-	packages := flag.String("packages", public, "packages whose statements are measured")
+	tests := flag.String("tests", "", "packages whose tests run; by default, the public ones, integration and patterns")
+	packages := flag.String("packages", "", "packages whose statements are measured; by default, the public ones")
 	profile := flag.String("profile", "", "profiles that exist already, separated by commas, in place of a run of the tests")
 	flag.Parse()
 	if err := run(strings.Fields(*tests), strings.Fields(*packages), *profile); err != nil {
@@ -50,7 +49,31 @@ func main() {
 	}
 }
 
+// publicPackages returns the folders of the packages that programs import.
+func publicPackages() (all []string, err error) {
+	out, err := exec.Command("go", "list", "./...").Output()
+	for line := range strings.Lines(string(out)) {
+		name, inside := strings.CutPrefix(strings.TrimSpace(line), module)
+		first, _, _ := strings.Cut(name, "/")
+		others := []string{"cmd", "integration", "internal", "patterns", "tools"}
+		if inside && !slices.Contains(others, first) && !strings.Contains(name, "/internal/") {
+			all = append(all, name)
+		}
+	}
+	return all, err
+}
+
 func run(tests, packages []string, profiles string) error {
+	public, err := publicPackages()
+	if err != nil {
+		return err
+	}
+	if len(packages) == 0 {
+		packages = public
+	}
+	if len(tests) == 0 {
+		tests = slices.Concat(public, []string{"integration", "patterns"})
+	}
 	if profiles == "" {
 		dir, err := os.MkdirTemp("", "coverage")
 		if err != nil {

@@ -25,7 +25,7 @@ func TestTours(t *testing.T) {
 	code, page := regexp.MustCompile(`(?m)^//\t.*$`), regexp.MustCompile(`docs/[a-z]+\.md`)
 	texts := map[string]string{"README.md": read(t, "README.md"), "doc.go": read(t, "doc.go")}
 	for name := range arrows {
-		if name == "" || strings.Contains(name, "internal/") || isTool(name) || strings.HasPrefix(name, "cmd/") || name == "integration" || strings.HasPrefix(name, "patterns") {
+		if name == "" || !isPublic(name) {
 			continue
 		}
 		file := name + "/doc.go"
@@ -47,6 +47,85 @@ func TestTours(t *testing.T) {
 	for _, p := range glob(t, "docs/*.md") {
 		if name := filepath.Base(p); name != "README.md" && !strings.Contains(contents, "("+name+")") {
 			t.Errorf("docs/README.md does not name %s", p)
+		}
+	}
+}
+
+// isPublic reports whether programs import a package.
+func isPublic(name string) bool {
+	first, _, _ := strings.Cut(name, "/")
+	others := []string{"cmd", "integration", "patterns"}
+	return !strings.Contains(name, "internal/") && !isTool(name) && !slices.Contains(others, first)
+}
+
+// beforeTheStore are words of the time when a program attached definitions to a handle. Attach is a method of a
+// declaration, in capitals.
+var beforeTheStore = regexp.MustCompile(`\b(attach(es|ed|ing)?|[Hh]andles? without a store|front door)\b`)
+
+// TestWordsOfTheStore: pages, and the comments and texts of public packages, say that a table is declared in a store.
+func TestWordsOfTheStore(t *testing.T) {
+	t.Parallel()
+	fset := token.NewFileSet()
+	check := func(where, text string) {
+		if found := beforeTheStore.FindString(text); found != "" {
+			t.Errorf("%s says %q; a table is declared with its definitions, and its handle has them", where, found)
+		}
+	}
+	for _, page := range append(glob(t, "docs/*.md"), "README.md", "CONTRIBUTING.md", "SECURITY.md") {
+		check(page, read(t, page))
+	}
+	for name := range arrows {
+		if !isPublic(name) {
+			continue
+		}
+		for _, file := range glob(t, filepath.Join(name, "*.go")) {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			parsed, err := parser.ParseFile(fset, file, nil, parser.ParseComments|parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, group := range parsed.Comments {
+				check(fset.Position(group.Pos()).String(), group.Text())
+			}
+			for _, literal := range literals(parsed) {
+				check(fset.Position(literal.pos).String(), literal.text)
+			}
+		}
+	}
+}
+
+// TestCoveragePage: each function on docs/coverage.md exists, and each public package is measured there or named as
+// one that is not.
+func TestCoveragePage(t *testing.T) {
+	t.Parallel()
+	page := read(t, "docs/coverage.md")
+	head, _, _ := strings.Cut(page, "\n## ")
+	for name := range arrows {
+		if name != "" && isPublic(name) && !strings.Contains(head, "`"+name+"`") {
+			t.Errorf("docs/coverage.md does not name package %s", name)
+		}
+	}
+	_, sections, _ := strings.Cut(page, "\n## keys\n")
+	var pkg, code string
+	for line := range strings.Lines("## keys\n" + sections) {
+		if title, is := strings.CutPrefix(line, "## "); is {
+			pkg = strings.TrimSpace(title)
+		}
+		for _, quoted := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(line, -1) {
+			if strings.HasSuffix(quoted[1], ".go") {
+				code = read(t, filepath.Join(pkg, quoted[1]))
+				continue
+			}
+			receiver, method, isMethod := strings.Cut(quoted[1], ".")
+			declared := `func ` + receiver + `[\[(]`
+			if isMethod {
+				declared = `func \((\w+ )?\*?` + receiver + `(\[[^\]]*\])?\) ` + method + `\(`
+			}
+			if !regexp.MustCompile(declared).MatchString(code) {
+				t.Errorf("docs/coverage.md, %s: got no function %s", pkg, quoted[1])
+			}
 		}
 	}
 }
