@@ -402,7 +402,8 @@ func recorded(state []string) (k keys.Key, digest string) {
 // eventual.WorkerOptions.Attempts attempts, and [verify.Run] reports it, until one of the two changes.
 var ErrTaken = errors.New("another entity has this derived entity")
 
-// DefinitionError is the error of a view that is defined or declared wrongly, or whose function cannot be called.
+// DefinitionError is the error of a view that is defined or declared wrongly, or whose function
+// cannot be called.
 type DefinitionError struct {
 	View   string
 	Field  string // the argument or option

@@ -15,8 +15,9 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestClockAheadCrashed: a program whose clock is more than a day ahead crashes in a move. Methods that must end its write fail at once
-// with a *HomeError that names the clock, lists show the row as before, and a day later the write is rolled back.
+// TestClockAheadCrashed: a program whose clock is more than a day ahead crashes in a move. Methods
+// that must end its write fail at once with a *HomeError that names the clock, lists show the row
+// as before, and a day later the write is rolled back.
 func TestClockAheadCrashed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -13,8 +13,9 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestForgedMarksAreBounded: the holder of a signature for one partition forges marks, and a program that may write everything reads the
-// rows. What that stores elsewhere is one abort record for each mark with a preparation, and only in tables of the store.
+// TestForgedMarksAreBounded: the holder of a signature for one partition forges marks, and a
+// program that may write everything reads the rows. What that stores elsewhere is one abort record
+// for each mark with a preparation, and only in tables of the store.
 func TestForgedMarksAreBounded(t *testing.T) {
 	t.Parallel()
 	const forged = 3

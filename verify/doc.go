@@ -1,9 +1,10 @@
 // Package verify compares the rows that packages index and materialized derive from entities with the entities, and repairs them (in
 // other databases: index scrubbing).
 //
-// Derived rows are always right if all writers declare the same definitions with the same key functions. [Run] is for all other
-// cases: it fills a new index or view of a table in use, removes the rows of an earlier key function, and repairs rows that programs
-// without this library have written or deleted. Writers may continue meanwhile.
+// Derived rows are always right if all writers declare the same definitions with the same key
+// functions. [Run] is for all other cases: it fills a new index or view of a table in use, removes
+// the rows of an earlier key function, and repairs rows that programs without this library have
+// written or deleted. Writers may continue meanwhile.
 //
 //	report, err := verify.Run(ctx, staff, &verify.Options{Repair: true}) // staff has definitions
 //	if err != nil {

@@ -30,9 +30,10 @@ import (
 //
 //	report, err := verify.Run(ctx, staff, &verify.Options{Repair: true}, byEmail)
 //
-// t must be a handle that has the definitions, of package index or materialized. Without definitions, all
-// that t has are verified. Rows of other types, definitions and programs are left as they are. If such a row has the key of a missing
-// row, that fault cannot be repaired, and its Err is [table.ErrForeignRow].
+// t must be a handle that has the definitions, of package index or materialized. Without
+// definitions, all that t has are verified. Rows of other types, definitions and programs are left
+// as they are. If such a row has the key of a missing row, that fault cannot be repaired, and its
+// Err is [table.ErrForeignRow].
 //
 // First Run verifies the definitions whose rows are in the partitions of their entities. For each partition, it reads the derived rows,
 // and keeps about 150 bytes of each in memory, up to Options.MostRows; of more rows it keeps sums, and reads the partition again for those that
@@ -43,9 +44,11 @@ import (
 // With Options.Partitions or RecordsOnly, Run goes through the partitions of the range, and verifies the definitions elsewhere and the views of the
 // entities of each at once: it reads the rows that these record, 1 request each, or none with RecordsOnly.
 //
-// Errors: *DefinitionError for a definition that t does not have; *keys.KeyError for an invalid range; *table.ValueError for wrong options, and if there are no
-// definitions; *table.TokenError for a damaged Options.Token; [table.ErrRanged] if the client's
-// signature is for a range of keys, because Run would see a part of the table only; errors of a read (see package table). The report counts what was done, also beside an error.
+// Errors: *DefinitionError for a definition that t does not have; *keys.KeyError for an invalid
+// range; *table.ValueError for wrong options, and if there are no definitions; *table.TokenError
+// for a damaged Options.Token; [table.ErrRanged] if the client's signature is for a range of keys,
+// because Run would see a part of the table only; errors of a read (see package table). The report
+// counts what was done, also beside an error.
 //
 // Requests: with Repair and an outbox, first a scan of the table, or of the range, and of each table with rows elsewhere, unless there is a range,
 // which Options.Rate does not limit: 1 for each 1,000 rows, to end the writes over several partitions that have crashed. Then those of [table.Table.Partitions],
@@ -90,8 +93,8 @@ func Run[T any](ctx context.Context, t *table.Table[T], o *Options, definitions 
 	return r.recorder.report, nil
 }
 
-// Definition is what describes derived rows of a table: an index, lists, details or a summary of package index, or a
-// view of package materialized.
+// Definition is what describes derived rows of a table: an index, lists, details or a summary of
+// package index, or a view of package materialized.
 type Definition interface {
 	Name() string
 }

@@ -58,11 +58,12 @@ func isPublic(name string) bool {
 	return !strings.Contains(name, "internal/") && !isTool(name) && !slices.Contains(others, first)
 }
 
-// beforeTheStore are words of the time when a program attached definitions to a handle. Attach is a method of a
-// declaration, in capitals.
+// beforeTheStore are words of the time when a program attached definitions to a handle. Attach is a
+// method of a declaration, in capitals.
 var beforeTheStore = regexp.MustCompile(`\b(attach(es|ed|ing)?|[Hh]andles? without a store|front door)\b`)
 
-// TestWordsOfTheStore: pages, and the comments and texts of public packages, say that a table is declared in a store.
+// TestWordsOfTheStore: pages, and the comments and texts of public packages, say that a table is
+// declared in a store.
 func TestWordsOfTheStore(t *testing.T) {
 	t.Parallel()
 	fset := token.NewFileSet()
@@ -96,8 +97,8 @@ func TestWordsOfTheStore(t *testing.T) {
 	}
 }
 
-// TestCoveragePage: each function on docs/coverage.md exists, and each public package is measured there or named as
-// one that is not.
+// TestCoveragePage: each function on docs/coverage.md exists, and each public package is measured
+// there or named as one that is not.
 func TestCoveragePage(t *testing.T) {
 	t.Parallel()
 	page := read(t, "docs/coverage.md")
