@@ -188,7 +188,7 @@ func TestReleaseRequests(t *testing.T) {
 		count("Ensure of a type that is in another package", 2+1+3)
 		new.fill()
 		new.fill()
-		count("Fill of an entity", 1+3+5+6+8+1) // the record; what is building; a run by what entities record, the entity with its unique value, a run that compares all, and the record, ahead of the next write
+		count("Fill of an entity", 1+3+5+1+6+8+1) // the record; what is building; the note of a commit record; a run by what entities record, the entity with its unique value, a run that compares all, and the record, ahead of the next write
 		new.fill()
 		count("Fill with nothing to fill", 1)
 		new.retire("name")

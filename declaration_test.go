@@ -189,7 +189,7 @@ func TestUnusableStores(t *testing.T) {
 	for want, s := range map[string]*aztablekit.Store{
 		"acc is nil": aztablekit.Open(none, "company", nil),
 		"store My Company: eventual: worker: queue": aztablekit.Open(storagetest.New(nil), "My Company", nil),
-		"company-cleanup\"; the service requires":   aztablekit.Open(storagetest.New(nil), strings.Repeat("a", 49)+"company", nil),
+		"company-writes\"; the service requires":    aztablekit.Open(storagetest.New(nil), strings.Repeat("a", 50)+"company", nil),
 		"Options.Prefix is":                         aztablekit.Open(storagetest.New(nil), "company", &aztablekit.Options{Prefix: "1-"}),
 		"s is nil":                                  nil,
 		"a zero Store":                              {},

@@ -404,6 +404,9 @@ func retirable(directory *table.Table[employee]) map[string]struct {
 // derivedRows returns what is left of a definition: all rows but those of entities, of the library, and tombstones.
 func derivedRows(s *storagetest.Service) (left []string) {
 	for _, name := range s.TableNames() {
+		if strings.HasSuffix(name, "work") { // what waits for the work of a day
+			continue
+		}
 		for _, row := range s.Rows(name) {
 			library := strings.HasPrefix(row.RowKey, "~") && !strings.HasPrefix(row.RowKey, "~x|")
 			tombstone := name == "staffname" && row.Get("_sys") == nil && row.Get("Members") == nil

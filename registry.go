@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -19,6 +20,7 @@ type registry struct {
 	claimed  map[string]string // the tables of extend.NewTable, by the tables whose definitions have them, "" for none
 	things   []extend.Parts    // that belong to no table of entities
 	faults   []error
+	notes    engine.RecordNotes
 }
 
 func newRegistry() registry {
@@ -70,6 +72,9 @@ func (r *registry) claimEntities(id string) error {
 	r.entities[id] = true
 	return nil
 }
+
+// Notes returns the notes of commit records, for handles of tables that are no declared ones.
+func (r *registry) Notes() engine.RecordNotes { return r.notes }
 
 // Declare implements extend.Registry.
 func (r *registry) Declare(name string, p extend.Parts, err error) error {
@@ -152,6 +157,18 @@ func (r *registry) own(owner string, p extend.Parts) error {
 		r.owners[name] = owner
 	}
 	return nil
+}
+
+// owns reports whether a table of the account belongs to anything that is declared.
+func (r *registry) owns(name string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for claim := range r.owners {
+		if collide("table "+strings.ToLower(name), claim) {
+			return true
+		}
+	}
+	return false
 }
 
 // collide reports whether two claims are of one table.

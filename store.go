@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -24,6 +23,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/wire"
+	"github.com/aztablekit/aztablekit/internal/work"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
 )
@@ -40,7 +40,7 @@ type Options struct {
 	// Common bounds the requests of the store and of what is declared in it.
 	Common table.Common
 
-	// Worker are the options of the worker of [Store.Run] and [Store.Drain]. Its Common and CleanUp are the store's.
+	// Worker are the options of the worker of [Store.Run] and [Store.Drain]. Its Common is the store's.
 	Worker eventual.WorkerOptions
 
 	// Elsewhere are the kinds of effects that the workers of other programs execute. Without them, Run and Drain fail if an effect of a
@@ -52,8 +52,8 @@ type Options struct {
 	// program reads a catalogue once a minute; for tests, less.
 	Lease time.Duration
 
-	// Daily is how often Run does the work of [Store.RunDaily], for the first time at a random moment within it. Defaults to 24 h;
-	// negative means that the program calls RunDaily itself.
+	// Daily is how often the processes of the store do the work of [Store.RunDaily], together: one of those in which Run runs does it when
+	// it is due, also if it is overdue when Run begins. Defaults to 24 h; negative means that the program calls RunDaily itself.
 	Daily time.Duration
 }
 
@@ -64,6 +64,7 @@ type Store struct {
 	name     string
 	opt      Options
 	outbox   bareworker.Outbox
+	work     *work.Table
 	declared registry
 	tables   engine.Kin // that Table has declared
 
@@ -76,8 +77,9 @@ type Store struct {
 
 // Open returns a store in an account. It sends nothing: [Store.Ensure] creates what does not exist.
 //
-// The name is that of the store's queues, NAME-writes, NAME-poison and NAME-cleanup: letters in lower case, digits and hyphens, at most
-// 55 with the prefix. All programs that open a store of one name in one account declare the same. Errors are returned by the methods of
+// The name is that of the store's queues, NAME-writes and NAME-poison: letters in lower case, digits and hyphens, at most 56 with the
+// prefix. Without its hyphens, it is also that of a small table, NAMEwork, which contains what must outlive the processes of the store: when
+// the work of a day is due, and in which partitions commit records wait to be deleted. All programs that open a store of one name in one account declare the same. Errors are returned by the methods of
 // the store and of all that is declared in it: *table.ValueError for an account that is nil, and for a name, a prefix or an option that
 // cannot be used.
 func Open(acc Account, name string, o *Options) *Store {
@@ -110,6 +112,14 @@ func (s *Store) open(acc Account) error {
 		return err
 	}
 	var err error
+	s.work, err = work.New(s.host.Tables, s.workTable(), engine.Options(s.opt.Common).WithDefaults())
+	if err != nil {
+		return err
+	}
+	s.declared.notes = s.work
+	if err := s.declared.own("the store's own work", extend.Parts{Tables: []string{s.work.Name()}}); err != nil {
+		return err
+	}
 	s.outbox, err = bareworker.NewOutbox(s.queue("writes"), &s.opt.Common)
 	s.host.Outbox = s.outbox
 	return err
@@ -165,14 +175,21 @@ func (s *Store) begin() error {
 }
 
 func (s *Store) newWorker(handlers []extend.Handler) (*eventual.Worker, error) {
-	o := s.opt.Worker
-	o.CleanUp = s.queue("cleanup")
-	return bareworker.New(s.queue("writes"), s.queue("poison"), handlers, &o)
+	return bareworker.New(s.queue("writes"), s.queue("poison"), handlers, &s.opt.Worker)
 }
 
 // queue returns one of the queues of the store.
 func (s *Store) queue(purpose string) *azqueue.QueueClient {
 	return s.host.Account.Queue(s.host.LowerName(s.name + "-" + purpose))
+}
+
+// workTable returns the name of the table of the store's work. The name of a table has no hyphens, and a letter first.
+func (s *Store) workTable() string {
+	name := strings.ReplaceAll(s.name, "-", "") + "work"
+	if s.opt.Prefix == "" && name[0] <= '9' {
+		name = "store" + name
+	}
+	return s.host.TableName(name)
 }
 
 // handlers returns the handlers of all tables, and the effects without one. A table without effects has a handler that ends the writes over
@@ -198,8 +215,8 @@ func (s *Store) handlers() (all, missing []extend.Handler) {
 	return all, missing
 }
 
-// work returns the worker, nil for a store without tables.
-func (s *Store) work() (*eventual.Worker, error) {
+// ready returns the worker, nil for a store without tables.
+func (s *Store) ready() (*eventual.Worker, error) {
 	if err := s.begin(); err != nil {
 		return nil, err
 	}
@@ -226,6 +243,9 @@ func (s *Store) Ensure(ctx context.Context) error {
 		return err
 	}
 	tasks := s.tasks(func(p *extend.Parts) []extend.Task { return p.Ensure })
+	if s.hasWork() {
+		tasks = append(tasks, extend.Task{Name: "table " + s.work.Name(), Do: s.work.Ensure})
+	}
 	if s.worker != nil {
 		tasks = append(tasks, extend.Task{Name: "queues", Do: s.ensureQueues})
 	}
@@ -282,9 +302,10 @@ func do(ctx context.Context, task extend.Task) error {
 // Run executes the effects of all writes, also those of other programs, and does the work of each day, until ctx ends. One program runs
 // it, or all do. It returns nil when ctx has ended and the running handlers have returned. What fails in the work of a day is logged
 // (Options.Common.Logger). Errors: the mistakes of the declarations; *table.ValueError for an effect without a handler;
-// eventual.ErrQueueNotFound; eventual.ErrRunning. Requests: those of [eventual.Worker.Run], and once a day those of RunDaily.
+// eventual.ErrQueueNotFound; eventual.ErrRunning. Requests: those of [eventual.Worker.Run]; 1 when it begins and 1 a day to see whether
+// the work of the day is due, and in one process those of RunDaily with 2, 1 for each task and 1 every 3 minutes.
 func (s *Store) Run(ctx context.Context) error {
-	w, err := s.work()
+	w, err := s.ready()
 	if err != nil {
 		return err
 	}
@@ -304,65 +325,23 @@ func (s *Store) Run(ctx context.Context) error {
 	return nil
 }
 
-// runEachDay does the daily work until ctx ends.
-func (s *Store) runEachDay(ctx context.Context) {
-	if s.opt.Daily < 0 {
-		<-ctx.Done()
-		return
-	}
-	timer := time.NewTimer(rand.N(s.opt.Daily)) // programs that start together do not work together
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-			timer.Reset(s.opt.Daily)
-		}
-		if err := s.RunDaily(ctx); err != nil && ctx.Err() == nil && s.opt.Common.Logger != nil {
-			s.opt.Common.Logger.WarnContext(ctx, "the work of a day failed", "store", s.name, "error", wire.Redact(err))
-		}
-	}
-}
-
 // Drain executes the effects that are due, and returns: for tests, and for programs that are started from time to time. The error of a handler is
 // not one of Drain: it is logged (Options.Common.Logger), and the effect is due again a moment later, which Drain does not wait for. Errors: those of
 // Run, also eventual.ErrRunning while Run runs, and the first error of a queue. Requests: those of [eventual.Worker.Drain].
 func (s *Store) Drain(ctx context.Context) error {
-	w, err := s.work()
+	w, err := s.ready()
 	if w == nil || err != nil {
 		return err
 	}
 	return w.Drain(ctx)
 }
 
-// RunDaily does the work of a day now: it notifies workers of effects whose notification was lost, and does what the definitions need,
-// such as the sweep of blobs that no entity has, and the making and dropping of the tables of a log. It is safe beside other programs
-// that do the same. One failure does not stop the rest. Once, a day after [Store.Fill] has filled a definition, it compares the rows again,
-// as [verify.Run] with Repair does: no request that was on its way then arrives any more. Errors: the mistakes of the declarations; those of
-// the tasks, joined. Requests: 1 for each table; for each table with effects those of NotifyPending, 2 for each partition;
-// see also the definitions.
-func (s *Store) RunDaily(ctx context.Context) error {
-	err := s.begin()
-	if err != nil {
-		return err
-	}
-	for _, task := range s.tasks(func(p *extend.Parts) []extend.Task { return p.Daily }) {
-		err = errors.Join(err, do(ctx, task))
-	}
-	for _, t := range s.catalogued() {
-		if failed := t.confirm(ctx); failed != nil {
-			err = errors.Join(err, t.named(failed))
-		}
-	}
-	return err
-}
-
 // NotifyPending sends a notification for each write of a table whose effects are still due: for each pending commit record that is older than
-// Grace of the options. It repairs a queue that was deleted, cleared or failed over, and a poison queue whose messages were dropped. RunDaily does it
-// for all tables. It can run at any time, beside writers and workers: for a redundant notification a worker finds nothing to do, and no
-// effect is executed that is not due. A message that is still in the poison queue stays there, so its effects are tried again and may become
-// poison once more; replay or drop the message first.
+// Grace of the options. It repairs a queue that was deleted, cleared or failed over. RunDaily does it for the partitions in which commit
+// records may be. It can run at any time, beside writers and workers: for a redundant notification a worker finds nothing to do, and no
+// effect is executed that is not due. Effects that wait on purpose are passed over, and so are those of a message that became poison in
+// the last 7 days, unless Grace is below 0: then a message that is still in the poison queue stays there, its effects are tried again, and may
+// become poison once more; replay or drop the message first.
 //
 // The call is bounded by Max of the options, and by ctx. The result is valid with every error, and its Token is where to resume; all commit
 // records before it were notified.
@@ -408,7 +387,7 @@ func (s *Store) Ready() error {
 
 // Worker returns the worker of Run and Drain, for its counters, its backlog and its pauses; do not call its Run. It is nil for a store
 // without tables. Errors: those of Run.
-func (s *Store) Worker() (*eventual.Worker, error) { return s.work() }
+func (s *Store) Worker() (*eventual.Worker, error) { return s.ready() }
 
 // Poison returns the queue of the messages that no attempt could execute, to list, replay and drop them. Errors: the mistakes of the
 // declarations; *table.ValueError for a store without tables, which has no queues.

@@ -85,10 +85,10 @@ func TestStore(t *testing.T) {
 	if err := company.Ensure(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := service.TableNames(), []string{"directory", "staff", "staffemail", "staffname"}; !slices.Equal(got, want) {
+	if got, want := service.TableNames(), []string{"companywork", "directory", "staff", "staffemail", "staffname"}; !slices.Equal(got, want) {
 		t.Errorf("got tables %q; want %q", got, want)
 	}
-	if got, want := service.QueueNames(), []string{"company-cleanup", "company-poison", "company-writes"}; !slices.Equal(got, want) {
+	if got, want := service.QueueNames(), []string{"company-poison", "company-writes"}; !slices.Equal(got, want) {
 		t.Errorf("got queues %q; want %q", got, want)
 	}
 	if got, want := service.Count().Total(), 4+3+2*3; got != want {
@@ -249,10 +249,10 @@ func TestSeveralTypes(t *testing.T) {
 	if err := company.Ensure(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := service.TableNames(), []string{"test1Staffemail", "test1staff"}; !slices.Equal(slices.Sorted(slices.Values(got)), want) {
+	if got, want := service.TableNames(), []string{"test1Staffemail", "test1companywork", "test1staff"}; !slices.Equal(slices.Sorted(slices.Values(got)), want) {
 		t.Errorf("got tables %q; want %q", got, want)
 	}
-	if got, want := service.QueueNames()[0], "test1company-cleanup"; got != want {
+	if got, want := service.QueueNames()[0], "test1company-poison"; got != want {
 		t.Errorf("got queue %s; want %s", got, want)
 	}
 	if got, want := service.Count().Total(), 2+3+3; got != want {
@@ -430,8 +430,8 @@ func TestEnsureFails(t *testing.T) {
 	if err := company.Ensure(t.Context()); err == nil || !strings.Contains(err.Error(), "table staff: ") {
 		t.Errorf("got %v; want an error about the table staff", err)
 	}
-	if got := len(service.QueueNames()); got != 3 {
-		t.Errorf("got %d queues; want 3", got)
+	if got := len(service.QueueNames()); got != 2 {
+		t.Errorf("got %d queues; want 2", got)
 	}
 	_, err := staff.Get(t.Context(), keys.At(dept.Of("Sales"), empid.Of(1)))
 	if want := "Store.Ensure creates it"; !errors.Is(err, table.ErrTableNotFound) || !strings.Contains(err.Error(), want) {
@@ -493,7 +493,7 @@ func TestEnsureFailsForQueues(t *testing.T) {
 	company := aztablekit.Open(service, "company", nil)
 	aztablekit.Table(company, "staff", dept, empid)
 	err := company.Ensure(t.Context())
-	for _, queue := range []string{"the queue of notifications: ", "the poison queue: ", "the clean-up queue: "} {
+	for _, queue := range []string{"the queue of notifications: ", "the poison queue: "} {
 		if err == nil || !strings.Contains(err.Error(), queue) {
 			t.Errorf("got %v; want an error about %s", err, queue)
 		}

@@ -9,10 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
-	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/catalogue"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
@@ -193,9 +191,6 @@ func declare[T any](s *Store, d *declaration, schema table.Schema[T], definition
 	if err := d.checkRows(others); err != nil {
 		return nil, err
 	}
-	if len(d.parts.Handlers) > 0 {
-		d.parts.Daily = append(d.parts.Daily, extend.Task{Name: "pending effects of " + d.name, Do: func(ctx context.Context) error { return notifyPending(ctx, s.outbox, t) }})
-	}
 	if hasRows(t) {
 		d.checks = append(d.checks, func(ctx context.Context, o *verify.Options) (verify.Report, error) { return verify.Run(ctx, t, o) })
 	}
@@ -294,7 +289,8 @@ func handleOf[T any](s *Store, d *declaration, schema table.Schema[T], definitio
 	if err != nil {
 		return nil, cmp.Or(errors.Unwrap(err), err) // which does not name the table again
 	}
-	door.Table(t).Prefix, door.Table(t).Made, door.Table(t).Kin = s.host.Prefix, "Store.Ensure", &s.tables
+	e := door.Table(t)
+	e.Prefix, e.Made, e.Kin, e.Notes = s.host.Prefix, "Store.Ensure", &s.tables, s.work
 	return t, nil
 }
 
@@ -346,16 +342,4 @@ func hasRows(t table.AnyTable) bool {
 		_, is := m.Typed().(interface{ Definition() any })
 		return is
 	})
-}
-
-// notifyPending notifies the workers of all effects of a table whose notification was lost.
-func notifyPending(ctx context.Context, o bareworker.Outbox, t table.AnyTable) error {
-	var opt eventual.NotifyOptions
-	for {
-		result, err := o.NotifyPending(ctx, t, &opt)
-		if err != nil || result.Token == "" {
-			return err
-		}
-		opt.Token = result.Token
-	}
 }

@@ -118,9 +118,7 @@ func newFixtureOn(t testing.TB, s *storagetest.Service, transport policy.Transpo
 
 // ensure creates the tables and the queues.
 func (fx *fixture) ensure(ctx context.Context) error {
-	opt := fx.options()
-	opt.CleanUp = fx.account.Queue("cleanups")
-	w, err := fx.worker(opt)
+	w, err := fx.worker(fx.options())
 	if err != nil {
 		return err
 	}

@@ -191,7 +191,7 @@ func TestMovedBefore(t *testing.T) {
 	opt.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	s.Count()
 	must(t, fx.newWorker(t, opt).Drain(ctx))
-	testkit.Expect(t, "requests", s.Count().String(), "7 get, 1 message-delete, 2 message-get, 1 message-put")
+	testkit.Expect(t, "requests", s.Count().String(), "8 get, 1 merge, 1 message-delete, 2 message-get, 1 message-put")
 	wantClerks(t, s, []string{"c_000001=Written back"}, []string{"c_000001=Name1"})
 	testkit.Expect(t, "count of poison messages", len(s.Messages("poison")), 1)
 	if want := "moved before; delete that property"; !strings.Contains(log.String(), want) {

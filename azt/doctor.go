@@ -38,7 +38,7 @@ func doctor(ctx context.Context, c *call) error {
 		all = append(all, secondary(ctx, acc))
 	}
 	if c.flags.store != "" {
-		for _, purpose := range []string{"writes", "poison", "cleanup"} {
+		for _, purpose := range []string{"writes", "poison"} {
 			all = append(all, queueOf(ctx, acc, c.flags.store, purpose))
 		}
 	}

@@ -32,18 +32,17 @@ func TestArguments(t *testing.T) {
 		o             eventual.WorkerOptions
 		field         string
 	}{
-		"no queue":                {nil, poison, ok, eventual.WorkerOptions{}, "queue"},
-		"a nil queue":             {none, poison, ok, eventual.WorkerOptions{}, "queue"},
-		"a queue's name":          {o.acc.Queue("q"), poison, ok, eventual.WorkerOptions{}, "queue"},
-		"a clean-up queue's name": {queue, poison, ok, eventual.WorkerOptions{CleanUp: o.acc.Queue("Clean_Ups")}, "WorkerOptions.CleanUp"},
-		"no poison queue":         {queue, nil, ok, eventual.WorkerOptions{}, "poison"},
-		"no kind":                 {queue, poison, []extend.Handler{{Table: o.base, Handle: ok[0].Handle}}, eventual.WorkerOptions{}, "handlers[0]"},
-		"no table":                {queue, poison, []extend.Handler{{Kind: "x", Handle: ok[0].Handle}}, eventual.WorkerOptions{}, "handlers[0]"},
-		"no function":             {queue, poison, []extend.Handler{{Kind: "x", Table: o.base}}, eventual.WorkerOptions{}, "handlers[0]"},
-		"a kind twice":            {queue, poison, []extend.Handler{ok[0], ok[0]}, eventual.WorkerOptions{}, "handlers[1]"},
-		"Concurrency":             {queue, poison, ok, eventual.WorkerOptions{Concurrency: -1}, "WorkerOptions.Concurrency"},
-		"Visibility":              {queue, poison, ok, eventual.WorkerOptions{Visibility: time.Millisecond}, "WorkerOptions.Visibility"},
-		"MaxWait":                 {queue, poison, ok, eventual.WorkerOptions{MaxWait: -1}, "WorkerOptions.MaxWait"},
+		"no queue":        {nil, poison, ok, eventual.WorkerOptions{}, "queue"},
+		"a nil queue":     {none, poison, ok, eventual.WorkerOptions{}, "queue"},
+		"a queue's name":  {o.acc.Queue("q"), poison, ok, eventual.WorkerOptions{}, "queue"},
+		"no poison queue": {queue, nil, ok, eventual.WorkerOptions{}, "poison"},
+		"no kind":         {queue, poison, []extend.Handler{{Table: o.base, Handle: ok[0].Handle}}, eventual.WorkerOptions{}, "handlers[0]"},
+		"no table":        {queue, poison, []extend.Handler{{Kind: "x", Handle: ok[0].Handle}}, eventual.WorkerOptions{}, "handlers[0]"},
+		"no function":     {queue, poison, []extend.Handler{{Kind: "x", Table: o.base}}, eventual.WorkerOptions{}, "handlers[0]"},
+		"a kind twice":    {queue, poison, []extend.Handler{ok[0], ok[0]}, eventual.WorkerOptions{}, "handlers[1]"},
+		"Concurrency":     {queue, poison, ok, eventual.WorkerOptions{Concurrency: -1}, "WorkerOptions.Concurrency"},
+		"Visibility":      {queue, poison, ok, eventual.WorkerOptions{Visibility: time.Millisecond}, "WorkerOptions.Visibility"},
+		"MaxWait":         {queue, poison, ok, eventual.WorkerOptions{MaxWait: -1}, "WorkerOptions.MaxWait"},
 	} {
 		_, err := bareworker.New(c.queue, c.poison, c.handlers, &c.o)
 		var ve *table.ValueError
@@ -105,15 +104,13 @@ func TestSameQueues(t *testing.T) {
 	second := other.handler()
 	second.Kind = "second"
 	for what, c := range map[string]struct {
-		poison, cleanUp *azqueue.QueueClient
-		handlers        []extend.Handler
+		poison   *azqueue.QueueClient
+		handlers []extend.Handler
 	}{
-		"queue as poison queue":          {q, o.acc.Queue("c"), []extend.Handler{o.handler()}},
-		"queue as clean-up queue":        {p, q, []extend.Handler{o.handler()}},
-		"poison queue as clean-up queue": {p, p, []extend.Handler{o.handler()}},
-		"the same table of two accounts": {p, o.acc.Queue("c"), []extend.Handler{o.handler(), second}},
+		"queue as poison queue":          {q, []extend.Handler{o.handler()}},
+		"the same table of two accounts": {p, []extend.Handler{o.handler(), second}},
 	} {
-		if _, err := bareworker.New(q, c.poison, c.handlers, &eventual.WorkerOptions{CleanUp: c.cleanUp}); !errors.As(err, &ve) {
+		if _, err := bareworker.New(q, c.poison, c.handlers, nil); !errors.As(err, &ve) {
 			t.Errorf("%s: got %v, want a *ValueError", what, err)
 		}
 	}

@@ -21,10 +21,7 @@ import (
 )
 
 // executor executes the effects of the writes that messages name.
-type executor struct {
-	env     *environment
-	cleaner *cleaner
-}
+type executor struct{ env *environment }
 
 // execute executes what is due for a message of the queue of notifications.
 func (e *executor) execute(ctx context.Context, x *lease) (out outcome) {
@@ -32,7 +29,7 @@ func (e *executor) execute(ctx context.Context, x *lease) (out outcome) {
 	case errors.Is(x.err, errNewer):
 		return outcome{kind: deferred, unknown: true, class: ClassUnknown, reason: x.err}
 	case x.err == nil && x.message.Hour != "":
-		return e.cleaner.execute(ctx, x) // a poison message of the clean-up queue that was replayed here
+		return outcome{} // of an older release, whose clean-ups had messages
 	case x.err != nil:
 		return outcome{kind: poisoned, class: ClassUndecodable, reason: errUndecodable}
 	}
@@ -40,10 +37,7 @@ func (e *executor) execute(ctx context.Context, x *lease) (out outcome) {
 	if t == nil {
 		return outcome{kind: deferred, unknown: true, class: ClassUnknown, reason: "no handler is registered for its table"}
 	}
-	if out = e.executeRecord(ctx, t, x); out.kind == completed || out.class == ClassExpired {
-		e.cleaner.schedule(context.WithoutCancel(ctx), t, x.message)
-	}
-	return out
+	return e.executeRecord(ctx, t, x)
 }
 
 // errConflict: a concurrent worker changed the commit record.
@@ -83,7 +77,13 @@ func (e *executor) tryRecord(ctx context.Context, t *tableHandlers, x *lease) (o
 	case record.State == extend.Aborted:
 		return e.rollBack(ctx, t, x), false
 	}
+	if out, is := e.early(record, x); is {
+		return out, false
+	}
 	out, conflict = e.executeEffects(ctx, t, record, x)
+	if !conflict && out.kind != completed {
+		conflict = e.storeWait(ctx, t, record, x, out)
+	}
 	if conflict || out.kind != completed || record.State != extend.Pending {
 		return out, conflict
 	}
@@ -227,12 +227,11 @@ func (x *lease) unknownSince(now time.Time) time.Time {
 	return *stored
 }
 
-// returnToQueue returns a message to the queue, hidden for a while, with its new history.
-func (x *lease) returnToQueue(ctx context.Context, out outcome) {
+// delay returns for how long a message is hidden when it returns to the queue, and its new history.
+func (x *lease) delay(out outcome) (time.Duration, history) {
 	h := x.history // without the current execution in isolation, which has ended
-	delay, counter, level := out.delay, func(s *Stats) { s.Retried++ }, slog.LevelWarn
-	switch {
-	case out.kind == retried:
+	delay := out.delay
+	if out.kind == retried {
 		delay = x.backOff(x.failures()+1, x.env.opt.MaxWait)
 		if out.requested {
 			delay = max(delay, out.delay)
@@ -245,19 +244,28 @@ func (x *lease) returnToQueue(ctx context.Context, out outcome) {
 		if x.isolated {
 			h.Uncounted, h.Isolated = h.Uncounted+x.unfinished(), 0 // other messages crashed the workers
 		}
-	default:
-		h.Uncounted++
-		counter = func(s *Stats) { s.Deferred++ }
-		switch {
-		case out.unknown:
-			since := x.unknownSince(x.env.opt.Now().UTC())
-			h.UnknownSince, delay = &since, max(delay, x.env.opt.Defer)
-		case out.busy:
-			delay = x.backOff(int(h.Uncounted), x.env.opt.Defer)
-		case out.outage:
-			h.Outages++ // deliveries that waited for a busy partition do not count
-			delay = x.backOff(int(h.Outages), x.env.opt.MaxWait)
-		}
+		return delay, h
+	}
+	h.Uncounted++
+	switch {
+	case out.unknown:
+		since := x.unknownSince(x.env.opt.Now().UTC())
+		h.UnknownSince, delay = &since, max(delay, x.env.opt.Defer)
+	case out.busy:
+		delay = x.backOff(int(h.Uncounted), x.env.opt.Defer)
+	case out.outage:
+		h.Outages++ // deliveries that waited for a busy partition do not count
+		delay = x.backOff(int(h.Outages), x.env.opt.MaxWait)
+	}
+	return delay, h
+}
+
+// returnToQueue returns a message to the queue, hidden for a while, with its new history.
+func (x *lease) returnToQueue(ctx context.Context, out outcome) {
+	delay, h := x.delay(out)
+	counter, level := func(s *Stats) { s.Deferred++ }, slog.LevelWarn
+	if out.kind == retried {
+		counter = func(s *Stats) { s.Retried++ }
 	}
 	if out.expected {
 		level = slog.LevelDebug
@@ -284,6 +292,7 @@ func (x *lease) backOff(n int, most time.Duration) time.Duration {
 // moveToPoison copies a message to the poison queue and deletes it then. A worker that crashes in between leaves two copies, and
 // loses none.
 func (x *lease) moveToPoison(ctx context.Context, out outcome) {
+	x.storePoison(ctx)
 	text := poisonText(&x.receivedMessage, out.class, out.effect, x.env.opt.Now())
 	err := engine.Retry(x.env.opt.Retry).Repeat(ctx, x.engineLog("Poison"), func() (bool, error) {
 		_, err := x.env.poison.put(ctx, text, 0)

@@ -17,7 +17,6 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
-	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -154,31 +153,6 @@ func TestDeadlyIsolated(t *testing.T) {
 		if got := s.Count().String(); !strings.HasPrefix(got, "40 get, 40 insert-or-replace, 40 merge, 40 message-delete, ") || !strings.HasSuffix(got, " message-get, 5 message-update") {
 			t.Errorf("requests: got %s, want 40 of each message and 5 message-update", got)
 		}
-	})
-}
-
-// TestDeadlyCleanUp: a clean-up message that crashes each of its workers becomes poison like any other message.
-func TestDeadlyCleanUp(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t, noPauses())
-		o.put(t, "cleanups", `{"v":1,"table":"staff","partition":"S","hour":"2026-01-01T00:00:00Z"}`)
-		crashes := 0
-		for ; len(s.Messages("cleanups")) > 0 && crashes < 20; time.Sleep(2 * time.Minute) {
-			p, ctx := newProcess(s)
-			o := officeOn(t, s, p, noPauses())
-			h := o.handler()
-			h.Sweep = func(ctx context.Context, _ keys.PartitionKey, _ time.Time) error { return p.crashIn(ctx) }
-			opt := fastPolling()
-			opt.CleanUp, opt.Attempts, opt.StopTimeout = o.acc.Queue("cleanups"), 2, time.Millisecond
-			time.AfterFunc(time.Minute, p.cancel)
-			noError(t, o.worker(t, opt, h).Run(ctx))
-			if p.crashed.Load() {
-				crashes++
-			}
-		}
-		testkit.Expect(t, "crashes", crashes, 4)
-		o.expectPoison(t, eventual.ClassCrashes)
 	})
 }
 

@@ -114,7 +114,7 @@ func officeOn(t testing.TB, s *storagetest.Service, tr policy.Transporter, c tab
 
 // ensure creates the tables and queues.
 func (o *office) ensure(ctx context.Context) error {
-	w, err := o.newWorker(eventual.WorkerOptions{CleanUp: o.acc.Queue("cleanups")}, o.handler())
+	w, err := o.newWorker(eventual.WorkerOptions{}, o.handler())
 	if err != nil {
 		return err
 	}

@@ -88,7 +88,8 @@ func (q *PoisonQueue) Replay(ctx context.Context, match func(PoisonMessage) bool
 }
 
 // Drop deletes the messages that match, or all if match is nil, and returns their number. Their effects are not executed, and
-// their commit records stay pending: aztablekit.Store.NotifyPending notifies workers again. Errors: ErrQueueNotFound; ErrIncomplete;
+// their commit records stay pending: the work of a day notifies workers again 7 days after the message became poison, and
+// aztablekit.Store.NotifyPending with Grace below 0 does so at once. Errors: ErrQueueNotFound; ErrIncomplete;
 // *azcore.ResponseError. 1 request for each message, besides the requests of List.
 func (q *PoisonQueue) Drop(ctx context.Context, match func(PoisonMessage) bool) (n int, err error) {
 	err = q.each(ctx, func(_ context.Context, m PoisonMessage) (bool, error) { return match == nil || match(m), nil }, &n)

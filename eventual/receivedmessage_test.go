@@ -1,7 +1,6 @@
 package eventual
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 )
@@ -85,24 +84,5 @@ func TestQueuesUncomparable(t *testing.T) {
 		if got := isSameQueue(c.a, c.b); got != c.want {
 			t.Errorf("%T and %T: got %v; want %v", c.a, c.b, got, c.want)
 		}
-	}
-}
-
-// TestHourSet: the set of planned hours stays small, however many partitions a worker serves.
-func TestHourSet(t *testing.T) {
-	t.Parallel()
-	var s hourSet
-	calls, most := 0, 0
-	const n = 2*maxHours + 1
-	for i := range n {
-		for range 2 {
-			if err := s.once(fmt.Sprint(i), func() error { calls++; return nil }); err != nil {
-				t.Fatalf("hour %d: got error %v; want none", i, err)
-			}
-		}
-		most = max(most, len(s.names))
-	}
-	if calls != n || most != maxHours {
-		t.Errorf("got %d calls and %d names at most; want %d and %d", calls, most, n, maxHours)
 	}
 }

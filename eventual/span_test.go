@@ -158,6 +158,9 @@ aztablekit.Worker.Execute aztablekit.attempt=1 aztablekit.class=attempts aztable
 aztablekit.Worker.Execute aztablekit.attempt=1 aztablekit.class=handler aztablekit.effect=letter aztablekit.outcome=message moved to the poison queue db.collection.name=staff failed (message moved to the poison queue)
   aztablekit.Table.Resolve db.collection.name=staff
     HTTP GET
+  HTTP GET
+  aztablekit.Table.StoreWait db.collection.name=staff
+    HTTP PATCH
   HTTP POST
   HTTP DELETE
 `},
@@ -166,10 +169,8 @@ aztablekit.Worker.Execute aztablekit.attempt=1 aztablekit.class=undecodable azta
   HTTP POST
   HTTP DELETE
 `},
-		{what: "clean-up", put: `{"v":1,"table":"staff","partition":"S","hour":"2020-01-01T00:00:00Z"}`, want: `
-aztablekit.Worker.CleanUp aztablekit.attempt=1 aztablekit.outcome=message completed db.collection.name=staff
-  aztablekit.Table.SweepCommitRecords db.collection.name=staff
-    HTTP GET
+		{what: "clean-up of an older release", put: `{"v":1,"table":"staff","partition":"S","hour":"2020-01-01T00:00:00Z"}`, want: `
+aztablekit.Worker.Execute aztablekit.attempt=1 aztablekit.outcome=message completed db.collection.name=staff
   HTTP DELETE
 `},
 	} {

@@ -21,15 +21,12 @@ func operationIDAt(t time.Time) string {
 	return string(b) + "ABCDEFGHJKMNPQRS"
 }
 
-// recordStates returns the states of the commit records of staff, and "note" for each note of a planned clean-up, sorted.
+// recordStates returns the states of the commit records of staff, sorted.
 func recordStates(s *storagetest.Service) string {
 	var all []string
 	for _, r := range s.Rows("staff") {
-		switch {
-		case strings.HasPrefix(r.RowKey, "~i|"):
+		if strings.HasPrefix(r.RowKey, "~i|") {
 			all = append(all, fmt.Sprint(r.Get("State")))
-		case strings.HasPrefix(r.RowKey, "~g|"):
-			all = append(all, "note")
 		}
 	}
 	slices.Sort(all)

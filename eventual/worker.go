@@ -50,6 +50,10 @@ func (doors) Worker(queue, poison, handlers, o any) (any, error) {
 	return newWorker(q, p, handlers.([]extend.Handler), o.(*WorkerOptions))
 }
 
+func (doors) Clean(ctx context.Context, worker, t any, partition string, through time.Time) (left int, err error) {
+	return worker.(*Worker).clean(ctx, t.(table.AnyTable), partition, through)
+}
+
 // newWorker returns a worker of a queue, with another queue for poison messages, and with handlers. The worker reads and writes
 // only the tables of its handlers. It sends nothing. Errors: *table.ValueError and *table.LimitError for wrong arguments and
 // options.
@@ -63,16 +67,11 @@ func newWorker(queue, poison Queue, handlers []extend.Handler, o *WorkerOptions)
 	if err == nil {
 		err = cmp.Or(checkQueue("queue", queue), checkQueue("poison", poison))
 	}
-	if err == nil && !wire.IsNil(opt.CleanUp) {
-		err = checkQueue("WorkerOptions.CleanUp", opt.CleanUp)
-	}
 	switch {
 	case err != nil:
 		return fail(err)
 	case isSameQueue(queue, poison):
 		return fail(&table.ValueError{Field: "poison", Reason: "is the same client as queue; pass another queue"})
-	case isSameQueue(queue, opt.CleanUp), isSameQueue(poison, opt.CleanUp):
-		return fail(&table.ValueError{Field: "WorkerOptions.CleanUp", Reason: "is the same client as queue or poison; set another queue"})
 	}
 	timeout := opt.Retry.AttemptTimeout
 	w := &Worker{dispatcher: &dispatcher{perPartition: opt.PerPartition, changed: make(chan struct{}), byPartition: map[string]int{}}}
@@ -81,10 +80,7 @@ func newWorker(queue, poison Queue, handlers []extend.Handler, o *WorkerOptions)
 		w.env.stats.addKind(registered.tableHandlers(h.Table.Name()).table.Name(), h.Kind, func(*KindStats) {})
 	}
 	w.env.notifications, w.env.poison = queueClient{queue, timeout, "Store.Ensure"}, queueClient{poison, timeout, "Store.Ensure"}
-	if !wire.IsNil(opt.CleanUp) {
-		w.env.cleanUps = queueClient{opt.CleanUp, timeout, "Store.Ensure"}
-	}
-	w.executor = executor{env: &w.env, cleaner: &cleaner{env: &w.env}}
+	w.executor = executor{env: &w.env}
 	return w, nil
 }
 
@@ -96,13 +92,10 @@ func isSameQueue(a, b Queue) bool {
 // Ensure creates the worker's queues unless they exist. 1 request for each, at the same time; idempotent.
 func (w *Worker) Ensure(ctx context.Context) error {
 	var g errgroup.Group
-	queues := []queueClient{w.env.notifications, w.env.poison, w.env.cleanUps}
-	names := []string{"the queue of notifications", "the poison queue", "the clean-up queue"}
+	queues := []queueClient{w.env.notifications, w.env.poison}
+	names := []string{"the queue of notifications", "the poison queue"}
 	failed := make([]error, len(queues))
 	for i, q := range queues {
-		if q.client == nil {
-			continue
-		}
 		g.Go(func() error {
 			if err := q.ensure(ctx, &w.env.opt.Options); err != nil {
 				failed[i] = fmt.Errorf("%s: %w", names[i], err)
@@ -126,9 +119,8 @@ var ErrRunning = errors.New("eventual: the worker is already running")
 //
 // Errors: ErrQueueNotFound, ErrRunning. Requests: 1 to receive up to 32 messages (see WorkerOptions.Concurrency); for each
 // message 1 to read its commit record, 1 to mark the commit record as done, and 1 to delete the message, besides the handlers'
-// own; 1 for each renewal or return of a message; if the queue is empty, 1 every WorkerOptions.Idle; with a clean-up queue 1 a
-// minute, and for each hour of a partition 3 to schedule its clean-up, 1 for each other worker to see that it is scheduled, and 4
-// or more to clean up.
+// own; 1 for each renewal or return of a message, and 1 more if its effects wait for longer than the repair of lost messages does; 2 more
+// for poison; if the queue is empty, 1 every WorkerOptions.Idle.
 func (w *Worker) Run(ctx context.Context) error { return w.run(ctx, false) }
 
 // Drain runs until no more messages are visible and all received messages are completed: for tests, and for programs that are
@@ -150,37 +142,18 @@ func (w *Worker) run(ctx context.Context, drain bool) error {
 	handlers, endHandlers := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer endHandlers(nil)
 
-	newPool := func(size int, execute func(context.Context, *lease) outcome) *pool {
-		return &pool{dispatcher: w.dispatcher, size: size, drain: drain, ctx: ctx, execute: execute}
-	}
-	newReceiver := func(queue queueClient, idle time.Duration, p *pool) *receiver {
-		readable := &readability{since: w.env.opt.Now(), err: errors.New("no response yet")}
-		return &receiver{env: &w.env, queue: queue, pool: p, handlers: handlers, readable: readable, drain: drain, idle: idle, lastShort: time.Now()}
-	}
-	receivers := []*receiver{newReceiver(w.env.notifications, w.env.opt.Idle, newPool(w.env.opt.Concurrency, w.executor.execute))}
+	p := &pool{dispatcher: w.dispatcher, size: w.env.opt.Concurrency, drain: drain, ctx: ctx, execute: w.executor.execute}
+	readable := &readability{since: w.env.opt.Now(), err: errors.New("no response yet")}
+	r := &receiver{env: &w.env, queue: w.env.notifications, pool: p, handlers: handlers, readable: readable, drain: drain, idle: w.env.opt.Idle, lastShort: time.Now()}
 	w.mu.Lock()
-	w.receiver = receivers[0]
+	w.receiver = r
 	w.mu.Unlock()
-	if w.env.cleanUps.client != nil {
-		receivers = append(receivers, newReceiver(w.env.cleanUps, time.Minute, newPool(1, w.executor.cleaner.execute)))
-	}
-	w.dispatcher.update(func() {
-		for _, r := range receivers {
-			w.dispatcher.pools = append(w.dispatcher.pools, r.pool)
-		}
-	})
+	w.dispatcher.update(func() { w.dispatcher.pools = append(w.dispatcher.pools, p) })
 
-	errs := make([]error, len(receivers))
-	var receiving sync.WaitGroup
-	for i, r := range receivers {
-		receiving.Go(func() {
-			if errs[i] = r.run(); errs[i] != nil {
-				cancel()
-			}
-		})
+	err := r.run()
+	if err != nil {
+		cancel()
 	}
-	receiving.Wait()
-	err := errors.Join(errs...)
 	if drain && err == nil {
 		err = parent.Err()
 	}
@@ -188,9 +161,7 @@ func (w *Worker) run(ctx context.Context, drain bool) error {
 	finished := make(chan struct{})
 	go func() {
 		defer close(finished)
-		for _, r := range receivers {
-			r.pool.unfinished.Wait()
-		}
+		p.unfinished.Wait()
 	}()
 	if !drain || ctx.Err() != nil {
 		late := time.NewTimer(w.env.opt.StopTimeout)
@@ -245,7 +216,7 @@ func (w *Worker) Resume() { w.dispatcher.update(func() { w.dispatcher.paused = f
 //
 // Limits: Ready reports an outage of the queue after the worker's next request to receive messages, which takes Retry.AttemptTimeout
 // at most. A worker without room for more messages sends no such request until handlers return, and a paused worker sends none until
-// Resume. Tables, the poison queue and the clean-up queue do not count. Requests: none.
+// Resume. Tables and the poison queue do not count. Requests: none.
 func (w *Worker) Ready() error {
 	w.mu.Lock()
 	r := w.receiver
@@ -280,17 +251,12 @@ type WorkerOptions struct {
 	// bounds how often the worker starts again because a concurrent worker has changed the commit record; then the attempt of the
 	// message has failed. Logger also receives completed messages at Debug, returned and lost messages at Warn, and poison at Error.
 	//
-	// Tracing receives a span for each message that the worker executes, aztablekit.Worker.Execute, or aztablekit.Worker.CleanUp for
-	// a clean-up message. Its children are the requests of the worker for the message, and the spans of the methods that the handlers
+	// Tracing receives a span for each message that the worker executes, aztablekit.Worker.Execute. Its children are the requests of the worker for the message, and the spans of the methods that the handlers
 	// call. The attributes are messaging.system, messaging.operation.type, messaging.message.id, db.collection.name (the table of the
 	// write), aztablekit.operation_id (of the write), aztablekit.attempt and aztablekit.outcome (the text of the log); and after a
 	// failure aztablekit.class (of the poison that follows) and aztablekit.effect (the kind). The span has the status error if the
 	// log's level is Warn or Error. It contains no text of an error. Requests to receive and to renew messages belong to no message.
 	table.Common
-
-	// CleanUp is a queue for clean-up messages, which a store sets. The commit records of a partition and hour are deleted a day later. Without a
-	// clean-up queue, call [extend.SweepAll] from time to time. It must not be the queue of the notifications.
-	CleanUp Queue
 
 	// Concurrency is how many messages the worker executes at a time. Defaults to 16.
 	//
@@ -422,7 +388,6 @@ type Stats struct {
 	Lost          int // messages whose visibility ended before they were completed
 	Renewed       int // renewals of messages
 	Effects       int // handler calls that succeeded
-	CleanUps      int // clean-ups of a partition for an hour
 	QueueFailures int // requests to queues that failed
 }
 
@@ -487,7 +452,7 @@ type environment struct {
 	stats    counters
 	handlers registry
 
-	notifications, poison, cleanUps queueClient // cleanUps has no client without WorkerOptions.CleanUp
+	notifications, poison queueClient
 }
 
 // untilRenewal returns the time between two renewals of a message.
@@ -514,10 +479,7 @@ func (x *lease) startSpan() (end func()) {
 	if !tracer.Enabled() {
 		return func() {}
 	}
-	name := "aztablekit.Worker.Execute"
-	if x.message.Hour != "" {
-		name = "aztablekit.Worker.CleanUp"
-	}
+	const name = "aztablekit.Worker.Execute"
 	attributes := []tracing.Attribute{
 		{Key: attrSystem, Value: "azure.queues"}, {Key: attrOperation, Value: "process"}, {Key: attrMessageID, Value: x.id},
 		{Key: attrAttempt, Value: x.attempt()},

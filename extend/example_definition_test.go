@@ -51,7 +51,7 @@ func ExampleDefinition() {
 	// empid_000001
 	// name_Jones
 	// ~c
-	// [notes staff]
+	// [companywork notes staff]
 }
 
 // A thing of a store that belongs to no table, such as a log, adds what it needs, or says what is wrong.

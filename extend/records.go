@@ -126,7 +126,7 @@ func (in *Records) Pending(ctx context.Context, partition keys.PartitionKey, aft
 		stopped := false
 		pk, err := partition.Result()
 		if err == nil {
-			err = in.engine.Pending(ctx, pk, after, before, func(id string) bool {
+			err = in.engine.Pending(ctx, pk, after, before, func(id string, _ commit.Wait) bool {
 				stopped = !yield(id, nil)
 				return !stopped
 			})
@@ -139,8 +139,7 @@ func (in *Records) Pending(ctx context.Context, partition keys.PartitionKey, aft
 }
 
 // Sweep deletes the commit and abort records of a partition that are older than Retention and an hour (for clocks that differ),
-// except records whose effects are not executed yet, or that cannot be read. It also deletes the notes of the workers of package
-// eventual about these times, and the preparations of writes over several partitions in the other partitions. Requests: 1 for
+// except records whose effects are not executed yet, or that cannot be read. It also deletes the preparations of writes over several partitions in the other partitions. Requests: 1 for
 // each 1,000 records, 2 for a handle with an outbox; 1 for each 100 that are deleted; and 1 or 2 for each other partition of such
 // a write. Idempotent.
 func (in *Records) Sweep(ctx context.Context, partition keys.PartitionKey) (deleted int, err error) {
@@ -150,7 +149,7 @@ func (in *Records) Sweep(ctx context.Context, partition keys.PartitionKey) (dele
 	if err != nil {
 		return 0, in.engine.OpError("SweepCommitRecords", keys.Key{}, err)
 	}
-	deleted, err = in.engine.Sweep(ctx, pk)
+	deleted, _, err = in.engine.Sweep(ctx, pk, time.Time{})
 	return deleted, err
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/extend"
-	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -130,24 +129,6 @@ func TestSweepAllResumes(t *testing.T) {
 	second, through, err := extend.SweepAll(ctx, staff, left)
 	if err != nil || first+second != 3 || through.String() != "Tax" {
 		t.Errorf("got %d and %d deleted, through %v, %v; want 3 in all, through Tax", first, second, through, err)
-	}
-}
-
-// TestScheduledSweep: a note in a partition says that the sweep of an hour is scheduled, and a sweep does not delete it before its time.
-func TestScheduledSweep(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	staff, err := openStaffOn(storagetest.New(nil), nil)
-	noError(t, err)
-	hour := time.Now()
-	for _, want := range []bool{false, true} {
-		if scheduled, err := door.Table(staff).SweepScheduled(ctx, "Sales", hour); err != nil || scheduled != want {
-			t.Errorf("got planned: %v, %v; want %v", scheduled, err, want)
-		}
-		noError(t, door.Table(staff).ScheduleSweep(ctx, "Sales", hour))
-	}
-	if n, err := extend.RecordsOf(staff).Sweep(ctx, dept.Of("Sales")); err != nil || n != 0 {
-		t.Errorf("got %d deleted, %v; want none", n, err)
 	}
 }
 

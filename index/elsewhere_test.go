@@ -76,7 +76,7 @@ func openElsewhere(acc *account.Account, o *table.Options, definitions ...extend
 		return nil, nil, nil, err
 	}
 	w, err = bareworker.New(acc.Queue("effects"), acc.Queue("poison"), bare.Handlers(staff),
-		&eventual.WorkerOptions{Common: o.Common, CleanUp: acc.Queue("cleanups"), Wait: time.Second, MaxWait: time.Second})
+		&eventual.WorkerOptions{Common: o.Common, Wait: time.Second, MaxWait: time.Second})
 	return staff, out, w, err
 }
 
@@ -247,7 +247,7 @@ func TestElsewhere(t *testing.T) {
 	// The clean-up deletes the tombstones, and nothing else.
 	before := len(s.Rows("staffmail"))
 	s.Advance(28 * time.Hour)
-	s.drain(t)
+	check(t, bareworker.CleanAll(ctx, s.worker, s.staff))
 	if after := len(s.Rows("staffmail")); after >= before || after != 1 {
 		t.Errorf("got %d rows after the clean-up of %d; want 1", after, before)
 	}

@@ -38,7 +38,7 @@ func TestGlobalWorkers(t *testing.T) {
 		staff, err := extend.With(s.staff, bare.OnChange("mail", func(*extend.Change[worker]) (string, bool) { return "", false }))
 		check(t, err)
 		w, err := bareworker.New(acc.Queue("effects"), acc.Queue("poison"), []extend.Handler{handlers(staff)},
-			&eventual.WorkerOptions{Common: o.Common, CleanUp: acc.Queue("cleanups")})
+			&eventual.WorkerOptions{Common: o.Common})
 		check(t, err)
 
 		crashed, crash := context.WithCancel(ctx)
@@ -60,7 +60,7 @@ func TestGlobalWorkers(t *testing.T) {
 		}
 		for range 3 {
 			s.Advance(26 * time.Hour)
-			check(t, w.Drain(ctx))
+			check(t, bareworker.CleanAll(ctx, w, staff))
 		}
 		if _, err := staff.Insert(ctx, &worker{"M", 2, "Smith", "a", 44, nil}); err != nil {
 			t.Errorf("%s: got error %v; want the value free", what, err)

@@ -267,19 +267,14 @@ func (s *forgedScene) methods() []forgedMethod {
 var operationIDs = regexp.MustCompile("[0-9A-Z]{26}")
 
 // outside returns the keys of all rows but those of partition evil and of its entities' global values, with one name for all operation
-// IDs, and how often each occurs. A clean-up that is scheduled in this hour or the one before counts once, because a test may run across
-// a full hour.
+// IDs, and how often each occurs.
 func (s *forgedScene) outside() map[string]int {
 	all := map[string]int{}
-	const form = "2006010215"
-	hours := []string{s.Now().UTC().Format(form), s.Now().UTC().Add(-time.Hour).Format(form)}
 	for _, name := range s.TableNames() {
 		for _, r := range s.Rows(name) {
 			partition := name + " " + r.PartitionKey
 			switch {
 			case slices.Contains([]string{"staff evil", "stafflogin login_e", "stafflogin login_f"}, partition):
-			case slices.Contains(hours, strings.TrimPrefix(r.RowKey, reserved.ScheduledSweep)):
-				all[partition+" "+reserved.ScheduledSweep+"hour"] = 1
 			default:
 				all[partition+" "+operationIDs.ReplaceAllString(r.RowKey, "op")]++
 			}

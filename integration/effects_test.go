@@ -38,7 +38,7 @@ func effects(e *env) {
 	var printed []string
 	worker := func(handle func(badge) error) *eventual.Worker {
 		w, err := bareworker.New(notifications, poison, []extend.Handler{bare.NewHandler("badge", base, func(_ context.Context, _ eventual.Job, b badge) error { return handle(b) })},
-			&eventual.WorkerOptions{Concurrency: 1, CleanUp: e.acc.Queue(base.Name() + "g")})
+			&eventual.WorkerOptions{Concurrency: 1})
 		e.must(err)
 		return w
 	}

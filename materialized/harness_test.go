@@ -119,7 +119,7 @@ func open(connection string, transport policy.Transporter, o table.Options, is s
 // worker returns a worker that takes one message at a time.
 func (p *program) worker() (*eventual.Worker, error) {
 	return bareworker.New(p.account.Queue("effects"), p.account.Queue("poison"), bare.Handlers(p.staff),
-		&eventual.WorkerOptions{Common: p.options.Common, Concurrency: 1, Idle: 16 * time.Second, Attempts: 1000, MaxWait: 4 * time.Second, Visibility: 30 * time.Second, CleanUp: p.account.Queue("cleanups")})
+		&eventual.WorkerOptions{Common: p.options.Common, Concurrency: 1, Idle: 16 * time.Second, Attempts: 1000, MaxWait: 4 * time.Second, Visibility: 30 * time.Second})
 }
 
 func (p *program) ensure(ctx context.Context) error {
@@ -165,6 +165,14 @@ func (p *program) drain(t testing.TB) {
 		testkit.NoError(t, err)
 	}
 	testkit.NoError(t, p.drainer.Drain(context.Background()))
+}
+
+// clean deletes what is old.
+func (p *program) clean(t testing.TB) {
+	t.Helper()
+	w, err := p.worker()
+	testkit.NoError(t, err)
+	testkit.NoError(t, bareworker.CleanAll(context.Background(), w, p.staff))
 }
 
 // members returns the stored view as text, with the tombstones.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -64,11 +65,12 @@ func (r *Run) QueueName(name string) string {
 	return full
 }
 
-// StoreName returns a name for a store of this run. Its queues are deleted after the run.
+// StoreName returns a name for a store of this run. Its queues and the table of its work are deleted after the run.
 func (r *Run) StoreName(name string) string {
-	for _, purpose := range []string{"-writes", "-poison", "-cleanup"} {
+	for _, purpose := range []string{"-writes", "-poison"} {
 		r.QueueName(name + purpose)
 	}
+	r.TableName(strings.ReplaceAll(name, "-", "") + "work")
 	return r.prefix + name
 }
 

@@ -3,11 +3,13 @@ package bareworker
 
 import (
 	"context"
+	"time"
 
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -16,6 +18,7 @@ type Outbox interface {
 	extend.Outbox
 	Ensure(ctx context.Context) error
 	NotifyPending(ctx context.Context, source table.AnyTable, o *eventual.NotifyOptions) (eventual.NotifyResult, error)
+	Behind(ctx context.Context) (bool, error)
 }
 
 // NewOutbox returns an outbox in a queue. It sends nothing: Ensure of the outbox creates the queue. Errors: *table.ValueError for a queue
@@ -28,6 +31,25 @@ func NewOutbox(queue eventual.Queue, c *table.Common) (Outbox, error) {
 // tables of its handlers. It sends nothing. Errors: *table.ValueError and *table.LimitError for wrong arguments and options.
 func New(queue, poison eventual.Queue, handlers []extend.Handler, o *eventual.WorkerOptions) (*eventual.Worker, error) {
 	return door.NewWorker[*eventual.Worker](queue, poison, handlers, o)
+}
+
+// Clean deletes what is old in a partition of a table: the rows of the worker's handlers, and the commit records. It returns how many
+// records of writes before a time are left, because they are not old enough or their effects are still due. Requests: those of the
+// handlers and of extend.Records.Sweep.
+func Clean(ctx context.Context, w *eventual.Worker, t table.AnyTable, partition string, through time.Time) (left int, err error) {
+	return door.Workers.Clean(ctx, w, t, partition, through)
+}
+
+// CleanAll is Clean for all partitions of a table.
+func CleanAll[T any](ctx context.Context, w *eventual.Worker, t *table.Table[T]) error {
+	_, err := t.EachPartition(ctx, keys.PartitionRange{}, 0, func(ctx context.Context, partition keys.PartitionKey) error {
+		pk, err := partition.Result()
+		if err == nil {
+			_, err = Clean(ctx, w, t, pk, time.Time{})
+		}
+		return err
+	})
+	return err
 }
 
 // Mover is a mover with the handler that executes its moves.

@@ -61,7 +61,25 @@ type Record struct {
 	Effects     []Effect
 
 	etag azcore.ETag // of its row
+	wait Wait
+	skew time.Duration
 }
+
+// Wait is why a message of a pending record does not come yet. A repair of lost messages passes such a record over.
+type Wait struct {
+	NotBefore time.Time // the effects are not due before; zero for effects that are due
+	Message   string    // the ID of the message that waits until then
+	Until     time.Time // until when the record is passed over
+}
+
+// WaitOf returns why the messages of a record wait, and SetWait sets it.
+func WaitOf(r *Record) Wait     { return r.wait }
+func SetWait(r *Record, w Wait) { r.wait = w }
+
+// NowBy returns the time by the clock of the service, as known from the response that contained the record. SetSkew sets by how much
+// that clock was ahead of the program's.
+func NowBy(r *Record, now time.Time) time.Time { return now.Add(r.skew) }
+func SetSkew(r *Record, skew time.Duration)    { r.skew = skew }
 
 // ETagOf returns the ETag of a record's row, and SetETag sets it. They are no methods, because programs have no use for them.
 func ETagOf(r *Record) azcore.ETag        { return r.etag }

@@ -5,6 +5,7 @@ package door
 
 import (
 	"context"
+	"time"
 
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/stored"
@@ -39,6 +40,7 @@ var Plans interface {
 var Workers interface {
 	Outbox(queue, o any) (any, error)
 	Worker(queue, poison, handlers, o any) (any, error)
+	Clean(ctx context.Context, worker, t any, partition string, through time.Time) (left int, err error)
 }
 
 // Table returns the handle of a table.AnyTable without its type parameter, nil for a nil or zero Table.

@@ -25,7 +25,10 @@ import (
 // The properties of a commit record, besides its version.
 const (
 	stateProperty   = "State"
-	effectsProperty = "Effects" // as JSON, the rest in Effects1, Effects2, …
+	waitsProperty   = "NotBefore" // the effects are not due before
+	messageProperty = "Message"   // the ID of the message that waits until then
+	passedProperty  = "Waits"     // until when a repair of lost messages passes the record over
+	effectsProperty = "Effects"   // as JSON, the rest in Effects1, Effects2, …
 	recordVersion   = 1
 )
 
@@ -112,6 +115,7 @@ func RecordOf(r *stored.Row) (*commit.Record, error) {
 	if rec.State == 0 {
 		return nil, &errs.DecodeError{Field: stateProperty, Reason: "is none of pending, done and aborted"}
 	}
+	commit.SetWait(rec, waitOf(r.Columns()))
 	text, err := longText(r, effectsProperty)
 	if err != nil {
 		return nil, err
@@ -127,6 +131,11 @@ func RecordOf(r *stored.Row) (*commit.Record, error) {
 		rec.Effects = append(rec.Effects, commit.Effect{Kind: e.Kind, Version: e.Version, RowKey: e.Row, Payload: e.Payload, Table: e.Table, Partition: e.Partition})
 	}
 	return rec, nil
+}
+
+// waitOf reads why the messages of a record wait.
+func waitOf(columns []edm.Column) commit.Wait {
+	return commit.Wait{NotBefore: stored.Find(columns, waitsProperty).T, Message: stored.Find(columns, messageProperty).S, Until: stored.Find(columns, passedProperty).T}
 }
 
 // checkVersion returns a *VersionError for a row of the library whose format this program does not read.
@@ -174,7 +183,11 @@ func (t *Table) Record(ctx context.Context, partition, id string) (*commit.Recor
 	if err != nil || f.row == nil {
 		return nil, err
 	}
-	return RecordOf(f.row)
+	rec, err := RecordOf(f.row)
+	if err == nil && !f.date.IsZero() {
+		commit.SetSkew(rec, f.date.Sub(t.Options.Now()))
+	}
+	return rec, err
 }
 
 // Resolve reads a commit record, or stores an abort record if there is none; see extend.Records.Resolve.
@@ -249,6 +262,9 @@ func (t *Table) abortOnce(ctx context.Context, partition, id string, remotes []c
 	if err != nil {
 		return 0, true, err
 	}
+	if err := t.noteRecord(ctx, partition, id); err != nil {
+		return 0, !outage(err), err
+	}
 	_, verdict, err := s.sendAlone(ctx)
 	switch {
 	case verdict == wire.Done:
@@ -298,9 +314,9 @@ func (t *Table) Records(ctx context.Context, partition string, before time.Time,
 	})
 }
 
-// Pending calls f for the operation IDs of the pending commit records of a partition, until f returns false; see
-// extend.Records.Pending.
-func (t *Table) Pending(ctx context.Context, partition, after string, before time.Time, f func(id string) bool) error {
+// Pending calls f for the operation IDs of the pending commit records of a partition, and for why their messages wait, until f returns
+// false; see extend.Records.Pending. A record of a later release is left out: its effects wait for workers of that release.
+func (t *Table) Pending(ctx context.Context, partition, after string, before time.Time, f func(id string, w commit.Wait) bool) error {
 	from := "ge '" + reserved.CommitRecord + "'"
 	if after != "" {
 		if _, err := commit.TimeOf(after); err != nil {
@@ -309,12 +325,13 @@ func (t *Table) Pending(ctx context.Context, partition, after string, before tim
 		from = "gt '" + reserved.CommitRecord + after + "'"
 	}
 	filter := recordFilter(partition, from, before) + fmt.Sprintf(" and %s eq '%s'", stateProperty, commit.Pending)
-	err := t.each(ctx, filter, edm.PartitionKey+","+edm.RowKey, func(r *stored.Row) bool {
+	choice := strings.Join([]string{edm.PartitionKey, edm.RowKey, reserved.Version, waitsProperty, messageProperty, passedProperty}, ",")
+	err := t.each(ctx, filter, choice, func(r *stored.Row) bool {
 		id := strings.TrimPrefix(r.Key.RowKey(), reserved.CommitRecord)
-		if _, err := commit.TimeOf(id); err != nil {
-			return true // no write has made it
+		if _, err := commit.TimeOf(id); err != nil || checkVersion(r, "commit record", recordVersion) != nil {
+			return true // no write of this release has made it
 		}
-		return f(id)
+		return f(id, waitOf(r.Columns()))
 	})
 	if err == nil && t.RangedRows() {
 		err = errs.ErrRanged
@@ -322,13 +339,14 @@ func (t *Table) Pending(ctx context.Context, partition, after string, before tim
 	return err
 }
 
-// Sweep deletes old commit records of a partition; see extend.Records.Sweep.
-func (t *Table) Sweep(ctx context.Context, partition string) (deleted int, err error) {
+// Sweep deletes old commit records of a partition; see extend.Records.Sweep. left is how many records of writes before a time it leaves,
+// because they are not old enough, their effects are not executed yet, or they cannot be read.
+func (t *Table) Sweep(ctx context.Context, partition string, through time.Time) (deleted, left int, err error) {
 	const method = "SweepCommitRecords"
 	library := t.LibraryHandle()
 	before := t.Options.Now().Add(-commit.Retention - time.Hour)
-	filters := []string{recordFilter(partition, "ge '"+reserved.ScheduledSweep+"'", before)}
-	if t.Mode.Outbox != nil { // else no write prepares anything in the table
+	filters := []string{recordFilter(partition, "ge '"+reserved.ScheduledSweep+"'", before)} // also the notes of an older release
+	if t.Mode.Outbox != nil {                                                                // else no write prepares anything in the table
 		filters = append(filters, preparationFilter(partition, before))
 	}
 	r, err := Bulk(ctx, func(yield func(*Op, error) bool) {
@@ -337,6 +355,9 @@ func (t *Table) Sweep(ctx context.Context, partition string) (deleted int, err e
 			var unswept error
 			err := library.each(ctx, filter, "", func(r *stored.Row) bool {
 				if !swept(r, before) {
+					if r.Key.RowKey() < reserved.CommitRecord+commit.IDTime(through) && strings.HasPrefix(r.Key.RowKey(), reserved.CommitRecord) {
+						left++
+					}
 					return true
 				}
 				unswept = library.sweepRemotes(ctx, r)
@@ -366,7 +387,7 @@ func (t *Table) Sweep(ctx context.Context, partition string) (deleted int, err e
 		}
 		err = t.OpError(method, be.Key, cause)
 	}
-	return r.Applied, err
+	return r.Applied, left, err
 }
 
 // swept reports whether a row is to be deleted: a commit record of which nothing is left to be done, what was prepared by a write that
@@ -386,33 +407,6 @@ func swept(r *stored.Row, before time.Time) bool {
 }
 
 func hourText(t time.Time) string { return t.UTC().Format("2006010215") }
-
-func sweepKey(partition string, hour time.Time) keys.Key {
-	return keys.Stored(partition, reserved.ScheduledSweep+hourText(hour))
-}
-
-// ScheduleSweep notes in a partition that the commit records of an hour will be swept. 1 request; idempotent.
-func (t *Table) ScheduleSweep(ctx context.Context, partition string, hour time.Time) (err error) {
-	ctx, end := t.Span(ctx, "ScheduleSweep")
-	defer func() { end(err) }()
-	op := Op{Table: t.LibraryHandle(), Method: "ScheduleSweep", Kind: aztables.TransactionTypeAdd, Key: sweepKey(partition, hour), StoresID: true}
-	w := edm.NewWriter(partition, op.Key.RowKey(), 0)
-	w.Reserve(stored.UnassignedID)
-	op.Body, op.Err = w.Finish()
-	if err := op.Send(ctx); err != nil && !errors.Is(err, errs.ErrExists) {
-		return err
-	}
-	return nil
-}
-
-// SweepScheduled reports whether ScheduleSweep has noted an hour. 1 request.
-func (t *Table) SweepScheduled(ctx context.Context, partition string, hour time.Time) (scheduled bool, err error) {
-	ctx, end := t.Span(ctx, "SweepScheduled")
-	defer func() { end(err) }()
-	k := sweepKey(partition, hour)
-	f, err := t.readRow(ctx, k)
-	return f.row != nil, t.OpError("SweepPlanned", k, err)
-}
 
 // MarkDone marks a pending commit record as done; see extend.Records.MarkDone.
 func (t *Table) MarkDone(ctx context.Context, rec *commit.Record) (err error) {
@@ -437,4 +431,26 @@ func (t *Table) MarkDone(ctx context.Context, rec *commit.Record) (err error) {
 	}
 	rec.State = commit.Done
 	return nil
+}
+
+// StoreWait stores in a pending commit record why its message does not come yet, by the ETag of the record. Errors: ErrChanged if the
+// record has changed; ErrNotFound. 1 request.
+func (t *Table) StoreWait(ctx context.Context, rec *commit.Record, wait commit.Wait) (err error) {
+	ctx, end := t.Span(ctx, "StoreWait")
+	defer func() { end(err) }()
+	partition, err := rec.Partition.Result()
+	if err != nil {
+		return err
+	}
+	k := RecordKey(partition, rec.OperationID)
+	w := edm.NewWriter(k.PartitionKey(), k.RowKey(), 4)
+	w.Put(passedProperty, edm.Value{Kind: edm.DateTime, T: wait.Until.UTC()})
+	if !wait.NotBefore.IsZero() {
+		w.Put(waitsProperty, edm.Value{Kind: edm.DateTime, T: wait.NotBefore.UTC()})
+		w.Put(messageProperty, edm.Value{Kind: edm.String, S: wait.Message})
+	}
+	w.Reserve(stored.UnassignedID)
+	op := Op{Table: t.LibraryHandle(), Method: "StoreWait", Kind: aztables.TransactionTypeUpdateMerge, Key: k, Match: commit.ETagOf(rec), StoresID: true}
+	op.Body, op.Err = w.Finish()
+	return op.Send(ctx)
 }

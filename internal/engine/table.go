@@ -54,15 +54,41 @@ type Table struct {
 	Name    string
 	Options Options
 	Mode    Mode
-	Made    string // the call that creates the table, "" for Table.Ensure
-	Prefix  string // before the names of all tables of the store that declares the table
-	Kin     *Kin   // the tables of that store; nil for none
-	Fault   error  // of a handle that was declared wrong: it sends nothing, and its methods return the fault
+	Made    string      // the call that creates the table, "" for Table.Ensure
+	Prefix  string      // before the names of all tables of the store that declares the table
+	Kin     *Kin        // the tables of that store; nil for none
+	Notes   RecordNotes // nil for none
+	Fault   error       // of a handle that was declared wrong: it sends nothing, and its methods return the fault
 
 	client client
 	tracer tracing.Tracer
 	shared *shared
 	homes  []string // the other tables in which commit records of writes to this one may be
+}
+
+// RecordNotes know the partitions in which commit records and abort records are. A note is stored before the record, so that no crash
+// leaves a record without one.
+type RecordNotes interface {
+	// Note stores that records of the day of an operation may be in a partition of a table.
+	Note(ctx context.Context, table, partition, id string) error
+	// Noted reports whether this process has stored that note.
+	Noted(table, partition, id string) bool
+}
+
+// noteRecord stores the note for a record, unless it is stored. A client with a signature for a range of keys may store none.
+func (t *Table) noteRecord(ctx context.Context, partition, id string) error {
+	if t.noted(partition, id) {
+		return nil
+	}
+	if err := t.Notes.Note(ctx, t.Name, partition, id); err != nil {
+		return errs.With(errs.ErrOutbox, errs.UserCodeError{Err: wire.Redact(err)})
+	}
+	return nil
+}
+
+// noted reports whether a record needs no note any more.
+func (t *Table) noted(partition, id string) bool {
+	return t.Notes == nil || t.Ranged() || t.Notes.Noted(t.Name, partition, id)
 }
 
 // Kin are the tables of a store: a transaction may write several of them, and its commit record be in any. The zero value has none.

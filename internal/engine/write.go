@@ -287,35 +287,42 @@ func (w *write) planAnew(ctx context.Context) state {
 	return statePlanned
 }
 
-// workBefore does what the plan wants done before the transaction is sent.
-func (w *write) workBefore(ctx context.Context) (err error) {
-	var all []namedWork
-	for _, work := range w.nextTransaction.before {
+// workBefore returns what the plan wants done before the transaction is sent: also the note of the commit record, and the notification
+// of a write with effects, unless they are stored.
+func (w *write) workBefore() (all []namedWork) {
+	tx := &w.nextTransaction
+	for _, work := range tx.before {
 		if !slices.Contains(w.prepared, work.name) {
 			w.prepared = append(w.prepared, work.name)
 			all = append(all, work)
 		}
 	}
-	InOrder(ctx, all, func(ctx context.Context, work namedWork) (struct{}, error) {
-		return struct{}{}, work.do(ctx)
-	}, func(_ struct{}, failed error) bool {
-		err = failed
-		return err == nil
-	})
-	return err
+	if tx.record && !w.table.noted(w.partition(), w.id) {
+		all = append(all, namedWork{"note", func(ctx context.Context) error { return w.table.noteRecord(ctx, w.partition(), w.id) }})
+	}
+	if tx.effects && w.notification == nil {
+		all = append(all, namedWork{"notification", w.notify})
+	}
+	return all
 }
 
-// sendNotification stores the notification of a write with effects, unless it is stored.
+// sendNotification does what is to be done before the transaction is sent, all at the same time.
 func (w *write) sendNotification(ctx context.Context) state {
-	if len(w.nextTransaction.before) > 0 {
-		if err := w.workBefore(ctx); err != nil {
-			return w.fail(-1, err)
-		}
+	var err error
+	switch all := w.workBefore(); len(all) {
+	case 0:
+	case 1:
+		err = all[0].do(ctx)
+	default:
+		InOrder(ctx, all, func(ctx context.Context, work namedWork) (struct{}, error) {
+			return struct{}{}, work.do(ctx)
+		}, func(_ struct{}, failed error) bool {
+			err = cmp.Or(err, failed)
+			return true
+		})
 	}
-	if w.nextTransaction.effects && w.notification == nil {
-		if err := w.notify(ctx); err != nil {
-			return w.fail(-1, err)
-		}
+	if err != nil {
+		return w.fail(-1, err)
 	}
 	w.currentTransaction, w.nextTransaction = w.nextTransaction, transaction{}
 	if len(w.currentTransaction.remotes) == 0 {

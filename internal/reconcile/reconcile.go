@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -136,12 +135,10 @@ func each(ctx context.Context, targets []Target, f func(Target, context.Context)
 // kinds, the notification is shown as by the outbox itself, and a worker executes all effects. An Inline around an Inline executes the
 // effects of both handlers, or of the new one if they are of one kind.
 //
-// Of each hour and partition, one notification is shown all the same, so that a worker plans the clean-up of the commit records.
-//
 // Requests of a write: 1 to read the commit record, the requests of h, and 1 to mark the commit record, besides the requests of
 // the outbox.
 func Inline(outbox commit.Outbox, h extend.Handler) commit.Outbox {
-	o := &inline{outbox: engine.InnerOutbox(outbox), handlers: []extend.Handler{h}, table: h.Table, shown: map[partitionHour]bool{}}
+	o := &inline{outbox: engine.InnerOutbox(outbox), handlers: []extend.Handler{h}, table: h.Table}
 	if around, is := outbox.(*inline); is {
 		for _, other := range around.handlers {
 			if other.Kind != h.Kind {
@@ -157,7 +154,7 @@ type Together func(ctx context.Context, record *extend.Record) (done bool)
 
 // InlineTogether is Inline for a function that executes what it can of all effects of a write of a table. A worker executes the others.
 func InlineTogether(outbox commit.Outbox, t table.AnyTable, execute Together) commit.Outbox {
-	return &inline{outbox: engine.InnerOutbox(outbox), table: t, together: execute, shown: map[partitionHour]bool{}}
+	return &inline{outbox: engine.InnerOutbox(outbox), table: t, together: execute}
 }
 
 type inline struct {
@@ -165,14 +162,6 @@ type inline struct {
 	table    table.AnyTable
 	handlers []extend.Handler // of the table
 	together Together         // in place of the handlers
-
-	mu    sync.Mutex
-	shown map[partitionHour]bool
-}
-
-type partitionHour struct {
-	partition string
-	hour      int64
 }
 
 var _ engine.AroundOutbox = (*inline)(nil)
@@ -207,7 +196,7 @@ type inlineNotification struct {
 
 // Show executes the effects, or shows the notification.
 func (n *inlineNotification) Show(ctx context.Context) error {
-	if n.execute(ctx) && !n.outbox.mustShow(n.of) {
+	if n.execute(ctx) {
 		return n.Withdraw(ctx) // otherwise a worker finds the commit record done
 	}
 	ctx, cancel := engine.Bound(context.WithoutCancel(ctx), door.Table(n.outbox.table).Options.Retry.AttemptTimeout)
@@ -243,25 +232,6 @@ func (n *inlineNotification) execute(ctx context.Context) (done bool) {
 		}
 	}
 	return !others && records.MarkDone(ctx, record) == nil
-}
-
-// maxShown bounds the memory of an outbox.
-const maxShown = 10_000
-
-// mustShow reports whether the notification is the first of its hour and partition.
-func (o *inline) mustShow(n commit.Notification) bool {
-	hour := door.Table(o.table).Options.Now().Unix() / int64(time.Hour/time.Second)
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	k := partitionHour{n.Partition, hour}
-	if o.shown[k] {
-		return false
-	}
-	if len(o.shown) >= maxShown {
-		clear(o.shown)
-	}
-	o.shown[k] = true
-	return true
 }
 
 // IsZero reports whether a definition is nil, a nil pointer, or a value that no constructor has made.

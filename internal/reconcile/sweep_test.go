@@ -8,18 +8,19 @@ import (
 
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// cleanUp lets the worker clean up the commit records of the past.
+// cleanUp cleans up the commit records of the past.
 func (s *scene) cleanUp(t testing.TB) {
 	t.Helper()
 	for _, later := range []time.Duration{25*time.Hour + time.Minute, 3 * time.Hour} {
 		s.Advance(later)
-		testkit.NoError(t, s.worker.Drain(context.Background()))
+		testkit.NoError(t, bareworker.CleanAll(context.Background(), s.worker, s.staff))
 	}
 }
 
@@ -60,7 +61,7 @@ func TestSweepYoungTombstone(t *testing.T) {
 	const tombstone = "Jones/Sales:empid_000001=empid_000001/~/Sales"
 	testkit.Expect(t, "rows", s.stored(), tombstone)
 	s.Advance(3 * time.Hour) // the clean-up of the insert is due
-	testkit.NoError(t, s.worker.Drain(ctx))
+	testkit.NoError(t, bareworker.CleanAll(ctx, s.worker, s.staff))
 	testkit.Expect(t, "rows after the clean-up", s.stored(), tombstone)
 	s.cleanUp(t)
 	testkit.Expect(t, "rows after the clean-up of the delete", s.stored(), "")

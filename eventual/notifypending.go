@@ -7,120 +7,18 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"sync"
 	"time"
 
-	"golang.org/x/sync/singleflight"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
-
-// cleaner schedules and executes the clean-up of commit records: one clean-up message for each partition and hour, and a note in
-// the partition that the message was sent.
-type cleaner struct {
-	env       *environment
-	scheduled hourSet
-}
-
-// schedule makes sure that the commit records that were written this hour in the message's partition are deleted a day later. It is
-// called before a message is deleted. The clean-up message is sent before the note is written: a crash in between leads to a second
-// message, which does no harm.
-func (c *cleaner) schedule(ctx context.Context, t *tableHandlers, m message) {
-	if c.env.cleanUps.client == nil {
-		return
-	}
-	for {
-		hour := c.env.opt.Now().UTC().Truncate(time.Hour)
-		err := c.scheduled.once(m.partitionName()+"/"+hour.String(), func() error { return c.scheduleHour(ctx, t, m, hour) })
-		switch {
-		case err == errHourOver:
-			continue
-		case err != nil:
-			c.env.opt.Logger.Warn("clean-up not scheduled", "table", m.Table, "partition", m.Partition, "error", wire.Redact(err))
-		}
-		return
-	}
-}
-
-// errHourOver: the hour ended before its clean-up was scheduled, so the clean-up of the next hour has to be scheduled.
-var errHourOver = errors.New("eventual: the hour is over")
-
-func (c *cleaner) scheduleHour(ctx context.Context, t *tableHandlers, m message, hour time.Time) error {
-	scheduled, err := door.Table(t.table).SweepScheduled(ctx, m.Partition, hour)
-	if err != nil || scheduled {
-		return err
-	}
-	due := hour.Add(time.Hour + extend.Retention + 2*time.Hour) // 2 h for the differences of clocks
-	text := message{Version: messageVersion, Table: m.Table, Partition: m.Partition, Hour: hour.Format(time.RFC3339)}.text()
-	if _, err := c.env.cleanUps.put(ctx, text, due.Sub(c.env.opt.Now())); err != nil {
-		return err
-	}
-	if !c.env.opt.Now().Before(hour.Add(time.Hour)) {
-		return errHourOver
-	}
-	return door.Table(t.table).ScheduleSweep(ctx, m.Partition, hour)
-}
-
-// execute deletes old commit records in the message's partition. Their age decides: the hour in the message is not trusted.
-func (c *cleaner) execute(ctx context.Context, x *lease) outcome {
-	t := c.env.handlers.tableHandlers(x.message.Table)
-	switch {
-	case x.err == errNewer, x.err == nil && t == nil:
-		return outcome{kind: deferred, unknown: true, class: ClassUnknown, reason: "no handler is registered for its table or version"}
-	case x.err != nil || x.message.Hour == "":
-		return outcome{kind: poisoned, class: ClassUndecodable, reason: errUndecodable}
-	}
-	partition := x.message.partition()
-	before := c.env.opt.Now().Add(-extend.Retention - time.Hour)
-	for _, h := range t.byKind {
-		if h.Sweep == nil {
-			continue
-		}
-		sweep := func(ctx context.Context) error { return h.Sweep(ctx, partition, before) }
-		if err := callHandler(ctx, c.env.opt.HandlerTimeout, h.Kind, sweep); err != nil {
-			return handlerOutcome(ctx, h.Kind, c.env.opt.Defer, err)
-		}
-	}
-	if _, err := t.records.Sweep(ctx, partition); err != nil { // after the handlers, which may look for old effects in the records
-		return requestOutcome(ctx, err)
-	}
-	c.env.stats.add(func(s *Stats) { s.CleanUps++ })
-	return outcome{}
-}
-
-// hourSet contains the hours of partitions whose clean-ups are scheduled, to save requests.
-type hourSet struct {
-	mu     sync.Mutex
-	names  map[string]bool
-	flight singleflight.Group // several messages of a partition are executed at the same time
-}
-
-const maxHours = 10_000
-
-// once calls f, unless an earlier call for the name succeeded. It drops all names after maxHours.
-func (s *hourSet) once(name string, f func() error) error {
-	s.mu.Lock()
-	known := s.names[name]
-	s.mu.Unlock()
-	if known {
-		return nil
-	}
-	if _, err, _ := s.flight.Do(name, func() (any, error) { return nil, f() }); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.names == nil || len(s.names) >= maxHours {
-		s.names = map[string]bool{}
-	}
-	s.names[name] = true
-	return nil
-}
 
 // NotifyOptions are the options of aztablekit.Store.NotifyPending. The zero value is ready for use.
 type NotifyOptions struct {
@@ -129,8 +27,8 @@ type NotifyOptions struct {
 
 	// Grace is how old a write must be. For a younger write, the writer's own notification may still be hidden, for twice the
 	// writer's WriteTimeout, or a worker may be about to execute the effects. A redundant notification does no harm, so Grace only
-	// saves requests. Defaults to 10 min, or to 4 × WriteTimeout of the outbox if that is longer; negative means none: all pending
-	// commit records are notified.
+	// saves requests. Defaults to 10 min, or to 4 × WriteTimeout of the outbox if that is longer. Negative means none: all pending
+	// commit records are notified, also those whose effects wait on purpose or became poison in the last 7 days.
 	Grace time.Duration
 
 	// Max is how many notifications are sent at most. Defaults to 10,000; negative means no bound.
@@ -156,9 +54,10 @@ func (o *outbox) NotifyPending(ctx context.Context, source table.AnyTable, opt *
 		opt = &NotifyOptions{}
 	}
 	n := notifier{outbox: o, opt: *opt, source: source}
-	def(&n.opt.Grace, max(10*time.Minute, 4*o.opt.WriteTimeout))
+	def(&n.opt.Grace, grace(o.opt.WriteTimeout))
 	def(&n.opt.Max, 10_000)
-	n.before = o.opt.Now().Add(-n.opt.Grace)
+	n.now = o.opt.Now()
+	n.before = n.now.Add(-n.opt.Grace)
 	if n.opt.Grace < 0 {
 		n.before = o.opt.Now().Add(2 * extend.Retention) // also of writers whose clocks are ahead
 	}
@@ -174,6 +73,7 @@ type notifier struct {
 	source table.AnyTable
 	opt    NotifyOptions
 	start  position
+	now    time.Time
 	before time.Time // only writes that are older are notified
 	result NotifyResult
 }
@@ -248,21 +148,70 @@ func (n *notifier) notify(ctx context.Context, partition keys.PartitionKey) erro
 		after = n.start.OperationID
 	}
 	n.result.Partitions++
-	for id, err := range extend.RecordsOf(n.source).Pending(ctx, partition, after, n.before) {
-		if err != nil {
-			return err
+	t := door.Table(n.source)
+	var failed error
+	err = t.Pending(ctx, pk, after, n.before, func(id string, w commit.Wait) bool {
+		if n.opt.Grace >= 0 && n.now.Before(w.Until) {
+			return true
 		}
-		if n.opt.Max >= 0 && n.result.Sent >= n.opt.Max {
-			return errMaxSent
-		}
-		if _, err := n.outbox.Notify(ctx, extend.Notification{Table: n.source.Name(), Partition: pk, OperationID: id}); err != nil {
-			return err
-		}
-		n.result.Sent++
-		n.result.Token = position{pk, id}.String()
+		failed = n.send(ctx, pk, id)
+		return failed == nil
+	})
+	switch {
+	case failed != nil:
+		return failed
+	case err != nil:
+		return t.OpError("Pending", keys.Key{}, err)
 	}
 	n.result.Token = position{Partition: pk}.String()
 	return nil
+}
+
+// send sends a notification of an operation.
+func (n *notifier) send(ctx context.Context, pk, id string) error {
+	if n.opt.Max >= 0 && n.result.Sent >= n.opt.Max {
+		return errMaxSent
+	}
+	if _, err := n.outbox.Notify(ctx, extend.Notification{Table: n.source.Name(), Partition: pk, OperationID: id}); err != nil {
+		return err
+	}
+	n.result.Sent++
+	n.result.Token = position{pk, id}.String()
+	return nil
+}
+
+// grace is the default of NotifyOptions.Grace.
+func grace(writeTimeout time.Duration) time.Duration { return max(10*time.Minute, 4*writeTimeout) }
+
+// Behind reports whether a message has waited in the queue for longer than the default of NotifyOptions.Grace: workers are paused, or
+// have more to do than they can, so that a pending commit record does not tell whether its message was lost. 1 request; none for a queue
+// without the method PeekMessage.
+func (o *outbox) Behind(ctx context.Context) (bool, error) {
+	inserted, err := o.queue.first(ctx)
+	if err != nil {
+		return false, fmt.Errorf("eventual: the queue of notifications: %w", err)
+	}
+	return !inserted.IsZero() && o.opt.Now().Sub(inserted) > grace(o.opt.WriteTimeout), nil
+}
+
+// first returns when the first visible message was inserted, the zero time if there is none.
+func (q queueClient) first(ctx context.Context) (inserted time.Time, err error) {
+	of, is := q.client.(interface {
+		PeekMessage(context.Context, *azqueue.PeekMessageOptions) (azqueue.PeekMessagesResponse, error)
+	})
+	if !is {
+		return inserted, nil
+	}
+	ctx, cancel, check := q.call(ctx)
+	defer cancel()
+	resp, err := of.PeekMessage(ctx, nil)
+	if err = check(err); err != nil {
+		return inserted, err
+	}
+	if len(resp.Messages) > 0 && resp.Messages[0] != nil && resp.Messages[0].InsertionTime != nil {
+		inserted = *resp.Messages[0].InsertionTime
+	}
+	return inserted, nil
 }
 
 // position is where NotifyPending resumes: after an operation of a partition, or after the partition if there is no operation.
