@@ -263,7 +263,7 @@ func (t *Table) abortOnce(ctx context.Context, partition, id string, remotes []c
 		return 0, true, err
 	}
 	if err := t.noteRecord(ctx, partition, id); err != nil {
-		return 0, !outage(err), err
+		return 0, !Outage(err), err
 	}
 	_, verdict, err := s.sendAlone(ctx)
 	switch {
