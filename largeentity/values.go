@@ -90,7 +90,7 @@ func (v *Values[T]) Bind(t *table.Table[T]) {
 }
 
 func (v *Values[T]) attach(host *extend.Host, t *table.Table[T]) (*table.Table[T], error) {
-	if host.Registry != v.host.Registry || host.Tables != v.host.Tables {
+	if v.host == nil || host.Registry != v.host.Registry || host.Tables != v.host.Tables {
 		return nil, &table.ValueError{Field: "values", Reason: "are of another store: make them by In of the store of the table"}
 	}
 	in, err := host.Container(v.container)
