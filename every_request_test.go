@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -321,6 +322,47 @@ func TestCatalogueOutage(t *testing.T) {
 				defer cancel()
 				if _, err = b.staff.Insert(ctx, numbered(9)); err == nil || errors.Is(err, table.ErrUnknownOutcome) {
 					t.Errorf("a write of a second: got error %v; want one, and not of an unknown outcome", err)
+				}
+				time.Sleep(time.Minute)
+			})
+		})
+	}
+}
+
+// TestDoubtAtTheEnd: a write whose response is lost when its lease is about to end takes the lease again, and repeats its request. If the
+// catalogue has changed meanwhile, the write is made certain not to be applied, and begins again: nothing is written by the state before.
+func TestDoubtAtTheEnd(t *testing.T) {
+	t.Parallel()
+	for _, changed := range []bool{false, true} {
+		t.Run(map[bool]string{false: "unchanged", true: "changed"}[changed], func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newBusy(t)
+				time.Sleep(58 * time.Second)
+				lost := false
+				b.service.SetFaults(func(r storagetest.Request) storagetest.Fault {
+					if lost || r.Kind != requests.Transaction {
+						return storagetest.Fault{}
+					}
+					lost = true
+					return storagetest.Hang()
+				})
+				if changed {
+					restate(t, b.service, "readable", "unfilled") // which the write reads ahead
+				}
+				_, err := b.staff.Upsert(t.Context(), &employee{Department: "Sales", ID: 3, Name: "Zoe", Email: "3@contoso.com"}, table.ReplaceExisting)
+				e, read := b.staff.Get(t.Context(), at(3))
+				if err != nil || read != nil || e.Value.Name != "Zoe" || !lost {
+					t.Errorf("got error %v, then %v, %v; want the write", err, e, read)
+				}
+				rows := 0
+				for _, r := range b.service.Rows("staff") {
+					if strings.HasPrefix(r.RowKey, "name_Zoe") {
+						rows++
+					}
+				}
+				if rows > 0 == changed {
+					t.Errorf("got %d index rows of a write after the definition was unfilled: %v; want them as the catalogue says", rows, changed)
 				}
 				time.Sleep(time.Minute)
 			})

@@ -39,7 +39,7 @@ func TestConditions(t *testing.T) {
 		{Name: "a writer's roll back does not exclude a late request", File: "internal/engine/finish.go",
 			Old: "ender{home: &home, exclude: true}", New: "ender{home: &home}", Test: "TestMoveLatePreparation"},
 		{Name: "a preparation is excluded although its write is committed", File: "internal/engine/end_prepared.go",
-			Old: "err != nil || committed {\n		return outage(err), err\n	}\n	p := &preparation", New: "err != nil || committed && false {\n		return outage(err), err\n	}\n	p := &preparation", Test: "TestMoveExecutedAgain"},
+			Old: "err != nil || committed {\n		return Outage(err), err\n	}\n	p := &preparation", New: "err != nil || committed && false {\n		return Outage(err), err\n	}\n	p := &preparation", Test: "TestMoveExecutedAgain"},
 		{Name: "the mark of another write is ended", File: "internal/engine/end_prepared.go",
 			Old: "m.ID != id { //", New: "m.ID == \"\" { //", Test: "TestMoveBroughtBack"},
 		{Name: "a row without the mark of the write is ended", File: "internal/engine/end_prepared.go",

@@ -11,7 +11,7 @@ func TestSuspended(t *testing.T) {
 	t.Parallel()
 	mutants.Run(t, "./table", []mutants.Mutant{
 		{Name: "a write with an old operation ID is sent", File: "internal/engine/send.go",
-			Old: "		if w.stale() || w.lateLease() != nil {\n", New: "		if w.lateLease() != nil {\n", Test: "TestSuspendedWriter|TestSuspendedExact"},
+			Old: "		if w.stale() || !w.holds(ctx) {\n", New: "		if w.lateLease() != nil {\n", Test: "TestSuspendedWriter|TestSuspendedExact"},
 		{Name: "a write with an operation ID of the future is sent", File: "internal/engine/op.go",
 			Old: " || age < -most", New: "", Test: "TestSuspendedExact"},
 		{Name: "a delayed write is not notified again", File: "internal/engine/finish.go",
