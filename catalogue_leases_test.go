@@ -20,8 +20,9 @@ import (
 	"github.com/aztablekit/aztablekit/transfer"
 )
 
-// TestLeaseOfTheRow: a program whose own Options.Lease is longer or shorter than that of the catalogue goes by the catalogue's: its writes
-// are refused as soon as Fill has waited, and no later.
+// TestLeaseOfTheRow: a program whose own Options.Lease is longer or shorter than that of the
+// catalogue goes by the catalogue's: its writes are refused as soon as Fill has waited, and no
+// later.
 func TestLeaseOfTheRow(t *testing.T) {
 	t.Parallel()
 	for _, own := range []time.Duration{10 * time.Second, 10 * time.Minute} {
@@ -60,7 +61,8 @@ func readsOfCatalogue(s *storagetest.Service) *int {
 	return &n
 }
 
-// TestRightLost: a program that could read the catalogue and may not any more gets an error: it does not go on as one that never could.
+// TestRightLost: a program that could read the catalogue and may not any more gets an error: it
+// does not go on as one that never could.
 func TestRightLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -78,7 +80,8 @@ func TestRightLost(t *testing.T) {
 	})
 }
 
-// TestRefusalEnds: a refusal lasts for a second after its cause is gone, and while it lasts it costs at most one request a second.
+// TestRefusalEnds: a refusal lasts for a second after its cause is gone, and while it lasts it
+// costs at most one request a second.
 func TestRefusalEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -103,7 +106,8 @@ func TestRefusalEnds(t *testing.T) {
 	})
 }
 
-// TestTokenFromBeforeRetire: a token of a Fill does not pass over partitions whose rows a Retire has deleted since.
+// TestTokenFromBeforeRetire: a token of a Fill does not pass over partitions whose rows a Retire
+// has deleted since.
 func TestTokenFromBeforeRetire(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -166,7 +170,8 @@ func TestLongestLease(t *testing.T) {
 	}
 }
 
-// TestRetireBesideDelete: a row that a writer deletes while Retire is about to delete it is no error.
+// TestRetireBesideDelete: a row that a writer deletes while Retire is about to delete it is no
+// error.
 func TestRetireBesideDelete(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -236,7 +241,8 @@ func TestFillByWorkersAfterCancel(t *testing.T) {
 	})
 }
 
-// TestNamesOfPeriods: what has tables of periods owns their names and no others: the beginning of the names without digits is free.
+// TestNamesOfPeriods: what has tables of periods owns their names and no others: the beginning of
+// the names without digits is free.
 func TestNamesOfPeriods(t *testing.T) {
 	t.Parallel()
 	for name, taken := range map[string]bool{"visits": false, "visits2026": true, "Visits202601": true, "visits1x": false, "visitsx": false, "visit": false} {
@@ -249,7 +255,8 @@ func TestNamesOfPeriods(t *testing.T) {
 	}
 }
 
-// TestDailyGoesOn: a task of a day that fails does not stop the others, and its error is returned with theirs.
+// TestDailyGoesOn: a task of a day that fails does not stop the others, and its error is returned
+// with theirs.
 func TestDailyGoesOn(t *testing.T) {
 	t.Parallel()
 	s := aztablekit.Open(storagetest.New(nil), "company", nil)
@@ -269,7 +276,8 @@ func TestDailyGoesOn(t *testing.T) {
 	}
 }
 
-// TestNoSnapshotsWhileChanging: an export while Snapshots are filled or retired does not claim them: not all writers store stamps then.
+// TestNoSnapshotsWhileChanging: an export while Snapshots are filled or retired does not claim
+// them: not all writers store stamps then.
 func TestNoSnapshotsWhileChanging(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -42,6 +42,7 @@ type busy struct {
 	ends      *expire.Ends[code]
 	leases    *lease.Leases
 	log       *logtail.Log[code]
+	badges    *table.Table[badge] // without anything that follows from them
 }
 
 // code is a code that can be used once.
@@ -71,7 +72,10 @@ func newBusy(t *testing.T) *busy {
 	b.codes = aztablekit.Table(b.Store, "codes", codePerson, codeText, b.ends)
 	b.leases = lease.New(b.Store, "leases", nil)
 	b.log = logtail.New[code](b.Store, "log", nil)
+	b.badges = aztablekit.Table(b.Store, "badges", badgeDept, badgeNo)
 	b.must(b.Ensure(t.Context()))
+	_, err = b.badges.Insert(t.Context(), &badge{"Sales", 1})
+	b.must(err)
 	for id := range 4 {
 		_, err := b.staff.Insert(t.Context(), numbered(id))
 		b.must(err)
@@ -200,8 +204,9 @@ var oneFault = map[string]storagetest.Fault{
 
 var requestSample = testkit.Count("requestsample", 331, "one of so many faults of TestEveryRequest is tried, of the first requests of a call")
 
-// TestEveryRequest: no call of a busy program fails because one request, whichever it is, gets no answer, is refused or cut: there is time
-// to repeat it. The catalogue is known, is to be read ahead, or is to be read first.
+// TestEveryRequest: no call of a busy program fails because one request, whichever it is, gets no
+// answer, is refused or cut: there is time to repeat it. The catalogue is known, is to be read
+// ahead, or is to be read first.
 func TestEveryRequest(t *testing.T) {
 	t.Parallel()
 	const first = 30
@@ -219,7 +224,8 @@ func TestEveryRequest(t *testing.T) {
 	}
 }
 
-// callWithFault makes a call beside others while the n-th request has a fault, and returns the number of requests.
+// callWithFault makes a call beside others while the n-th request has a fault, and returns the
+// number of requests.
 func callWithFault(t *testing.T, name string, known time.Duration, n int, what string) int {
 	t.Helper()
 	var number atomic.Int64
@@ -260,8 +266,9 @@ func callWithFault(t *testing.T, name string, known time.Duration, n int, what s
 	return int(number.Load())
 }
 
-// TestHangingCatalogue: a request for the catalogue that gets no answer stops no write for long: another request overtakes it, and one that
-// is read ahead delays nobody. Each writer would otherwise wait for the one request of all. A second is for conflicts.
+// TestHangingCatalogue: a request for the catalogue that gets no answer stops no write for long:
+// another request overtakes it, and one that is read ahead delays nobody. Each writer would
+// otherwise wait for the one request of all. A second is for conflicts.
 func TestHangingCatalogue(t *testing.T) {
 	t.Parallel()
 	for known, longest := range map[time.Duration]time.Duration{0: time.Second, 58 * time.Second: time.Second, 2 * time.Minute: 3500 * time.Millisecond} {
@@ -298,7 +305,8 @@ func TestHangingCatalogue(t *testing.T) {
 	}
 }
 
-// TestCatalogueOutage: a catalogue that cannot be read for as long as a write may take is an error that says so, not that of a context.
+// TestCatalogueOutage: a catalogue that cannot be read for as long as a write may take is an error
+// that says so, not that of a context.
 func TestCatalogueOutage(t *testing.T) {
 	t.Parallel()
 	for what, f := range oneFault {
@@ -329,8 +337,9 @@ func TestCatalogueOutage(t *testing.T) {
 	}
 }
 
-// TestDoubtAtTheEnd: a write whose response is lost when its lease is about to end takes the lease again, and repeats its request. If the
-// catalogue has changed meanwhile, the write is made certain not to be applied, and begins again: nothing is written by the state before.
+// TestDoubtAtTheEnd: a write whose response is lost when its lease is about to end takes the lease
+// again, and repeats its request. If the catalogue has changed meanwhile, the write is made certain
+// not to be applied, and begins again: nothing is written by the state before.
 func TestDoubtAtTheEnd(t *testing.T) {
 	t.Parallel()
 	for _, changed := range []bool{false, true} {
@@ -341,7 +350,7 @@ func TestDoubtAtTheEnd(t *testing.T) {
 				time.Sleep(58 * time.Second)
 				lost := false
 				b.service.SetFaults(func(r storagetest.Request) storagetest.Fault {
-					if lost || r.Kind != requests.Transaction {
+					if lost || r.Kind != requests.Transaction && r.Kind != requests.Insert {
 						return storagetest.Fault{}
 					}
 					lost = true
@@ -349,6 +358,10 @@ func TestDoubtAtTheEnd(t *testing.T) {
 				})
 				if changed {
 					restate(t, b.service, "readable", "unfilled") // which the write reads ahead
+				}
+				if !changed {
+					_, err := b.badges.Insert(t.Context(), &badge{"Sales", 2}) // which has no commit record
+					b.must(err)
 				}
 				_, err := b.staff.Upsert(t.Context(), &employee{Department: "Sales", ID: 3, Name: "Zoe", Email: "3@contoso.com"}, table.ReplaceExisting)
 				e, read := b.staff.Get(t.Context(), at(3))

@@ -16,7 +16,8 @@ import (
 	"github.com/aztablekit/aztablekit/verify"
 )
 
-// editDefinition changes the definition "name" in the catalogue, as another program would; nil deletes it.
+// editDefinition changes the definition "name" in the catalogue, as another program would; nil
+// deletes it.
 func editDefinition(t *testing.T, s *storagetest.Service, edit func(map[string]any)) {
 	t.Helper()
 	var row map[string]any
@@ -39,8 +40,9 @@ func editDefinition(t *testing.T, s *storagetest.Service, edit func(map[string]a
 	setCatalogue(t, s, fmt.Sprintf(`,"Definitions":%q`, text))
 }
 
-// TestFillNamesTheRest: Fill fills what it can, and then returns an error for each definition of the program that it could not make
-// readable. A dry run does so, too. A program that must not write changes nothing.
+// TestFillNamesTheRest: Fill fills what it can, and then returns an error for each definition of
+// the program that it could not make readable. A dry run does so, too. A program that must not
+// write changes nothing.
 func TestFillNamesTheRest(t *testing.T) {
 	t.Parallel()
 	state := func(s string) func(map[string]any) { return func(d map[string]any) { d["state"] = s } }
@@ -86,7 +88,8 @@ func TestFillNamesTheRest(t *testing.T) {
 	}
 }
 
-// TestFillAfterKilledRetire: what a Retire that was killed has left behind is named by Fill, and the way out that its error names helps.
+// TestFillAfterKilledRetire: what a Retire that was killed has left behind is named by Fill, and
+// the way out that its error names helps.
 func TestFillAfterKilledRetire(t *testing.T) {
 	t.Parallel()
 	for _, after := range []time.Duration{50 * time.Second, 150 * time.Second} {
@@ -110,8 +113,8 @@ func TestFillAfterKilledRetire(t *testing.T) {
 	}
 }
 
-// TestOptionsOfRetire: Retire refuses each option of Fill that it does not have, by name, before it sends anything. So does Fill with
-// options that cannot be used together.
+// TestOptionsOfRetire: Retire refuses each option of Fill that it does not have, by name, before it
+// sends anything. So does Fill with options that cannot be used together.
 func TestOptionsOfRetire(t *testing.T) {
 	t.Parallel()
 	some := dept.Of("Sales").Point()

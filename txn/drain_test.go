@@ -12,7 +12,8 @@ import (
 	"github.com/aztablekit/aztablekit/txn"
 )
 
-// TestDrainsEachTable: a worker ends the transactions of crashed programs, whichever table they are in, also if none of the tables has effects.
+// TestDrainsEachTable: a worker ends the transactions of crashed programs, whichever table they are
+// in, also if none of the tables has effects.
 func TestDrainsEachTable(t *testing.T) {
 	t.Parallel()
 	post := func(ctx context.Context, b *bank, table string) error {

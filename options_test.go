@@ -1,0 +1,216 @@
+package aztablekit_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+)
+
+// optionStruct matches the structs of options in docs/api.txt, and their fields.
+var optionStruct = regexp.MustCompile(`^([a-z/]+): type (\w*Options|Settings|Common|Retry|Schema|Query|Verification|Grant|Endpoints) struct, (\w+) `)
+
+// optionFields returns the fields of all exported structs of options: verify.Options.Rate.
+func optionFields(t *testing.T) (all []string) {
+	for line := range strings.Lines(readFile(t, "docs/api.txt")) {
+		if m := optionStruct.FindStringSubmatch(line); m != nil {
+			all = append(all, m[1]+"."+m[2]+"."+m[3])
+		}
+	}
+	return all
+}
+
+// TestOptionsAreShown: each field of each exported struct of options has a line in
+// testdata/options.txt: the test that shows its effect or its refusal; - if there is none. A line
+// of TestOptions is that of a field which that test sets alone. Any other test exists, and its
+// package sets the field.
+func TestOptionsAreShown(t *testing.T) {
+	t.Parallel()
+	shown := map[string]string{}
+	for line := range strings.Lines(readFile(t, "testdata/options.txt")) {
+		field, by, is := strings.Cut(strings.TrimSpace(line), " ")
+		if !is || shown[field] != "" {
+			t.Errorf("line %q: want a field once, and its test", line)
+		}
+		shown[field] = by
+	}
+	own := map[string]bool{}
+	for _, c := range optionCases() {
+		typ := reflect.TypeOf(c.options).Elem()
+		for name := range c.values {
+			own[optionType(typ)+"."+name] = true
+		}
+	}
+	fields, unshown := optionFields(t), 0
+	names := map[string]testNames{} // by packages
+	for _, field := range fields {
+		by := shown[field]
+		pkg, name, _ := strings.Cut(by, " ")
+		if _, read := names[pkg]; !read {
+			names[pkg] = testNamesOf(t, pkg)
+		}
+		switch {
+		case by == "-":
+			unshown++
+		case by == "":
+			t.Errorf("%s: no test shows its effect or its refusal; name one in testdata/options.txt", field)
+		case by == ". TestOptions":
+			if !own[field] {
+				t.Errorf("%s: TestOptions does not set it", field)
+			}
+		case !names[pkg].tests[name] || !names[pkg].fields[field[strings.LastIndex(field, ".")+1:]]:
+			t.Errorf("%s: got no test %s of package %s whose package sets it", field, name, pkg)
+		}
+		delete(shown, field)
+	}
+	for field := range shown {
+		t.Errorf("%s: is no field of options any more", field)
+	}
+	if unshown > mostUnshown {
+		t.Errorf("got %d fields that no test sets; want %d or fewer", unshown, mostUnshown)
+	}
+	if len(fields) < 200 {
+		t.Errorf("got %d fields; want those of all packages", len(fields))
+	}
+}
+
+// mostUnshown is how many fields no test sets so far, with - in options.txt. It may only become
+// less.
+const mostUnshown = 5
+
+// optionType returns the name of a type as docs/api.txt has it.
+func optionType(typ reflect.Type) string {
+	pkg := strings.TrimPrefix(typ.PkgPath(), "github.com/aztablekit/aztablekit/")
+	switch pkg {
+	case "github.com/aztablekit/aztablekit":
+		pkg = "aztablekit"
+	case "internal/options": // which table names again
+		pkg = "table"
+	}
+	name, _, _ := strings.Cut(typ.Name(), "[")
+	return pkg + "." + name
+}
+
+// testNames are the names of the tests of a package, and of the fields that its tests set in a
+// literal or by an assignment.
+type testNames struct{ tests, fields map[string]bool }
+
+func testNamesOf(t *testing.T, pkg string) testNames {
+	t.Helper()
+	all := testNames{map[string]bool{}, map[string]bool{}}
+	files, err := filepath.Glob(filepath.Join(pkg, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				all.tests[n.Name.Name] = true
+			case *ast.KeyValueExpr:
+				if id, is := n.Key.(*ast.Ident); is {
+					all.fields[id.Name] = true
+				}
+			case *ast.AssignStmt:
+				for _, to := range n.Lhs {
+					if s, is := to.(*ast.SelectorExpr); is {
+						all.fields[s.Sel.Name] = true
+					}
+				}
+			}
+			return true
+		})
+	}
+	return all
+}
+
+// optionCase is a call with options.
+type optionCase struct {
+	call      string
+	options   any            // a pointer to what the call needs; each field is set alone beside it
+	values    map[string]any // of each field
+	run       func(*optionRun, any) error
+	elsewhere map[string]string // fields whose effect needs what this call has not, and what that is
+}
+
+// TestOptions sets each field of options alone, and wants the call to do something else, or to
+// refuse the field by its name: an option that is taken is used. What a call does is its requests
+// with their times, its result, what it calls, and its error.
+func TestOptions(t *testing.T) {
+	t.Parallel()
+	fields := 0
+	for _, c := range optionCases() {
+		typ := reflect.TypeOf(c.options).Elem()
+		fields += typ.NumField()
+		t.Run(c.call, func(t *testing.T) {
+			t.Parallel()
+			without := map[string]bool{} // concurrent requests may come in another order
+			for n := 0; n < 2 || n == 2 && len(without) == 2; n++ {
+				without[c.observe(t, "", nil)] = true
+			}
+			if len(without) == 3 {
+				t.Fatalf("got calls that differ each time: %q", slices.Collect(maps.Keys(without)))
+			}
+			for i := range typ.NumField() {
+				name := typ.Field(i).Name
+				value, is := c.values[name]
+				if !is {
+					t.Errorf("%s: no value to set; add one", name)
+					continue
+				}
+				with := c.observe(t, name, value)
+				if without[with] && c.elsewhere[name] == "" {
+					t.Errorf("%s: %s has no effect and is not refused", c.call, name)
+				}
+			}
+		})
+	}
+	t.Logf("%d fields of calls", fields)
+}
+
+// observe calls with one field set, and returns what the call does.
+func (c *optionCase) observe(t *testing.T, field string, value any) (seen string) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		o := reflect.New(reflect.TypeOf(c.options).Elem())
+		o.Elem().Set(reflect.ValueOf(c.options).Elem())
+		run := newOptionRun(t)
+		if field != "" {
+			if of, is := value.(func(*optionRun) any); is {
+				value = of(run)
+			}
+			o.Elem().FieldByName(field).Set(reflect.ValueOf(value).Convert(o.Elem().FieldByName(field).Type()))
+		}
+		run.begin()
+		err := c.run(run, o.Interface())
+		seen = run.end(err)
+	})
+	return seen
+}
+
+// lines returns what was seen, sorted, since requests that are sent at one time have no order.
+func lines(seen []string) string {
+	slices.Sort(seen)
+	return strings.Join(seen, "\n")
+}
+
+func readFile(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
