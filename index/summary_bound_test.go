@@ -36,7 +36,8 @@ func expectFull(t *testing.T, what string, err error, value, measure string, got
 	}
 }
 
-// TestMost: a group takes no more entities than its bound, whatever the write, which then changes nothing; the bound takes no request.
+// TestMost: a group takes no more entities than its bound, whatever the write, which then changes
+// nothing; the bound takes a request only if it refuses.
 func TestMost(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -49,7 +50,7 @@ func TestMost(t *testing.T) {
 	if want := "the number of entities in the group J of quota would be 3, and may be 2: delete some, or raise Most in all programs"; err == nil || !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("got the text %v; want %q at its end", err, want)
 	}
-	testkit.Expect(t, "requests of a refusal", s.Count().String(), "1 get")
+	testkit.Expect(t, "requests of a refusal", s.Count().String(), "2 get")
 	_, err = staff.Upsert(ctx, &third, table.ReplaceExisting)
 	expectFull(t, "Upsert", err, "J", "", 3, 2)
 	_, err = staff.Update(ctx, at(3), func(w *worker) error { w.Last = "J"; return nil })

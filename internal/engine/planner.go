@@ -157,6 +157,17 @@ func (k *planner) planOperation(ctx context.Context, p *Plan, i int) error {
 	if err != nil && p.readErr == nil {
 		p.readErr = p.confirm(ctx, func(*derivedRow) bool { return true })
 	}
+	if p.readErr == nil && p.refusedBy(err) {
+		first := 0
+		if k.write.mayDropTail { // the operations before it may go alone, and are looked at by the service
+			first = i
+		}
+		at := 0
+		at, err = k.write.confirmRefusal(ctx, p, k.steps[first:i+1], err)
+		if first+at < i {
+			p.blamed = first + at
+		}
+	}
 	return err
 }
 

@@ -169,7 +169,11 @@ func (w *write) planMoved(ctx context.Context, r *remotes) error {
 		m := r.remote(op.Table, op.Key.PartitionKey())
 		s := step{Op: op, opIndex: len(w.ops) + i}
 		if s.needsPlanning {
-			if err := s.readAndMaintain(ctx, m.plan); err != nil {
+			err := s.readAndMaintain(ctx, m.plan)
+			if m.plan.readErr == nil && m.plan.refusedBy(err) {
+				_, err = w.confirmRefusal(ctx, m.plan, append(slices.Clip(m.steps), s), err)
+			}
+			if err != nil {
 				return cmp.Or(m.plan.readErr, err)
 			}
 		}

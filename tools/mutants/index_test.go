@@ -13,6 +13,12 @@ func TestIndex(t *testing.T) {
 	mutants.Run(t, "./index", []mutants.Mutant{
 		{Name: "two versions without an ETag of their own are one", File: "internal/stored/mark.go",
 			Old: "before.ETag == after.ETag && after.ETag != Superseded", New: "before.ETag == after.ETag", Test: "TestGlobalReader"},
+		{Name: "a refusal by rows that are newer than the entity counts", File: "internal/engine/refusal.go",
+			Old: "		return errs.ErrChanged\n", New: "		return nil\n", Test: "TestRefusedByNewerRows"},
+		{Name: "an entity by key is refused by rows that are newer", File: "internal/engine/refusal.go",
+			Old: "	p.readErr = errOutdated\n	return errOutdated\n", New: "	return nil\n", Test: "TestRefusedByNewerRows"},
+		{Name: "a refused insert does not look at its key", File: "internal/engine/refusal.go",
+			Old: "			return errs.ErrExists\n", New: "			return nil\n", Test: "TestRefusedInsert"},
 		{Name: "old rows stay", File: "index/index.go",
 			Old: "		if !slices.Contains(want, rk) {\n			if err := m.removeRow", New: "		if false {\n			if err := m.removeRow", Test: "TestWriteRequests"},
 		{Name: "full copies are not refreshed", File: "index/index.go",
