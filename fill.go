@@ -182,8 +182,9 @@ func declared(d *declaration) (catalogue.Type, []catalogue.Declared) {
 		if m, is := m.Typed().(interface {
 			Name() string
 			Form() string
+			FormerForm() string
 		}); is {
-			all = append(all, catalogue.Declared{Name: m.Name(), Form: m.Form()})
+			all = append(all, catalogue.Declared{Name: m.Name(), Form: m.Form(), Former: m.FormerForm()})
 		}
 	}
 	if t.Mode.Stamps != "" {
@@ -192,7 +193,12 @@ func declared(d *declaration) (catalogue.Type, []catalogue.Declared) {
 	schema := t.Mode.Schema
 	_, name := schema.Type()
 	from, to, closed := schema.Rows().Bounds()
-	return catalogue.Type{Scope: schema.Scope(), Name: name, Go: d.of.String(), Partitions: schema.Partitions().String(), From: from, To: to, Closed: closed}, all
+	of := catalogue.Type{
+		Scope: schema.Scope(), Name: name, Go: d.of.String(), Partitions: schema.Partitions().String(),
+		From: from, To: to, Closed: closed,
+	}
+	of.PartitionLayout, of.RowLayout = schema.Layouts()
+	return of, all
 }
 
 // definition returns the definition of a maintainer, as the program has it.
@@ -209,9 +215,11 @@ func (d *declaration) definition(maintainer string) verify.Definition {
 	return definition
 }
 
-// confirm compares the rows of definitions again that were filled a day ago: a request that was late then has arrived by now.
+// confirm compares the rows of definitions again that were filled a day ago: a request that was
+// late then has arrived by now. It warns of those that are not readable.
 func (t *tableToFill) confirm(ctx context.Context) error {
-	all, err := t.catalogue.In(ctx, catalogue.Readable)
+	all, err := t.catalogue.In(ctx, catalogue.Readable, catalogue.Unfilled, catalogue.Building,
+		catalogue.Retiring, catalogue.Retired)
 	if catalogue.IsHidden(err) || errors.Is(err, table.ErrNotRecorded) {
 		return nil // there is nothing that this program could confirm
 	}
@@ -219,7 +227,13 @@ func (t *tableToFill) confirm(ctx context.Context) error {
 		return err
 	}
 	before := door.Table(t.types[0].handle).Options.Now().Add(-extend.Retention)
-	t.building = slices.DeleteFunc(all, func(d catalogue.Definition) bool { return d.Confirmed || d.Since.After(before) })
+	t.building = slices.DeleteFunc(all, func(d catalogue.Definition) bool {
+		if d.State != catalogue.Readable {
+			warnUnreadable(ctx, t.types[0].handle, d)
+			return true
+		}
+		return d.Confirmed || d.Since.After(before)
+	})
 	if len(t.building) == 0 {
 		return nil
 	}

@@ -229,12 +229,19 @@ func (s *Store) ready() (*eventual.Worker, error) {
 	return s.worker, nil
 }
 
-// Ensure returns the mistakes of all declarations, and creates the tables, queues and containers that do not exist. Call it when the
-// program starts. Errors: *table.ValueError and the errors of the definitions for a mistake, before anything is sent;
-// table.ErrTableNotFound while a table of the name is being deleted; table.ErrUnreachable; account.ErrNoEndpoint if what is declared
-// needs queues or blobs and the account has none; *table.CatalogueError for a definition whose form differs from that in the table's
-// catalogue, and for a catalogue that is damaged; *table.LimitError for one that is full. Requests: 1 for each table, queue and container,
-// 10 at a time; 1 for the catalogue of each declared table, 3 for that of a new one, 2 if it changes; idempotent.
+// Ensure returns the mistakes of all declarations, and creates the tables, queues and containers
+// that do not exist. Call it when the program starts. Errors: *table.ValueError and the errors of
+// the definitions for a mistake, before anything is sent; table.ErrTableNotFound while a table of
+// the name is being deleted; table.ErrUnreachable; account.ErrNoEndpoint if what is declared needs
+// queues or blobs and the account has none; *table.CatalogueError for a definition whose form, or a
+// type whose keys, differ from those in the table's catalogue, and for a catalogue that is damaged;
+// *table.LimitError for one that is full. Requests: 1 for each table, queue and container, 10 at a
+// time; 1 for the catalogue of each declared table, 3 for that of a new one, 2 if it changes; with
+// a Logger 1 for 10 entities of each type that has readable definitions; idempotent.
+//
+// Ensure logs a warning for each definition that is not readable: look-ups by it fail, and values
+// that it makes unique can be stored twice, until [Store.Fill]. It logs another one for each
+// definition whose functions return other keys for some stored entities than were stored.
 //
 // A table that was dropped must not be made again within the Lease and half of it, 99 s: until then, other programs go by its former
 // catalogue.

@@ -177,7 +177,7 @@ func declare[T any](s *Store, d *declaration, schema table.Schema[T], definition
 		if err := door.Table(t).Ensure(ctx); err != nil {
 			return err
 		}
-		return d.catalogue.Ensure(ctx)
+		return ensureCatalogue(ctx, t, d.catalogue)
 	}}}
 	d.fill = func(ctx context.Context, o *verify.Options, of ...verify.Definition) (verify.Report, error) {
 		return verify.Run(ctx, t, o, of...)

@@ -31,9 +31,10 @@ import (
 // details up first; two entities that swap targets need two transactions. If the target is deleted, or written whole by a value
 // that lacks the details, they are gone until a copied field changes or verify.Run repairs them.
 //
-// A write that does not change the details costs nothing; other writes read the target, 1 request, and 1 more if the target
-// contains the details of another entity. No two details of a table may share a prefix. A new prefix, and a field that is no longer
-// copied, need a new name.
+// A write that does not change the details costs nothing; other writes read the target, 1 request,
+// and 1 more if the target contains the details of another entity, and 1 more if the write is
+// refused. No two details of a table may share a prefix. A new prefix, and a field that is no
+// longer copied, need a new name.
 type Details[T any] struct {
 	name    string
 	prefix  string
@@ -118,8 +119,9 @@ func (m *detailsMaintainer[T]) targetProperties() []string {
 	return all
 }
 
-func (m *detailsMaintainer[T]) Definition() any { return m.Details }
-func (m *detailsMaintainer[T]) Form() string    { return "details, " + m.prefix }
+func (m *detailsMaintainer[T]) Definition() any    { return m.Details }
+func (m *detailsMaintainer[T]) Form() string       { return "details, " + m.prefix }
+func (m *detailsMaintainer[T]) FormerForm() string { return "" }
 
 func (m *detailsMaintainer[T]) RowsPerWrite() int { return 0 }
 

@@ -51,6 +51,7 @@ type elsewhereMaintainer[T any] struct {
 	rows       *table.Table[T] // where the rows are
 	ranges     []keys.RowRange // of their RowKeys
 	formText   string
+	formerText string
 	rowsOf     func(*T, keys.Key) ([]keys.Key, error)
 	form       rowForm[T]
 	mode       derived.RepairMode
@@ -93,7 +94,11 @@ func newElsewhere[T, K any](t *table.Table[T], ix *Index[T, K], m maintainer[T],
 	if err = cmp.Or(edm.CheckTableName(name), err); err != nil {
 		return e, &DefinitionError{Definition: ix.name, Field: "Options.Table", Reason: err.Error(), Err: err}
 	}
-	e.formText = m.Form() + ", in table " + strings.TrimPrefix(name, door.Table(t).Prefix)
+	place := ", in table " + strings.TrimPrefix(name, door.Table(t).Prefix)
+	e.formText, e.formerText = m.Form()+place, ""
+	if former := m.FormerForm(); former != "" {
+		e.formerText = former + place
+	}
 	other.Made = cmp.Or(door.Table(t).Made, "Store.Ensure")
 	other = other.WithHomes(door.Table(t).Homes()...)
 	other.Kin = door.Table(t).Kin
@@ -108,6 +113,7 @@ func (m *elsewhereMaintainer[T]) MaxRows() int { return 0 }
 
 func (m *elsewhereMaintainer[T]) Definition() any            { return m.definition }
 func (m *elsewhereMaintainer[T]) Form() string               { return m.formText }
+func (m *elsewhereMaintainer[T]) FormerForm() string         { return m.formerText }
 func (m *elsewhereMaintainer[T]) Ranges() []keys.RowRange    { return m.ranges }
 func (m *elsewhereMaintainer[T]) targetProperties() []string { return nil }
 func (m *elsewhereMaintainer[T]) RowsPerWrite() int          { return 0 }

@@ -49,8 +49,10 @@ func NewGlobalMulti[T, K any](name string, layout keys.Layout[K], most int, key 
 	return global(multi(name, layout, most, key, o), false)
 }
 
-// NewUnique defines a value that belongs to one entity in the whole table, at every instant. A write that would give it to a second
-// entity fails with ErrTaken. name, layout and key are those of [New]. The rows are pointers.
+// NewUnique defines a value that belongs to one entity in the whole table, at every instant. A
+// write that would give it to a second entity fails with ErrTaken. name, layout and key are those
+// of [New]. The rows are pointers. On a table in use, that begins with aztablekit.Store.Fill: until
+// then, a value can be stored twice, and aztablekit.Store.Ensure warns of it.
 //
 //	byEmail := index.NewUnique("email", keys.Fold(keys.Text()), func(e *Employee) (string, bool) { return e.Email, e.Email != "" }, nil)
 //

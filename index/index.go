@@ -33,6 +33,12 @@ type Options struct {
 	// pointers do so without it, and refuse it.
 	ReadEntities bool
 
+	// Version is for a change of the key function: raise it with a function that returns other
+	// values for stored entities. It is part of what must not change under the name of the
+	// definition, as the layout is: Store.Ensure then refuses the program until the rows of the
+	// function before are retired, and Store.Fill makes the new ones; see docs/indexes.md.
+	Version int
+
 	// Reserved stores the rows of the index among the library's own, which begin with ~x| and which lists of the partition leave out:
 	// for tables whose own RowKeys may be any text.
 	Reserved bool
@@ -124,6 +130,9 @@ func newIndex[T, K any](name string, layout keys.Layout[K], most int, o *Options
 	}
 	if err := checkName(name); err != nil {
 		ix.invalid = err
+	}
+	if ix.opt.Version < 0 {
+		ix.fail("Options.Version", fmt.Sprintf("is %d; versions begin with 1, and 0 means none", ix.opt.Version))
 	}
 	if layout == nil {
 		ix.fail("layout", "is nil")
@@ -269,8 +278,9 @@ type indexMaintainer[T, K any] struct {
 // MaxRows counts two rows for each value: the row that is deleted and the row that is inserted.
 func (m *indexMaintainer[T, K]) MaxRows() int { return 2 * m.maxValues }
 
-func (m *indexMaintainer[T, K]) Definition() any { return m.definition }
-func (m *indexMaintainer[T, K]) Form() string    { return m.form("index") }
+func (m *indexMaintainer[T, K]) Definition() any    { return m.definition }
+func (m *indexMaintainer[T, K]) Form() string       { return m.form("index") }
+func (m *indexMaintainer[T, K]) FormerForm() string { return m.formerForm("index") }
 
 func (m *indexMaintainer[T, K]) Ranges() []keys.RowRange    { return []keys.RowRange{m.All()} }
 func (m *indexMaintainer[T, K]) targetProperties() []string { return nil }

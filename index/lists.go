@@ -28,7 +28,8 @@ type ListOptions struct {
 	// the name, entities are listed there once they are written again, or verify.Run has repaired them.
 	Property string
 
-	// Reserved, Table and Inline have the same meaning as in Options.
+	// Version, Reserved, Table and Inline have the same meaning as in Options.
+	Version  int
 	Reserved bool
 	Table    string
 	Inline   bool
@@ -37,9 +38,11 @@ type ListOptions struct {
 // Lists are index entities as the design guide draws them: one row for each value, which lists all entities that have it. A change
 // of the value touches three rows in one transaction.
 //
-// All writers of a value share its row. Each reads it first, 1 request more, and the write is replanned after a conflict. A list
-// has the room of one entity, 1 MiB, for 500 Ki characters: some 39,000 members whose RowKeys have 12. Beyond that, a write fails
-// with a *ListFullError. One row for each member (Options.Pointer) has neither limit; use it unless the rows must look like this.
+// All writers of a value share its row. Each reads it first, 1 request more, and the write is
+// replanned after a conflict. A list has the room of one entity, 1 MiB, for 500 Ki characters: some
+// 39,000 members whose RowKeys have 12. Beyond that, a write fails with a *ListFullError, 1 request
+// more, which looks whether the entity is as it was. One row for each member (Options.Pointer) has
+// neither limit; use it unless the rows must look like this.
 type Lists[T, K any] struct {
 	ix       *Index[T, K] // the layout and the range of the rows
 	property string
@@ -51,7 +54,8 @@ func NewLists[T, K any](name string, layout keys.Layout[K], key func(*T) (K, boo
 		o = &ListOptions{}
 	}
 	// A list has the RowKey that the row of a unique index would have.
-	as := Options{Unique: true, Pointer: true, Reserved: o.Reserved, Table: o.Table, Inline: o.Inline}
+	as := Options{Unique: true, Pointer: true, Version: o.Version, Reserved: o.Reserved}
+	as.Table, as.Inline = o.Table, o.Inline
 	l := &Lists[T, K]{property: o.Property, ix: single(name, layout, key, &as)}
 	l.ix.definition = l
 	if l.property == "" {
@@ -230,8 +234,9 @@ func (m *listsMaintainer[T, K]) Owns(row *table.Row) bool {
 	return m.tag.matches((*stored.Row)(row).Owner())
 }
 
-func (m *listsMaintainer[T, K]) Definition() any { return m.ix.definition }
-func (m *listsMaintainer[T, K]) Form() string    { return m.ix.form("lists") }
+func (m *listsMaintainer[T, K]) Definition() any    { return m.ix.definition }
+func (m *listsMaintainer[T, K]) Form() string       { return m.ix.form("lists") }
+func (m *listsMaintainer[T, K]) FormerForm() string { return m.ix.formerForm("lists") }
 
 func (m *listsMaintainer[T, K]) RowsPerWrite() int { return 0 }
 

@@ -407,10 +407,33 @@ func (ix *Index[T, K]) probe(t *table.Table[T], only ...string) error {
 	return nil
 }
 
-// form describes what must not change under the name of the definition; see derived.Maintainer. A sample shows how a key is made.
+// form describes what must not change under the name of the definition; see derived.Maintainer.
 func (ix *Index[T, K]) form(kind string) string {
+	text := ix.kind(kind) + " by " + keydoor.Spelling(ix.byValue)
+	if ix.opt.Reserved {
+		text += ", reserved"
+	}
+	if ix.partition != nil {
+		text += ", in partitions of In"
+	}
+	if ix.opt.Version > 0 {
+		text += fmt.Sprintf(", version %d", ix.opt.Version)
+	}
+	return text
+}
+
+// kind tells an index of unique values from others.
+func (ix *Index[T, K]) kind(kind string) string {
 	if ix.opt.Unique && kind == "index" {
-		kind = "unique index"
+		return "unique index"
+	}
+	return kind
+}
+
+// formerForm is form as releases have stored it that knew layouts by the key of a sample.
+func (ix *Index[T, K]) formerForm(kind string) string {
+	if ix.opt.Version > 0 {
+		return ""
 	}
 	var k K
 	seed := 1
@@ -419,7 +442,7 @@ func (ix *Index[T, K]) form(kind string) string {
 		rk, _ := ix.rowKey(k, keys.Stored("p", "r"))
 		return rk
 	}, nil)
-	return fmt.Sprintf("%s, %v %s", kind, reflect.TypeFor[K]().Kind(), sample)
+	return fmt.Sprintf("%s, %v %s", ix.kind(kind), reflect.TypeFor[K]().Kind(), sample)
 }
 
 // probeFunction calls a function of a definition for sample entities, and returns the DefinitionErrors that it finds. All other

@@ -79,13 +79,18 @@ type Summary[T, K any] struct {
 
 // SummaryOptions are the options of a [Summary].
 type SummaryOptions struct {
-	// Reserved has the same meaning as in Options.
+	// Version and Reserved have the same meaning as in Options. Version is for the functions of
+	// measures, too.
+	Version  int
 	Reserved bool
 
-	// Most is the most entities that a group may have: a quota. A write that would make a group larger fails with a *FullError, in any
-	// race of writers, and changes nothing. It takes no request besides those of the summary. 0 means no bound. All programs must have the
-	// same bound. Groups that exceed it already, because it was set or lowered later, keep their entities, and take no more. In a
-	// transaction, let entities leave before others join.
+	// Most is the most entities that a group may have: a quota. A write that would make a group
+	// larger fails with a *FullError, in any race of writers, and changes nothing. 0 means no
+	// bound. All programs must have the same bound. A refusal takes 1 request more, which looks
+	// whether the entity is as it was; in a table with ends (package expire) another one, which
+	// looks for entities that are over, and those that delete them. Writes that are not refused
+	// take none. Groups that exceed it already, because it was set or lowered later, keep their
+	// entities, and take no more. In a transaction, let entities leave before others join.
 	Most int64
 }
 
@@ -102,7 +107,7 @@ func NewSummary[T, K any](name string, layout keys.Layout[K], key func(*T) (K, b
 	if o == nil {
 		o = &SummaryOptions{}
 	}
-	as := Options{Unique: true, Pointer: true, Reserved: o.Reserved}
+	as := Options{Unique: true, Pointer: true, Version: o.Version, Reserved: o.Reserved}
 	s := &Summary[T, K]{ix: single(name, layout, key, &as), measures: slices.Clone(measures), most: o.Most}
 	s.ix.definition = s
 	s.layout = s.ix.byValue
@@ -203,6 +208,9 @@ func (s *Summary[T, K]) All(ctx context.Context, t *table.Table[T], partition ke
 	return func(yield func(*Group[K], error) bool) {
 		fail := func(err error) { yield(nil, withDefinition(s.ix.name, err)) }
 		rows, err := s.ix.readable(t)
+		if err == nil {
+			err = s.ix.checkPartition(t, partition)
+		}
 		if err != nil {
 			fail(err)
 			return

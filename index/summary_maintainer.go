@@ -48,8 +48,9 @@ func (m *summaryMaintainer[T, K]) Owns(row *table.Row) bool {
 	return m.tag.matches((*stored.Row)(row).Owner())
 }
 
-func (m *summaryMaintainer[T, K]) Definition() any { return m.Summary }
-func (m *summaryMaintainer[T, K]) Form() string    { return m.ix.form("summary") }
+func (m *summaryMaintainer[T, K]) Definition() any    { return m.Summary }
+func (m *summaryMaintainer[T, K]) Form() string       { return m.ix.form("summary") }
+func (m *summaryMaintainer[T, K]) FormerForm() string { return m.ix.formerForm("summary") }
 
 func (m *summaryMaintainer[T, K]) RowsPerWrite() int { return 0 }
 

@@ -157,7 +157,7 @@ func (b *bound[T, A]) binding() binding {
 	if b == nil {
 		return binding{err: errZeroKey}
 	}
-	made := binding{err: b.err, all: b.ranges().all()}
+	made := binding{err: b.err, layout: b.layout.name.spell(b.layout.spelling), all: b.ranges().all()}
 	if b.from != nil {
 		made.encode = func(v any) encoded { return b.layout.encode(b.from(v.(*T))) }
 		return made
@@ -189,6 +189,7 @@ func (single[T]) rowOf(*T) {}
 func (s single[T]) binding() binding {
 	key := raw(string(s))
 	return binding{
+		layout: fmt.Sprintf("only %q", string(s)),
 		all:    pointOf(key),
 		encode: func(any) encoded { return key },
 		fields: func(any) []any { return nil },
@@ -217,6 +218,7 @@ func (rawOf[T, S]) rowOf(*T) {}
 func (r rawOf[T, S]) binding() binding {
 	return binding{
 		err:    checkTwoWay(r.at == nil),
+		layout: "raw",
 		all:    rawBetween("", ""),
 		encode: func(v any) encoded { return raw(string(*r.at(v.(*T)))) },
 		fields: func(v any) []any { return []any{r.at(v.(*T))} },
@@ -233,6 +235,7 @@ func (r rawOf[T, S]) binding() binding {
 // binding is a key of a Go type, without the type and the role.
 type binding struct {
 	err    error
+	layout string // its spelling, "" for a key that a schema leaves out
 	all    span
 	encode func(value any) encoded
 	decode func(value any, key string) error // nil for a key that is computed
@@ -275,7 +278,7 @@ func opened[P, R any](bound any, role func(encoded) P, all func(span) R) *keydoo
 		return b.encode(v)
 	}
 	o := &keydoor.Bound[P, R]{All: all(b.all), Key: func(v any) P { return role(encode(v)) }}
-	o.Set, o.OneWay, o.Err = bound != nil, b.err == nil && b.decode == nil, b.err
+	o.Set, o.OneWay, o.Err, o.Layout = bound != nil, b.err == nil && b.decode == nil, b.err, b.layout
 	o.Text = func(v any) (string, error) { return encode(v).Result() }
 	o.Decode = func(v any, s string) error {
 		if b.err != nil || b.decode == nil {
@@ -322,6 +325,10 @@ func (door) Row(key any) any {
 
 func (door) Named(layout any, name string) any {
 	return layout.(interface{ openNamed(string) any }).openNamed(name)
+}
+
+func (door) Spelling(layout any) string {
+	return layout.(interface{ openSpelling() string }).openSpelling()
 }
 
 func (door) Suffixed(layout any, name string) any {

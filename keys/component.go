@@ -8,7 +8,7 @@ import (
 // Component encodes one value of a key. The functions of this package make Components. A Component alone is the [Layout] of a key of
 // one value; [Row2], [Struct2] and their siblings join several with _.
 type Component[A any] struct {
-	spelling string                                // its name in errors
+	spelling string                                // as a program makes it: digits(6)
 	append   func(dst []byte, a A) ([]byte, error) // errors are *KeyError without Component
 	verbatim func(a A) (s string, ok bool)         // the encoding, if it is the value's own text; may be nil
 	parse    func(s string) (A, error)             // s is the encoded component without end; only encodings of append are valid
@@ -66,9 +66,12 @@ func (p Component[A]) openNamed(name string) any { return openNamed[A](p, name) 
 
 func (p Component[A]) openSuffixed(name string) any { return openSuffixed[A](p, name) }
 
+func (p Component[A]) openSpelling() string { return openSpelling[A](p) }
+
 func (p Component[A]) layout() valueLayout[A] {
 	l := valueLayout[A]{
 		name:       p.name,
+		spelling:   p.spelling,
 		write:      func(w writer, a A, more bool) writer { writeComponent(&w, &p, a, more); return w },
 		read:       func(r reader, more bool) (a A, _ reader) { readComponent(&r, &p, &a, more); return a, r },
 		verbatim:   p.verbatim,
@@ -150,7 +153,8 @@ func Map[A, B any](p Component[A], to func(B) A, from func(A) (B, error)) Compon
 		return brokenComponent[B](p.spelling, "is made by Map with a nil function")
 	}
 	m := Component[B]{
-		spelling: p.spelling, name: p.name, width: p.width, alphabet: p.alphabet, end: p.end, desc: p.desc, lossy: p.lossy, err: p.check(),
+		spelling: "map(" + p.spelling + ")", name: p.name, width: p.width, alphabet: p.alphabet,
+		end: p.end, desc: p.desc, lossy: p.lossy, err: p.check(),
 		append: func(dst []byte, b B) ([]byte, error) { return p.append(dst, to(b)) },
 		parse: func(s string) (b B, err error) {
 			a, err := p.parse(s)

@@ -118,6 +118,8 @@ func (l *bound2[T, A, B]) decode(k encoded) (a A, b B, err error) {
 	return a, b, r.err
 }
 
+func (l *bound2[T, A, B]) spelling() string { return l.a.spelling + ", " + l.b.spelling }
+
 func (l *bound2[T, A, B]) check() error {
 	return errors.Join(l.name.err, checkComponent(1, &l.a), checkComponent(2, &l.b))
 }
@@ -164,6 +166,7 @@ func (l *bound2[T, A, B]) binding() binding {
 	}
 	return binding{
 		err:    checkTwoWay(l.at == nil, l.a.lossy, l.b.lossy),
+		layout: l.name.spell(l.spelling()),
 		all:    l.first().all(),
 		encode: func(v any) encoded { a, b := l.at(v.(*T)); return l.encode(*a, *b) },
 		fields: func(v any) []any { a, b := l.at(v.(*T)); return []any{a, b} },
@@ -299,6 +302,10 @@ func (l *bound3[T, A, B, C]) decode(k encoded) (a A, b B, c C, err error) {
 	return a, b, c, r.err
 }
 
+func (l *bound3[T, A, B, C]) spelling() string {
+	return l.a.spelling + ", " + l.b.spelling + ", " + l.c.spelling
+}
+
 func (l *bound3[T, A, B, C]) check() error {
 	return errors.Join(l.name.err, checkComponent(1, &l.a), checkComponent(2, &l.b), checkComponent(3, &l.c))
 }
@@ -337,6 +344,7 @@ func (l *bound3[T, A, B, C]) binding() binding {
 	}
 	return binding{
 		err:    checkTwoWay(l.at == nil, l.a.lossy, l.b.lossy, l.c.lossy),
+		layout: l.name.spell(l.spelling()),
 		all:    l.first().all(),
 		encode: func(v any) encoded { a, b, c := l.at(v.(*T)); return l.encode(*a, *b, *c) },
 		fields: func(v any) []any { a, b, c := l.at(v.(*T)); return []any{a, b, c} },

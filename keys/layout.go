@@ -28,9 +28,10 @@ type Layout[K any] interface {
 
 // valueLayout is a layout of any number of components as the layout of one value.
 type valueLayout[K any] struct {
-	name  name
-	write func(w writer, k K, more bool) writer // more reports whether another component follows
-	read  func(r reader, more bool) (K, reader)
+	name     name
+	spelling string                                // of its components
+	write    func(w writer, k K, more bool) writer // more reports whether another component follows
+	read     func(r reader, more bool) (K, reader)
 
 	verbatim func(k K) (s string, ok bool) // of a single component; see Component
 	end      string                        // of a single component
@@ -111,7 +112,8 @@ func compoundOf2[K, A, B any](l *bound2[K, A, B]) Compound2[K, A, B] {
 		return Compound2[K, A, B]{}
 	}
 	return Compound2[K, A, B]{l, Compound[K]{&valueLayout[K]{
-		name: l.name,
+		name:     l.name,
+		spelling: l.spelling(),
 		write: func(w writer, k K, more bool) writer {
 			a, b := l.at(&k)
 			writeComponent(&w, &l.a, *a, true)
@@ -145,7 +147,8 @@ func compoundOf3[K, A, B, C any](l *bound3[K, A, B, C]) Compound3[K, A, B, C] {
 		return Compound3[K, A, B, C]{}
 	}
 	return Compound3[K, A, B, C]{l, Compound[K]{&valueLayout[K]{
-		name: l.name,
+		name:     l.name,
+		spelling: l.spelling(),
 		write: func(w writer, k K, more bool) writer {
 			a, b, c := l.at(&k)
 			writeComponent(&w, &l.a, *a, true)
@@ -180,6 +183,8 @@ func checkAccessor(unset bool) error {
 func (l Compound[K]) openNamed(name string) any { return openNamed[K](l, name) }
 
 func (l Compound[K]) openSuffixed(name string) any { return openSuffixed[K](l, name) }
+
+func (l Compound[K]) openSpelling() string { return openSpelling[K](l) }
 
 func (l Compound[K]) layout() valueLayout[K] {
 	if l.of == nil {
@@ -267,6 +272,15 @@ func newName(prefix string) name {
 		return name{err: &KeyError{Component: "name", Reason: "is empty"}}
 	}
 	return name{prefix: prefix + separator}
+}
+
+// spell returns the spelling of a layout: ordered, date named hired. Equal spellings make equal
+// keys of equal values of their components.
+func (n name) spell(components string) string {
+	if n.prefix == "" {
+		return components
+	}
+	return components + " named " + strings.TrimSuffix(n.prefix, separator)
 }
 
 func (n name) allRange() span {
@@ -435,6 +449,11 @@ func unnamed[A any](n int, p *Component[A]) error {
 }
 
 func openNamed[K any](l Layout[K], name string) any { return Compound[K]{namedLayout(l, name)} }
+
+func openSpelling[K any](l Layout[K]) string {
+	v := l.layout()
+	return v.name.spell(v.spelling)
+}
 
 func openSuffixed[K any](l Layout[K], name string) keydoor.Layout[K, RowKey, RowRange] {
 	return newSuffixed(l, name)

@@ -38,8 +38,15 @@ func (m *maintainer[T, V]) Definition() any { return m.View }
 
 // Form implements internal/derived.Maintainer's method for a view.
 func (m *maintainer[T, V]) Form() string {
-	return "view, in table " + strings.TrimPrefix(m.to.Name(), door.Table(m.to).Prefix)
+	text := "view, in table " + strings.TrimPrefix(m.to.Name(), door.Table(m.to).Prefix)
+	if m.opt.Version > 0 {
+		text += fmt.Sprintf(", version %d", m.opt.Version)
+	}
+	return text
 }
+
+// FormerForm implements internal/derived.Maintainer's method for a view.
+func (m *maintainer[T, V]) FormerForm() string { return "" }
 
 // Compare implements verify.Comparer. It reads the notes before the derived entities. Whatever changes meanwhile is read again before
 // it counts as a fault.

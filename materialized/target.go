@@ -80,8 +80,15 @@ func (t *target[T, V]) Write(ctx context.Context, entity *table.Row) error {
 	return t.write(ctx, now, want.value, false)
 }
 
-// isWanted reports whether another entity has the derived entity. 1 request.
+// isWanted reports whether another entity has the derived entity. One that is over is deleted
+// first, and has none. Requests: 1; of a table with ends 1 more, and those of the deletion.
 func (t *target[T, V]) isWanted(ctx context.Context, entity keys.Key) (bool, error) {
+	if from := door.Table(t.all); from.Mode.Ends != nil {
+		there, err := from.StillThere(ctx, "View", entity)
+		if err != nil || !there {
+			return false, err
+		}
+	}
 	row, err := door.Rows[table.Table[table.Row]](door.Table(t.from), true).GetRow(ctx, entity)
 	if err != nil && !errors.Is(err, table.ErrNotFound) {
 		return false, err
@@ -178,6 +185,25 @@ func (m *maintainer[T, V]) wanted(ctx context.Context, row *table.Row, k keys.Ke
 		return none, &table.VersionError{Type: fmt.Sprintf("%v of view %s, of a release whose derive returns another key for %v", k, m.name, row.Key), Got: 1}
 	}
 	return d, nil
+}
+
+// WantedRows and RecordedRows return the derived entity that follows from an entity, and that which
+// the entity records.
+func (m *maintainer[T, V]) WantedRows(e *table.Entity[T]) ([]keys.Key, error) {
+	d, err := m.deriveTwice(&e.Value, e.Key)
+	return keyOrNone(d.key), err
+}
+
+func (m *maintainer[T, V]) RecordedRows(entity *table.Row) []keys.Key {
+	k, _ := recorded(m.stateIn((*stored.Row)(entity)))
+	return keyOrNone(k)
+}
+
+func keyOrNone(k keys.Key) []keys.Key {
+	if k == (keys.Key{}) {
+		return nil
+	}
+	return []keys.Key{k}
 }
 
 // stateIn returns the maintainer state of the view in a row, none if the state is corrupt.

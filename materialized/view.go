@@ -35,6 +35,11 @@ type Options struct {
 	// worker does it. One view with Inline lets the writer execute all views of the table. It takes the worker's requests for the
 	// rows, and 2 more, to read the commit record and to mark it as done.
 	Inline bool
+
+	// Version is for a change of derive: raise it with a function that returns other entities for
+	// stored ones. Store.Ensure then refuses the program until the view is retired, and Store.Fill
+	// makes the derived entities anew; see docs/views.md.
+	Version int
 }
 
 // New defines a view. derive returns what the entity under a key contributes to the view, and false if it contributes nothing. The
@@ -74,6 +79,9 @@ func (v *View[T, V]) Define(d *extend.Declaration[T]) error {
 		return err
 	}
 	return d.Needs(func(t *table.Table[T]) (extend.Parts, error) {
+		for _, v := range viewsOf(t) {
+			v.complete(t)
+		}
 		return extend.Parts{Handlers: []extend.Handler{handler(t)}}, nil
 	})
 }
@@ -156,6 +164,7 @@ type ofHandle[T any] interface {
 	extend.Maintainer[T]
 	verify.Comparer[T]
 	inline() bool
+	complete(*table.Table[T])
 }
 
 // check returns what is wrong with the definition.
@@ -172,6 +181,8 @@ func (v *View[T, V]) check(from *table.Table[T]) error {
 		return &DefinitionError{View: v.name, Field: "to", Reason: "was declared wrong: " + door.Table(v.to).Fault.Error()}
 	case v.derive == nil:
 		return fail("derive", "is nil")
+	case v.opt.Version < 0:
+		return fail("Options.Version", fmt.Sprintf("is %d; versions begin with 1, and 0 means none", v.opt.Version))
 	case v.parts:
 		return fail("to", "stores entities with parts; a derived entity is one row")
 	case door.Table(v.to).Same(door.Table(from)) && door.Table(v.to).Mode.Schema.Rows().Overlaps(door.Table(from).Mode.Schema.Rows()):
@@ -246,12 +257,18 @@ func handler[T any](t *table.Table[T]) extend.Handler {
 // maintainer adds the effects of a view to the writes of entities.
 type maintainer[T, V any] struct {
 	*View[T, V]
-	from *table.Table[T]
+	from *table.Table[T] // without definitions that were added later
+	all  *table.Table[T] // the complete handle, which can delete entities
 }
 
 var _ extend.Maintainer[struct{}] = (*maintainer[struct{}, struct{}])(nil)
 
-func (v *View[T, V]) maintainer(from *table.Table[T]) ofHandle[T] { return &maintainer[T, V]{v, from} }
+func (v *View[T, V]) maintainer(from *table.Table[T]) ofHandle[T] {
+	return &maintainer[T, V]{v, from, from}
+}
+
+// complete is for the handle with all definitions of the table.
+func (m *maintainer[T, V]) complete(t *table.Table[T]) { m.all = t }
 
 func (m *maintainer[T, V]) Name() string { return prefix + m.name }
 

@@ -119,7 +119,7 @@ func TestBudgetOfForeignRows(t *testing.T) {
 		for id := from; id <= last && len(rows) < top; id++ {
 			key := fmt.Sprintf("empid_%06d", id)
 			if id > 1 {
-				key += "x" // a key outside of the layout
+				key += "_x" // a key outside of the layout
 			}
 			rows = append(rows, fmt.Sprintf(`{"odata.etag":"e","PartitionKey":"Sales","RowKey":%q}`, key))
 		}

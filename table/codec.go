@@ -219,19 +219,18 @@ func apply(value any, sets []set) {
 	}
 }
 
-// decode turns the entity that the reader has just read into a typed one. stored is its content. mine is false for a row that
-// belongs to another type, and err says why: a *keys.KeyError if another layout has made its key, ErrOtherType if the row says so
-// itself.
+// decode turns the entity that the reader has just read into a typed one. stored is its content.
+// mine is false for a row that belongs to another type, and err says why: a *keys.KeyError if
+// another layout has made its key, ErrOtherType if the row says so itself. A row with the name of
+// the layout that the layout cannot read is T's, with the *keys.KeyError.
 func (s *schema) decode(r *edm.Reader, in edm.Entity, was edm.Stored) (made entity, mine bool, err error) {
 	made = s.newEntity()
 	e := made.fields()
 	*e.key, *e.etag, *e.timestamp = keys.Stored(in.PartitionKey, in.RowKey), azcore.ETag(in.ETag), in.Timestamp
 	e.row = was
-	if err := s.row.Decode(e.value, in.RowKey); err != nil {
-		return nil, false, err
-	}
-	if err := s.partition.Decode(e.value, in.PartitionKey); err != nil {
-		return nil, false, err
+	if err := s.decodeKey(e.value, in); err != nil {
+		mine, wrong := s.inFamily(r, in)
+		return nil, mine, cmp.Or(wrong, err)
 	}
 	if mine, err := s.conform(r, e); err != nil {
 		return nil, mine, err

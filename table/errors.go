@@ -58,10 +58,12 @@ var (
 	// ErrUnknownMaintainer: the entity has maintainer state of a maintainer that this handle lacks, so a write would leave that
 	// maintainer's rows behind. Write by a handle that has the maintainer; see aztablekit.Table.
 	ErrUnknownMaintainer = errs.ErrUnknownMaintainer
-	// ErrNotDeclared: the table keeps a definition that this program lacks, or has in another form, so that its writes would make the
-	// look-ups of other programs wrong. ErrNotRecorded: the table's catalogue does not name a definition of this program; call
-	// aztablekit.Store.Ensure. ErrNotReadable: a look-up by a definition that is not filled yet, or is being retired. The *CatalogueError around them names the
-	// definition, its state, and the way out. Nothing was sent.
+	// ErrNotDeclared: the table has a definition that this program lacks, or has in another form,
+	// or other layouts of its keys, so that its writes would make the look-ups of other programs
+	// wrong. ErrNotRecorded: the table's catalogue does not name a definition of this program; call
+	// aztablekit.Store.Ensure. ErrNotReadable: a look-up by a definition that is not filled yet, or
+	// is being retired. The *CatalogueError around them names the definition, its state, and the
+	// way out. Nothing was sent.
 	ErrNotDeclared = errs.ErrNotDeclared
 	ErrNotRecorded = errs.ErrNotRecorded
 	ErrNotReadable = errs.ErrNotReadable

@@ -165,13 +165,17 @@ func (s *schema) query(q query.Query, own bool) *query.Query {
 //		fmt.Println(e.Value.LastName)
 //	}
 //
-// An error is yielded once, and ends the list. The loop sends the requests, and each loop over the list starts from the beginning,
-// unless the query has a [Cursor]. Rows whose key belongs to another layout are left out, and counted in Query.Stats.
+// An error is yielded once, and ends the list. The loop sends the requests, and each loop over the
+// list starts from the beginning, unless the query has a [Cursor]. Rows whose key belongs to
+// another layout are left out, and counted in Query.Stats. A row whose RowKey begins with the name
+// of the layout, and that the layout cannot read, ends the list with a *keys.KeyError.
 //
-// Errors: ErrTableScan for a query without a partition; *LimitError for more than 15 comparisons; *ValueError for values that
-// cannot be compared; *DecodeError for a row that does not fit T; ErrBudget; *TokenError for a Cursor of another query; errors of
-// a read (see package table). Requests: 1 for each page, which is 1,000 rows or Query.PageSize. The service may return shorter
-// pages, also empty ones. With Query.ReadAhead, the next page travels while the loop works on one.
+// Errors: ErrTableScan for a query without a partition; *LimitError for more than 15 comparisons;
+// *ValueError for values that cannot be compared; *DecodeError and *keys.KeyError for a row that
+// does not fit T; ErrBudget; *TokenError for a Cursor of another query; errors of a read (see
+// package table). Requests: 1 for each page, which is 1,000 rows or Query.PageSize. The service may
+// return shorter pages, also empty ones. With Query.ReadAhead, the next page travels while the loop
+// works on one.
 func (t *Table[T]) List(ctx context.Context, q Query[T]) iter.Seq2[*Entity[T], error] {
 	query := q.engine()
 	return func(yield func(*Entity[T], error) bool) {

@@ -34,7 +34,7 @@ func unevenPages(rows, sizes []int) *fakeTransport {
 		for i := from; i < to; i++ {
 			rk := fmt.Sprintf("empid_%06d", rows[i])
 			if rows[i] < 0 {
-				rk = fmt.Sprintf("empid_%06dx", -rows[i])
+				rk = fmt.Sprintf("empid_%06d_x", -rows[i])
 			}
 			page = append(page, fmt.Sprintf(`{"odata.etag":"e","PartitionKey":"Sales","RowKey":%q,"LastName":"x","Age":1}`, rk))
 		}
@@ -314,7 +314,7 @@ func TestLimitRows(t *testing.T) {
 		if c.every > 0 {
 			rows := residentRows(t, s)
 			_, err := table.Bulk(context.Background(), stream(1200/c.every, func(i int) table.Op {
-				return rows.UpsertOp(residentRow(t, fmt.Sprintf("p_%06dx", (i+1)*c.every), nil), table.ReplaceExisting)
+				return rows.UpsertOp(residentRow(t, fmt.Sprintf("p_%06d_x", (i+1)*c.every), nil), table.ReplaceExisting)
 			}), nil)
 			noError(t, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
@@ -217,11 +218,46 @@ func (s *schema) current(r *edm.Reader) (mine bool, err error) {
 
 // Owns reports whether a row of which only some properties were read is one of T, by its keys and its type.
 func (s *schema) Owns(r *edm.Reader, in edm.Entity) (bool, error) {
-	v := s.newValue()
-	if s.row.Decode(v, in.RowKey) != nil || s.partition.Decode(v, in.PartitionKey) != nil {
-		return false, nil
+	if err := s.decodeKey(s.newValue(), in); err != nil {
+		mine, other := s.inFamily(r, in)
+		if mine && other == nil {
+			other = err
+		}
+		return mine, other
 	}
 	return s.current(r)
+}
+
+// decodeKey sets the fields that the keys hold.
+func (s *schema) decodeKey(v any, in edm.Entity) error {
+	if err := s.row.Decode(v, in.RowKey); err != nil {
+		return err
+	}
+	return s.partition.Decode(v, in.PartitionKey)
+}
+
+// inFamily reports whether a row whose key the layouts cannot read is one of T all the same: its
+// RowKey begins with the name of the layout, its PartitionKey is in the range of the partitions,
+// and it is of no other type. Then it is damaged, or of another layout of that name. A layout
+// without a name has no family: the row is another layout's. So is a key of T with further
+// components, as in empid_000123_2012.
+func (s *schema) inFamily(r *edm.Reader, in edm.Entity) (bool, error) {
+	rows := s.Rows()
+	from, _, _ := rows.Bounds()
+	if from == "" || !rows.Contains(in.RowKey) || s.partitions.IsSet() && !s.partitions.Contains(in.PartitionKey) {
+		return false, nil
+	}
+	value := s.newValue()
+	for i := strings.LastIndexByte(in.RowKey, '_'); i > 0; i = strings.LastIndexByte(in.RowKey[:i], '_') {
+		if s.row.Decode(value, in.RowKey[:i]) == nil {
+			return false, nil
+		}
+	}
+	if s.name == "" {
+		return true, nil
+	}
+	typ, err := r.Property(reserved.Type)
+	return err == nil && (typ.Kind == edm.Absent || typ.Kind == edm.String && typ.S == s.name), err
 }
 
 // ownsAny is Owns also for rows of older versions.
@@ -315,6 +351,9 @@ func (s *schema) Rows() keys.RowRange {
 
 // Partitions returns the range of the PartitionKeys of the schema, unset if it binds none.
 func (s *schema) Partitions() keys.PartitionRange { return s.partitions }
+
+// Layouts spells the layouts of both keys, "" for a key that is in no field.
+func (s *schema) Layouts() (partition, row string) { return s.partition.Layout, s.row.Layout }
 
 // Scope names T among the types of the table.
 func (s *schema) Scope() string {

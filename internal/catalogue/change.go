@@ -13,27 +13,35 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Ensure makes the row name what the program declares. On an empty table without a row, the definitions are readable at once; otherwise
-// those that are new are unfilled. Two programs may call it at once. Requests: 1, and for a change 1 more; for a table without a row, 2 more.
-func (c *Catalogue) Ensure(ctx context.Context) error {
-	err := c.change(ctx, nil, func(row *Row) (*Row, error) {
-		if row != nil {
-			return c.withDeclared(row, Unfilled)
-		}
-		empty, err := c.isEmpty(ctx)
-		if err != nil {
-			return nil, err
-		}
+// Ensure makes the row name what the program declares. On an empty table without a row, the
+// definitions are readable at once; otherwise those that are new are unfilled. Two programs may
+// call it at once. It returns the definitions of the row that the program declares, and whether the
+// table was new. Requests: 1, and for a change 1 more; for a table without a row, 2 more.
+func (c *Catalogue) Ensure(ctx context.Context) (declared []Definition, isNew bool, err error) {
+	var now *Row
+	err = c.change(ctx, nil, func(row *Row) (_ *Row, err error) {
 		state := Unfilled
-		if empty {
-			state = Readable
+		isNew = false
+		if row == nil {
+			if isNew, err = c.isEmpty(ctx); err != nil {
+				return nil, err
+			}
+			if isNew {
+				state = Readable
+			}
+			row = &Row{Version: version, Lease: c.lease}
 		}
-		return c.withDeclared(&Row{Version: version, Lease: c.lease}, state)
+		now, err = c.withDeclared(row, state)
+		return now, err
 	})
 	if errors.Is(err, errHidden) {
-		return nil // the log says so
+		return nil, false, nil // the log says so
 	}
-	return err
+	if err != nil {
+		return nil, false, err
+	}
+	others := func(d Definition) bool { return !c.declares(d) }
+	return slices.DeleteFunc(slices.Clone(now.Definitions), others), isNew, nil
 }
 
 // isEmpty reports whether the table has no rows. Requests: 1.
@@ -57,11 +65,18 @@ func (c *Catalogue) withDeclared(row *Row, state State) (*Row, error) {
 			}
 		}
 		i := slices.IndexFunc(to.Types, func(t Type) bool { return t.Scope == g.typ.Scope })
-		switch {
-		case i < 0:
+		if i < 0 {
+			if err := g.otherScope(row); err != nil {
+				return nil, err
+			}
 			to.Types, changed = append(to.Types, g.typ), true
-		case !to.Types[i].same(g.typ):
-			to.Types[i], changed = g.typ, true
+		} else {
+			if err := g.otherKeys(to.Types[i]); err != nil {
+				return nil, err
+			}
+			merged := to.Types[i].merged(g.typ)
+			changed = changed || merged != to.Types[i]
+			to.Types[i] = merged
 		}
 		for _, own := range g.own {
 			d := to.find(g.typ.Scope, own.Name)
@@ -69,6 +84,8 @@ func (c *Catalogue) withDeclared(row *Row, state State) (*Row, error) {
 			case d == nil:
 				to.Definitions, changed = append(to.Definitions, c.newDefinition(g.typ.Scope, own, state)), true
 			case d.Form == own.Form:
+			case own.is(d.Form): // of an earlier release
+				d.Form, changed = own.Form, true
 			case d.State != Unfilled:
 				return nil, g.otherForm(*d, own.Form)
 			default: // Fill makes its rows right
@@ -196,7 +213,7 @@ func (g *Guard) unfillable(row *Row) (all error) {
 	for _, own := range g.own {
 		var err error
 		switch d := row.find(g.typ.Scope, own.Name); {
-		case d.Form != own.Form: // else it is kept, and the program must not write
+		case !own.is(d.Form): // else it is kept, and the program must not write
 			err = g.of.fail(d.Name, d.State, errs.ErrNotRecorded, "the catalogue has another form of it; call Store.Ensure, and then Store.Fill again", nil)
 		case d.State == Retiring, d.State == Retired:
 			err = g.of.fail(d.Name, d.State, errs.ErrNotReadable, retiring+", and then Store.Fill", nil)
@@ -206,11 +223,16 @@ func (g *Guard) unfillable(row *Row) (all error) {
 	return all
 }
 
+// declaresType reports whether the program declares a type.
+func (c *Catalogue) declaresType(scope string) bool {
+	return slices.ContainsFunc(c.guards, func(g *Guard) bool { return g.typ.Scope == scope })
+}
+
 // declares reports whether the program declares a definition in the form of the catalogue.
 func (c *Catalogue) declares(d Definition) bool {
 	return slices.ContainsFunc(c.guards, func(g *Guard) bool {
-		form, own := g.form(d.Name)
-		return g.typ.Scope == d.Scope && own && form == d.Form
+		declared, own := g.declared(d.Name)
+		return g.typ.Scope == d.Scope && own && declared.is(d.Form)
 	})
 }
 

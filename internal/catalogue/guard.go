@@ -19,8 +19,14 @@ type Guard struct {
 	judgment atomic.Pointer[judgment]
 }
 
-// Declared is a definition that the program declares.
-type Declared struct{ Name, Form string }
+// Declared is a definition that the program declares. Former is its form in rows of an earlier
+// release, "" for none.
+type Declared struct{ Name, Form, Former string }
+
+// is reports whether a form in the row is that of the definition.
+func (d Declared) is(form string) bool {
+	return form == d.Form || d.Former != "" && form == d.Former
+}
 
 // Guard returns the guard of a type that is being declared.
 func (c *Catalogue) Guard() *Guard { return &Guard{of: c} }
@@ -31,14 +37,13 @@ func (g *Guard) Declare(t Type, own []Declared) {
 	g.of.guards = append(g.of.guards, g)
 }
 
-// form returns the form of a definition that the program declares, and whether it does.
-func (g *Guard) form(name string) (string, bool) {
-	for _, d := range g.own {
-		if d.Name == name {
-			return d.Form, true
-		}
+// declared returns a definition that the program declares, and whether it does.
+func (g *Guard) declared(name string) (Declared, bool) {
+	i := slices.IndexFunc(g.own, func(d Declared) bool { return d.Name == name })
+	if i < 0 {
+		return Declared{}, false
 	}
-	return "", false
+	return g.own[i], true
 }
 
 // judgment is what follows from a reading for writes by a handle. It is a lease.
@@ -91,8 +96,11 @@ func (g *Guard) judge(r *reading) *judgment {
 
 // refusal returns why the handle must not write.
 func (g *Guard) refusal(row *Row) error {
+	if err := g.otherKeys(row.typeOf(g.typ.Scope)); err != nil {
+		return err
+	}
 	for _, d := range row.Definitions {
-		form, own := g.form(d.Name)
+		declared, own := g.declared(d.Name)
 		other := d.Scope != g.typ.Scope
 		switch {
 		case other && d.State.kept() && d.Form == Stamps && !g.stamps():
@@ -102,8 +110,8 @@ func (g *Guard) refusal(row *Row) error {
 		case other || !d.State.kept() && !(own && d.State == Retired):
 		case !own:
 			return g.of.fail(d.Name, d.State, errs.ErrNotDeclared, fmt.Sprintf("it is %s; declare it as the programs do that have it, or retire it there (Store.Retire)", d.State), nil)
-		case form != d.Form:
-			return g.otherForm(d, form)
+		case !declared.is(d.Form):
+			return g.otherForm(d, declared.Form)
 		}
 	}
 	for _, d := range g.own {
@@ -122,6 +130,42 @@ func (g *Guard) stamps() bool {
 // otherType returns the error of a type in whose range another one has a definition: the name of the type was added, or is another one.
 func (g *Guard) otherType(d Definition) error {
 	return g.of.fail(d.Name, d.State, errs.ErrNotDeclared, fmt.Sprintf("it is of a type with other keys or another Schema.Type (%q), whose rows this type (%q) could write: declare the type as the programs do that have it, or retire the definition there first (Store.Retire)", d.Scope, g.typ.Scope), nil)
+}
+
+// otherKeys returns the error of a type that the row names with other layouts of its keys.
+func (g *Guard) otherKeys(is Type) error {
+	how := is.otherLayout(g.typ)
+	if how == "" {
+		return nil
+	}
+	return g.refuseType(how + ", by which its rows are not found: declare the layout that the table has, " +
+		"or give the type another table, and move the entities there (Table.MoveTo)")
+}
+
+// refuseType returns an error about the type.
+func (g *Guard) refuseType(reason string) error {
+	return g.of.fail("", "", errs.ErrNotDeclared, fmt.Sprintf("type %s: %s", g.typ.Go, reason), nil)
+}
+
+// otherScope returns the error of a type that the row does not name, if it names the same type of
+// Go with other RowKeys or another Schema.Type, and this program does not declare that, too. A type
+// that gets a name keeps its rows.
+func (g *Guard) otherScope(row *Row) error {
+	for _, is := range row.Types {
+		if is.Go != g.typ.Go || g.typ.RowLayout+g.typ.PartitionLayout == "" || g.of.declaresType(is.Scope) {
+			continue
+		}
+		named := g.typ
+		if is.Name == "" {
+			named.Name = ""
+		}
+		if is.Name == named.Name && is.From == named.From && is.To == named.To {
+			return g.otherKeys(is)
+		}
+		return g.refuseType(fmt.Sprintf("the table has it as %s, and this program declares %s, by which its rows are not found: "+
+			"declare both, the one before as a type of another name in Go, or give a new type another name", is, g.typ))
+	}
+	return nil
 }
 
 func (g *Guard) otherForm(d Definition, form string) error {
@@ -188,7 +232,8 @@ func (g *Guard) LookUp(ctx context.Context, definition string) (engine.Lease, er
 
 // unreadable returns why a definition cannot be looked up.
 func (g *Guard) unreadable(r *reading, definition string) error {
-	if _, own := g.form(definition); !own {
+	declared, own := g.declared(definition)
+	if !own {
 		return nil // it was attached to the handle, and the catalogue knows nothing of it
 	}
 	if err := g.of.unusable(r); err != nil || r.hidden {
@@ -198,8 +243,8 @@ func (g *Guard) unreadable(r *reading, definition string) error {
 	if d == nil {
 		return g.of.fail(definition, "", errs.ErrNotRecorded, "call Store.Ensure", nil)
 	}
-	if form, _ := g.form(definition); form != d.Form && d.State != Unfilled {
-		return g.otherForm(*d, form)
+	if !declared.is(d.Form) && d.State != Unfilled {
+		return g.otherForm(*d, declared.Form)
 	}
 	switch d.State {
 	case Readable:

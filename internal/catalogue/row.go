@@ -2,6 +2,7 @@ package catalogue
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -49,12 +50,40 @@ type Type struct {
 	From       string `json:"from"` // the range of the RowKeys
 	To         string `json:"to,omitempty"`
 	Closed     bool   `json:"closed,omitempty"` // To belongs to the range
+
+	// The layouts of the keys; "" in a row of an earlier release, and for a key that is in no
+	// field.
+	PartitionLayout string `json:"partitionLayout,omitempty"`
+	RowLayout       string `json:"rowLayout,omitempty"`
 }
 
-// same reports whether two types differ at most in what they are in Go: programs may have them in different packages.
-func (t Type) same(other Type) bool {
-	t.Go = other.Go
-	return t == other
+// merged returns the type as the row should name it, for what the row says and what a program
+// declares. Programs may have the type in different packages, and one that binds no field to a key
+// does not know its layout.
+func (t Type) merged(declared Type) Type {
+	declared.Go = t.Go
+	declared.PartitionLayout = cmp.Or(declared.PartitionLayout, t.PartitionLayout)
+	declared.RowLayout = cmp.Or(declared.RowLayout, t.RowLayout)
+	return declared
+}
+
+// otherLayout returns how the layouts of a type differ from those that a program declares, "" if
+// they do not.
+func (t Type) otherLayout(declared Type) string {
+	for _, key := range []struct{ name, is, declared string }{
+		{"PartitionKey", t.PartitionLayout, declared.PartitionLayout},
+		{"RowKey", t.RowLayout, declared.RowLayout},
+	} {
+		if key.is != "" && key.declared != "" && key.is != key.declared {
+			return fmt.Sprintf("the table has the %s %q, and this program declares %q", key.name, key.is, key.declared)
+		}
+	}
+	return ""
+}
+
+// String says by what the rows of a type are found.
+func (t Type) String() string {
+	return fmt.Sprintf("RowKey %q, Schema.Type %q", t.RowLayout, t.Name)
 }
 
 // overlaps reports whether an entity could be of both types: they have common keys, and no names that tell them apart.

@@ -5,12 +5,15 @@ package derived
 import (
 	"context"
 	"iter"
+	"slices"
+	"strings"
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -22,8 +25,11 @@ type Maintainer[T any] interface {
 	// Definition returns the definition as the program made it, such as an *index.Index.
 	Definition() any
 
-	// Form describes what must not change under the definition's name: its kind, where its rows are, and how keys are made of values.
+	// Form describes what must not change under the definition's name: its kind, the layout of its
+	// keys, where its rows are, and its version. FormerForm is the form under which earlier
+	// releases have stored the same definition, "" for none.
 	Form() string
+	FormerForm() string
 
 	// Ranges returns where the rows are, if no other rows may be there.
 	Ranges() []keys.RowRange
@@ -161,6 +167,58 @@ type GroupTotals struct {
 	Recorded map[string]*table.Row // of the entities whose maintainer state records their group alone; nil if that is all entities
 	Members  map[string]string     // for each group, the RowKey of one entity whose maintainer state records it
 	Failed   map[string]error      // why the row of a group cannot be made
+}
+
+// Differs reports whether a maintainer, as the program made it, makes other rows of a stored entity
+// than the entity records. Content is not compared, nor are measures that only one of the two
+// knows.
+func Differs[T any](m any, e *table.Entity[T]) bool {
+	row, err := e.Row()
+	if err != nil || row == nil {
+		return false
+	}
+	var want, had []string
+	switch m := m.(type) {
+	case interface {
+		WantedRows(*table.Entity[T]) ([]keys.Key, error)
+		RecordedRows(*table.Row) []keys.Key
+	}:
+		var rows []keys.Key
+		rows, err = m.WantedRows(e)
+		want, had = textsOf(rows), textsOf(m.RecordedRows(row))
+	case PerEntity[T]:
+		want, err = m.WantedRows(e)
+		had, _ = SplitState((*stored.Row)(row).MaintainerState(m.Name()))
+	case PerGroup[T]:
+		want, err = m.StateOf(e)
+		had = (*stored.Row)(row).MaintainerState(m.Name())
+		if IsUnknownGroup(had) {
+			had = nil
+		}
+		want, had = common(want, had)
+	}
+	slices.Sort(want)
+	slices.Sort(had)
+	return err == nil && !slices.Equal(want, had)
+}
+
+func textsOf(all []keys.Key) (texts []string) {
+	for _, k := range all {
+		texts = append(texts, k.PartitionKey()+"/"+k.RowKey())
+	}
+	return texts
+}
+
+// common returns two states of a group without the measures that only one of them has.
+func common(a, b []string) (_, _ []string) {
+	without := func(texts, others []string) []string {
+		return slices.DeleteFunc(slices.Clone(texts), func(text string) bool {
+			name, _, isMeasure := strings.Cut(text, "=")
+			same := func(other string) bool { return strings.HasPrefix(other, name+"=") }
+			return isMeasure && strings.HasPrefix(name, "/") && !slices.ContainsFunc(others, same)
+		})
+	}
+	return without(a, b), without(b, a)
 }
 
 // MaintainersOf returns the maintainers of a table that are an M.

@@ -415,6 +415,10 @@ type Schema interface {
 	// ? and Schema.Type, escaped as in a URL's path. A derived row that several entities share contains it; see Row.Own and
 	// Row.Tag.
 	Scope() string
+	// Layouts spells the layouts of the PartitionKey and the RowKey, such as digits(6) named empid;
+	// "" for a key that is in no field.
+	Layouts() (partition, row string)
+
 	// Mine reports whether a row, or the entity that the row is a copy of, can be T's: by the RowKey and, where both have one, by
 	// the type.
 	Mine(*stored.Row) bool

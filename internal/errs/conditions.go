@@ -35,7 +35,7 @@ var (
 	ErrOutbox            = errors.New("the outbox did not store the notification")
 	ErrUnknownParts      = errors.New("the entity has parts, which this handle does not read; give the fields their parts by tags, or set Schema.Parts")
 	ErrUnknownMaintainer = errors.New("the row has derived rows of a maintainer that this handle lacks")
-	ErrNotDeclared       = errors.New("the table keeps a definition that this program does not declare in this form")
+	ErrNotDeclared       = errors.New("the table keeps what this program does not declare in this form")
 	ErrNotRecorded       = errors.New("the table's catalogue does not name what this program declares")
 	ErrNotReadable       = errors.New("the definition cannot be looked up yet")
 	ErrBudget            = errors.New("the budget of the query is used up")

@@ -9,6 +9,7 @@ var Keys interface {
 	Row(key any) any
 	Named(layout any, name string) any
 	Suffixed(layout any, name string) any
+	Spelling(layout any) string
 }
 
 // Half is the PartitionKey or the RowKey of a Go type, without the type. A value is a pointer to the type.
@@ -16,6 +17,7 @@ type Half struct {
 	Set    bool // false if the schema leaves the key out
 	OneWay bool // the key is computed from fields that are stored as properties, and cannot be decoded
 	Err    error
+	Layout string // its spelling, such as digits(6) named empid; "" if the schema leaves the key out
 
 	Text   func(value any) (string, error)
 	Decode func(value any, key string) error // some fields may be set nevertheless; does nothing if OneWay is set
@@ -35,6 +37,10 @@ func Row[P, R any](key any) *Bound[P, R]       { return Keys.Row(key).(*Bound[P,
 
 // Named returns a keys.Layout (L) with a name, unless it has one already.
 func Named[L any](layout L, name string) L { return Keys.Named(layout, name).(L) }
+
+// Spelling returns a keys.Layout as text: fold(text) named email. Layouts of different spellings
+// make different keys.
+func Spelling(layout any) string { return Keys.Spelling(layout) }
 
 // Suffixed returns the layout whose keys are those of a keys.Layout, the separator _ and another key. The layout gets a name, unless
 // it has one already.
