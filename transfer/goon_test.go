@@ -105,6 +105,9 @@ func TestGoesOn(t *testing.T) {
 			if got := errors.As(err, new(*transfer.ManifestError)); got != c.altered {
 				t.Errorf("got error %v; want a *ManifestError: %v", err, c.altered)
 			}
+			if !c.refused && c.change == nil && report.Added != 0 || !c.refused && c.change != nil && report.Added != report.Rows {
+				t.Errorf("got %+v; want all rows of the missing chunk added, and none to a finished export", report)
+			}
 			if !c.refused {
 				return
 			}
@@ -145,7 +148,34 @@ func TestThreeErrors(t *testing.T) {
 	}
 	changeManifest(t, dir, func(lines [][]byte) [][]byte { return append(lines, []byte("\n{\"chunk\":\"x\"}\n")) })
 	_, err = transfer.Import(t.Context(), transfer.Exported(at), to, nil)
-	if errors.Is(err, transfer.ErrIncomplete) || !errors.As(err, new(*transfer.ManifestError)) || !strings.Contains(err.Error(), "line ") {
+	if errors.Is(err, transfer.ErrIncomplete) || !errors.As(err, new(*transfer.ManifestError)) || !strings.Contains(err.Error(), "line 4 is not") {
 		t.Errorf("altered: got error %v; want a *ManifestError with the line", err)
+	}
+}
+
+// TestChunkNames: each chunk has a number of its own, also if a second call has stored it.
+func TestChunkNames(t *testing.T) {
+	t.Parallel()
+	s, dir := filled(t, "staff", manyRows(1, 3000)...), t.TempDir()
+	o := &transfer.ExportOptions{ChunkBytes: 1, Concurrency: 1}
+	at := transfer.Folder(dir)
+	_, err := transfer.Export(t.Context(), tableOf(t, s, "staff"), at, o)
+	testkit.NoError(t, err)
+	changeManifest(t, dir, func(lines [][]byte) [][]byte { return append(lines[:1:1], lines[2:]...) })
+	report, err := transfer.Export(t.Context(), tableOf(t, s, "staff"), at, o)
+	testkit.NoError(t, err)
+	if report.Added == 0 || report.Added >= report.Rows {
+		t.Errorf("got %+v; want the rows of one chunk added", report)
+	}
+	numbers := map[string]int{}
+	for _, line := range manifestLines(t, dir)[1:] {
+		_, name, _ := strings.Cut(line, `"chunk":"`)
+		number, _, _ := strings.Cut(name, "-")
+		if numbers[number]++; numbers[number] > 1 {
+			t.Errorf("got the number %s twice in the manifest", number)
+		}
+	}
+	if len(numbers) < 3 {
+		t.Errorf("got the numbers %v; want those of some chunks", numbers)
 	}
 }
