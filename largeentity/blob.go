@@ -76,9 +76,11 @@ func (b Blob) String() string {
 	return fmt.Sprintf("blob %s, %d bytes", b.name, b.size)
 }
 
-var errJSON = errors.New("a largeentity.Blob cannot be stored as JSON, which would hide its blob from the table: give it a field of its own")
+var errJSON = errors.New("a largeentity.Blob cannot be stored as JSON, which would hide its blob from the table: give it a field " +
+	"of its own; in JSON for others, such as the response of a server, encode its Size and its ContentType")
 
-// MarshalJSON fails: a Blob in a field with the option json would lose its blob.
+// MarshalJSON fails, also for the zero Blob: a Blob in a field with the option json would lose its
+// blob. For the response of a server, encode a struct of your own with Size and ContentType.
 func (b Blob) MarshalJSON() ([]byte, error) { return nil, errJSON }
 
 // UnmarshalJSON fails, as MarshalJSON does.

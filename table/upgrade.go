@@ -172,7 +172,7 @@ func (u *upgrader) replace(ctx context.Context, all []entity) error {
 		if lost {
 			changed = append(changed, i)
 		}
-		return lost || !unknown(err) && u.leave(*all[i].fields().key, err)
+		return lost || u.leave(*all[i].fields().key, err)
 	}})
 	for i, e := range all {
 		if !e.fields().upgraded { // it is stored

@@ -323,3 +323,27 @@ func TestUpgradeSkipsWrites(t *testing.T) {
 		t.Errorf("got %+v, error %v; want 3 rows, one of them skipped", report, err)
 	}
 }
+
+// TestUpgradeInDoubt: Skip does not decide about a write whose outcome is unknown, which may be
+// stored: the upgrade ends with the error.
+func TestUpgradeInDoubt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, _, s := newPeople(t, 3)
+		schema := table.Schema[citizen]{Partition: town, Row: citizenID, Version: 1, Upgrade: splitName}
+		people, err := bare.NewTable(s.Tables(), "people", schema, &table.Options{Common: singleWait()})
+		noError(t, err)
+		s.SetFaults(storagetest.First( // the second attempt is refused, because the first one was applied
+			storagetest.OfKind(requests.Get, storagetest.Refuse(503, "ServerBusy")),
+			storagetest.When(func(q storagetest.Request) bool { return q.Kind != requests.Query }, storagetest.Once(storagetest.LostResponse()))))
+		skipped := 0
+		skip := func(keys.Key, error) bool {
+			skipped++
+			return true
+		}
+		report, err := table.Upgrade(t.Context(), people, wholeTable, &table.UpgradeOptions{Skip: skip})
+		if !errors.Is(err, table.ErrUnknownOutcome) || report.Skipped != 0 || skipped != 0 {
+			t.Errorf("got %+v, %v, %d calls of Skip; want ErrUnknownOutcome, and no row skipped", report, err, skipped)
+		}
+	})
+}
