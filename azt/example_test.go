@@ -51,5 +51,6 @@ func ExampleProgram_Run() {
 	// Output:
 	// table
 	// articles
+	// sitework
 	// 0
 }

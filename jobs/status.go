@@ -134,7 +134,7 @@ func (s *Status) add(r *part) {
 func List(ctx context.Context, s extend.Store, tableName string) iter.Seq2[Status, error] {
 	return func(yield func(Status, error) bool) {
 		fail := func(err error) { yield(Status{}, fmt.Errorf("jobs: List %s: %w", tableName, err)) }
-		l, err := newLedger(s, tableName+"jobs", "list")
+		l, err := newLedger(undeclared(s), tableName+"jobs", "list")
 		if err != nil {
 			fail(err)
 			return
@@ -176,7 +176,7 @@ func List(ctx context.Context, s extend.Store, tableName string) iter.Seq2[Statu
 
 // Cancel is [Job.Cancel] for a program that does not declare the job. The name of the table is that of the store.
 func Cancel(ctx context.Context, s extend.Store, tableName, kind, name string) error {
-	l, err := newLedger(s, tableName+"jobs", kind)
+	l, err := newLedger(undeclared(s), tableName+"jobs", kind)
 	if err == nil {
 		err = l.cancel(ctx, name)
 	}
@@ -184,4 +184,11 @@ func Cancel(ctx context.Context, s extend.Store, tableName, kind, name string) e
 		return fmt.Errorf("jobs: Cancel %s %s: %w", kind, name, err)
 	}
 	return nil
+}
+
+// undeclared returns a store that claims no table: that of jobs belongs to their declaration, which the program may have, or another one.
+func undeclared(s extend.Store) extend.Store {
+	h := *extend.HostOf(s)
+	h.Registry = nil
+	return &h
 }
