@@ -60,11 +60,11 @@ var interPartitionIndex = recipe{
 			run    func() error
 			stored string
 		}{
-			{"insert an employee: put a hidden notification, write the employee and a commit record, make the notification visible", func() (err error) {
+			{"insert an employee: put a hidden notification, and once a day a note of the partition; write the employee and a commit record; make the notification visible", func() (err error) {
 				jones, err = staff.Employees.Insert(ctx, &Employee{Department: "Sales", ID: 223, LastName: "Jones", Email: "JonesJ@contoso.com", Hired: 2021})
 				return err
 			}, ""},
-			{"the worker reads the commit record, the employee and the rows of both indexes, writes these rows, marks the record as done, and, once an hour, schedules the clean-up", work, "emails"},
+			{"the worker reads the commit record, the employee and the rows of both indexes, writes these rows, and marks the record as done", work, "emails"},
 			{"find jonesj@contoso.com without the department", func() error { return find("jonesj@contoso.com") }, ""},
 			{"change the address", func() error { return staff.Employees.Merge(ctx, jones, email.Set("smithj@contoso.com")) }, ""},
 			{"until the worker has run, the old address finds her", func() error { return errors.Join(find("jonesj@contoso.com"), find("smithj@contoso.com")) }, ""},

@@ -26,7 +26,7 @@ const module = "github.com/aztablekit/aztablekit"
 // arrows are the packages of the project that each package may import. Each package must have an entry, but those of recipes. Packages on top of table
 // reach the engine of a table by package door.
 var arrows = map[string][]string{
-	"":                         {"internal/bare", "internal/bareworker", "eventual", "extend", "internal/catalogue", "internal/derived", "internal/door", "internal/engine", "internal/errs", "internal/pace", "internal/reserved", "internal/stored", "internal/wire", "jobs", "keys", "table", "verify"},
+	"":                         {"internal/bare", "internal/bareworker", "eventual", "extend", "internal/catalogue", "internal/derived", "internal/door", "internal/engine", "internal/errs", "internal/pace", "internal/reserved", "internal/stored", "internal/wire", "internal/work", "jobs", "keys", "table", "verify"},
 	"azt":                      {"", "account", "eventual", "internal/bare", "internal/catalogue", "internal/commit", "internal/door", "internal/edm", "internal/engine", "internal/errs", "internal/query", "internal/reserved", "internal/stored", "jobs", "keys", "table", "transfer", "verify"},
 	"cmd/azt":                  {"azt"},
 	"expire":                   {"extend", "index", "internal/door", "internal/engine", "jobs", "keys", "table"},
@@ -55,7 +55,8 @@ var arrows = map[string][]string{
 	"index":                    {"internal/door", "extend", "internal/errs", "eventual", "keys", "table", "internal/derived", "internal/engine", "internal/reconcile", "internal/reserved", "internal/property", "internal/keydoor", "internal/edm", "internal/stored"},
 	"internal/derived":         {"internal/door", "internal/commit", "eventual", "extend", "keys", "table", "internal/engine", "internal/reconcile", "internal/reserved", "internal/stored"},
 	"internal/bare":            {"internal/door", "extend", "internal/engine", "internal/wire", "table"},
-	"internal/bareworker":      {"archive", "eventual", "extend", "internal/door", "table"},
+	"internal/bareworker":      {"archive", "eventual", "extend", "internal/door", "keys", "table"},
+	"internal/work":            {"internal/commit", "internal/edm", "internal/engine", "internal/errs", "internal/pace", "internal/stored", "keys"},
 	"internal/barevalues":      {"extend", "largeentity", "table"},
 	"internal/property":        {"internal/door", "internal/edm", "internal/engine", "table", "internal/stored"},
 	"internal/stored":          {"internal/commit", "internal/edm", "internal/errs", "internal/reserved", "keys"},

@@ -51,13 +51,6 @@ func TestTours(t *testing.T) {
 	}
 }
 
-// isPublic reports whether programs import a package.
-func isPublic(name string) bool {
-	first, _, _ := strings.Cut(name, "/")
-	others := []string{"cmd", "integration", "patterns"}
-	return !strings.Contains(name, "internal/") && !isTool(name) && !slices.Contains(others, first)
-}
-
 // beforeTheStore are words of the time when a program attached definitions to a handle. Attach is a
 // method of a declaration, in capitals.
 var beforeTheStore = regexp.MustCompile(`\b(attach(es|ed|ing)?|[Hh]andles? without a store|front door)\b`)

@@ -144,7 +144,7 @@ func TestEventual(t *testing.T) {
 	})
 	mutants.Run(t, "./integration/processes", []mutants.Mutant{
 		{Name: "the message of a killed worker is lost", File: "eventual/execute.go",
-			Old: "	if out = e.executeRecord(ctx, t, x); out.kind", New: "	_ = x.queue.delete(context.WithoutCancel(ctx), x.delivery)\n	if out = e.executeRecord(ctx, t, x); out.kind", Test: "TestKill", Args: []string{"-test.short"}},
+			Old: "	return e.executeRecord(ctx, t, x)\n", New: "	_ = x.queue.delete(context.WithoutCancel(ctx), x.delivery)\n	return e.executeRecord(ctx, t, x)\n", Test: "TestKill", Args: []string{"-test.short"}},
 		{Name: "the move of a killed worker is not continued", File: "archive/handler.go",
 			Old: "	tombstone := archived != nil && archived.Row == nil\n", New: "	tombstone := archived != nil && archived.Row == nil\n	if archived != nil {\n		return nil\n	}\n", Test: "TestKill", Args: []string{"-test.short"}},
 	})

@@ -34,7 +34,7 @@ func TestAttempts(t *testing.T) {
 		{Name: "few attempts end a write", File: attempts,
 			Old: "	}\n	return a.lasting >= fewAttempts", New: "	}\n	return a.failed >= fewAttempts", Test: "TestOutages$"},
 		{Name: "a write reads once", File: attempts,
-			Old: "return outage(err), err", New: "return false, err", Test: "TestOutages$"},
+			Old: "return Outage(err), err", New: "return false, err", Test: "TestOutages$"},
 		{Name: "a write waits for a read that has no response", File: "internal/engine/plan_reads.go",
 			Old: "ctx, cancel := p.table.attempt(ctx)", New: "ctx, cancel := context.WithCancel(ctx)", Test: "TestOutages$"},
 		{Name: "a method waits for a read that has no response", File: attempts,

@@ -118,7 +118,7 @@ func TestDeclared(t *testing.T) {
 	})
 	mutants.Run(t, "./largeentity", []mutants.Mutant{
 		{Name: "values of another store are taken", File: "largeentity/values.go",
-			Old: "	if host != v.host {\n", New: "	if false {\n", Test: "TestFaultyValues"},
+			Old: "	if v.host == nil || host.Registry != v.host.Registry || host.Tables != v.host.Tables {\n", New: "	if false {\n", Test: "TestFaultyValues"},
 		{Name: "values of a faulty table are usable", File: "largeentity/values.go",
 			Old: "	case fault != nil || v.made == nil:\n", New: "	case v.made == nil:\n", Test: "TestFaultyValues"},
 		{Name: "a second store takes the values from the first", File: "largeentity/values.go",
