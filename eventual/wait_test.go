@@ -144,3 +144,29 @@ func TestPassedOver(t *testing.T) {
 		})
 	}
 }
+
+// TestWaitsDone: a worker that asks for a delay, while another one executes the effect, leaves the record done and the time out of it.
+func TestWaitsDone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o, s := newOffice(t, noPauses())
+		o.insert(t, clerk{"S", 1, "Jones"})
+		text := s.Messages("notifications")[0].Text
+		calls := 0
+		slow := o.worker(t, fastPolling(), bare.NewHandler("letter", o.base, func(context.Context, eventual.Job, letter) error {
+			if calls++; calls == 1 {
+				o.put(t, "notifications", text)
+				drain(t, o.worker(t, fastPolling()))
+			}
+			return eventual.RetryAfter(24*time.Hour, errors.New("not yet"))
+		}))
+		drain(t, slow)
+		testkit.Expect(t, "records", recordStates(s), "done")
+		for _, r := range s.Rows("staff") {
+			if r.Get("NotBefore") != nil {
+				t.Errorf("got %v, want no time in a record that is done", r)
+			}
+		}
+		testkit.Expect(t, "messages", len(s.Messages("notifications")), 0)
+	})
+}

@@ -91,6 +91,8 @@ func TestEventual(t *testing.T) {
 			Old: "	case wait.Message != x.id:\n", New: "	case true:\n", Test: "TestWaits$"},
 		{Name: "any message may wait", File: "eventual/wait.go",
 			Old: "	case wait.Message != x.id:\n", New: "	case false:\n", Test: "TestWaits$"},
+		{Name: "the time is stored without the ETag of the record", File: "internal/engine/record.go",
+			Old: "Method: \"StoreWait\", Kind: aztables.TransactionTypeUpdateMerge, Key: k, Match: commit.ETagOf(rec), StoresID: true", New: "Method: \"StoreWait\", Kind: aztables.TransactionTypeUpdateMerge, Key: k, Match: `*`, StoresID: true", Test: "TestWaitsDone"},
 		{Name: "the time is not stored", File: "eventual/execute.go",
 			Old: "	if !conflict && out.kind != completed {\n", New: "	if false {\n", Test: "TestWaits$"},
 		{Name: "each delay is stored", File: "eventual/wait.go",
@@ -150,7 +152,7 @@ func TestEventual(t *testing.T) {
 	})
 	mutants.Run(t, "./extend", []mutants.Mutant{
 		{Name: "a commit record is marked as done unconditionally", File: "internal/engine/record.go",
-			Old: "Match: commit.ETagOf(rec), StoresID: true", New: "Match: `*`, StoresID: true", Test: "TestCompletingRaces"},
+			Old: "Method: \"MarkDone\", Kind: aztables.TransactionTypeUpdateMerge, Key: k, Match: commit.ETagOf(rec), StoresID: true", New: "Method: \"MarkDone\", Kind: aztables.TransactionTypeUpdateMerge, Key: k, Match: `*`, StoresID: true", Test: "TestCompletingRaces"},
 		{Name: "a record whose effects have another type has none", File: "internal/engine/record.go",
 			Old: "		default:\n			return \"\", &errs.DecodeError{Field: name,", New: "		default:\n			return text.String(), nil\n			return \"\", &errs.DecodeError{Field: name,", Test: "TestStoredTypes"},
 		{Name: "a version that was imported as another type of numbers is not read", File: "internal/engine/record.go",

@@ -82,7 +82,7 @@ func TestStore(t *testing.T) {
 			Old: "	return s.opt.Daily, errors.Join(err, day.End(ctx))\n", New: "	return 1000 * time.Hour, errors.Join(err, day.End(ctx))\n", Test: "TestRun"},
 		{Name: "the options of one table verify all", File: "store.go",
 			Old: "o.Token != \"\") {", New: "false) {", Test: "TestVerify"},
-		{Name: "a task of a day that fails stops the others", File: "store.go",
+		{Name: "a task of a day that fails stops the others", File: "daily.go",
 			Old: "		err = errors.Join(err, do(ctx, task))\n", New: "		if err = do(ctx, task); err != nil {\n			return err\n		}\n", Test: "TestDailyGoesOn"},
 	})
 }
