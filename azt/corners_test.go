@@ -36,6 +36,7 @@ func TestCorners(t *testing.T) {
 	s.want(3, "compare sales marketing", "!and more")
 
 	s.want(0, "query staff --partition Sales --where 'Age > 3' --explain", "the condition leaves out")
+	s.want(0, "pending staff --explain", "the condition leaves out")
 	s.want(0, "query staff --partition Sales --explain", "!the condition leaves out")
 
 	put("broken", `{"PartitionKey":"~c","RowKey":"~c","Definitions":"{"}`)
@@ -51,7 +52,7 @@ func TestCorners(t *testing.T) {
 	_, err = s.acc.Queue("company-poison").EnqueueMessage(ctx, "of another program", nil)
 	testkit.NoError(t, err)
 	s.want(0, "poison list company", "(no message of the library)", "of another program")
-	if code := s.program.Run(ctx, []string{"ls"}, nil, nil); code != 0 {
-		t.Errorf("without writers: got exit code %d, want 0", code)
+	if code := s.program.Run(ctx, []string{"frob"}, nil, nil); code != 2 { // with a note
+		t.Errorf("without writers: got exit code %d, want 2", code)
 	}
 }
