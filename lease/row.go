@@ -16,7 +16,10 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// The row of a lease: its PartitionKey is the name of the lease.
+// The row of a lease: its PartitionKey is the name of the lease. It stays, also if the lease is
+// never acquired again: without it, tokens would begin again, and a holder that was asleep would
+// have the token of a later one. So do the head and the last guard in each partition that a holder
+// has entered. Package model shows it: its variants "a release deletes the row" and "no head".
 const (
 	rowKey = "lease"
 

@@ -23,6 +23,7 @@ type leaseProtocol struct {
 	ownClock         bool // a thief goes by its own clock
 	stealsBlindly    bool // a lease is taken without its ETag
 	renewsBlindly    bool // or renewed
+	releasesBlindly  bool // or released
 	releaseDeletes   bool // a release deletes the row, so that tokens begin again
 	believesReleased bool // a holder believes until the release is answered
 	mineByOwner      bool // a lease is mine if it has my name
@@ -111,7 +112,7 @@ const (
 	leaseWriting
 )
 
-var leaseFaults = [...]string{"", "a write of a smaller token was applied after a greater one had entered", "two holders have one token", "a write of the newest holder was refused", "two holders believe at once"}
+var leaseFaults = [...]string{"", "a write of a smaller token was applied after a greater one had entered", "two holders have one token", "a write of the newest holder was refused", "two holders believe at once", "a release succeeds although another holder had the lease"}
 
 // apply executes a request, and reports whether it was not refused.
 func (p *leaseProtocol) apply(s *leaseState, r leaseRequest) bool {
@@ -128,8 +129,11 @@ func (p *leaseProtocol) apply(s *leaseState, r leaseRequest) bool {
 		}
 		s.row = held
 	case leaseReleases:
-		if r.condition != leaseFresh {
+		if r.condition != leaseFresh && !p.releasesBlindly {
 			return false
+		}
+		if s.row.token != r.token || s.row.holder != r.process {
+			s.fault = 5
 		}
 		s.row = leaseRow{state: leaseReleased, token: s.row.token, age: leaseTime}
 		if p.releaseDeletes {
@@ -481,6 +485,7 @@ func TestLease(t *testing.T) {
 		{"a thief goes by its own clock", leaseProtocol{ownClock: true, late: true}, 4, 0},
 		{"a lease is taken without its ETag", leaseProtocol{stealsBlindly: true, late: true, entered: 3}, 4, 0},
 		{"a renewal without its ETag", leaseProtocol{renewsBlindly: true, late: true}, 4, 0},
+		{"a release without its ETag", leaseProtocol{releasesBlindly: true, late: true}, 5, 0},
 		{"a release deletes the row", leaseProtocol{releaseDeletes: true}, 2, 0},
 		{"a holder believes until the release is answered", leaseProtocol{believesReleased: true, late: true}, 4, 0},
 		{"a lease is its own by the name", leaseProtocol{sameOwner: true, mineByOwner: true, late: true}, 4, 0},
