@@ -110,3 +110,18 @@ func TestRedaction(t *testing.T) {
 			Old: "code := wire.RedactText(f.Code)", New: "code := f.Code", Test: "TestSignatures"},
 	})
 }
+
+// TestSpans: the spans of calls that succeed beside other programs.
+func TestSpans(t *testing.T) {
+	t.Parallel()
+	mutants.Run(t, "./integration/whole", []mutants.Mutant{
+		{Name: "each attempt of a transaction has a span", File: "txn/tx.go",
+			Old: "		tx.run.spanned, tx.run.end = t.Span", New: "		_, tx.run.end = t.Span", Test: "TestStoreSpans"},
+		{Name: "each renewal of a leader has a span", File: "lease/elect.go",
+			Old: "context.WithoutCancel(spanned)) //", New: "context.WithoutCancel(ctx)) //", Test: "TestStoreSpans"},
+		{Name: "each look for a lease has a span", File: "lease/elect.go",
+			Old: "		held, err := s.acquire(ctx, \"Elect\", name, 0)\n",
+			New: "		_, end := s.rows.Span(context.Background(), \"Elect\")\n" +
+				"		held, err := s.acquire(ctx, \"Elect\", name, 0)\n		end(err)\n", Test: "TestStoreSpans"},
+	})
+}
