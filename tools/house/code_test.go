@@ -74,6 +74,13 @@ var readersCode = map[string]string{
 		var shop *aztablekit.Store
 		var user keys.PartitionOf[Session, string]
 		var id keys.RowOf[Session, string]`,
+	"docs/leases.md": `
+		type Day struct { Department, Date string }
+		var leases *lease.Leases
+		var days *table.Table[Day]
+		var today keys.Key
+		var date string
+		func payInterest(context.Context, *lease.Partition) error { return nil }`,
 	"expire": `
 		type Session struct { User, ID string; Ends time.Time }
 		var shop *aztablekit.Store
