@@ -153,7 +153,7 @@ func (u unreachable) Do(r *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		r.Body = io.NopCloser(bytes.NewReader(text))
-		if strings.Contains(string(text), "PartitionKey='1001'") {
+		if strings.Contains(string(text), "PartitionKey='cents_1001'") {
 			return nil, errors.New("the network is down")
 		}
 	}
