@@ -93,7 +93,7 @@ func ExampleNew() {
 	check(company.Ensure(context.Background()))
 	held, err := leases.Acquire(context.Background(), "invoices")
 	fmt.Println(held.Name(), err, service.TableNames())
-	// Output: invoices <nil> [leases]
+	// Output: invoices <nil> [companywork leases]
 }
 
 // Acquire does not wait: another program has the lease.

@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/pace"
+	"github.com/aztablekit/aztablekit/table"
 )
 
 // Lease is a lease that this process has acquired. Its methods can be called at the same time.
@@ -40,6 +41,7 @@ const (
 	rowHeld  rowState = iota // it was the holder's when the holder has written or read it last
 	rowFreed                 // the holder has released it
 	rowTaken                 // it is another holder's, or gone
+	rowDoubt                 // it is another holder's, who may have taken it before the release or behind it
 )
 
 // newLease returns a lease that is about to be acquired.
@@ -191,7 +193,8 @@ func (l *Lease) findRow(ctx context.Context, method string) error {
 // If Release returns nil, no other program has had the lease from its acquisition until then, also
 // if it was over for a while.
 //
-// Errors: *[LostError] if another program has it, or has had it; those of a read and of a write
+// Errors: *[LostError] if another program has it, or has had it; table.ErrUnknownOutcome if the
+// response was lost, and another program has it, which may have taken it behind the release; those of a read and of a write
 // (see package table), after which the lease ends by itself. Requests: 1; none if the lease was
 // released, and 2 more after a lost response. Idempotent.
 func (l *Lease) Release(ctx context.Context) (err error) {
@@ -203,13 +206,19 @@ func (l *Lease) Release(ctx context.Context) (err error) {
 	ctx, end := l.leases.rows.Span(ctx, "Release")
 	defer func() { end(err) }()
 	conflicts := l.leases.rows.Options.NewConflicts()
+	var sent error // of a release that was not answered by success
 	for {
 		if err := l.findRow(ctx, "Release"); err != nil {
 			return err
 		}
+		if sent != nil && l.row == rowTaken && l.etag != "" {
+			l.row = l.releasedBefore(sent)
+		}
 		switch l.row {
 		case rowFreed:
 			return nil
+		case rowDoubt:
+			return l.leases.rows.OpError("Release", keyOf(l.name), table.ErrUnknownOutcome)
 		case rowTaken:
 			reason := "another holder has it or had it before the release, or its row is gone"
 			return &LostError{Name: l.name, Token: l.token, Reason: reason}
@@ -224,9 +233,24 @@ func (l *Lease) Release(ctx context.Context) (err error) {
 		if !isOpen(err) {
 			return err
 		}
+		sent = err
 		again, ended := conflicts.Wait(ctx, l.leases.rows.Log("Release", keyOf(l.name)), err)
 		if !again {
 			return errors.Join(err, ended)
 		}
 	}
+}
+
+// releasedBefore returns what the row of another holder says of a release that has had an error. If
+// the lease is not over yet, the other holder can only have taken it behind the release.
+func (l *Lease) releasedBefore(sent error) rowState {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.leftLocked() > 0:
+		return rowFreed
+	case errors.Is(sent, table.ErrUnknownOutcome):
+		return rowDoubt
+	}
+	return rowTaken
 }

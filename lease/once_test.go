@@ -266,7 +266,11 @@ func TestRelease(t *testing.T) {
 					s.SetFaults(storagetest.OfKind(requests.Merge, storagetest.Once(storagetest.LostResponse())))
 				}
 				for range 2 {
-					expectIs(t, c.what, held.Release(t.Context()), c.want)
+					err := held.Release(t.Context())
+					if lost && c.want != nil && errors.Is(err, table.ErrUnknownOutcome) {
+						continue
+					}
+					expectIs(t, c.what, err, c.want)
 				}
 			})
 		}
