@@ -229,7 +229,7 @@ func ExampleNewByPeriod() {
 	check(err)
 	check(store.RunDaily(ctx)) // store.Run does it each day
 	fmt.Println(len(service.TableNames()), len(all))
-	// Output: 4 1
+	// Output: 5 1
 }
 
 // The names of the tables end with the digits of their periods.

@@ -127,7 +127,7 @@ func TestDeclaredLogs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got, want := strings.Join(service.TableNames(), " "), "testdaily testdaily20260802 testdaily20260803 testdaily20260804 testplain"; got != want {
+	if got, want := strings.Join(service.TableNames(), " "), "testclaimswork testdaily testdaily20260802 testdaily20260803 testdaily20260804 testplain"; got != want {
 		t.Errorf("got tables %s; want %s", got, want)
 	}
 	if got := amounts(t, daily.Tail(ctx, 10)); len(got) != 1 {

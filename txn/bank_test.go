@@ -106,7 +106,7 @@ func TestTransfer(t *testing.T) {
 	t.Parallel()
 	s, b := newBank(t)
 	testkit.NoError(t, b.transfer(t.Context(), accountKey("Bern", 1), accountKey("Zug", 3), 30, ""))
-	testkit.Expect(t, "requests for two partitions", s.Count().String(), "2 get, 1 message-put, 1 message-update, 3 transaction")
+	testkit.Expect(t, "requests for two partitions", s.Count().String(), "2 get, 1 insert-or-replace, 1 message-put, 1 message-update, 3 transaction")
 	testkit.Expect(t, "accounts", b.cents(t), "Bern 1: 70; Ulm 2: 100; Zug 3: 130; ")
 	s.Count()
 	testkit.NoError(t, b.transfer(t.Context(), accountKey("Bern", 1), accountKey("Zug", 3), 30, "first"))

@@ -39,7 +39,7 @@ func TestOnePartition(t *testing.T) {
 		return nil
 	})
 	testkit.NoError(t, err)
-	testkit.Expect(t, "requests", s.Count().String(), "2 get, 1 transaction")
+	testkit.Expect(t, "requests", s.Count().String(), "2 get, 1 insert-or-replace, 1 transaction")
 	testkit.Expect(t, "accounts", b.cents(t), "Bern 1: 100; Bern 2: 107; Ulm 2: 100; Zug 3: 100; ")
 }
 
@@ -70,7 +70,7 @@ func TestReadsAlone(t *testing.T) {
 		{"three", []keys.Key{bern, zug, ulm}, "5 get"},
 		{"the last is absent", []keys.Key{bern, none}, "3 get"},
 		{"the first is absent", []keys.Key{none, bern}, "4 get"},
-		{"two are absent: they are reserved", []keys.Key{none, nowhere}, "2 get, 1 message-put, 1 message-update, 5 transaction"},
+		{"two are absent: they are reserved", []keys.Key{none, nowhere}, "2 get, 1 insert-or-replace, 1 message-put, 1 message-update, 5 transaction"},
 		{"two are absent in one partition", []keys.Key{none, accountKey("Bern", 8)}, "2 get, 1 message-put, 1 message-update, 3 transaction"},
 	} {
 		s.Count()
@@ -121,7 +121,7 @@ func TestReservedInHome(t *testing.T) {
 		return nil
 	})
 	testkit.NoError(t, err)
-	testkit.Expect(t, "requests", s.Count().String(), "2 get, 1 message-put, 1 message-update, 3 transaction")
+	testkit.Expect(t, "requests", s.Count().String(), "2 get, 1 insert-or-replace, 1 message-put, 1 message-update, 3 transaction")
 	testkit.NoError(t, errors.Join(b.Drain(t.Context()), left(s, "accounts")))
 	testkit.Expect(t, "accounts", b.cents(t), "Bern 1: 101; Ulm 2: 100; Zug 3: 100; ")
 }
@@ -142,7 +142,7 @@ func TestHome(t *testing.T) {
 		return errors.Join(err1, err2)
 	})
 	testkit.NoError(t, err)
-	testkit.Expect(t, "requests, with an absent row in one of two partitions that are written", s.Count().String(), "3 get, 1 message-put, 1 message-update, 3 transaction")
+	testkit.Expect(t, "requests, with an absent row in one of two partitions that are written", s.Count().String(), "3 get, 1 insert-or-replace, 1 message-put, 1 message-update, 3 transaction")
 	testkit.NoError(t, errors.Join(b.Drain(ctx), left(s, "accounts")))
 }
 
