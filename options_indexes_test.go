@@ -41,11 +41,11 @@ func indexOptionCases() (all []optionCase) {
 	} {
 		c := optionCase{
 			call: call, options: &index.Options{},
-			values: map[string]any{"Inline": true, "Pointer": true, "ReadEntities": true, "Reserved": true, "Table": "another", "Unique": true},
+			values: map[string]any{"Inline": true, "Pointer": true, "ReadEntities": true, "Reserved": true, "Table": "another", "Unique": true, "Version": 2},
 			run:    func(r *optionRun, o any) error { return r.declare(declare(o.(*index.Options))) },
 		}
 		if strings.HasPrefix(call, "index.NewUnique") {
-			c.elsewhere = map[string]string{"Pointer": "its rows are pointers", "ReadEntities": "it always reads the entity"}
+			c.elsewhere = map[string]string{"Pointer": "its rows are pointers", "ReadEntities": "it always reads the entity", "Version": "not seen in the catalogue so far"}
 		}
 		all = append(all, c)
 	}
@@ -59,12 +59,12 @@ func indexOptionCases() (all []optionCase) {
 	} {
 		all = append(all, optionCase{
 			call: call, options: &index.ListOptions{},
-			values: map[string]any{"Inline": true, "Property": "Other", "Reserved": true, "Table": "another"},
+			values: map[string]any{"Inline": true, "Property": "Other", "Reserved": true, "Table": "another", "Version": 2},
 			run:    func(r *optionRun, o any) error { return r.declare(declare(o.(*index.ListOptions))) },
 		})
 	}
 	return append(all, optionCase{
-		call: "index.NewSummary", options: &index.SummaryOptions{}, values: map[string]any{"Most": int64(1), "Reserved": true},
+		call: "index.NewSummary", options: &index.SummaryOptions{}, values: map[string]any{"Most": int64(1), "Reserved": true, "Version": 2},
 		run: func(r *optionRun, o any) error {
 			return r.declare(index.NewSummary("i", number, bySizeOf, o.(*index.SummaryOptions)))
 		},
@@ -90,6 +90,13 @@ func (r *optionRun) declare(d extend.Definition[optionItem]) error {
 	err := errors.Join(s.Drain(r.ctx), lookUp(r.ctx, others, d))
 	for _, name := range r.service.TableNames() {
 		for _, row := range r.service.Rows(name) {
+			if text, is := row.Get("Definitions").(string); is {
+				for _, part := range strings.Split(text, ",") {
+					if strings.Contains(part, "form") || strings.Contains(part, "ersion") {
+						r.note("catalogue %s", part)
+					}
+				}
+			}
 			if row.PartitionKey != "~c" && len(row.RowKey) > 0 && row.RowKey[0] != '~' {
 				var names []string
 				for _, p := range row.Properties {
