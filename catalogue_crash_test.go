@@ -291,7 +291,7 @@ func punctual(t testing.TB, o crashtest.Options) *crashtest.Options {
 	return testkit.Crash(o)
 }
 
-var catalogueRuns = testkit.Count("catalogueruns", 300, "schedules of each workload of the catalogue")
+var catalogueRuns = testkit.Count("catalogueruns", 60, "schedules of each workload of the catalogue")
 
 // TestCatalogueSchedules: programs of two releases, fills and retirements at once, with faults and crashes.
 func TestCatalogueSchedules(t *testing.T) {
@@ -310,7 +310,7 @@ func TestCatalogueEveryFault(t *testing.T) {
 	for name, build := range map[string]func() crashtest.Workload{"release": catalogueRelease, "roll-back": catalogueRollBack, "new table": catalogueNew} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			crashtest.Enumerate(t, build, punctual(t, crashtest.Options{PairLimit: -1})).Require(t)
+			crashtest.Enumerate(t, build, punctual(t, crashtest.Options{PairLimit: -1, Sample: testkit.Sample(4)})).Require(t)
 		})
 	}
 }

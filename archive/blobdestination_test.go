@@ -128,7 +128,7 @@ func TestBlobsEveryFault(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := crashtest.Enumerate(t, blobWorkload(blobs, processes...), shortened(crashtest.Options{PairLimit: -1, Sample: testkit.Sample(2)}))
+			r := crashtest.Enumerate(t, blobWorkload(blobs, processes...), shortened(crashtest.Options{PairLimit: -1, Sample: testkit.Sample(7)}))
 			r.Require(t)
 			t.Log(r)
 		})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,7 +19,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-var schedules = testkit.Count("schedules", 400, "how many schedules are run in all")
+var schedules = testkit.Count("schedules", 200, "how many schedules are run in all")
 
 // shortened runs fewer schedules and fewer kinds of faults under -short.
 func shortened(o crashtest.Options) *crashtest.Options {
@@ -233,7 +234,11 @@ func TestEveryFault(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := crashtest.Enumerate(t, workload(processes...), shortened(crashtest.Options{PairLimit: -1, Sample: testkit.Sample(2)}))
+			sample := testkit.Sample(12)
+			if strings.Contains(name, "together") { // which have more requests
+				sample = testkit.Sample(6)
+			}
+			r := crashtest.Enumerate(t, workload(processes...), shortened(crashtest.Options{PairLimit: -1, Sample: sample}))
 			r.Require(t)
 			t.Log(r)
 		})

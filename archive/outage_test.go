@@ -56,7 +56,7 @@ func outageFaults() map[string]storagetest.Fault {
 // sampleOf returns the names of the faults that a test tries: of a sample, a part that differs from side to side.
 func sampleOf(faults map[string]storagetest.Fault, side int) (names []string) {
 	for i, name := range slices.Sorted(maps.Keys(testkit.SomeNamed(faults))) {
-		if (i+side)%testkit.Sample(1) == 0 {
+		if (i+5*side)%testkit.Sample(6) == 0 {
 			names = append(names, name)
 		}
 	}

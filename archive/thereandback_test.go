@@ -83,8 +83,8 @@ func TestThereAndBack(t *testing.T) {
 	}
 }
 
-// TestThereAndBackEveryFault is TestEveryFault for an entity that leaves its key and comes back with the same incarnation, with a
-// third of the faults.
+// TestThereAndBackEveryFault is TestEveryFault for an entity that leaves its key and comes back with the same incarnation, with
+// fewer of the faults.
 func TestThereAndBackEveryFault(t *testing.T) {
 	t.Parallel()
 	for name, journey := range journeys {
@@ -96,7 +96,7 @@ func TestThereAndBackEveryFault(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				r := crashtest.Enumerate(t, workload(processes...), shortened(crashtest.Options{PairLimit: -1, Sample: testkit.Sample(5)}))
+				r := crashtest.Enumerate(t, workload(processes...), shortened(crashtest.Options{PairLimit: -1, Sample: testkit.Sample(18)}))
 				r.Require(t)
 				t.Log(r)
 			})

@@ -68,9 +68,9 @@ func TestBusyPartitionOvertaken(t *testing.T) {
 		each, most time.Duration
 		deliveries float64 // of a message, on average
 	}{
-		"for ever": {n: 1000, each: 24 * time.Hour, most: 2 * time.Second, deliveries: 2},
+		"for ever": {n: 400, each: 24 * time.Hour, most: 2 * time.Second, deliveries: 2},
 		"slow":     {n: 300, each: 10 * time.Second, most: 2 * time.Second, deliveries: 12},
-		"fast":     {n: 2400, each: 200 * time.Millisecond, most: 40 * time.Second, deliveries: 3},
+		"fast":     {n: 2000, each: 200 * time.Millisecond, most: 40 * time.Second, deliveries: 3},
 	} {
 		if testkit.Few() && name == "fast" {
 			continue // the same as slow, with eight times the messages
@@ -163,7 +163,7 @@ func TestWaitingMessageLost(t *testing.T) {
 // TestBusyPartitionSlow: the messages of one partition take little longer than their handlers, however long each takes.
 func TestBusyPartitionSlow(t *testing.T) {
 	t.Parallel()
-	const n = 1000
+	const n = 200
 	for _, each := range testkit.Some([]time.Duration{100 * time.Millisecond, 260 * time.Millisecond, 300 * time.Millisecond, 700 * time.Millisecond, 3 * time.Second}) {
 		synctest.Test(t, func(t *testing.T) {
 			o, s := newOffice(t, noPauses())

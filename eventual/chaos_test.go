@@ -20,13 +20,15 @@ import (
 // 10 s for the pause between two requests and for the handlers.
 const emptyAfter = 5*time.Minute + 10*time.Second
 
+var chaosSeeds = testkit.Count("chaosseeds", 2, "orders of the failures of TestQueueEmpties")
+
 // TestQueueEmpties: for half an hour, or a minute of few cases, writers and workers have all kinds of failures, and workers crash. Afterwards the queue is
 // empty after its bound, and each committed write has its letter.
 func TestQueueEmpties(t *testing.T) {
 	t.Parallel()
-	seeds := 8
+	seeds := *chaosSeeds
 	if testing.Short() {
-		seeds = testkit.Fewer(2)
+		seeds = 1
 	}
 	left := make([]int, seeds)
 	t.Run("seeds", func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-var schedules = testkit.Count("schedules", 400, "number of schedules to run")
+var schedules = testkit.Count("schedules", 200, "number of schedules to run")
 
 // shortened reduces the runs under -short.
 func shortened(o crashtest.Options) *crashtest.Options {
@@ -128,7 +128,7 @@ func TestEveryFault(t *testing.T) {
 					Invariant: onlyCommitted,
 					Check:     allExecuted,
 				}
-			}, shortened(crashtest.Options{PairLimit: -1}))
+			}, shortened(crashtest.Options{PairLimit: -1, Sample: testkit.Sample(2)}))
 			r.Require(t)
 			t.Log(r)
 		})

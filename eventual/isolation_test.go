@@ -42,7 +42,7 @@ func TestDeadly(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				const healthy = 20
+				const healthy = 12
 				o, s := newOffice(t, noPauses())
 				o.hire(t, 0, c.deadly+healthy, 7)
 				var ps processes

@@ -26,7 +26,7 @@ import (
 	"github.com/aztablekit/aztablekit/verify"
 )
 
-var schedules = testkit.Count("schedules", 150, "schedules of entities that end, of each of two tests")
+var schedules = testkit.Count("schedules", 75, "schedules of entities that end, of each of two tests, and four times as many of one")
 
 // office is a store of a process, whose mail addresses have one session each.
 type office struct {
@@ -171,7 +171,7 @@ func TestEveryFault(t *testing.T) {
 					},
 				}
 			}
-			crashtest.Enumerate(t, build, testkit.Crash(crashtest.Options{PairLimit: -1, Timeout: 4 * time.Hour})).Require(t)
+			crashtest.Enumerate(t, build, testkit.Crash(crashtest.Options{PairLimit: -1, Sample: testkit.Sample(15), Timeout: 4 * time.Hour})).Require(t)
 		})
 	}
 }
@@ -459,7 +459,7 @@ func TestLinearizable(t *testing.T) {
 		}
 		return w
 	}
-	r := crashtest.Schedules(t, build, testkit.Crash(crashtest.Options{Runs: *schedules, FaultRate: 0.1}))
+	r := crashtest.Schedules(t, build, testkit.Crash(crashtest.Options{Runs: 4 * *schedules, FaultRate: 0.1}))
 	r.Require(t)
 	t.Log(r)
 }

@@ -136,7 +136,7 @@ func claimWorkload(programs []func(context.Context, *movers) error) func() crash
 }
 
 // claimSample leaves out faults: 1 takes 5 minutes.
-var claimSample = testkit.Count("claimsample", 36, "of so many faults of writes of unique values, one is tried")
+var claimSample = testkit.Count("claimsample", 48, "of so many faults of writes of unique values, one is tried")
 
 // TestClaimEveryFault: with each fault at each request of programs that change unique values, each value belongs to the entity that
 // has it at each instant, and nothing stays prepared.

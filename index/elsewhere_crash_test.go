@@ -156,7 +156,7 @@ func everyFaultElsewhere(t *testing.T, drain func(elsewhere) func(context.Contex
 }
 
 // schedulesElsewhere is how many random schedules of rows elsewhere are run; 20,000 take half an hour.
-var schedulesElsewhere = testkit.Count("elsewhere", 45, "random schedules of writers and workers of rows elsewhere")
+var schedulesElsewhere = testkit.Count("elsewhere", 30, "random schedules of writers and workers of rows elsewhere")
 
 // TestElsewhereSchedules: three writers and three workers, five keys with few values, in random schedules with faults. Messages are
 // lost, doubled and late, workers stall, and entities are deleted and inserted again while messages are queued.

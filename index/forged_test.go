@@ -294,7 +294,7 @@ func difference(got, want map[string]int) map[string]int {
 }
 
 // forgedSample leaves out forgeries. The default has no factor in common with the numbers of rows, homes and fates, so each of them occurs.
-var forgedSample = testkit.Count("forgedsample", 11, "of so many forged rows, one is tried")
+var forgedSample = testkit.Count("forgedsample", 17, "of so many forged rows, one is tried")
 
 // TestForged: the holder of a signature for one partition, without the right to delete, breaks no method of the operator outside of that
 // partition, and stores nothing there, but for an abort record in a partition of the same table that a mark names as its home.

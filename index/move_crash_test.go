@@ -122,7 +122,7 @@ func sampled(t testing.TB, n int) *crashtest.Options {
 }
 
 // moveSample leaves out faults: 1 takes a minute.
-var moveSample = testkit.Count("movesample", 14, "of so many faults of moves, one is tried")
+var moveSample = testkit.Count("movesample", 28, "of so many faults of moves, one is tried")
 
 // TestMoveEveryFault: with each fault at each request of programs that move workers, each worker is in exactly one department at
 // each instant, with its derived rows, and nothing stays prepared.

@@ -131,6 +131,8 @@ func newStory(processes ...func(ctx context.Context, p *crashtest.Process, o *of
 	}
 }
 
+var schedules = testkit.Count("schedules", 50, "schedules of workers of a job, of each of two tests")
+
 func storyOptions(o crashtest.Options) *crashtest.Options {
 	o.Timeout = 5 * time.Hour
 	return testkit.Crash(o)
@@ -140,17 +142,17 @@ func storyOptions(o crashtest.Options) *crashtest.Options {
 // was worked on, and is counted once.
 func TestEveryFault(t *testing.T) {
 	t.Parallel()
-	crashtest.Enumerate(t, newStory(works), storyOptions(crashtest.Options{PairLimit: -1, MaxLateness: 4})).Require(t)
+	crashtest.Enumerate(t, newStory(works), storyOptions(crashtest.Options{PairLimit: -1, MaxLateness: 4, Sample: testkit.Sample(6)})).Require(t)
 }
 
 // TestSchedules: workers beside each other, and beside one who cancels the job and starts it again.
 func TestSchedules(t *testing.T) {
 	t.Parallel()
-	crashtest.Schedules(t, newStory(works, works, starts), storyOptions(crashtest.Options{Runs: 300})).Require(t)
+	crashtest.Schedules(t, newStory(works, works, starts), storyOptions(crashtest.Options{Runs: *schedules})).Require(t)
 }
 
 // TestTwoStarts: two programs cancel and start the job beside each other.
 func TestTwoStarts(t *testing.T) {
 	t.Parallel()
-	crashtest.Schedules(t, newStory(works, works, starts, starts), storyOptions(crashtest.Options{Runs: 200})).Require(t)
+	crashtest.Schedules(t, newStory(works, works, starts, starts), storyOptions(crashtest.Options{Runs: *schedules})).Require(t)
 }

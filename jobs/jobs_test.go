@@ -238,17 +238,17 @@ func TestCanceledStays(t *testing.T) {
 
 // TestClearedQueue: messages that are lost are sent again, by the work of a day or by Start, and nothing is counted twice.
 func TestClearedQueue(t *testing.T) {
-	inOffice(t, 60, 50, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
+	inOffice(t, 20, 50, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
 		o.took = time.Second
 		testkit.NoError(t, o.raise.Start(ctx, "2026", 1, nil))
-		time.AfterFunc(60*time.Second, func() {
+		time.AfterFunc(20*time.Second, func() {
 			_, err := s.Queue("office-writes").ClearMessages(ctx, nil)
 			testkit.NoError(t, err)
 		})
 		time.AfterFunc(30*time.Minute, func() { testkit.NoError(t, o.store.RunDaily(ctx)) })
 		status := run(t, ctx, o.raise, "2026", o)
-		if o.expectAll(t, 3000); status.Rows != 3000 {
-			t.Errorf("got %+v; want 3000 rows", status)
+		if o.expectAll(t, 1000); status.Rows != 1000 {
+			t.Errorf("got %+v; want 1000 rows", status)
 		}
 	})
 }
@@ -374,12 +374,12 @@ func TestSameName(t *testing.T) {
 
 // TestLowRate: a rate below the size of a page holds for deletions, too, and no slice waits until its handler's time is over.
 func TestLowRate(t *testing.T) {
-	inOffice(t, 3, 1400, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
+	inOffice(t, 3, 700, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
 		testkit.NoError(t, o.purge.Start(ctx, "1", "Name3", &jobs.Options{Rate: 1}))
 		began := time.Now()
 		status := run(t, ctx, o.purge, "1", o)
-		if took := time.Since(began); status.Rows != 600 || len(status.Failures) > 0 || took < 570*time.Second {
-			t.Errorf("got %+v after %v; want 600 rows, in 600 s or more", status, took)
+		if took := time.Since(began); status.Rows != 300 || len(status.Failures) > 0 || took < 285*time.Second {
+			t.Errorf("got %+v after %v; want 300 rows, in 300 s or more", status, took)
 		}
 	})
 }

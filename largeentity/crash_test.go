@@ -25,7 +25,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-var schedules = testkit.Count("schedules", 1000, "how many schedules are run in all")
+var schedules = testkit.Count("schedules", 140, "how many schedules are run in all")
 
 // shortened runs fewer schedules and fewer kinds of faults under -short.
 func shortened(o crashtest.Options) *crashtest.Options {
@@ -334,7 +334,7 @@ func TestEveryFault(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			r := crashtest.Enumerate(t, workload(test.empty, test.processes...), shortened(crashtest.Options{PairLimit: 4}))
+			r := crashtest.Enumerate(t, workload(test.empty, test.processes...), shortened(crashtest.Options{PairLimit: 4, Sample: testkit.Sample(10)}))
 			r.Require(t)
 			t.Log(r)
 		})

@@ -40,8 +40,8 @@ func newSweepFixture(t testing.TB) (*fixture, *storagetest.Service, *clock) {
 	return newFixtureOn(t, s, s, o), s, c
 }
 
-// sweptBlobs are more than the 5,000 that a page of a list has.
-var sweptBlobs = testkit.Count("sweptblobs", 8_000, "blobs that TestSweep uploads")
+// sweptBlobs are more than the 5,000 that a page of a list has in the nightly run.
+var sweptBlobs = testkit.Count("sweptblobs", 2_000, "blobs that TestSweep uploads")
 
 // TestSweep: among many blobs, all that nothing refers to are found, and no others.
 func TestSweep(t *testing.T) {
@@ -49,9 +49,6 @@ func TestSweep(t *testing.T) {
 	ctx := context.Background()
 	fx, s, c := newSweepFixture(t)
 	n := *sweptBlobs
-	if testkit.Few() {
-		n = 2_000
-	}
 	faults := n / 20
 	var want []string
 	var linked []employee

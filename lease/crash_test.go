@@ -19,7 +19,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-var leaseSchedules = testkit.Count("schedules", 100, "schedules of holders of a lease who fight for it")
+var leaseSchedules = testkit.Count("schedules", 60, "schedules of holders of a lease who fight for it")
 
 // fight is some programs that acquire one lease, and what they know together.
 type fight struct {
@@ -248,7 +248,7 @@ func TestEveryFault(t *testing.T) {
 			r := crashtest.Enumerate(t, func() crashtest.Workload {
 				f := &fight{}
 				return crashtest.Workload{Setup: f.opens(0, f.setUp), Processes: []func(context.Context, *crashtest.Process) error{f.theft(renews)}, Drain: f.opens(0, f.drain), Check: f.check, Invariant: f.invariantButLate}
-			}, testkit.Crash(crashtest.Options{}))
+			}, testkit.Crash(crashtest.Options{Sample: testkit.Sample(2)}))
 			r.Require(t)
 			t.Log(r)
 		})

@@ -152,7 +152,7 @@ func TestAppendSchedules(t *testing.T) {
 	}, testkit.Crash(crashtest.Options{Runs: *schedules})).Require(t)
 }
 
-var schedules = testkit.Count("schedules", 500, "random schedules of each test")
+var schedules = testkit.Count("schedules", 250, "random schedules of each test")
 
 // TestFalseRefusal: a record that the service refuses as existing, although it is not stored, is not reported as stored.
 func TestFalseRefusal(t *testing.T) {

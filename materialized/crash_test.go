@@ -17,7 +17,7 @@ import (
 	"github.com/aztablekit/aztablekit/verify"
 )
 
-var schedules = testkit.Count("schedules", 600, "how many schedules are run in all")
+var schedules = testkit.Count("schedules", 100, "how many schedules are run in all")
 
 // shortened runs fewer schedules and fewer kinds of faults under -short.
 func shortened(o crashtest.Options) *crashtest.Options {
@@ -182,7 +182,7 @@ func TestEveryFault(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := crashtest.Enumerate(t, w, shortened(crashtest.Options{PairLimit: -1, Sample: testkit.Sample(2)}))
+			r := crashtest.Enumerate(t, w, shortened(crashtest.Options{PairLimit: -1, Sample: testkit.Sample(14)}))
 			r.Require(t)
 			t.Log(r)
 		})

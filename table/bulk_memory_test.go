@@ -49,7 +49,7 @@ func TestRunMemory(t *testing.T) {
 	noError(t, err)
 	staff, err := bare.NewTable(service, "staff", staffSchema, &table.Options{BlindWrites: true})
 	noError(t, err)
-	const early, late = 100_000, 999_999               // employees have six digits
+	const early, late = 50_000, 249_999                // employees have six digits
 	defer debug.SetGCPercent(debug.SetGCPercent(1000)) // a small heap would be collected all the time
 	inUse := map[int]int64{}
 	// The heap depends on which partition lags. With a small window the difference is below 2 MiB.

@@ -114,7 +114,7 @@ func faultedWrites() map[string]faultedWrite {
 	}
 }
 
-var schedules = testkit.Count("schedules", 400, "random schedules of each test")
+var schedules = testkit.Count("schedules", 200, "random schedules of each test")
 
 // crashOptions returns the options of a crash test, with fewer runs in short mode. Runs is the divisor of the schedules.
 func crashOptions(o crashtest.Options) *crashtest.Options {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
 	"github.com/aztablekit/aztablekit/table"
@@ -97,7 +98,7 @@ func effectsComplete(s *storagetest.Service) error {
 // other has, under each fault at each request of the writer and the worker.
 func TestEffectsEveryFault(t *testing.T) {
 	t.Parallel()
-	testEffectsEveryFault(t, openService, crashtest.Options{})
+	testEffectsEveryFault(t, openService, crashtest.Options{Sample: testkit.Sample(2)})
 }
 
 func testEffectsEveryFault(t *testing.T, open path, o crashtest.Options) {

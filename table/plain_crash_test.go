@@ -3,6 +3,7 @@ package table_test
 import (
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -49,5 +50,5 @@ func TestBulkEveryFaultPlain(t *testing.T) {
 // TestEffectsEveryFaultPlain: TestEffectsEveryFault for a writer with such a client, all faults but no pairs of faults.
 func TestEffectsEveryFaultPlain(t *testing.T) {
 	t.Parallel()
-	testEffectsEveryFault(t, openPlainService, crashtest.Options{PairLimit: -1})
+	testEffectsEveryFault(t, openPlainService, crashtest.Options{PairLimit: -1, Sample: testkit.Sample(3)})
 }

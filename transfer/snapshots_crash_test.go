@@ -19,7 +19,7 @@ import (
 	"github.com/aztablekit/aztablekit/transfer"
 )
 
-var snapshotSchedules = testkit.Count("schedules", 150, "schedules of an export with snapshots beside writers, twice")
+var snapshotSchedules = testkit.Count("schedules", 60, "schedules of an export with snapshots beside writers, twice")
 
 // smallPages is a process whose lists have two rows on a page.
 type smallPages struct{ *crashtest.Process }
@@ -179,7 +179,7 @@ func TestSnapshotsEveryFault(t *testing.T) {
 		t.Run(fmt.Sprint(counters), func(t *testing.T) {
 			t.Parallel()
 			whole, torn := 0, 0
-			crashtest.Enumerate(t, newCounting(counters, &whole, &torn), testkit.Crash(crashtest.Options{})).Require(t)
+			crashtest.Enumerate(t, newCounting(counters, &whole, &torn), testkit.Crash(crashtest.Options{Sample: testkit.Sample(6)})).Require(t)
 			t.Logf("%d exports without a torn partition, %d with one", whole, torn)
 		})
 	}

@@ -166,7 +166,7 @@ func TestBankFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := crashtest.Enumerate(t, func() crashtest.Workload { return bankWorkload(c.check, c.programs...) }, testkit.Crash(crashtest.Options{PairLimit: -1}))
+			r := crashtest.Enumerate(t, func() crashtest.Workload { return bankWorkload(c.check, c.programs...) }, testkit.Crash(crashtest.Options{PairLimit: -1, Sample: testkit.Sample(14)}))
 			r.Require(t)
 			t.Log(r)
 		})
@@ -183,7 +183,7 @@ func TestNaive(t *testing.T) {
 			}
 			return nil
 		}, naive)
-	}, testkit.Crash(crashtest.Options{PairLimit: -1}))
+	}, testkit.Crash(crashtest.Options{PairLimit: -1, Sample: testkit.Sample(2)}))
 	if len(r.Violations) == 0 && !testkit.Few() {
 		t.Errorf("got %v; want violations", r)
 	}

@@ -146,7 +146,7 @@ func TestSchedules(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := crashtest.Schedules(t, func() crashtest.Workload { return registersWorkload(programs...) }, testkit.Crash(crashtest.Options{Runs: *schedules}))
+			r := crashtest.Schedules(t, func() crashtest.Workload { return registersWorkload(programs...) }, testkit.Crash(crashtest.Options{Runs: max(*schedules/3, 1)}))
 			r.Require(t)
 			t.Log(r)
 		})
@@ -168,7 +168,7 @@ func TestEveryFault(t *testing.T) {
 	for name, programs := range stories {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := crashtest.Enumerate(t, func() crashtest.Workload { return registersWorkload(programs...) }, testkit.Crash(crashtest.Options{PairLimit: -1}))
+			r := crashtest.Enumerate(t, func() crashtest.Workload { return registersWorkload(programs...) }, testkit.Crash(crashtest.Options{PairLimit: -1, Sample: testkit.Sample(14)}))
 			r.Require(t)
 			t.Log(r)
 		})

@@ -19,7 +19,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-var schedules = testkit.Count("schedules", 500, "random schedules of each test")
+var schedules = testkit.Count("schedules", 300, "random schedules of each test")
 
 // tally is what the processes of one run know of their writes, by slot. An Add counts in its slot, a Set gives its slot the number
 // of the process.

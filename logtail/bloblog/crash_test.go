@@ -155,7 +155,7 @@ func TestFlushSchedules(t *testing.T) {
 	}, testkit.Crash(crashtest.Options{Runs: *schedules})).Require(t)
 }
 
-var schedules = testkit.Count("schedules", 500, "random schedules of each test")
+var schedules = testkit.Count("schedules", 300, "random schedules of each test")
 
 // TestForeignEveryFault: so it is if another program changes the blob between two flushes. That program has no faults.
 func TestForeignEveryFault(t *testing.T) {

@@ -44,7 +44,7 @@ func TestBugs(t *testing.T) {
 				return w
 			}
 			all := crashtest.Enumerate(t, build, nil)
-			runs := max(testkit.Fewer(500), 100)
+			runs := max(testkit.Fewer(200), 100)
 			some := crashtest.Schedules(t, build, &crashtest.Options{Runs: runs})
 			t.Log(all)
 			t.Log(some)

@@ -103,7 +103,7 @@ func workers(deletesFirst bool) func() crashtest.Workload {
 func TestQueues(t *testing.T) {
 	t.Parallel()
 	for _, shuffle := range []uint64{0, 7} {
-		o := crashtest.Options{Runs: 200, MaxLateness: 3, PairLimit: -1, Service: storagetest.Options{ShuffleSeed: shuffle}}
+		o := crashtest.Options{Runs: 100, MaxLateness: 3, PairLimit: -1, Service: storagetest.Options{ShuffleSeed: shuffle}}
 		crashtest.Enumerate(t, workers(false), &o).Require(t)
 		crashtest.Schedules(t, workers(false), &o).Require(t)
 		all, some := crashtest.Enumerate(t, workers(true), &o), crashtest.Schedules(t, workers(true), &o)

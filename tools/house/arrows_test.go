@@ -89,7 +89,7 @@ var arrows = map[string][]string{
 	"storagetest/internal/xmlform":  {"storagetest/internal/access", "storagetest/internal/protocol", "storagetest/internal/settings"},
 
 	"integration": {}, "integration/peers": {}, "integration/processes": {}, "integration/whole": {},
-	"tools/bench": {}, "tools/conformance": {}, "tools/coverage": {}, "tools/house": {}, "tools/manytransfers": {}, "tools/manyworkers": {}, "tools/measure": {}, "tools/measure/trace": {}, "tools/model": {}, "tools/mutants": {}, "tools/workers": {},
+	"tools/bench": {}, "tools/conformance": {}, "tools/coverage": {}, "tools/house": {}, "tools/manytransfers": {}, "tools/manyworkers": {}, "tools/measure": {}, "tools/measure/trace": {}, "tools/model": {}, "tools/mutants": {}, "tools/seconds": {"internal/azurite", "tools/seconds/record"}, "tools/seconds/record": {}, "tools/workers": {},
 	"patterns/quickstart": {"account", "index", "keys", "table"},
 	"patterns/hr":         {"account", "eventual", "index", "keys", "largeentity", "logtail", "storagetest", "table"},
 	"patterns":            {"", "extend", "account", "archive", "eventual", "index", "jobs", "lease", "verify", "keys", "largeentity", "largeentity/series", "logtail", "logtail/bloblog", "materialized", "requests", "table", "txn", "storagetest", "internal/azurite", "internal/bare", "internal/stored"},
