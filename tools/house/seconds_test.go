@@ -26,6 +26,7 @@ var slow = []record.Test{
 	{Package: "tools/model", Name: "TestOutbox"},
 	{Package: "tools/model", Name: "TestReconcile"},
 	{Package: "tools/model", Name: "TestReconcileMutants"},
+	{Package: "tools/model", Name: "TestTxn"},
 	{Package: "transfer", Name: "TestBlobCrashes"},
 	{Package: "transfer", Name: "TestImportCrashes"},
 	{Package: "transfer", Name: "TestSnapshots"},
