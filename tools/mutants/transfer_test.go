@@ -133,7 +133,7 @@ func TestAzt(t *testing.T) {
 		{Name: "a scan needs no flag", File: "azt/where.go",
 			Old: "if r.class == query.TableScan && !f.scan", New: "if r.class == query.TableScan && f.scan", Test: "TestUsage|TestRanges"},
 		{Name: "an import into a table in use is right", File: "azt/move.go",
-			Old: "	return used, err\n}\n", New: "	return used && false, err\n}\n", Test: "TestImportInUse"},
+			Old: "	return used, err\n", New: "	return used && false, err\n", Test: "TestImportInUse"},
 		{Name: "errors name methods", File: "azt/azt.go",
 			Old: "return forOperators.Replace(text)", New: "return text", Test: "TestForOperators"},
 		{Name: "an empty bound is a bound", File: "azt/args.go",
