@@ -245,3 +245,12 @@ var (
 func repairable(err error) error {
 	return fmt.Errorf("%w; verify.Run with Repair writes the row again", err)
 }
+
+// unsetPartition is ErrTableScan of a method that takes the partition as an argument.
+type unsetPartition struct{}
+
+func (unsetPartition) Error() string {
+	return "partition is not set: give the partition to look in, such as dept.Of(…); NewGlobal looks in all"
+}
+
+func (unsetPartition) Unwrap() error { return table.ErrTableScan }

@@ -2,7 +2,7 @@
 // Table storage table design guide': secondary indexes, index entities, denormalization). They are in the partition of their entities
 // and change in the same transaction, unless a definition is for all partitions ([NewGlobal], [NewUnique], [Index.In]).
 //
-// An index stores more rows for each entity, under other keys. A definition says which, and looks entities up:
+// An index stores more rows for each entity, under other keys. A definition looks entities up:
 //
 //	var byEmail = index.New("email", keys.Fold(keys.Text()), func(e *Employee) (string, bool) {
 //		return e.Email, e.Email != "" // without an address, not in the index
@@ -35,7 +35,7 @@
 // A query of several requests, or by pointers, may miss an entity that just got the value.
 //
 // A program without this library leaves index rows as they are; package verify repairs them. From
-// Store.Fill on, the writes of a program that lacks the definition fail with table.ErrNotDeclared.
+// Store.Fill on, writes of a program that lacks the definition fail with table.ErrNotDeclared.
 // docs/indexes.md describes rows of other programs, and how to change an index.
 //
 // # Costs

@@ -132,12 +132,12 @@ func (ix *Index[T, K]) uniqueKey(t *table.Table[T], partition keys.PartitionKey,
 func (ix *Index[T, K]) List(ctx context.Context, t *table.Table[T], partition keys.PartitionKey, k K) iter.Seq2[*table.Entity[T], error] {
 	return func(yield func(*table.Entity[T], error) bool) {
 		q := table.Query[T]{Partition: ix.partitionForValue(partition, k), Rows: ix.Value(k)}
-		ix.within(ctx, t, partition, q)(yield)
+		ix.queryIn(ctx, t, partition, q)(yield)
 	}
 }
 
-// within is Query for a method whose caller gives the partition.
-func (ix *Index[T, K]) within(
+// queryIn is Query for a method whose caller gives the partition.
+func (ix *Index[T, K]) queryIn(
 	ctx context.Context, t *table.Table[T], partition keys.PartitionKey, q table.Query[T],
 ) iter.Seq2[*table.Entity[T], error] {
 	if err := ix.checkPartition(t, partition); err != nil {
@@ -159,28 +159,19 @@ func (ix *Index[T, K]) checkPartition(t *table.Table[T], partition keys.Partitio
 	return unsetPartition{}
 }
 
-// unsetPartition is ErrTableScan of a method that takes the partition as an argument.
-type unsetPartition struct{}
-
-func (unsetPartition) Error() string {
-	return "partition is not set: give the partition to look in, such as dept.Of(…); NewGlobal looks in all"
-}
-
-func (unsetPartition) Unwrap() error { return table.ErrTableScan }
-
 // Between is [Index.Query] for a range of values: it yields the entities that have values from lo to hi, both included, in the
 // order of the values (newest first if [keys.Desc] inverts them) and, if the index is not unique, of their keys. If some of
 // several fields are inverted, lo is the value that sorts first; see [keys.Compound.Rows]. keys.Text can be used in a unique
 // index only; [keys.Ordered] in any.
 func (ix *Index[T, K]) Between(ctx context.Context, t *table.Table[T], partition keys.PartitionKey, lo, hi K) iter.Seq2[*table.Entity[T], error] {
-	return ix.within(ctx, t, partition, table.Query[T]{Partition: partition, Rows: ix.Range(lo, hi)})
+	return ix.queryIn(ctx, t, partition, table.Query[T]{Partition: partition, Rows: ix.Range(lo, hi)})
 }
 
 // Prefix is [Index.Query] for the beginning of values: it yields the entities whose values begin with k, which is text or bytes,
 // in the order of the values. For an index over several fields, Query with [Index.Under] yields the entities whose first field
 // has a value.
 func (ix *Index[T, K]) Prefix(ctx context.Context, t *table.Table[T], partition keys.PartitionKey, k K) iter.Seq2[*table.Entity[T], error] {
-	return ix.within(ctx, t, partition, table.Query[T]{Partition: partition, Rows: ix.Starting(k)})
+	return ix.queryIn(ctx, t, partition, table.Query[T]{Partition: partition, Rows: ix.Starting(k)})
 }
 
 // Query is [table.Table.List] by the index. The query's Rows are a range of the index ([Index.Value], [Index.Range], …), and all

@@ -38,7 +38,7 @@ type Options struct {
 
 	// Version is for a change of derive: raise it with a function that returns other entities for
 	// stored ones. Store.Ensure then refuses the program until the view is retired, and Store.Fill
-	// makes the derived entities anew; see docs/views.md.
+	// makes the derived entities again; see docs/views.md.
 	Version int
 }
 

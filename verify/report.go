@@ -197,9 +197,8 @@ func (r *Report) Sound() bool {
 	return n == r.Repaired
 }
 
-// String returns the report in a sentence, with the numbers that are not 0.
-//
-//	not sound: 3 faults (2 missing, 1 stale), 1 repaired; 120 entities and 340 rows in 4 partitions
+// String returns the report in a sentence, with the numbers that are not 0. An example is "not
+// sound: 3 faults (2 missing, 1 stale), 1 repaired; 120 entities and 340 rows in 4 partitions".
 func (r Report) String() string {
 	text := "sound"
 	if !r.Sound() {

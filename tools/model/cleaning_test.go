@@ -11,7 +11,7 @@ import (
 // program may sleep for any time between two steps, or crash. A mutant sets one of the options.
 type cleaningProtocol struct {
 	noteAfter     bool // the note is stored behind the record
-	byPartition   bool // a process remembers the partition of a note, and not the day
+	byPartition   bool // a process stores a note once for each partition, and not for each day
 	soon          bool // the sweep takes a note when its day is over
 	dropsAlways   bool // the sweep deletes the note although records are left
 	young         bool // the sweep deletes the records of the partition without a look at their age
@@ -332,7 +332,7 @@ func TestCleaning(t *testing.T) {
 		{"the protocol", cleaningProtocol{}, ""},
 		{"a note goes without its ETag", cleaningProtocol{blind: true}, ""},
 		{"the note after the record", cleaningProtocol{noteAfter: true}, recordStays},
-		{"a process remembers the partition", cleaningProtocol{byPartition: true}, recordStays},
+		{"the note is of the partition, and not of the day", cleaningProtocol{byPartition: true}, recordStays},
 		{"swept when the day is over", cleaningProtocol{soon: true}, recordStays},
 		{"a note goes although a record is pending", cleaningProtocol{dropsAlways: true}, recordStays},
 		{"records without a look at their age", cleaningProtocol{young: true}, cleaningFaults[1]},
