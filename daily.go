@@ -94,7 +94,10 @@ func keep(ctx context.Context, cancel context.CancelCauseFunc, day *work.Day, en
 			return
 		case <-timer.C:
 		}
-		if err := day.Renew(ctx); err != nil {
+		bounded, end := context.WithTimeout(ctx, day.Left()) // behind it, another process may do the work
+		err := day.Renew(bounded)
+		end()
+		if err != nil {
 			cancel(err)
 			return
 		}

@@ -550,3 +550,25 @@ func TestDayTaken(t *testing.T) {
 		testkit.Expect(t, "one of two takes the work", (a != nil) != (b != nil), true)
 	})
 }
+
+// TestNotesDenied: a client that may not write the table of notes writes all the same, and asks once a day.
+func TestNotesDenied(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx := context.Background()
+		service := storagetest.New(nil)
+		store, plain := openPlain(service)
+		testkit.NoError(t, store.Ensure(ctx))
+		service.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Table == "noteswork" }, storagetest.Refuse(403, "AuthorizationFailure")))
+		service.Count()
+		for day := range 2 {
+			for id := range 3 {
+				_, err := plain.Exact().Insert(ctx, &reminder{Group: fmt.Sprint("G", id), ID: day})
+				testkit.NoError(t, err)
+			}
+			testkit.Expect(t, fmt.Sprint("requests of day ", day), service.Count().String(), "1 insert-or-replace, 3 transaction")
+			time.Sleep(24 * time.Hour)
+		}
+		testkit.NoError(t, store.RunDaily(ctx))
+	})
+}

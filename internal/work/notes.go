@@ -53,7 +53,7 @@ func placeOf(table, partition string) place {
 type memory struct {
 	mu     sync.Mutex
 	days   map[string]map[place]bool
-	denied bool // the client may not write notes
+	denied string // the day on which the client had no right to write notes
 }
 
 // The most days and notes that a process remembers. A note that is forgotten is stored again.
@@ -65,7 +65,7 @@ const (
 func (m *memory) knows(day string, p place) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.denied || m.days[day][p]
+	return m.denied == day || m.days[day][p]
 }
 
 func (m *memory) learn(day string, p place) {
@@ -80,12 +80,12 @@ func (m *memory) learn(day string, p place) {
 	m.days[day][p] = true
 }
 
-// deny remembers that the client may not write notes, and reports whether that is new.
-func (m *memory) deny() bool {
+// deny remembers for a day that the client may not write notes, and reports whether that is new.
+func (m *memory) deny(day string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	first := !m.denied
-	m.denied = true
+	first := m.denied != day
+	m.denied = day
 	return first
 }
 
@@ -115,7 +115,7 @@ func (t *Table) Note(ctx context.Context, table, partition, id string) error {
 	k := keys.Stored(fmt.Sprintf("%s_%02d", day, p[0]%16), hex.EncodeToString(p[:]))
 	_, err = t.send(ctx, "NoteRecords", aztables.TransactionTypeInsertReplace, k, "", text(propertyTable, table), text(propertyPartition, partition))
 	if Denied(err) {
-		if log := t.rows.Options.Logger; log != nil && t.notes.deny() {
+		if log := t.rows.Options.Logger; t.notes.deny(day) && log != nil {
 			log.WarnContext(ctx, "the client may not store notes of commit records, so that other programs have to find them", "table", t.rows.Name)
 		}
 		return nil

@@ -57,7 +57,7 @@ func TestStore(t *testing.T) {
 		{Name: "an abort record has no note", File: "internal/engine/record.go",
 			Old: "	if err := t.noteRecord(ctx, partition, id); err != nil {\n", New: "	if err := t.noteRecord(ctx, partition, id); false {\n", Test: "TestNoteFirst"},
 		{Name: "a process stores a note once for each partition, and not for each day", File: "internal/work/notes.go",
-			Old: "	return m.denied || m.days[day][p]\n", New: "	for _, of := range m.days {\n		if of[p] {\n			return true\n		}\n	}\n	return m.denied\n", Test: "TestNotes"},
+			Old: "	return m.denied == day || m.days[day][p]\n", New: "	for _, of := range m.days {\n		if of[p] {\n			return true\n		}\n	}\n	return m.denied == day\n", Test: "TestNotes"},
 		{Name: "each write stores a note", File: "internal/work/notes.go",
 			Old: "	t.notes.learn(day, p)\n", New: "", Test: "TestNotes"},
 		{Name: "notes stay", File: "daily.go",
