@@ -27,21 +27,22 @@ var entityTypes = recipe{
 		type Employee = entitytypes.Employee
 		type Contractor = entitytypes.Contractor
 		type OldEmployee struct {
-			ID   int
-			Name string
+			Department string
+			ID         int
+			Name       string
 		}
 		const sales = "Sales"
 
 		// Last year's program.
 		options := r.StoreOptions("company", "staff")
 		company := aztablekit.Open(r.Account(), "company", options)
-		old := aztablekit.Table(company, "staff", keys.OnePartition[OldEmployee](sales),
+		old := aztablekit.Table(company, "staff", keys.Partition(keys.Text(), func(e *OldEmployee) *string { return &e.Department }),
 			keys.Row(keys.Digits[int](6), func(e *OldEmployee) *int { return &e.ID }),
 			&aztablekit.Settings[OldEmployee]{Schema: table.Schema[OldEmployee]{Type: "employee"}})
 		if err := r.Ensure(ctx, company); err != nil {
 			return err
 		}
-		for _, e := range []OldEmployee{{1, "Jessy Jones"}, {2, "Kim Smith"}} {
+		for _, e := range []OldEmployee{{sales, 1, "Jessy Jones"}, {sales, 2, "Kim Smith"}} {
 			if _, err := old.Insert(ctx, &e); err != nil {
 				return err
 			}
@@ -56,7 +57,7 @@ var entityTypes = recipe{
 		if err != nil {
 			return err
 		}
-		robot := table.Row{Key: old.Key(OldEmployee{ID: 4})}
+		robot := table.Row{Key: old.Key(OldEmployee{Department: sales, ID: 4})}
 		if err := robot.Set("Model", "R2"); err != nil {
 			return err
 		}
@@ -112,7 +113,7 @@ var entityTypes = recipe{
 			return err
 		}
 		return r.Do("last year's program refuses to read this year's row", func() error {
-			_, err := old.Get(ctx, old.Key(OldEmployee{ID: 1}))
+			_, err := old.Get(ctx, old.Key(OldEmployee{Department: sales, ID: 1}))
 			var newer *table.VersionError
 			if !errors.As(err, &newer) {
 				return fmt.Errorf("got error %v, want a VersionError", err)

@@ -11,6 +11,7 @@ const intro = `The recipes show rows as they are stored, except that
 - the property _op is left out: it contains the operation ID of the write;
 - random IDs are shown as OP1, LIFE1 and so on, and the times that the library stores as TIME.
 A program that writes reads the catalogue of a table, the row ('~c','~c'), once a minute; most steps do not show it.
+Before the first commit record of a day in a partition, it stores a note of the partition: 1 insert-or-replace.
 _ix contains maintainer state: the keys of the rows that were derived from an entity. It is shown without its header, and unpacked.
 _sys in a derived row names its entity or its definition.
 

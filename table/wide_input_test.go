@@ -112,8 +112,12 @@ func TestWideDamage(t *testing.T) {
 			}
 			skipped := 0
 			_, err = table.Collect(pages.List(ctx, table.Query[page]{Partition: keys.RawPartition("s"), Skip: func(keys.Key, error) bool { skipped++; return true }}))
-			if err != nil || skipped != 1 {
-				t.Errorf("List with Skip: got %d skipped, %v; want 1, nil", skipped, err)
+			want := 1
+			if what == "no part" { // a row of its own, with a key that the layout cannot read
+				want = 2
+			}
+			if err != nil || skipped != want {
+				t.Errorf("List with Skip: got %d skipped, %v; want %d, nil", skipped, err, want)
 			}
 			if strings.Contains(what, "directory") || what == "no part" {
 				return
