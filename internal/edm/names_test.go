@@ -109,6 +109,7 @@ func TestTagsThatAsk(t *testing.T) {
 			Type string `json:"N@odata.type"`
 		}{}, "Type", `table:"-"`},
 		{struct {
+			//lint:ignore SA5008 the test is about this tag
 			A string `json:"-,"`
 		}{}, "A", `table:"-"`},
 		{struct {
