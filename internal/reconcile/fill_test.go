@@ -92,7 +92,7 @@ func TestFill(t *testing.T) {
 	t.Parallel()
 	s, writer, all := newFill(t, 90, false, func(*scene, *http.Request) {})
 	testkit.NoError(t, touch(writer, all))
-	testkit.Expect(t, "requests", s.Count().String(), "1 get, 90 insert, 1 merge, 1 message-put, 1 message-update, 1 query, 1 transaction")
+	testkit.Expect(t, "requests", s.Count().String(), "1 get, 90 insert, 1 merge, 1 message-delete, 1 message-put, 1 query, 1 transaction")
 	testkit.Expect(t, "rows", len(s.Rows("names")), 90)
 }
 
