@@ -108,6 +108,11 @@ func (c *Child) Stop() error {
 	if err := c.cmd.Process.Signal(os.Interrupt); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return errors.Join(err, c.cmd.Process.Kill(), c.cmd.Wait()) // as on Windows, which has no signals
 	}
+	return c.End()
+}
+
+// End waits for the end of a process that ends by itself.
+func (c *Child) End() error {
 	for range c.lines { // the rest
 	}
 	if err := c.cmd.Wait(); err != nil {

@@ -71,7 +71,7 @@ var oneAtATime = recipe{
 				line, err := sleeper.Next()
 				r.Answer("%s", line)
 				if err == nil {
-					err = sleeper.Stop()
+					err = sleeper.End()
 					sleeper = nil
 				}
 				return err
