@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -41,7 +42,7 @@ type counting struct {
 	report   transfer.ExportReport
 	ended    bool
 
-	whole, torn *int // exports without and with a torn partition, of all runs
+	whole, torn *atomic.Int64 // exports without and with a torn partition, of all runs
 }
 
 const countingTeams = 2
@@ -135,15 +136,15 @@ func (c *counting) check(*storagetest.Service) error {
 		return fmt.Errorf("got %+v; want %d torn: first %v, last %v", c.report, torn, first, last)
 	}
 	if torn > 0 {
-		*c.torn++
+		c.torn.Add(1)
 	}
 	if c.report.Torn == 0 {
-		*c.whole++
+		c.whole.Add(1)
 	}
 	return nil
 }
 
-func newCounting(counters int, whole, torn *int) func() crashtest.Workload {
+func newCounting(counters int, whole, torn *atomic.Int64) func() crashtest.Workload {
 	return func() crashtest.Workload {
 		c := &counting{counters: counters, whole: whole, torn: torn}
 		return crashtest.Workload{
@@ -162,11 +163,11 @@ func TestSnapshotsSchedules(t *testing.T) {
 	for _, counters := range []int{4, 5} {
 		t.Run(fmt.Sprint(counters), func(t *testing.T) {
 			t.Parallel()
-			whole, torn := 0, 0
+			var whole, torn atomic.Int64
 			crashtest.Schedules(t, newCounting(counters, &whole, &torn), testkit.Crash(crashtest.Options{Runs: *snapshotSchedules})).Require(t)
-			t.Logf("%d exports without a torn partition, %d with one", whole, torn)
-			if whole+torn >= 100 && (whole == 0 || torn == 0) { // a sample may have only the one or the other
-				t.Errorf("got %d exports without a torn partition, and %d with one; want some of both", whole, torn)
+			t.Logf("%d exports without a torn partition, %d with one", whole.Load(), torn.Load())
+			if w, n := whole.Load(), torn.Load(); w+n >= 100 && (w == 0 || n == 0) { // a sample may have only the one or the other
+				t.Errorf("got %d exports without a torn partition, and %d with one; want some of both", w, n)
 			}
 		})
 	}
@@ -178,9 +179,9 @@ func TestSnapshotsEveryFault(t *testing.T) {
 	for _, counters := range []int{4, 5} {
 		t.Run(fmt.Sprint(counters), func(t *testing.T) {
 			t.Parallel()
-			whole, torn := 0, 0
+			var whole, torn atomic.Int64
 			crashtest.Enumerate(t, newCounting(counters, &whole, &torn), testkit.Crash(crashtest.Options{Sample: testkit.Sample(6)})).Require(t)
-			t.Logf("%d exports without a torn partition, %d with one", whole, torn)
+			t.Logf("%d exports without a torn partition, %d with one", whole.Load(), torn.Load())
 		})
 	}
 }
