@@ -12,8 +12,11 @@ func Example() {
 	if err := run(context.Background(), os.Stdout); err != nil {
 		log.Fatal(err)
 	}
-	// Output:
+	// Requests that go together are in any order.
+	// Unordered output:
 	// set up
+	//     aztablekit.Table.Ensure db.collection.name=companywork
+	//         HTTP POST net.peer.name=storagetest.table.storagetest.test http.status_code=201
 	//     aztablekit.Table.Ensure db.collection.name=staff
 	//         HTTP POST net.peer.name=storagetest.table.storagetest.test http.status_code=201
 	//     aztablekit.Table.Catalogue db.collection.name=staff
@@ -39,6 +42,7 @@ func Example() {
 	//         HTTP GET net.peer.name=storagetest.table.storagetest.test http.status_code=404 ERROR 404 Not Found
 	// insert an employee with an effect
 	//     aztablekit.Table.Insert db.collection.name=staff db.operation.batch.size=3
+	//         HTTP PUT net.peer.name=storagetest.table.storagetest.test http.status_code=204
 	//         HTTP POST net.peer.name=storagetest.queue.storagetest.test http.status_code=201
 	//         HTTP POST net.peer.name=storagetest.table.storagetest.test http.status_code=202
 	//         HTTP PUT net.peer.name=storagetest.queue.storagetest.test http.status_code=204
@@ -50,10 +54,5 @@ func Example() {
 	//             HTTP PUT net.peer.name=storagetest.table.storagetest.test http.status_code=204
 	//         aztablekit.Table.MarkDone db.collection.name=staff
 	//             HTTP PATCH net.peer.name=storagetest.table.storagetest.test http.status_code=204
-	//         aztablekit.Table.SweepScheduled db.collection.name=staff
-	//             HTTP GET net.peer.name=storagetest.table.storagetest.test http.status_code=404 ERROR 404 Not Found
-	//         HTTP POST net.peer.name=storagetest.queue.storagetest.test http.status_code=201
-	//         aztablekit.Table.ScheduleSweep db.collection.name=staff
-	//             HTTP POST net.peer.name=storagetest.table.storagetest.test http.status_code=204
 	//         HTTP DELETE net.peer.name=storagetest.queue.storagetest.test http.status_code=204
 }
