@@ -7,12 +7,11 @@ import (
 )
 
 // Example proves the tree: each method of the library is the parent of its requests, and each message of a worker is the parent of the
-// methods that its handler calls.
+// methods that its handler calls. Requests that go together are in any order.
 func Example() {
 	if err := run(context.Background(), os.Stdout); err != nil {
 		log.Fatal(err)
 	}
-	// Requests that go together are in any order.
 	// Unordered output:
 	// set up
 	//     aztablekit.Table.Ensure db.collection.name=companywork
