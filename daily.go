@@ -104,9 +104,22 @@ func keep(ctx context.Context, cancel context.CancelCauseFunc, day *work.Day, en
 	}
 }
 
-// daily does the tasks of a day that are not done, and stores after each that it is. A task that fails is not done until the next day.
-func (s *Store) daily(ctx context.Context, day *work.Day) (all error) {
-	for _, task := range s.dailyTasks(day.NeedsLook()) {
+// daily does the tasks of a day that are not done.
+func (s *Store) daily(ctx context.Context, day *work.Day) error {
+	err := doTasks(ctx, s.dailyTasks(), day)
+	if ctx.Err() != nil || !day.NeedsLook() {
+		return err
+	}
+	failed := doTasks(ctx, s.lookTasks(), day)
+	if failed == nil {
+		day.Looked()
+	}
+	return errors.Join(err, failed)
+}
+
+// doTasks does those tasks that are not done, and stores after each that it is. A task that fails is left for the next day.
+func doTasks(ctx context.Context, tasks []extend.Task, day *work.Day) (all error) {
+	for _, task := range tasks {
 		if day.IsDone(task.Name) {
 			continue
 		}
@@ -114,7 +127,10 @@ func (s *Store) daily(ctx context.Context, day *work.Day) (all error) {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		all = errors.Join(all, err)
+		if err != nil {
+			all = errors.Join(all, err)
+			continue
+		}
 		if err := day.Renew(ctx, task.Name); err != nil {
 			return errors.Join(all, err)
 		}
@@ -130,29 +146,44 @@ func (s *Store) daily(ctx context.Context, day *work.Day) (all error) {
 //
 // Errors: the mistakes of the declarations; those of the tasks, joined. Requests: 1 for each 1,000 notes of partitions with commit
 // records, and up to 16 a day; for each of these partitions 1 or 2, and those of extend.Records.Sweep when a day has ended 26 h ago; 1 for
-// the queue; 1 for each table; see also the definitions.
+// the queue; 1 for each table; 1 for the row of the day; see also the definitions. Once in a store's life, 3 days after its first
+// program of this release, it reads its tables, for the commit records of programs of older releases.
 func (s *Store) RunDaily(ctx context.Context) error {
 	err := s.begin()
 	if err != nil {
 		return err
 	}
-	for _, task := range s.dailyTasks(false) {
+	tasks := s.dailyTasks()
+	look, err := s.work.TakeLook(ctx)
+	if work.Denied(err) || errors.Is(err, table.ErrTableNotFound) { // another program, or a later day
+		err = nil
+	}
+	if look != nil {
+		tasks = append(tasks, s.lookTasks()...)
+	}
+	for _, task := range tasks {
 		err = errors.Join(err, do(ctx, task))
 	}
-	return err
+	if look == nil || err != nil {
+		return err
+	}
+	return look.End(ctx)
 }
 
-// dailyTasks returns the work of a day. look is set if tables are searched for commit records without notes.
-func (s *Store) dailyTasks(look bool) []extend.Task {
+// lookTasks search the tables for commit records without notes.
+func (s *Store) lookTasks() (all []extend.Task) {
+	for _, d := range s.declarations {
+		all = append(all, extend.Task{Name: "commit records of " + d.name, Do: func(ctx context.Context) error { return s.cleanAll(ctx, d) }})
+	}
+	return all
+}
+
+// dailyTasks returns the work of a day.
+func (s *Store) dailyTasks() []extend.Task {
 	if !s.hasWork() {
 		return nil
 	}
 	all := []extend.Task{{Name: "commit records", Do: s.clean}}
-	if look {
-		for _, d := range s.declarations {
-			all = append(all, extend.Task{Name: "commit records of " + d.name, Do: func(ctx context.Context) error { return s.cleanAll(ctx, d) }})
-		}
-	}
 	all = append(all, s.tasks(func(p *extend.Parts) []extend.Task { return p.Daily })...)
 	for _, t := range s.catalogued() {
 		all = append(all, extend.Task{Name: "definitions of " + t.name, Do: func(ctx context.Context) error {

@@ -40,7 +40,7 @@ type Options struct {
 	// Common bounds the requests of the store and of what is declared in it.
 	Common table.Common
 
-	// Worker are the options of the worker of [Store.Run] and [Store.Drain]. Its Common is the store's.
+	// Worker are the options of the worker of [Store.Run] and [Store.Drain]. Zero fields of its Common are those of the store's.
 	Worker eventual.WorkerOptions
 
 	// Elsewhere are the kinds of effects that the workers of other programs execute. Without them, Run and Drain fail if an effect of a
@@ -95,7 +95,7 @@ func Open(acc Account, name string, o *Options) *Store {
 
 func (s *Store) open(acc Account) error {
 	s.host.Common, s.host.Prefix = s.opt.Common, s.opt.Prefix
-	s.opt.Worker.Common = s.opt.Common
+	s.opt.Worker.Common = s.host.Options(s.opt.Worker.Common)
 	if s.opt.Daily == 0 {
 		s.opt.Daily = 24 * time.Hour
 	}

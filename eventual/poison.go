@@ -70,7 +70,8 @@ func (q *PoisonQueue) List(ctx context.Context) iter.Seq2[PoisonMessage, error] 
 
 // Replay puts the messages that match, or all if match is nil, into the queue of the worker, deletes them from the poison queue,
 // and returns their number. Messages that become poison again during the call stay, and so do further copies of one message. If
-// Replay is interrupted, a message may be in both queues, which does no harm. Errors: ErrQueueNotFound; ErrIncomplete;
+// Replay is interrupted, a message may be in both queues, which does no harm. The work of a day passes over the commit records until 7
+// days after the messages became poison, also those of a replayed message that is lost. Errors: ErrQueueNotFound; ErrIncomplete;
 // *azcore.ResponseError. 2 requests for each message, besides the requests of List.
 func (q *PoisonQueue) Replay(ctx context.Context, match func(PoisonMessage) bool) (n int, err error) {
 	replayed := map[string]bool{}

@@ -47,6 +47,8 @@ type Day struct {
 	since pace.Moment
 	etag  azcore.ETag
 	done  []string
+
+	looked bool
 }
 
 // dayRow is the row of the day as it was read.
@@ -65,11 +67,7 @@ func (t *Table) TakeDay(ctx context.Context, every time.Duration) (day *Day, aga
 		return nil, 0, err
 	}
 	if row == nil {
-		_, err = t.send(ctx, "TakeDay", aztables.TransactionTypeAdd, dayKey, "", text(propertyOwner, ""))
-		if errors.Is(err, errs.ErrExists) {
-			err = nil
-		}
-		return nil, every, err
+		return nil, every, t.makeDay(ctx)
 	}
 	if wait := row.due.Sub(row.date); wait > 0 {
 		return nil, wait, nil
@@ -83,6 +81,15 @@ func (t *Table) TakeDay(ctx context.Context, every time.Duration) (day *Day, aga
 		return nil, ownTime, ignoreLost(err)
 	}
 	return day, 0, nil
+}
+
+// makeDay stores the row, unless another process has. 1 request.
+func (t *Table) makeDay(ctx context.Context) error {
+	_, err := t.send(ctx, "TakeDay", aztables.TransactionTypeAdd, dayKey, "", text(propertyOwner, ""))
+	if errors.Is(err, errs.ErrExists) {
+		return nil
+	}
+	return err
 }
 
 // ignoreLost returns nil for an error after which the row tells who does the work.
@@ -155,15 +162,6 @@ func (d *Day) Renew(ctx context.Context, done ...string) error {
 	return nil
 }
 
-// A store has notes for firstLook before its tables are searched for commit records without: those of programs of an older release are
-// then old enough to be deleted. The search is done once.
-const firstLook = 50 * time.Hour
-
-var never = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
-
-// NeedsLook reports whether the tables are to be searched for commit records without notes.
-func (d *Day) NeedsLook() bool { return !d.row.look.After(d.row.date) }
-
 // End stores that the work is done, and when it is due again: a whole number of periods after it was due. 1 request.
 func (d *Day) End(ctx context.Context) error {
 	d.mu.Lock()
@@ -171,7 +169,7 @@ func (d *Day) End(ctx context.Context) error {
 	late := max(d.row.date.Sub(d.row.due), 0)
 	due := d.row.due.Add((late/d.every + 1) * d.every)
 	look := d.row.look
-	if d.NeedsLook() {
+	if d.looked {
 		look = never
 	}
 	return d.store(ctx, moment(propertyDue, due), text(propertyOwner, ""), text(propertyDone, ""), moment(propertyLook, look))
