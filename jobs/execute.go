@@ -179,6 +179,8 @@ func (l *ledger) storeDone(ctx context.Context, counted *part, r *table.Entity[p
 
 // replace stores a range, and perhaps another one besides, unless another worker has stored a version.
 func (l *ledger) replace(ctx context.Context, r *table.Entity[part], next part, more ...part) (stored bool, err error) {
+	ctx, end := l.span(ctx, "Replace")
+	defer func() { end(err) }()
 	version := r.Value.Version
 	r.Value = next
 	ops := []table.Op{l.parts.ReplaceOp(r)}
@@ -189,7 +191,7 @@ func (l *ledger) replace(ctx context.Context, r *table.Entity[part], next part, 
 	if !errors.Is(err, table.ErrChanged) && !errors.Is(err, table.ErrNotFound) {
 		return err == nil, err
 	}
-	now, err := found(l.parts.Get(ctx, r.Key))
+	now, err := get(ctx, l.parts, r.Key)
 	if err != nil || now == nil || now.Value.Version != version || now.Value.Done {
 		return false, err
 	}

@@ -157,7 +157,10 @@ func notifyPending(ctx context.Context, o extend.Outbox, t table.AnyTable) error
 // *table.LimitError for a large one; *keys.KeyError for a long name and an invalid range; table.ErrOutbox; the errors of a write (see package table).
 // Requests: 3; of an existing job 7 more, and the worker's 3 for each open range. Idempotent.
 func (j *Job[T, P]) Start(ctx context.Context, name string, arg P, o *Options) error {
-	if err := j.start(ctx, name, arg, o); err != nil {
+	ctx, end := j.ledger.span(ctx, "Start")
+	err := j.start(ctx, name, arg, o)
+	end(err)
+	if err != nil {
 		return fmt.Errorf("jobs: Start %s %s: %w", j.kind, name, err)
 	}
 	return nil
@@ -211,7 +214,7 @@ func (j *Job[T, P]) start(ctx context.Context, name string, arg P, o *Options) e
 	switch {
 	case errors.Is(err, errNothing):
 		return nil
-	case errors.Is(err, errDeleting), errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrTableNotFound):
+	case errors.Is(err, errDeleting), isAbsent(err):
 		if err := j.delete(ctx, name); err != nil { // what a crash has left
 			return err
 		}
@@ -260,7 +263,8 @@ func (j *Job[T, P]) Cancel(ctx context.Context, name string) error {
 }
 
 func (l *ledger) cancel(ctx context.Context, name string) error {
-	_, err := l.heads.Update(ctx, keys.At(l.job(name), keys.RawRow(headRow)), func(h *head) error {
+	spanned, end := l.span(ctx, "Cancel")
+	_, err := l.heads.Update(spanned, keys.At(l.job(name), keys.RawRow(headRow)), func(h *head) error {
 		if h.State != Running {
 			return errNothing
 		}
@@ -268,15 +272,19 @@ func (l *ledger) cancel(ctx context.Context, name string) error {
 		return nil
 	})
 	if errors.Is(err, errNothing) {
-		return nil
+		err = nil
 	}
+	end(err)
 	return err
 }
 
 // Delete deletes the rows of a job that is finished or canceled; it may then be started anew under its name. Errors: the mistakes of the declaration;
 // *table.ValueError for one that runs; the errors of a write (see package table). Requests: 4, 1 for each 1,000 ranges, and 1 for each 100. Idempotent.
 func (j *Job[T, P]) Delete(ctx context.Context, name string) error {
-	if err := j.delete(ctx, name); err != nil {
+	ctx, end := j.ledger.span(ctx, "Delete")
+	err := j.delete(ctx, name)
+	end(err)
+	if err != nil {
 		return fmt.Errorf("jobs: Delete %s %s: %w", j.kind, name, err)
 	}
 	return nil
@@ -286,7 +294,7 @@ func (j *Job[T, P]) delete(ctx context.Context, name string) error {
 	if err := j.err(); err != nil {
 		return err
 	}
-	h, err := found(j.ledger.head(ctx, name))
+	h, err := get(ctx, j.ledger.heads, keys.At(j.ledger.job(name), keys.RawRow(headRow)))
 	if err != nil || h == nil {
 		return err
 	}
@@ -303,5 +311,9 @@ func (j *Job[T, P]) delete(ctx context.Context, name string) error {
 	if _, err := table.Bulk(ctx, j.ledger.paids.DeleteOps(ctx, table.Query[paid]{Partition: j.ledger.job(name)}), nil); err != nil {
 		return err
 	}
-	return unless(errNothing, j.ledger.heads.Delete(ctx, h))
+	err = j.ledger.heads.Delete(ctx, h)
+	if isAbsent(err) {
+		return nil
+	}
+	return err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/split"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -149,10 +150,10 @@ func (l *ledger) head(ctx context.Context, name string) (*table.Entity[head], er
 func (l *ledger) read(ctx context.Context, job keys.PartitionKey, id string) (h *table.Entity[head], r *table.Entity[part], err error) {
 	var g errgroup.Group
 	g.Go(func() (err error) {
-		h, err = found(l.heads.Get(ctx, keys.At(job, keys.RawRow(headRow))))
+		h, err = get(ctx, l.heads, keys.At(job, keys.RawRow(headRow)))
 		return err
 	})
-	r, err = found(l.parts.Get(ctx, keys.At(job, rangeKey.Of(id))))
+	r, err = get(ctx, l.parts, keys.At(job, rangeKey.Of(id)))
 	return h, r, cmp.Or(err, g.Wait())
 }
 
@@ -162,30 +163,49 @@ func (l *ledger) publish(ctx context.Context, first *table.Entity[part]) error {
 	if first.Value.Next == "" {
 		return nil
 	}
-	_, err := l.parts.Update(ctx, keys.At(first.Key.Partition(), rangeKey.Of(first.Value.Next)), func(r *part) error {
+	return update(ctx, l.parts, keys.At(first.Key.Partition(), rangeKey.Of(first.Value.Next)), func(r *part) error {
 		if r.Version > 0 {
 			return errNothing
 		}
 		r.Version = 1
 		return nil
 	})
-	return unless(errNothing, err)
 }
 
-// unless returns nil for an update that had nothing to do, or nothing to change.
-func unless(nothing, err error) error {
-	if errors.Is(err, nothing) || errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrTableNotFound) {
-		return nil
+// span begins the span of a method of a job, in which a row that exists, or does not, is no failure.
+func (l *ledger) span(ctx context.Context, method string) (context.Context, func(error)) {
+	var heads *engine.Table
+	if l != nil {
+		heads = door.Table(l.heads)
 	}
+	return heads.Span(ctx, method)
+}
+
+// get reads a row, nil for one that does not exist.
+func get[T any](ctx context.Context, t *table.Table[T], k keys.Key) (*table.Entity[T], error) {
+	ctx, end := door.Table(t).Span(ctx, "Get")
+	e, err := t.Get(ctx, k)
+	if isAbsent(err) {
+		e, err = nil, nil
+	}
+	end(err)
+	return e, err
+}
+
+// update changes a row, unless it does not exist or change returns errNothing.
+func update[T any](ctx context.Context, t *table.Table[T], k keys.Key, change func(*T) error) error {
+	ctx, end := door.Table(t).Span(ctx, "Update")
+	_, err := t.Update(ctx, k, change)
+	if errors.Is(err, errNothing) || isAbsent(err) {
+		err = nil
+	}
+	end(err)
 	return err
 }
 
-// found returns nil for a row that does not exist.
-func found[T any](e *table.Entity[T], err error) (*table.Entity[T], error) {
-	if errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrTableNotFound) {
-		return nil, nil
-	}
-	return e, err
+// isAbsent reports whether a row does not exist, in a table that does.
+func isAbsent(err error) bool {
+	return errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrTableNotFound)
 }
 
 // isOpen is the condition of ranges that are not done.
@@ -212,14 +232,13 @@ func (l *ledger) finish(ctx context.Context, name string) error {
 			return err
 		}
 	}
-	_, err = l.heads.Update(ctx, keys.At(l.job(name), keys.RawRow(headRow)), func(h *head) error {
+	return update(ctx, l.heads, keys.At(l.job(name), keys.RawRow(headRow)), func(h *head) error {
 		if h.State != Running {
 			return errNothing
 		}
 		h.State, h.Ended = Finished, time.Now().UTC()
 		return nil
 	})
-	return unless(errNothing, err)
 }
 
 // mostStarts is how often a start lists the open ranges, while workers end slices of them.
@@ -228,7 +247,7 @@ const mostStarts = 10
 // startAgain executes the start of a job that exists: it stores a new version of each open range, with an effect. If a worker has ended one
 // meanwhile, that was perhaps the last one, and the worker did not see that the job runs again.
 func (l *ledger) startAgain(ctx context.Context, job keys.PartitionKey, start int) error {
-	h, err := found(l.heads.Get(ctx, keys.At(job, keys.RawRow(headRow))))
+	h, err := get(ctx, l.heads, keys.At(job, keys.RawRow(headRow)))
 	if err != nil || h == nil || h.Value.State != Running || h.Value.Starts != start {
 		return err
 	}
@@ -251,9 +270,13 @@ func (l *ledger) startAgain(ctx context.Context, job keys.PartitionKey, start in
 			}
 			r.Value.Version++
 			r.Value.Start, r.Value.Attempts = start, 0
-			err := l.parts.Replace(ctx, r)
-			ended = ended || errors.Is(err, table.ErrChanged)
-			if err != nil && !errors.Is(err, table.ErrChanged) {
+			spanned, end := l.span(ctx, "Start")
+			err := l.parts.Replace(spanned, r)
+			if errors.Is(err, table.ErrChanged) {
+				ended, err = true, nil
+			}
+			end(err)
+			if err != nil {
 				return err
 			}
 		}
@@ -278,9 +301,11 @@ func (l *ledger) reserve(ctx context.Context, name string, rate, n int) (from ti
 		}
 		p.Until = from.Add(time.Duration(n) * time.Second / time.Duration(rate))
 	}
+	ctx, end := l.span(ctx, "Reserve")
+	defer func() { end(err) }()
 	for {
 		_, err = l.paids.Update(ctx, k, func(p *paid) error { take(p); return nil })
-		if !errors.Is(err, table.ErrNotFound) || errors.Is(err, table.ErrTableNotFound) {
+		if !isAbsent(err) {
 			return from, err
 		}
 		first := &paid{Kind: l.kind, Name: name}
@@ -293,16 +318,15 @@ func (l *ledger) reserve(ctx context.Context, name string, rate, n int) (from ti
 
 // freeRate lets the rate of a job begin now: a start may have changed it.
 func (l *ledger) freeRate(ctx context.Context, job keys.PartitionKey) error {
-	_, err := l.paids.Update(ctx, keys.At(job, keys.RawRow(paidRow)), func(p *paid) error {
+	return update(ctx, l.paids, keys.At(job, keys.RawRow(paidRow)), func(p *paid) error {
 		p.Until = time.Now().UTC()
 		return nil
 	})
-	return unless(errNothing, err)
 }
 
 // usedUntil returns until when the rate of a job is used up. 1 request.
 func (l *ledger) usedUntil(ctx context.Context, name string) (time.Time, error) {
-	p, err := found(l.paids.Get(ctx, keys.At(l.job(name), keys.RawRow(paidRow))))
+	p, err := get(ctx, l.paids, keys.At(l.job(name), keys.RawRow(paidRow)))
 	if p == nil {
 		return time.Time{}, err
 	}

@@ -105,7 +105,7 @@ func (s *Slice[T]) Check(ctx context.Context) error {
 		return nil
 	}
 	s.looks = now.Add(lookEvery)
-	h, err := found(s.ledger.head(ctx, s.Job))
+	h, err := get(ctx, s.ledger.heads, keys.At(s.ledger.job(s.Job), keys.RawRow(headRow)))
 	if err == nil && (h == nil || h.Value.State != Running) {
 		s.over = true
 		return ErrOver

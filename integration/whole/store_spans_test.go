@@ -3,14 +3,13 @@ package whole_test
 import (
 	"context"
 	"errors"
-	"reflect"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/expire"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/lease"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -179,63 +178,69 @@ var storeMethods = map[string]func(context.Context, *office) error{
 	},
 }
 
+// refusals are what the service does at one request of a call.
+var refusals = []storagetest.Fault{
+	storagetest.Refuse(412, "UpdateConditionNotSatisfied"),
+	storagetest.LostResponse(),
+	storagetest.Refuse(403, "AuthorizationFailure"),
+}
+
 // TestStoreSpans: no span fails of a call that returns nil although another program, or the
 // service, has refused something meanwhile, and one fails of a call that returns an error.
 func TestStoreSpans(t *testing.T) {
 	t.Parallel()
-	for _, of := range []any{&lease.Leases{}, &lease.Lease{}, &expire.Ends[ticket]{}} {
-		for i := range reflect.TypeOf(of).NumMethod() {
-			m := reflect.TypeOf(of).Method(i)
-			name := strings.TrimSuffix(reflect.TypeOf(of).Elem().Name(), "[github.com/aztablekit/aztablekit/integration/whole_test.ticket]") + "." + m.Name
-			if m.Type.NumIn() < 2 || m.Type.In(1) != reflect.TypeFor[context.Context]() {
-				continue // it sends nothing
-			}
-			called := false
-			for call := range storeMethods {
-				called = called || strings.HasPrefix(call, name)
-			}
-			if !called {
-				t.Errorf("%s is not called: add a call to storeMethods", name)
-			}
-		}
-	}
+	expectEachMethod(t, []any{&lease.Leases{}, &lease.Lease{}, &expire.Ends[ticket]{}}, storeMethods)
 	for name, call := range storeMethods {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			requests := expectStoreSpans(t, call, nil)
-			for n := range min(requests, 8) {
-				for _, f := range []storagetest.Fault{storagetest.Refuse(412, "UpdateConditionNotSatisfied"), storagetest.LostResponse(), storagetest.Refuse(403, "AuthorizationFailure")} {
-					if testing.Short() && n%3 != 0 {
-						continue
-					}
-					expectStoreSpans(t, call, storagetest.AtRequest(n+1, f))
-				}
-			}
+			expectEachRefusal(expectStoreSpans(t, call, nil), func(faults storagetest.FaultFunc) { expectStoreSpans(t, call, faults) })
 		})
 	}
 }
 
-// expectStoreSpans makes a call on a service with faults, and returns how many requests it has sent.
-func expectStoreSpans(t *testing.T, call func(context.Context, *office) error, faults storagetest.FaultFunc) (n int) {
+// expectEachRefusal calls expect for faults at each of the first 8 requests of a call, or for some of them.
+func expectEachRefusal(requests int, expect func(storagetest.FaultFunc)) {
+	every := min(testkit.Sample(2), 7) // no multiple of the number of refusals
+	for n := range min(requests, 8) {
+		for i, f := range refusals {
+			if (n*len(refusals)+i)%every == 0 {
+				expect(storagetest.AtRequest(n+1, f))
+			}
+		}
+	}
+}
+
+// expectStoreSpans makes a call on a filled office; see expectSpans.
+func expectStoreSpans(t *testing.T, call func(context.Context, *office) error, faults storagetest.FaultFunc) int {
+	t.Helper()
+	return expectSpans(t, faults, func(ctx context.Context, s *storagetest.Service, traced table.Common) (func() error, error) {
+		o := openOffice(s, traced)
+		o.other = openOffice(s, table.Common{})
+		err := errors.Join(o.store.Ensure(ctx), o.other.store.Ensure(ctx))
+		for i := range 3 {
+			_, errInsert := o.other.tickets.Insert(ctx, &ticket{Show: "Tosca", Seat: i, Ends: time.Now().Add(time.Hour)})
+			err = errors.Join(err, errInsert)
+		}
+		return func() error { return call(ctx, o) }, err
+	})
+}
+
+// expectSpans makes the call that open has prepared, on a service with faults, and returns how many requests it has sent. Some span fails
+// if and only if the call fails.
+func expectSpans(t *testing.T, faults storagetest.FaultFunc, open func(context.Context, *storagetest.Service, table.Common) (func() error, error)) (n int) {
 	t.Helper()
 	var recorded spans
 	var err error
 	synctest.Test(t, func(t *testing.T) {
 		s := storagetest.New(nil)
-		o := openOffice(s, table.Common{Tracing: recorded.provider()})
-		o.other = openOffice(s, table.Common{})
-		err = errors.Join(o.store.Ensure(t.Context()), o.other.store.Ensure(t.Context()))
-		for i := range 3 {
-			_, errInsert := o.other.tickets.Insert(t.Context(), &ticket{Show: "Tosca", Seat: i, Ends: time.Now().Add(time.Hour)})
-			err = errors.Join(err, errInsert)
-		}
-		if err != nil {
-			t.Fatal(err)
+		call, errOpen := open(t.Context(), s, table.Common{Tracing: recorded.provider()})
+		if errOpen != nil {
+			t.Fatal(errOpen)
 		}
 		recorded.all, recorded.failed = nil, nil
 		s.Count()
 		s.SetFaults(faults)
-		err = call(t.Context(), o)
+		err = call()
 		n = s.Count().Total()
 	})
 	if len(recorded.failed) > 0 && err == nil || len(recorded.failed) == 0 && len(recorded.all) > 0 && err != nil {
