@@ -34,7 +34,7 @@ func TestCatalogue(t *testing.T) {
 		{Name: "what is over keeps its derived entity", File: "materialized/target.go",
 			Old: "from.Mode.Ends != nil {", New: "from.Mode.Ends != nil && false {", Test: "TestEndedInView"},
 		{Name: "a row that its layout cannot read is left out", File: "table/schema.go",
-			Old: "	if from == \"\" || ", New: "	if true || ", Test: "TestRowsOfAnotherLayout"},
+			Old: "	if from == \"\" || ", New: "	if from == from || ", Test: "TestRowsOfAnotherLayout"},
 		{Name: "a writer without a catalogue writes", File: "internal/catalogue/catalogue.go",
 			Old: "	case r.row == nil && !r.hidden:\n", New: "	case false:\n", Test: "TestMissingCatalogue"},
 		{Name: "a writer whose definition is not named writes", File: "internal/catalogue/guard.go",
