@@ -92,7 +92,7 @@ func TestCatalogue(t *testing.T) {
 		{Name: "Ensure makes new definitions readable", File: "internal/catalogue/change.go",
 			Old: "		state := Unfilled\n", New: "		state := Readable\n", Test: "TestRelease$"},
 		{Name: "Retire does not wait before it lets others write", File: "retire.go",
-			Old: "	case catalogue.Retiring:\n		if err := r.wait(ctx); err != nil {\n			return err\n		}\n", New: "	case catalogue.Retiring:\n", Test: "TestCatalogueSchedules/roll-back"},
+			Old: "	case catalogue.Retiring:\n		if err := r.wait(ctx); err != nil {\n			return err\n		}\n", New: "	case catalogue.Retiring:\n", Test: "TestFillAfterKilledRetire"},
 		{Name: "Retire does not wait before it sweeps", File: "retire.go",
 			Old: "	if err := r.wait(ctx); err != nil {\n		return err\n	}\n	w := ", New: "	w := ", Test: "TestCatalogueSchedules/roll-back"},
 		{Name: "Retire leaves rows of entities", File: "sweep.go",
