@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 )
@@ -105,6 +106,94 @@ func TestTwoHeaders(t *testing.T) {
 		m, err := parseManifest(b)
 		if err != nil || m.header.Consistency != want {
 			t.Errorf("%q: got %+v, %v; want %q", c, m, err, want)
+		}
+	}
+}
+
+// TestNoManifest: what is not the beginning of a manifest is not taken for one that a crash has cut, and lines of two exports are none.
+func TestNoManifest(t *testing.T) {
+	t.Parallel()
+	first := func(h header) string {
+		h.Format = format
+		line, err := sealed(&h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(line)
+	}
+	staff := first(header{Table: "staff"})
+	for name, c := range map[string]struct {
+		content string
+		torn    bool
+	}{
+		"nothing":              {"", true},
+		"a line break":         {"\n", true},
+		"half of a first line": {staff[:len(staff)/2], true},
+		"another file":         {"PartitionKey,RowKey\na,1\n", false},
+		"half of another file": {`{"name":"staff","rows":[`, false},
+		"an altered line":      {strings.Replace(staff, "staff", "stuff", 1), false},
+		"another table":        {staff + first(header{Table: "other"}), false},
+		"entities":             {staff + first(header{Table: "staff", Entities: true}), false},
+		"another beginning":    {staff + first(header{Table: "staff", Whole: span{From: place{pk: "a"}}}), false},
+		"another end":          {staff + first(header{Table: "staff", Whole: span{To: &place{pk: "a"}}}), false},
+	} {
+		_, err := parseManifest([]byte(c.content))
+		if !errors.As(err, new(*ManifestError)) || (err == error(errTorn)) != c.torn {
+			t.Errorf("%s: got error %v; want a *ManifestError, that of a crash: %t", name, err, c.torn)
+		}
+	}
+}
+
+// TestEmptyChunk: the line of a chunk without a range takes nothing from the others, and lines that are there twice are one.
+func TestEmptyChunk(t *testing.T) {
+	t.Parallel()
+	m, err := parseManifest(append(manifestOf(t), manifestOf(t)...))
+	if err == nil && len(m.chunks) != 3 {
+		t.Errorf("got %d chunks; want 3", len(m.chunks))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := place{pk: "p0a"}
+	m.chunks = append([]chunk{{span: span{p, &p}}}, m.chunks...)
+	all, err := m.pieces()
+	if err != nil || len(all) != 3 {
+		t.Fatalf("got %+v, %v; want 3 pieces", all, err)
+	}
+	for i, p := range all {
+		if p.read.From != p.From || !p.read.sameEnd(p.span) {
+			t.Errorf("piece %d: got %v; want all of %v", i, p.read, p.span)
+		}
+	}
+}
+
+// TestTorn: a partition in several chunks is of one moment if these have one stamp, and no rows twice.
+func TestTorn(t *testing.T) {
+	t.Parallel()
+	of := func(from place, before, after string, torn ...string) piece {
+		return piece{chunk{span: span{From: from}, Before: before, After: after, Torn: torn}, span{From: from}}
+	}
+	begin, within := of(place{}, "", "1"), place{"a", "5"}
+	overlap := of(within, "1", "")
+	overlap.From.rk = "4"
+	for name, c := range map[string]struct {
+		second piece
+		want   int
+	}{
+		"the same stamp":              {of(within, "1", ""), 0},
+		"another stamp":               {of(within, "2", ""), 1},
+		"no stamp":                    {of(within, "", ""), 1},
+		"rows that both have":         {overlap, 1},
+		"between two partitions":      {of(place{pk: "b"}, "2", ""), 0},
+		"torn within a chunk":         {of(place{pk: "b"}, "", "", "b"), 1},
+		"torn within and between two": {of(within, "2", "", "a"), 1},
+	} {
+		first := begin
+		if name == "no stamp" {
+			first.After = ""
+		}
+		if got := torn([]piece{first, c.second}); got != c.want {
+			t.Errorf("%s: got %d torn partitions; want %d", name, got, c.want)
 		}
 	}
 }

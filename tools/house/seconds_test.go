@@ -17,7 +17,6 @@ const budget = 600.0
 
 // slow are tests that took longer when the table was recorded. None joins them.
 var slow = []record.Test{
-	{Package: "jobs", Name: "TestVerify"},
 	{Package: "logtail/bloblog", Name: "TestDefaultRotation"},
 	{Package: "table", Name: "TestRunMemory"},
 	{Package: "tools/model", Name: "TestArchive"},
@@ -27,10 +26,6 @@ var slow = []record.Test{
 	{Package: "tools/model", Name: "TestReconcile"},
 	{Package: "tools/model", Name: "TestReconcileMutants"},
 	{Package: "tools/model", Name: "TestTxn"},
-	{Package: "transfer", Name: "TestBlobCrashes"},
-	{Package: "transfer", Name: "TestImportCrashes"},
-	{Package: "transfer", Name: "TestSnapshots"},
-	{Package: "transfer", Name: "TestSnapshotsSteps"},
 }
 
 // TestSeconds: of the recorded tests none takes long, all exist, and together they are within the budget.
