@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/keys"
 )
 
 // manifestOf returns a manifest of three chunks.
@@ -154,6 +157,9 @@ func TestEmptyChunk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if got := m.lastWork().Sub(m.header.Begun); got != time.Minute {
+		t.Errorf("got the last chunk %v after the beginning; want 1 min", got)
+	}
 	p := place{pk: "p0a"}
 	m.chunks = append([]chunk{{span: span{p, &p}}}, m.chunks...)
 	all, err := m.pieces()
@@ -194,6 +200,80 @@ func TestTorn(t *testing.T) {
 		}
 		if got := torn([]piece{first, c.second}); got != c.want {
 			t.Errorf("%s: got %d torn partitions; want %d", name, got, c.want)
+		}
+	}
+}
+
+// TestOrder: a chunk has no row before its beginning, and none that is not behind the one before.
+func TestOrder(t *testing.T) {
+	t.Parallel()
+	w := newChunkWriter(place{pk: "b"}, time.Now())
+	for _, c := range []struct {
+		pk, rk string
+		fits   bool
+	}{{"a", "9", false}, {"b", "2", true}, {"b", "2", false}, {"b", "1", false}, {"c", "1", true}} {
+		if err := w.add(&row{key: keys.Stored(c.pk, c.rk)}); (err == nil) != c.fits {
+			t.Errorf("row %s, %s: got error %v; want it added: %t", c.pk, c.rk, err, c.fits)
+		}
+	}
+}
+
+// TestPendingRows: the manifest lists the first 100 commit records of a chunk that are pending, and counts all.
+func TestPendingRows(t *testing.T) {
+	t.Parallel()
+	w := newChunkWriter(place{}, time.Now())
+	state := edm.Column{Name: "State", Value: edm.Value{Kind: edm.String, S: "pending"}}
+	for i := range 150 {
+		if err := w.add(&row{key: keys.Stored("p", fmt.Sprintf("~i|%03d", i)), columns: []edm.Column{state}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(w.Pending) != 100 || w.PendingRows != 150 || w.Library["~i"] != 150 {
+		t.Errorf("got %d of %d rows, and %v; want 100 of 150", len(w.Pending), w.PendingRows, w.Library)
+	}
+}
+
+// TestChunkAsSaid: a chunk that is not as its line says is refused, also if its sum is.
+func TestChunkAsSaid(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		rows  []string
+		alter func(c *chunk)
+		ok    bool
+	}{
+		"as it says":       {[]string{"1", "2"}, func(*chunk) {}, true},
+		"one row more":     {[]string{"1", "2", "3"}, func(*chunk) {}, false},
+		"one row fewer":    {[]string{"1"}, func(*chunk) {}, false},
+		"another order":    {[]string{"2", "1"}, func(*chunk) {}, false},
+		"one row twice":    {[]string{"1", "1"}, func(*chunk) {}, false},
+		"before the range": {[]string{"1", "2"}, func(c *chunk) { c.From = place{"p", "2"} }, false},
+		"behind the range": {[]string{"1", "2"}, func(c *chunk) { c.To = &place{"p", "2"} }, false},
+		"another length":   {[]string{"1", "2"}, func(c *chunk) { c.Bytes++ }, false},
+		"another sum":      {[]string{"1", "2"}, func(c *chunk) { c.SHA256 = strings.Repeat("0", 64) }, false},
+	} {
+		w, at := newChunkWriter(place{}, time.Now()), &Memory{}
+		for _, rk := range c.rows {
+			line, err := (&row{key: keys.Stored("p", rk)}).line(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.zip.Write(line); err != nil {
+				t.Fatal(err)
+			}
+		}
+		content, err := w.finish(1, nil, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Rows = 2
+		c.alter(&w.chunk)
+		if err := at.put(t.Context(), w.Name, content); err != nil {
+			t.Fatal(err)
+		}
+		p := piece{w.chunk, span{}}
+		err = p.each(t.Context(), at, func(*row) bool { return true })
+		if c.ok != (err == nil) || err != nil && !errors.As(err, new(*ChunkError)) {
+			t.Errorf("%s: got error %v; want a *ChunkError: %t", name, err, !c.ok)
 		}
 	}
 }

@@ -105,6 +105,15 @@ func TestParallel(t *testing.T) {
 			files, err := os.ReadDir(dir)
 			testkit.NoError(t, err)
 			testkit.Expect(t, "files", len(files), report.Chunks+1)
+			size := int64(0)
+			for _, file := range files {
+				is, err := file.Info()
+				testkit.NoError(t, err)
+				if file.Name() != transfer.ManifestName {
+					size += is.Size()
+				}
+			}
+			testkit.Expect(t, "bytes", report.Bytes, size)
 			for d, err := range transfer.Compare(t.Context(), transfer.Exported(at), transfer.Of(tableOf(t, s, "staff")), nil) {
 				t.Fatalf("got %+v, %v; want no difference", d, err)
 			}
@@ -125,6 +134,7 @@ func TestImportMap(t *testing.T) {
 		text string
 	}{
 		{"an error", func(*table.Row) (*table.Row, error) { return nil, wrong }, wrong, nil, "row ('Sales','1')"},
+		{"the row of the definitions", func(r *table.Row) (*table.Row, error) { return r.At(keys.Stored("~c", "~c")), nil }, nil, new(*table.ValueError), "ImportOptions.Map"},
 		{"a key that no row has", func(r *table.Row) (*table.Row, error) { return r.At(keys.Stored("a/b", "c")), nil }, nil, new(*keys.KeyError), "ImportOptions.Map"},
 	} {
 		_, err := transfer.Import(t.Context(), transfer.Of(tableOf(t, s, "old")), tableOf(t, other, "new"), &transfer.ImportOptions{Map: c.to})
