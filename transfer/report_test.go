@@ -2,22 +2,17 @@ package transfer_test
 
 import (
 	"errors"
-	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
-	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/transfer"
 )
 
@@ -81,38 +76,6 @@ func TestEntitiesIntoDefinitions(t *testing.T) {
 	testkit.NoError(t, err)
 	if _, err := transfer.Import(ctx, transfer.Exported(at), to.staff, nil); !errors.Is(err, transfer.ErrOtherDefinitions) {
 		t.Errorf("got error %v; want ErrOtherDefinitions", err)
-	}
-}
-
-// TestChunkTime: a chunk ends when it was read for long, but for one that has no row yet. The last one ends with the table.
-func TestChunkTime(t *testing.T) {
-	t.Parallel()
-	var rows []string
-	for i := range 3000 { // the pages between have no entity
-		owner := `"_sys":"a"`
-		if i%2500 == 0 {
-			owner = ""
-		}
-		rows = append(rows, jsonRow("p", fmt.Sprintf("r%04d", i), owner))
-	}
-	now := time.Now()
-	o := &table.Options{Common: table.Common{Now: func() time.Time { return now }}}
-	acc, err := account.FromTransport(&testkit.Hooked{Service: filled(t, "source", rows...), BeforeRequest: func(*http.Request) { now = now.Add(time.Minute) }}, nil)
-	testkit.NoError(t, err)
-	source, err := bare.NewTable(acc.Tables(), "source", table.Schema[table.Row]{}, o)
-	testkit.NoError(t, err)
-	for _, c := range []struct {
-		time     time.Duration
-		entities bool
-		want     string
-	}{{0, false, "[3000]"}, {time.Second, false, "[1000 1000 1000 0]"}, {time.Second, true, "[1 1 0]"}} {
-		var chunks []int
-		before := 0
-		_, err := transfer.Export(t.Context(), source, &transfer.Memory{}, &transfer.ExportOptions{Concurrency: 1, ChunkTime: c.time, Entities: c.entities, Progress: func(r transfer.ExportReport) {
-			chunks, before = append(chunks, r.Rows-before), r.Rows
-		}})
-		testkit.NoError(t, err)
-		testkit.Expect(t, fmt.Sprintf("rows of chunks of %v, entities alone: %t", c.time, c.entities), fmt.Sprint(chunks), c.want)
 	}
 }
 
