@@ -58,7 +58,7 @@ func TestImportedRecords(t *testing.T) {
 		testkit.NoError(t, b.Ensure(ctx))
 		time.Sleep(30 * 24 * time.Hour)
 		testkit.NoError(t, b.RunDaily(ctx)) // with the only look for records without notes
-		for range 2 { // the second one finds what the first one has stored
+		for range 2 {                       // the second one finds what the first one has stored
 			b.service.Count()
 			_, err := transfer.Import(ctx, transfer.Exported(at), b.counters, nil)
 			testkit.NoError(t, err)
