@@ -305,16 +305,21 @@ func TestRotation(t *testing.T) {
 func TestDefaultRotation(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: stores 45,001 blocks")
+		t.Skip("-short: sends 45,001 blocks")
 	}
-	l, s := newLog(t, &bloblog.Options[event]{FlushRecords: 1})
-	w := newWriter(t, l, "orders")
-	for range 45_001 {
-		appendAll(t, w, 1)
+	s := &endless{Service: storagetest.New(nil)}
+	o := &bloblog.Options[event]{FlushRecords: 1}
+	o.Now = func() time.Time { return evening }
+	w := newWriter(t, openLog(t, s, o), "orders")
+	for n := range 45_000 {
+		appendAll(t, w, n)
 	}
-	blobs := s.StoredBlobs("logs")
-	testkit.Expect(t, "blobs", len(blobs), 2)
-	testkit.Expect(t, "blocks of the first", len(blobs[0].Blocks), 45_000)
+	noError(t, w.Flush(t.Context()))
+	testkit.Expect(t, "blobs of 45,000 blocks", len(s.names), 1)
+	appendAll(t, w, 0)
+	noError(t, w.Flush(t.Context()))
+	testkit.Expect(t, "blocks", s.blocks, 45_001)
+	testkit.Expect(t, "blobs", len(s.names), 2)
 }
 
 // TestNoContainer: writers and readers tell that the container is missing, and a writer continues when it exists.

@@ -23,6 +23,7 @@ type endless struct {
 	line   string
 	bytes  int64
 	blocks int
+	names  []string // of the blobs that got blocks, one after another
 }
 
 func (e *endless) Do(r *http.Request) (*http.Response, error) {
@@ -36,6 +37,9 @@ func (e *endless) Do(r *http.Request) (*http.Response, error) {
 		}
 		e.bytes += n
 		e.blocks++
+		if len(e.names) == 0 || e.names[len(e.names)-1] != r.URL.Path {
+			e.names = append(e.names, r.URL.Path)
+		}
 	case query.Get("comp") == "list":
 		text := `<?xml version="1.0"?><EnumerationResults><Blobs><Blob><Name>orders/2014/07/31/1800/000001.log</Name><Properties></Properties></Blob></Blobs></EnumerationResults>`
 		body, status, length = strings.NewReader(text), http.StatusOK, int64(len(text))

@@ -17,15 +17,11 @@ const budget = 600.0
 
 // slow are tests that took longer when the table was recorded. None joins them.
 var slow = []record.Test{
-	{Package: "logtail/bloblog", Name: "TestDefaultRotation"},
-	{Package: "table", Name: "TestRunMemory"},
-	{Package: "tools/model", Name: "TestArchive"},
-	{Package: "tools/model", Name: "TestKernel"},
-	{Package: "tools/model", Name: "TestLargeEntity"},
-	{Package: "tools/model", Name: "TestOutbox"},
-	{Package: "tools/model", Name: "TestReconcile"},
-	{Package: "tools/model", Name: "TestReconcileMutants"},
-	{Package: "tools/model", Name: "TestTxn"},
+	{Package: "jobs", Name: "TestVerify"},
+	{Package: "transfer", Name: "TestBlobCrashes"},
+	{Package: "transfer", Name: "TestImportCrashes"},
+	{Package: "transfer", Name: "TestSnapshots"},
+	{Package: "transfer", Name: "TestSnapshotsSteps"},
 }
 
 // TestSeconds: of the recorded tests none takes long, all exist, and together they are within the budget.

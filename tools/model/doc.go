@@ -50,9 +50,9 @@
 //   - Transactions with read sets: two or three transactions over two or three partitions, beside direct writers, readers, workers that crash, and one late or repeated
 //     request. 25 workloads, 1.2 million states, and of 0.8, 4 and 4.4 million with -models=2 and 3. 25 mutants.
 //
-// The tests explore the small workloads of these; with -short, they explore of each protocol without a fault the 10,000 states nearest to
-// the start. The flag -models=2 adds those of up to 2,000,000 states, and the alternatives of the
-// archive, which takes a minute and a half on two cores.
+// The tests explore of the small workloads of these, without a fault, the 20,000 states nearest to the start. Those with a fault they
+// explore until it is found. The flag -models=2 explores all states of them and of the workloads of up to 2,000,000 states, and
+// the alternatives of the archive, which takes a minute and a half on two cores.
 //
 // The models assume that a request arrives within the retention or never, that clocks differ by less than the retention, and that a
 // suspended machine reads the current time when it checks the age of an operation right before it sends a request.

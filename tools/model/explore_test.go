@@ -57,13 +57,14 @@ func TestExplore(t *testing.T) {
 	}
 }
 
-// shortStates is the number of states of a sound protocol that -short explores: those nearest to the start.
-const shortStates = 10_000
+// firstStates is the number of states of a sound protocol that are explored, those nearest to the start, unless -models is 2 or more.
+// Protocols without one of their parts are explored until the fault.
+const firstStates = 20_000
 
-// explore explores a protocol without a fault, and under -short its first states.
+// explore explores a protocol without a fault.
 func explore[S comparable](m Model[S]) Result {
-	if testing.Short() {
-		m.Limit = shortStates
+	if *models < 2 {
+		m.Limit = firstStates
 	}
 	return m.Explore()
 }

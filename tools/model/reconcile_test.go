@@ -222,7 +222,7 @@ func TestReconcileMutants(t *testing.T) {
 		{"a worker does not check its age", func(p *reconcileProtocol) { p.noAgeCheck = true }, "retention, insert and delete", strayTarget},
 		{"a fill does not check its age", func(p *reconcileProtocol) { p.noAgeCheck = true }, "fill, retention", strayTarget},
 		{"young tombstones are swept", func(p *reconcileProtocol) { p.sweepsYoung = true }, "retention, insert and delete", strayTarget},
-		{"tombstones are swept without CAS", func(p *reconcileProtocol) { p.sweepsBlind = true }, "retention, there and back", missingTarget},
+		{"tombstones are swept without CAS", func(p *reconcileProtocol) { p.sweepsBlind = true }, "repair, retention", missingTarget},
 	} {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
