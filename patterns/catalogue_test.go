@@ -203,7 +203,15 @@ func TestGuide(t *testing.T) {
 			t.Errorf("recipe %s: got related recipes %q and measured steps %q, want some", r.name, r.related, r.measured)
 		}
 	}
-	for _, g := range []string{"G01", "G02", "G03", "G04", "G05", "G06", "G07", "G08", "G09", "G10", "G11", "G12", "G13", "G14", "G20", "G21", "G22", "G23", "G24", "G25", "G26", "G27", "G28", "G29", "G30", "G31", "G32", "G33", "G40", "G41", "G42", "G43", "G44", "G45", "G46", "G47", "G48", "G49"} {
+	known := []string{"G01", "G02", "G03", "G04", "G05", "G06", "G07", "G08", "G09", "G10", "G11", "G12", "G13", "G14", "G20", "G21", "G22", "G23", "G24", "G25", "G26", "G27", "G28", "G29", "G30", "G31", "G32", "G33", "G40", "G41", "G42", "G43", "G44", "G45", "G46", "G47", "G48", "G49"}
+	for _, r := range catalogue {
+		for _, g := range r.guide {
+			if !slices.Contains(known, g) && !slices.Equal(r.guide, []string{beyond}) {
+				t.Errorf("recipe %s: got requirement %q; want some of the guide's, or %q alone", r.name, g, beyond)
+			}
+		}
+	}
+	for _, g := range known {
 		if !slices.Contains(shown, g) {
 			t.Errorf("no recipe shows requirement %s", g)
 		}
@@ -227,6 +235,29 @@ func TestWrongArguments(t *testing.T) {
 				t.Errorf("got error %v and output %q, want an error that contains %q and no output", err, out.Bytes(), c.want)
 			}
 		})
+	}
+}
+
+// TestHelp: the command help prints the commands and flags, and a wrong name gets the close ones.
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	if out := string(run(t, "help")); !strings.Contains(out, "copy NAME DIR") || !strings.Contains(out, "-html") {
+		t.Errorf("got help without commands or flags:\n%s", out)
+	}
+	for name, want := range map[string]string{
+		"pointquery":   ": do you mean point-query?",
+		"point-qeury":  ": do you mean point-query?",
+		"photos":       ": do you mean large-entity?",
+		"Lead":         ": do you mean leader?",
+		"archive-by-q": ": do you mean archive-by-query?",
+		"log-":         ": do you mean log-tail or log-data-in-blobs?",
+		"nonsense":     `"nonsense"; the command list`,
+		"x":            `"x"; the command list`,
+	} {
+		err := command(t.Context(), []string{"run", name}, &strings.Builder{})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got error %v; want one that contains %q", name, err, want)
+		}
 	}
 }
 

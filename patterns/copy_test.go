@@ -2,9 +2,14 @@ package main
 
 import (
 	"fmt"
+	"go/format"
+	"go/parser"
+	"go/token"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -86,6 +91,59 @@ func expectKept(t *testing.T, rec recipe, dir string) {
 		t.Errorf("main.go: got %v and %d lines; want at most %d", err, strings.Count(string(main), "\n"), mostMain)
 	}
 }
+
+// TestCopies: the text of the program of each recipe is as gofmt prints it, and its go.mod names each
+// module that it imports, and none that only this module's tests and tools need.
+func TestCopies(t *testing.T) {
+	t.Parallel()
+	gomod, err := os.ReadFile("../go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	packages, err := listPackages(t.Context(), "..", catalogue...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	require := regexp.MustCompile(`(?m)^\t(\S+) v\S+( // indirect)?$`)
+	for _, rec := range catalogue {
+		files, err := program(rec)
+		if err != nil {
+			t.Errorf("%s: got error %v", rec.name, err)
+			continue
+		}
+		var imported []string
+		for path, text := range files {
+			if formatted, err := format.Source([]byte(text)); err != nil || string(formatted) != text {
+				t.Errorf("%s: %s: got error %v and a text that gofmt changes; want none", rec.name, path, err)
+			}
+			parsed, err := parser.ParseFile(token.NewFileSet(), path, text, parser.ImportsOnly)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, of := range parsed.Imports {
+				imported = append(imported, strings.Trim(of.Path.Value, `"`))
+			}
+		}
+		text := moduleText(string(gomod), rec, packages)
+		named := 0
+		for _, m := range require.FindAllStringSubmatch(text, -1) {
+			named++
+			imports := slices.ContainsFunc(imported, func(path string) bool { return strings.HasPrefix(path+"/", m[1]+"/") })
+			if imports != (m[2] == "") {
+				t.Errorf("%s: got %q in go.mod; want indirect: %v", rec.name, m[0], !imports)
+			}
+			if slices.Contains(ofTests, m[1]) {
+				t.Errorf("%s: got %s in go.mod, which the program does not need", rec.name, m[1])
+			}
+		}
+		if named < 5 || !strings.HasPrefix(text, "module "+rec.name+"\n\ngo ") {
+			t.Errorf("%s: got go.mod\n%s\nwant the modules of the program", rec.name, text)
+		}
+	}
+}
+
+// ofTests are modules that no program of a recipe needs.
+var ofTests = []string{"github.com/anishathalye/porcupine", "go.yaml.in/yaml/v3", "golang.org/x/term", "pgregory.net/rapid"}
 
 // TestCopyRefused: a folder with files is left as it is.
 func TestCopyRefused(t *testing.T) {

@@ -54,7 +54,7 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	asJSON := flags.Bool("json", false, "print JSON")
 	page := flags.String("html", "", "write the page to this `file`")
 	flags.Usage = func() {
-		fmt.Fprintln(flags.Output(), "usage: patterns [-on memory|adverse|azurite|env] [-json | -html FILE] [list | run NAME… | copy NAME DIR | serve]")
+		fmt.Fprintln(flags.Output(), "usage: patterns [-on memory|adverse|azurite|env] [-json | -html FILE] [list | run NAME… | copy NAME DIR | serve | help]")
 		flags.PrintDefaults()
 	}
 	var words []string
@@ -72,6 +72,10 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	case len(words) == 0:
 	case words[0] == "serve" && len(words) == 1:
 		return serve(ctx, storagetest.DevelopmentStorage(), out)
+	case words[0] == "help":
+		flags.SetOutput(out)
+		flags.Usage()
+		return nil
 	case words[0] == "list" && len(words) == 1:
 		return list(out, *asJSON)
 	case words[0] == "copy" && len(words) == 3:
@@ -86,7 +90,7 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 			chosen = append(chosen, r)
 		}
 	default:
-		return fmt.Errorf("unknown command %q; want list, run NAME…, copy NAME DIR, or serve", strings.Join(words, " "))
+		return fmt.Errorf("unknown command %q; want list, run NAME…, copy NAME DIR, serve, or help", strings.Join(words, " "))
 	}
 	s, err := open(ctx, *on)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 type recipe struct {
 	name    string   // on the command line
 	title   string   // one line
-	guide   []string // the requirements of the guide that the recipe shows
+	guide   []string // the requirements of the guide that the recipe shows, or beyond alone
 	related []string // the names of related recipes
 	problem string   // why the pattern is needed, and what it does
 
@@ -26,6 +26,9 @@ type recipe struct {
 	child func(context.Context, *Run, []string) error // the part that runs in a child process; nil if the recipe has none
 }
 
+// beyond stands in the place of requirements for a recipe that the guide does not have.
+const beyond = "beyond the guide"
+
 type recipes []recipe
 
 // find returns the recipe of a name.
@@ -35,7 +38,43 @@ func (all recipes) find(name string) (recipe, error) {
 			return r, nil
 		}
 	}
-	return recipe{}, fmt.Errorf("no recipe has the name %q; the command list shows all names", name)
+	return recipe{}, fmt.Errorf("no recipe has the name %q%s; the command list shows all names", name, all.meant(name))
+}
+
+// meant returns a question for the names that are close to a wrong one, "" if none is.
+func (all recipes) meant(name string) string {
+	var close []string
+	for _, r := range all {
+		part := len(name) > 2 && strings.Contains(r.name+" "+r.kept, strings.ToLower(name))
+		if part || distance(strings.ToLower(name), r.name) <= 1+len(name)/5 {
+			close = append(close, r.name)
+		}
+	}
+	if len(close) == 0 {
+		return ""
+	}
+	return ": do you mean " + strings.Join(close, " or ") + "?"
+}
+
+// distance returns how many bytes must be changed, added and left out to make b of a.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1) // for the beginning of a
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := before
+			if a[i] != b[j] {
+				change++
+			}
+			before = row[j+1]
+			row[j+1] = min(change, row[j+1]+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
 }
 
 // head returns the report of a recipe that has not run.

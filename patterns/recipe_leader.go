@@ -15,7 +15,7 @@ import (
 var leader = recipe{
 	name:        "leader",
 	title:       "Let one of several programs lead",
-	guide:       []string{"G10"},
+	guide:       []string{beyond},
 	related:     []string{"one-at-a-time", "workers", "many-workers"},
 	consistency: "strong",
 	measured:    []string{"wait as programs 2 and 3 do"},

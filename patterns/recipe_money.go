@@ -11,7 +11,7 @@ import (
 var moneyBetweenAccounts = recipe{
 	name:        "money",
 	title:       "Money between accounts, with a ledger: all of it or nothing",
-	guide:       []string{"G22"},
+	guide:       []string{beyond},
 	related:     []string{"stack", "move-department", "optimistic", "once"},
 	consistency: "strong",
 	measured:    []string{"transfer 30 from Bern to Zug"},

@@ -13,7 +13,7 @@ import (
 var onceOnly = recipe{
 	name:        "once",
 	title:       "An idempotency key for HTTP handlers",
-	guide:       []string{"G10"},
+	guide:       []string{beyond},
 	related:     []string{"one-at-a-time", "sessions", "workers"},
 	consistency: "strong",
 	measured:    []string{"send the order again"},

@@ -14,7 +14,7 @@ import (
 var oneAtATime = recipe{
 	name:        "one-at-a-time",
 	title:       "A job that several programs begin, once a day",
-	guide:       []string{"G10"},
+	guide:       []string{beyond},
 	related:     []string{"leader", "optimistic", "once"},
 	consistency: "strong",
 	measured:    []string{"program 2 begins when program 1 is done"},

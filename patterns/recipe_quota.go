@@ -12,7 +12,7 @@ import (
 var quotaOfCustomers = recipe{
 	name:        "quota",
 	title:       "A quota that holds when many programs write at once",
-	guide:       []string{"G10"},
+	guide:       []string{beyond},
 	related:     []string{"summary", "optimistic", "unique-email"},
 	consistency: "strong",
 	measured:    []string{"save a third file"},

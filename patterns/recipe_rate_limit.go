@@ -11,7 +11,7 @@ import (
 var rateLimit = recipe{
 	name:        "rate-limit",
 	title:       "A rate limit for each user",
-	guide:       []string{"G10"},
+	guide:       []string{beyond},
 	related:     []string{"sessions", "quota", "optimistic"},
 	consistency: "strong",
 	measured:    []string{"use the limit"},

@@ -11,7 +11,7 @@ import (
 var sessions = recipe{
 	name:        "sessions",
 	title:       "Sessions that end, and a code that works once",
-	guide:       []string{"G10"},
+	guide:       []string{beyond},
 	related:     []string{"rate-limit", "unique-email", "optimistic"},
 	consistency: "strong",
 	measured:    []string{"check the session"},

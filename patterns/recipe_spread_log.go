@@ -13,7 +13,7 @@ import (
 var spreadLog = recipe{
 	name:        "spread-log",
 	title:       "A log whose newest records do not all go to one partition",
-	guide:       []string{"G31"},
+	guide:       []string{"G31", "G11"},
 	related:     []string{"log-tail", "compound-keys", "log-data-in-blobs"},
 	consistency: "by part",
 	measured:    []string{"append 100 events"},

@@ -11,7 +11,7 @@ import (
 var stackWithCharts = recipe{
 	name:        "stack",
 	title:       "A stack with its charts and its quota, or none of it",
-	guide:       []string{"G22"},
+	guide:       []string{beyond},
 	related:     []string{"money", "quota", "unique-email", "several-types"},
 	consistency: "strong",
 	measured:    []string{"create a stack with two charts"},

@@ -11,7 +11,7 @@ import (
 var uniqueEmail = recipe{
 	name:        "unique-email",
 	title:       "An e-mail address that is unique in the company, for logins",
-	guide:       []string{"G21", "G11"},
+	guide:       []string{"G21"},
 	related:     []string{"intra-partition-index", "inter-partition-index", "move-department"},
 	consistency: "strong",
 	measured:    []string{"log in"},

@@ -27,7 +27,7 @@ func printOverview(out io.Writer) {
 		}
 		fmt.Fprintf(out, "%s\n  %s\n", c.title, strings.ReplaceAll(wrap(strings.Join(names, ", "), 98), "\n", "\n  "))
 	}
-	fmt.Fprint(out, "\nThe guide's numbers, such as G20, are in brackets. A table at the end compares the requests with those without the patterns.\n\n")
+	fmt.Fprint(out, "\nThe guide's numbers, such as G20, are in brackets; some recipes go beyond the guide. A table at the end compares the requests with those without the patterns.\n\n")
 }
 
 // consistencies explains what readers may rely on while other programs write and crash.
