@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/split"
 	"github.com/aztablekit/aztablekit/keys"
@@ -72,7 +74,8 @@ type Job[T, P any] struct {
 // work must be idempotent: a slice is repeated after a crash of its worker, and two workers may work on it at the same time. P is what [Job.Start] gives
 // to all slices of a job, as JSON. An error counts as an attempt, as that of a handler of an effect does; see [extend.Handler].
 //
-// Errors, returned by the store and by the methods: *table.ValueError for an empty kind and a nil work; *keys.KeyError for a kind that is too long.
+// Errors, returned by the store and by the methods: *table.ValueError for an empty kind and a nil work; *keys.KeyError for a kind that is too long;
+// *table.TypeError for an arg with a largeentity.Blob.
 func New[T, P any](kind string, work func(ctx context.Context, s *Slice[T], arg P) error) *Job[T, P] {
 	return &Job[T, P]{kind: kind, work: work, rows: func(P) bool { return false }, check: func(P) error { return nil }}
 }
@@ -97,6 +100,8 @@ func (j *Job[T, P]) Define(d *extend.Declaration[T]) error {
 		return &table.ValueError{Field: "kind", Reason: "is empty"}
 	case j.work == nil:
 		return &table.ValueError{Field: "work", Reason: "is nil; give a function that works on a slice"}
+	case edm.CheckStoredJSON(reflect.TypeFor[P]()) != nil:
+		return edm.CheckStoredJSON(reflect.TypeFor[P]())
 	case j.table != nil:
 		return &table.ValueError{Field: "job", Reason: fmt.Sprintf("is of table %s already: make one for each table and store", j.table.Name())}
 	}

@@ -3,6 +3,7 @@ package largeentity
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -34,6 +35,7 @@ import (
 //
 // A row with the first of them alone is read, too: a field of type []byte can become a Blob.
 type Blob struct {
+	_           edm.OnlyField
 	set         bool
 	data        string // of a small value
 	name        string // "" for a small value
@@ -76,15 +78,32 @@ func (b Blob) String() string {
 	return fmt.Sprintf("blob %s, %d bytes", b.name, b.size)
 }
 
-var errJSON = errors.New("a largeentity.Blob cannot be stored as JSON, which would hide its blob from the table: give it a field " +
-	"of its own; in JSON for others, such as the response of a server, encode its Size and its ContentType")
+// MarshalJSON returns the name of the blob, the size and the content type, for the response of a
+// server, such as {"name":"staff/Sales/01KAJ5ZVW0ABCDEFGHJKMNPQRS","size":81344,"type":"image/png"}.
+// The name is left out of a small value, and null is no value. The content is not in it, so that
+// UnmarshalJSON fails, and a type that the library stores as JSON cannot contain a Blob: a field with
+// the option json, the payload of an effect, the argument of a job, a record of a log in blobs.
+func (b Blob) MarshalJSON() ([]byte, error) {
+	if !b.set {
+		return []byte("null"), nil
+	}
+	return json.Marshal(struct {
+		Name string `json:"name,omitempty"`
+		Size int64  `json:"size"`
+		Type string `json:"type,omitempty"`
+	}{b.name, b.size, b.contentType})
+}
 
-// MarshalJSON fails, also for the zero Blob: a Blob in a field with the option json would lose its
-// blob. For the response of a server, encode a struct of your own with Size and ContentType.
-func (b Blob) MarshalJSON() ([]byte, error) { return nil, errJSON }
+var errJSON = errors.New("a largeentity.Blob cannot be read from JSON, which does not contain its content: " +
+	"read the entity from its table")
 
-// UnmarshalJSON fails, as MarshalJSON does.
-func (b *Blob) UnmarshalJSON([]byte) error { return errJSON }
+// UnmarshalJSON fails for anything but null, since [Blob.MarshalJSON] returns no content.
+func (b *Blob) UnmarshalJSON(text []byte) error {
+	if string(text) == "null" {
+		return nil
+	}
+	return errJSON
+}
 
 // PropertySuffixes implements [table.Composite].
 func (*Blob) PropertySuffixes() []string { return []string{"", suffixBlob, "Size", "SHA256", "Type"} }

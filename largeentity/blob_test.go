@@ -10,11 +10,15 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit"
+	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/barevalues"
 	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/jobs"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
+	"github.com/aztablekit/aztablekit/logtail/bloblog"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -76,12 +80,61 @@ func TestProperties(t *testing.T) {
 		must(t, again.SetPropertyValues(values))
 		testkit.Expect(t, name, again == b, true)
 	}
-	if _, err := json.Marshal(struct{ Photo largeentity.Blob }{}); err == nil {
-		t.Error("got no error of a Blob in JSON")
+}
+
+// TestJSON: the JSON of a Blob has its name, its size and its type, for the response of a server, and is
+// read by no Blob. That of no value is null.
+func TestJSON(t *testing.T) {
+	t.Parallel()
+	for want, values := range map[string][]any{
+		`{"Photo":null}`: nil,
+		`{"Photo":{"size":2,"type":"image/png"}}`:                               {[]byte("ab"), "", int64(2), "", "image/png"},
+		`{"Photo":{"size":0}}`:                                                  {[]byte{}, "", int64(0), "", ""},
+		`{"Photo":{"name":"staff/Sales/` + someID + `","size":8,"type":"a/b"}}`: {nil, "staff/Sales/" + someID, int64(8), someSum, "a/b"},
+	} {
+		var answer struct{ Photo largeentity.Blob }
+		if values != nil {
+			must(t, answer.Photo.SetPropertyValues(values))
+		}
+		got, err := json.Marshal(answer)
+		must(t, err)
+		testkit.Expect(t, "JSON", string(got), want)
+		if err := json.Unmarshal(got, &answer); (err == nil) != (values == nil) {
+			t.Errorf("%s: got error %v when it is read; want one: %v", got, err, values != nil)
+		}
 	}
-	var b largeentity.Blob
-	if err := json.Unmarshal([]byte(`{}`), &b); err == nil {
-		t.Error("got no error of a Blob in JSON")
+}
+
+// TestNoJSON: the library stores no Blob as JSON, from which it could not be read again.
+func TestNoJSON(t *testing.T) {
+	t.Parallel()
+	type payload struct {
+		All []map[string]*largeentity.Blob
+	}
+	declare := func(definition func(*aztablekit.Store) aztablekit.Definition[struct{ A int }]) error {
+		s := aztablekit.Open(storagetest.New(nil), "company", nil)
+		aztablekit.Table(s, "staff", nil, nil, definition(s))
+		return s.Err()
+	}
+	type inJSON struct {
+		A payload `table:",json"`
+	}
+	s := aztablekit.Open(storagetest.New(nil), "company", nil)
+	staff := aztablekit.Table[inJSON](s, "staff", nil, nil)
+	for name, err := range map[string]error{
+		"field": staff.Ensure(t.Context()),
+		"effect": declare(func(*aztablekit.Store) aztablekit.Definition[struct{ A int }] {
+			return eventual.On("mail", func(*eventual.Change[struct{ A int }]) (payload, bool) { return payload{}, true }, nil)
+		}),
+		"job": declare(func(*aztablekit.Store) aztablekit.Definition[struct{ A int }] {
+			return jobs.New("fix", func(context.Context, *jobs.Slice[struct{ A int }], payload) error { return nil })
+		}),
+		"log in blobs": bloblog.New[payload](aztablekit.Open(storagetest.New(nil), "web", nil), "logs", nil).Err(),
+	} {
+		var of *table.TypeError
+		if !errors.As(err, &of) || !strings.Contains(err.Error(), "contains a largeentity.Blob") {
+			t.Errorf("%s: got error %v; want a TypeError that names the Blob", name, err)
+		}
 	}
 }
 
@@ -201,8 +254,10 @@ func TestTypes(t *testing.T) {
 func attachable[T any](t *testing.T, s *storagetest.Service, v T, want bool) {
 	t.Helper()
 	staff, err := bare.NewTable(s.Tables(), "staff", table.Schema[T]{}, nil)
-	must(t, err)
-	if _, _, err := barevalues.New(staff, s, "photos", nil); (err == nil) != want {
+	if err == nil {
+		_, _, err = barevalues.New(staff, s, "photos", nil)
+	}
+	if (err == nil) != want {
 		t.Errorf("%T: got error %v; want none: %v", v, err, want)
 	}
 }

@@ -155,39 +155,12 @@ func fieldsOf(t reflect.Type) (fields [][]int, err error) {
 		case tag == "-" || !f.IsExported():
 		case f.Type == blobType:
 			fields = append(fields, f.Index)
-		case f.Anonymous && f.Type.Kind() == reflect.Struct: // its fields are visible
-		case contains(f.Type, map[reflect.Type]bool{}):
-			return nil, &table.TypeError{Type: t, Field: f.Name, Reason: fmt.Sprintf("contains a largeentity.Blob in a %v; give it a field of its own", f.Type)}
 		}
 	}
 	if len(fields) == 0 {
 		return nil, &table.ValueError{Field: "t", Reason: fmt.Sprintf("has entities of type %v, which has no field of type largeentity.Blob", t)}
 	}
 	return fields, nil
-}
-
-// contains reports whether values of a type contain Blobs.
-func contains(t reflect.Type, seen map[reflect.Type]bool) bool {
-	if t == blobType {
-		return true
-	}
-	if seen[t] {
-		return false
-	}
-	seen[t] = true
-	switch t.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Array:
-		return contains(t.Elem(), seen)
-	case reflect.Map:
-		return contains(t.Key(), seen) || contains(t.Elem(), seen)
-	case reflect.Struct:
-		for i := range t.NumField() {
-			if contains(t.Field(i).Type, seen) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 var (

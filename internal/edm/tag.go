@@ -144,7 +144,7 @@ func (f *field) setForm(t reflect.Type, o tagOptions) error {
 		return errors.New("the options text and double can be combined with omitempty and part alone")
 	case o.json:
 		f.scalar, f.names = jsonScalar, []string{f.name}
-		return nil
+		return CheckStoredJSON(t)
 	case reflect.PointerTo(t).Implements(compositeType):
 		if o.text || o.double {
 			return errors.New("the options text and double are for single values, and not for a table.Composite")

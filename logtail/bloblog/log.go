@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/blobs"
+	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/wire"
@@ -144,6 +146,7 @@ func (o *Options[T]) setDefaults() (common engine.Options, err error) {
 	setDefault(&o.Buffer, 8<<20)
 	setDefault(&o.BlobBlocks, 45_000)
 	if o.Encode == nil {
+		err = edm.CheckStoredJSON(reflect.TypeFor[T]())
 		o.Encode = func(v *T) ([]byte, error) { return json.Marshal(v) }
 	}
 	if o.Decode == nil {
