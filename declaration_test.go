@@ -188,12 +188,12 @@ func TestUnusableStores(t *testing.T) {
 	var none *account.Account
 	for want, s := range map[string]*aztablekit.Store{
 		"acc is nil": aztablekit.Open(none, "company", nil),
-		"store My Company: eventual: worker: queue": aztablekit.Open(storagetest.New(nil), "My Company", nil),
-		"company-writes\"; the service requires":    aztablekit.Open(storagetest.New(nil), strings.Repeat("a", 50)+"company", nil),
-		"Options.Prefix is":                         aztablekit.Open(storagetest.New(nil), "company", &aztablekit.Options{Prefix: "1-"}),
-		"s is nil":                                  nil,
-		"a zero Store":                              {},
-		"WorkerOptions.Visibility":                  aztablekit.Open(storagetest.New(nil), "company", &aztablekit.Options{Worker: eventual.WorkerOptions{Visibility: -1}}),
+		"store My Company: name is \"My Company\"; it must": aztablekit.Open(storagetest.New(nil), "My Company", nil),
+		"company\"; it must be letters":                     aztablekit.Open(storagetest.New(nil), strings.Repeat("a", 50)+"company", nil),
+		"Options.Prefix is":                                 aztablekit.Open(storagetest.New(nil), "company", &aztablekit.Options{Prefix: "1-"}),
+		"s is nil":                                          nil,
+		"a zero Store":                                      {},
+		"WorkerOptions.Visibility":                          aztablekit.Open(storagetest.New(nil), "company", &aztablekit.Options{Worker: eventual.WorkerOptions{Visibility: -1}}),
 	} {
 		staff := aztablekit.Table(s, "staff", dept, empid)
 		_, err := staff.Insert(t.Context(), &employee{Department: "Sales"})
@@ -247,5 +247,35 @@ func TestTypesWithNames(t *testing.T) {
 	aztablekit.Table(s, "staff", badgeDept, number, &aztablekit.Settings[badge]{Schema: table.Schema[badge]{Type: "badge"}})
 	if err := s.Ensure(t.Context()); err != nil {
 		t.Errorf("got %v; want none", err)
+	}
+}
+
+// TestArgumentsAreNamed: the error of a store or a table that was made of a wrong argument names the
+// argument, its value and the rule.
+func TestArgumentsAreNamed(t *testing.T) {
+	t.Parallel()
+	ensure := func(name string) error {
+		return aztablekit.Open(storagetest.New(nil), name, nil).Ensure(t.Context())
+	}
+	insert := func(s *aztablekit.Store, partition keys.AnyPartition[employee], row keys.AnyRow[employee]) error {
+		_, err := aztablekit.Table(s, "staff", partition, row).Insert(t.Context(), &employee{"Sales", 1, "Jones", "", 1})
+		return err
+	}
+	open := func() *aztablekit.Store { return aztablekit.Open(storagetest.New(nil), "company", nil) }
+	const rule = "it must be letters in lower case, digits and single hyphens between them, at most 56 with the prefix"
+	for want, err := range map[string]error{
+		`store Company: name is "Company"; ` + rule: ensure("Company"),
+		`store a--b: name is "a--b"; ` + rule:       ensure("a--b"),
+		`store : name is ""; ` + rule:               ensure(""),
+		"store company: acc is nil":                 aztablekit.Open(nil, "company", nil).Ensure(t.Context()),
+		"s is nil or a zero Store":                  insert(nil, dept, empid),
+		"PartitionKey: key is not made of any field: the table was declared with nil for this key": insert(open(), nil, empid),
+		"RowKey: key is not made of any field: the table was declared with nil for this key":       insert(open(), dept, nil),
+		"PartitionKey: key is of a zero value":                                                     insert(open(), new(keys.PartitionOf[employee, string]), empid),
+		"RowKey: key is of a zero value":                                                           insert(open(), dept, (*keys.RowOf[employee, int])(nil)),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got error\n%v; want one with\n%s", err, want)
+		}
 	}
 }

@@ -98,9 +98,14 @@ func (p *Program) Run(ctx context.Context, args []string, out, notes io.Writer) 
 func brief(err error) string {
 	text := err.Error()
 	if strings.Contains(text, "\n") {
-		text = errs.Brief(err)
+		text = inLine(errs.Brief(err))
 	}
 	return forOperators.Replace(text)
+}
+
+// inLine returns a text of several lines, as of a token credential, in one line.
+func inLine(text string) string {
+	return strings.Join(strings.Fields(text), " ")
 }
 
 // forOperators says by commands what errors of the library say by its methods and options.

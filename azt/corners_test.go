@@ -1,9 +1,17 @@
 package azt_test
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"strings"
 	"testing"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/azt"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 )
 
@@ -54,5 +62,28 @@ func TestCorners(t *testing.T) {
 	s.want(0, "poison list company", "(no message of the library)", "of another program")
 	if code := s.program.Run(ctx, []string{"frob"}, nil, nil); code != 2 { // with a note
 		t.Errorf("without writers: got exit code %d, want 2", code)
+	}
+}
+
+// deniedCredential gives no token, for reasons on several lines, as the chain of azidentity does.
+type deniedCredential struct{}
+
+func (deniedCredential) GetToken(context.Context, policy.TokenRequestOptions) (azcore.AccessToken, error) {
+	return azcore.AccessToken{}, errors.New("no token.\nAttempted credentials:\n\tCLI: run az login\n\tMSI: none")
+}
+
+// TestCredentialError: the error of a token credential is on one line, without escapes.
+func TestCredentialError(t *testing.T) {
+	t.Parallel()
+	endpoints := account.Endpoints{Table: "https://acme.table.core.windows.net"}
+	acc, err := account.FromCredential(endpoints, deniedCredential{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out, notes bytes.Buffer
+	code := (&azt.Program{Account: acc}).Run(t.Context(), []string{"get", "staff", "Sales", "1"}, &out, &notes)
+	const want = "no token. Attempted credentials: CLI: run az login MSI: none"
+	if text := notes.String(); code != 1 || !strings.Contains(text, want) || strings.Contains(text, `\n`) || strings.Contains(text, `\t`) {
+		t.Errorf("got code %d and\n%s\nwant 1 and a text with %q", code, text, want)
 	}
 }

@@ -18,8 +18,14 @@ import (
 // Records reads and resolves the commit records of a table, for workers that execute effects. It is safe for concurrent use.
 type Records struct{ engine *engine.Table }
 
-// RecordsOf returns the commit records of a table, whatever the type of t. No requests. RecordsOf panics if t is nil.
-func RecordsOf(t table.AnyTable) *Records { return &Records{door.Table(t)} }
+// RecordsOf returns the commit records of a table, whatever the type of t. No requests. RecordsOf panics if t is nil or a zero Table.
+func RecordsOf(t table.AnyTable) *Records {
+	e := door.Table(t)
+	if e == nil {
+		panic(fmt.Errorf("extend: RecordsOf: %w", engine.CheckHandle("t", nil)))
+	}
+	return &Records{e}
+}
 
 // Get reads the commit record of a write. Errors: table.ErrNotFound, which does not mean that the write failed: it may still
 // commit, see Resolve; *table.VersionError for a commit record of a later version of this library; errors of a read (see package
@@ -219,6 +225,9 @@ func Completing[T any](t *table.Table[T], r *Record, positions ...int) *table.Ta
 	c := &engine.Completion{Stored: r, Effects: positions}
 	if r != nil {
 		c.Record = *r
+	}
+	if door.Table(t) == nil {
+		panic(fmt.Errorf("extend: Completing: %w", engine.CheckHandle("t", nil)))
 	}
 	return door.InMode(t, func(m *engine.Mode) { m.Completes = c })
 }

@@ -170,3 +170,22 @@ func TestStoredTypes(t *testing.T) {
 		}
 	}
 }
+
+// TestNilHandlesAreNamed: a nil or zero handle panics with the name of the argument.
+func TestNilHandlesAreNamed(t *testing.T) {
+	t.Parallel()
+	for name, call := range map[string]func(){
+		"RecordsOf of nil":          func() { extend.RecordsOf(nil) },
+		"RecordsOf of a zero Table": func() { extend.RecordsOf(new(table.Table[employee])) },
+		"Completing":                func() { extend.Completing(new(table.Table[employee]), nil) },
+	} {
+		func() {
+			defer func() {
+				if p := fmt.Sprint(recover()); !strings.Contains(p, ": t is nil or a zero Table") {
+					t.Errorf("%s: got panic %s; want one that names the argument", name, p)
+				}
+			}()
+			call()
+		}()
+	}
+}

@@ -259,7 +259,7 @@ func checkTwoWay(unset bool, lossy ...string) error {
 // opened gives a key, or the nil of a schema that leaves it out, its role.
 //
 //go:noinline
-func opened[P, R any](bound any, role func(encoded) P, all func(span) R) *keydoor.Bound[P, R] {
+func opened[P, R any](bound any, name string, role func(encoded) P, all func(span) R) *keydoor.Bound[P, R] {
 	b := unbound
 	switch {
 	case bound == nil:
@@ -268,9 +268,7 @@ func opened[P, R any](bound any, role func(encoded) P, all func(span) R) *keydoo
 	default:
 		b = bound.(interface{ binding() binding }).binding()
 	}
-	if b.err == nil {
-		b.err = b.all.err
-	}
+	b.err = keyError(name, cmp.Or(b.err, b.all.err))
 	encode := func(v any) encoded {
 		if b.err != nil {
 			return encoded{err: b.err}
@@ -304,7 +302,7 @@ func isNil(a any) bool {
 // unbound is the binding of a key that a schema leaves out.
 var unbound = binding{
 	encode: func(any) encoded {
-		return encoded{err: &KeyError{Reason: "is not bound to any field and was not given explicitly"}}
+		return encoded{err: &KeyError{Reason: "is not made of any field: the table was declared with nil for this key; declare it, or give the key, as to InsertAt"}}
 	},
 	decode: func(any, string) error { return nil },
 	fields: func(any) []any { return nil },
@@ -316,11 +314,11 @@ func init() { keydoor.Keys = door{} }
 type door struct{}
 
 func (door) Partition(key any) any {
-	return opened(key, func(e encoded) PartitionKey { return PartitionKey{e} }, func(s span) PartitionRange { return PartitionRange{s} })
+	return opened(key, "PartitionKey", func(e encoded) PartitionKey { return PartitionKey{e} }, func(s span) PartitionRange { return PartitionRange{s} })
 }
 
 func (door) Row(key any) any {
-	return opened(key, func(e encoded) RowKey { return RowKey{e} }, func(s span) RowRange { return RowRange{s} })
+	return opened(key, "RowKey", func(e encoded) RowKey { return RowKey{e} }, func(s span) RowRange { return RowRange{s} })
 }
 
 func (door) Named(layout any, name string) any {

@@ -135,10 +135,13 @@ func checkService(s string) error {
 		}
 	}
 	if units > MaxUnits {
-		return &KeyError{Value: s, Reason: "has too many UTF-16 units", Length: units, Limit: MaxUnits}
+		return &KeyError{Value: s, Reason: tooLong, Length: units, Limit: MaxUnits}
 	}
 	return nil
 }
+
+// tooLong is the reason of a KeyError with a Limit.
+const tooLong = "makes a key of too many UTF-16 units"
 
 // isPlain reports whether a text is short and has only ASCII characters that the service accepts in keys, as most keys have.
 func isPlain(s string) bool {

@@ -48,6 +48,37 @@ func TestRawRefuses(t *testing.T) {
 	}
 }
 
+// TestLongKeys: the error of a key that is too long shows the value, shortened, and says what an escaped
+// letter takes.
+func TestLongKeys(t *testing.T) {
+	t.Parallel()
+	umlauts := strings.Repeat("ü", 200)
+	shown := strings.Repeat("ü", 32) + "…"
+	two := keys.Struct2(keys.Digits[int](4), keys.Text(), func(c *struct {
+		N int
+		S string
+	}) (*int, *string) {
+		return &c.N, &c.S
+	})
+	const escaped = " makes a key of too many UTF-16 units where it is escaped: a letter such as ü takes 3, others up to 5"
+	for want, key := range map[string]keys.RowKey{
+		`keys: component 1, ordered: "` + shown + `"` + escaped + " (600, at most 512)": keys.Ordered().RowKey(umlauts),
+		`keys: component 1, text: "` + shown + `"` + escaped + " (602, at most 512)":    keys.Text().Named("n").RowKey(umlauts),
+		`keys: component 2, text: "` + shown + `"` + escaped + " (605, at most 512)": two.RowKey(struct {
+			N int
+			S string
+		}{7, umlauts}),
+		`keys: "` + strings.Repeat("a", 64) + `…" makes a key of too many UTF-16 units (513, at most 512)`:                    keys.RawRow(strings.Repeat("a", 513)),
+		`keys: component 1, text: "` + strings.Repeat("a", 64) + `…" makes a key of too many UTF-16 units (514, at most 512)`: keys.Text().Named("n").RowKey(strings.Repeat("a", 512)),
+	} {
+		var ke *keys.KeyError
+		err := key.Err()
+		if !errors.As(err, &ke) || err.Error() != want || ke.Limit != keys.MaxUnits {
+			t.Errorf("got error\n%v; want\n%s", err, want)
+		}
+	}
+}
+
 func TestUnsetIsNotEmpty(t *testing.T) {
 	t.Parallel()
 	var unset keys.RowKey

@@ -312,6 +312,8 @@ type writer struct {
 	n   int
 	end string // the terminator of the last component
 	err error
+
+	long *KeyError // of the first component with which the key is too long
 }
 
 // newWriter begins a key whose components have so many bytes, 0 if the number is unknown.
@@ -336,10 +338,22 @@ func writeComponent[A any](w *writer, p *Component[A], a A, more bool) {
 		w.err = componentError(w.n, p, err)
 		return
 	}
+	if len(b) > MaxUnits && w.long == nil {
+		w.long = &KeyError{Component: componentName(w.n, p), Value: fmt.Sprint(a)}
+		w.long.Reason = lengthReason(w.long.Value, len(b)-len(w.b))
+	}
 	if more {
 		b = append(append(b, p.end...), separator...)
 	}
 	w.b, w.end = b, p.end
+}
+
+// lengthReason returns what is wrong with a value of which so many characters of a long key are.
+func lengthReason(value string, encoded int) string {
+	if encoded <= len(value) {
+		return tooLong
+	}
+	return tooLong + " where it is escaped: a letter such as ü takes 3, others up to 5"
 }
 
 // key checks the rules for whole keys. The key of a layout can violate them if it is empty or too long.
@@ -347,7 +361,12 @@ func (w *writer) key() encoded {
 	if w.err != nil {
 		return encoded{err: w.err}
 	}
-	return textKey(unsafe.String(unsafe.SliceData(w.b), len(w.b)), w.end) // the writer ends here: its bytes change no more
+	k := textKey(unsafe.String(unsafe.SliceData(w.b), len(w.b)), w.end) // the writer ends here: its bytes change no more
+	if ke, is := k.err.(*KeyError); is && w.long != nil && ke.Limit > 0 {
+		w.long.Length, w.long.Limit = ke.Length, ke.Limit
+		k.err = w.long
+	}
+	return k
 }
 
 func textKey(s, end string) encoded {
@@ -436,8 +455,12 @@ func componentError[A any](n int, p *Component[A], err error) error {
 		ke = &KeyError{Reason: err.Error()}
 	}
 	c := *ke
-	c.Component = fmt.Sprintf("component %d, %s", n, p.spelling)
+	c.Component = componentName(n, p)
 	return &c
+}
+
+func componentName[A any](n int, p *Component[A]) string {
+	return fmt.Sprintf("component %d, %s", n, p.spelling)
 }
 
 // unnamed returns an error if the n-th component of several has a name of its own.

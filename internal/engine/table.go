@@ -456,7 +456,7 @@ func CheckClient(argument, of string, client any, isNil bool) error {
 	if !known {
 		return nil
 	}
-	if !isName(name) && !(of == "container" && (name == "$root" || name == "$web")) {
+	if !IsName(name) && !(of == "container" && (name == "$root" || name == "$web")) {
 		return &errs.ValueError{Field: argument, Reason: fmt.Sprintf("has the name %.80q; the service requires 3 to 63 characters of a-z, 0-9 and single hyphens between them", name)}
 	}
 	return nil
@@ -476,8 +476,8 @@ func ClientName(client any) (name string, known bool) {
 	return path[strings.LastIndex(path, "/")+1:], true
 }
 
-// isName reports whether a queue or container can have a name.
-func isName(name string) bool {
+// IsName reports whether a queue or container can have a name.
+func IsName(name string) bool {
 	for i := range len(name) {
 		c := name[i]
 		if hyphen := c == '-' && i > 0 && i < len(name)-1 && name[i-1] != '-'; !hyphen && (c < 'a' || c > 'z') && (c < '0' || c > '9') {
