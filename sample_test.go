@@ -7,11 +7,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/materialized"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -101,8 +105,8 @@ func TestChangedFunctions(t *testing.T) {
 		t.Fatal(err)
 	}
 	tables, queues, catalogues := 6, 3, 2
-	if want := tables + queues + catalogues + 1; counts[false] != want || counts[true] != want {
-		t.Errorf("got %v requests; want %d, one of them for entities", counts, want)
+	if want := tables + queues + catalogues + 2; counts[false] != want || counts[true] != want {
+		t.Errorf("got %v requests; want %d, one of them for entities and one for the first message", counts, want)
 	}
 	if got, want := service.Count().Total(), 1+queues+1; got != want {
 		t.Errorf("without definitions: got %d requests; want %d", got, want)
@@ -134,4 +138,51 @@ func TestUnreadable(t *testing.T) {
 			t.Errorf("%s: got warnings of %q; want those of 12 definitions", what, got)
 		}
 	}
+}
+
+// TestPendingWarned: Ensure warns of effects that have waited and that no worker has received, with the
+// time since when, for one request. It does not warn while they are young, nor once a worker received them.
+func TestPendingWarned(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx := t.Context()
+		service := storagetest.New(nil)
+		p := loggedOf(service, strings.ToLower)
+		const words = "effects are pending"
+		expect := func(when string, want bool) {
+			t.Helper()
+			service.Count()
+			p.log.Reset()
+			if err := p.store.Ensure(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Contains(p.log.String(), words); got != want {
+				t.Errorf("%s: got a warning: %v; want one: %v\n%s", when, got, want, p.log.String())
+			}
+			testkit.Expect(t, "peeks", service.Count()[requests.MessagePeek], 1)
+		}
+		expect("without effects", false)
+		if _, err := p.staff.Insert(ctx, &employee{"Sales", 1, "Jones", "", 1}); err != nil {
+			t.Fatal(err)
+		}
+		since := time.Now().UTC().Format("2006-01-02T15:04")
+		expect("at once", false)
+		time.Sleep(11 * time.Minute)
+		expect("later", true)
+		if !strings.Contains(p.log.String(), "since="+since) || !strings.Contains(p.log.String(), "queue=company-writes") {
+			t.Errorf("got the log\n%s\nwant since=%s and the queue", p.log.String(), since)
+		}
+		if err := p.store.Drain(ctx); err != nil {
+			t.Fatal(err)
+		}
+		expect("after the worker", false)
+		if _, err := p.staff.Insert(ctx, &employee{"Sales", 2, "Smith", "", 1}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := service.Queue("company-writes").DequeueMessage(ctx, nil); err != nil { // by a worker that crashes
+			t.Fatal(err)
+		}
+		time.Sleep(11 * time.Minute)
+		expect("received before", false)
+	})
 }

@@ -106,6 +106,9 @@ func (s *Store) open(acc Account) error {
 		return catalogue.CheckLease(s.opt.Lease)
 	case !isPrefix(s.opt.Prefix):
 		return &table.ValueError{Field: "Options.Prefix", Reason: fmt.Sprintf("is %.80q; it must be letters and digits, a letter first", s.opt.Prefix)}
+	case !engine.IsName(s.host.LowerName(s.name + "-writes")):
+		return &table.ValueError{Field: "name", Reason: fmt.Sprintf("is %.80q; it must be letters in lower case, digits and single hyphens "+
+			"between them, at most 56 with the prefix, since the names of the store's queues begin with it: NAME-writes", s.name)}
 	}
 	s.host.Account, s.host.Tables, s.host.Registry = acc, acc.Tables(), &s.declared
 	if _, err := s.newWorker(nil); err != nil { // which checks its options and queues
@@ -237,11 +240,13 @@ func (s *Store) ready() (*eventual.Worker, error) {
 // type whose keys, differ from those in the table's catalogue, and for a catalogue that is damaged;
 // *table.LimitError for one that is full. Requests: 1 for each table, queue and container, 10 at a
 // time; 1 for the catalogue of each declared table, 3 for that of a new one, 2 if it changes; with
-// a Logger 1 for 10 entities of each type that has readable definitions; idempotent.
+// a Logger 1 for 10 entities of each type that has readable definitions, and 1 for the first message
+// of a queue of effects; idempotent.
 //
 // Ensure logs a warning for each definition that is not readable: look-ups by it fail, and values
 // that it makes unique can be stored twice, until [Store.Fill]. It logs another one for each
-// definition whose functions return other keys for some stored entities than were stored.
+// definition whose functions return other keys for some stored entities than were stored, and one if
+// the effects of some write have waited for 10 minutes or more and no worker has received them.
 //
 // A table that was dropped must not be made again within the Lease and half of it, 99 s: until then, other programs go by its former
 // catalogue.
@@ -271,11 +276,30 @@ func (s *Store) Ensure(ctx context.Context) error {
 
 // ensureQueues creates the queues. An account without queues is enough for tables without effects.
 func (s *Store) ensureQueues(ctx context.Context) error {
+	hasEffects := slices.ContainsFunc(s.declarations, func(d *declaration) bool { return len(d.parts.Handlers) > 0 })
 	err := s.worker.Ensure(ctx)
-	if errors.Is(err, errs.ErrNoEndpoint) && !slices.ContainsFunc(s.declarations, func(d *declaration) bool { return len(d.parts.Handlers) > 0 }) {
+	switch {
+	case errors.Is(err, errs.ErrNoEndpoint) && !hasEffects:
 		return nil
+	case err == nil && hasEffects:
+		s.warnPending(ctx)
 	}
 	return err
+}
+
+// warnPending warns of effects that no worker has received for a while. A program that may not read the queue is not warned. Requests: 1
+// with a Logger.
+func (s *Store) warnPending(ctx context.Context) {
+	log := s.opt.Common.Logger
+	if log == nil {
+		return
+	}
+	since, err := s.outbox.Unreceived(ctx)
+	if err != nil || since.IsZero() {
+		return
+	}
+	log.WarnContext(ctx, "effects are pending, and no worker has received them: rows in other partitions, views and handlers wait for it; "+
+		"let Store.Run run in one program", "store", s.name, "queue", s.host.LowerName(s.name+"-writes"), "since", since.UTC())
 }
 
 // tasks returns some tasks of all that is declared, each name once.
@@ -332,9 +356,11 @@ func (s *Store) Run(ctx context.Context) error {
 	return nil
 }
 
-// Drain executes the effects that are due, and returns: for tests, and for programs that are started from time to time. The error of a handler is
-// not one of Drain: it is logged (Options.Common.Logger), and the effect is due again a moment later, which Drain does not wait for. Errors: those of
-// Run, also eventual.ErrRunning while Run runs, and the first error of a queue. Requests: those of [eventual.Worker.Drain].
+// Drain executes the effects that are due, and returns: for tests, and for programs that are started
+// from time to time. An effect that failed is due again a moment later, which Drain does not wait for.
+// Errors: those of Run, also eventual.ErrRunning while Run runs; the first error of a queue; the errors
+// of handlers, joined, also those of an effect that became poison; see [eventual.Worker.Drain].
+// Requests: those of [eventual.Worker.Drain].
 func (s *Store) Drain(ctx context.Context) error {
 	w, err := s.ready()
 	if w == nil || err != nil {

@@ -41,6 +41,36 @@ type pool struct {
 	waiting   []*lease // for a handler, a busy partition or isolation, in the order of their arrival
 	closed    bool     // no further message is executed
 	pace      pace
+	failures  []failure // of Drain
+}
+
+// failure is the error of the latest execution of a message.
+type failure struct {
+	id  string // of the message
+	err error
+}
+
+// mostFailures bounds the errors that Drain returns, and the memory that they take.
+const mostFailures = 100
+
+// note notes the error of a message, or that its latest execution had none. The caller holds
+// dispatcher.mu.
+func (p *pool) note(id string, err error) {
+	p.failures = slices.DeleteFunc(p.failures, func(f failure) bool { return f.id == id })
+	if err != nil && p.drain && len(p.failures) < mostFailures {
+		p.failures = append(p.failures, failure{id, err})
+	}
+}
+
+// failed returns the errors of the messages that were not executed, joined.
+func (p *pool) failed() error {
+	p.dispatcher.mu.Lock()
+	defer p.dispatcher.mu.Unlock()
+	all := make([]error, len(p.failures))
+	for i, f := range p.failures {
+		all[i] = f.err
+	}
+	return errors.Join(all...)
 }
 
 // update changes the state of the dispatcher, executes the messages that can be executed then, and wakes up the receivers.
@@ -250,7 +280,7 @@ func (p *pool) run(x *lease) {
 	endSpan = x.startSpan()
 	var ready bool
 	if out, ready = x.isolate(); ready {
-		out = outcome{kind: retried, class: ClassAttempts, reason: errGoexit}
+		out = outcome{kind: retried, class: ClassAttempts, reason: errGoexit, failed: errGoexit}
 		out = p.execute(x.traced, x)
 	}
 }
@@ -274,11 +304,12 @@ func (p *pool) leave(x *lease, took time.Duration) {
 // finish ends the lease of a message and requests its outcome.
 func (p *pool) finish(x *lease, out outcome) {
 	x.end()
-	x.finish(out)
+	failed := x.finish(out)
 	x.cancel(nil) // otherwise the worker's context would refer to the message's context until the worker ends
 	p.dispatcher.update(func() {
 		p.finishing--
 		p.dispatcher.unfinished--
+		p.note(x.id, failed)
 		if x.isolated {
 			p.dispatcher.isolating = false
 		}

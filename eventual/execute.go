@@ -3,6 +3,7 @@ package eventual
 import (
 	"context"
 	"errors"
+	"fmt"
 	"hash/fnv"
 	"log/slog"
 	"slices"
@@ -90,7 +91,7 @@ func (e *executor) tryRecord(ctx context.Context, t *tableHandlers, x *lease) (o
 	// The effects were executed, even if the worker stops: so this context does not end.
 	switch err := t.records.MarkDone(context.WithoutCancel(ctx), record); {
 	case errors.Is(err, table.ErrChanged):
-		return outcome{kind: retried, class: ClassAttempts, reason: err}, true
+		return outcome{kind: retried, class: ClassAttempts, reason: err, failed: err}, true
 	case err != nil:
 		return requestOutcome(ctx, err), false
 	}
@@ -181,14 +182,15 @@ func (e *executor) rollBack(ctx context.Context, t *tableHandlers, x *lease) out
 	return outcome{}
 }
 
-// finish deletes a message, returns it to the queue, or moves it to the poison queue. The handler's context may have ended; the
-// requests have their own time limits.
-func (x *lease) finish(out outcome) {
+// finish deletes a message, returns it to the queue, or moves it to the poison queue, and returns the
+// error of a message whose handler or request failed. The handler's context may have ended; the requests have
+// their own time limits.
+func (x *lease) finish(out outcome) error {
 	ctx := context.WithoutCancel(x.traced)
 	if context.Cause(x.ctx) == ErrLost {
 		x.env.stats.add(func(s *Stats) { s.Lost++ })
 		x.log(slog.LevelWarn, "message lost", out)
-		return // the next worker that receives the message finishes it
+		return nil // the next worker that receives the message finishes it
 	}
 	switch out = x.limited(out); out.kind {
 	case completed:
@@ -198,6 +200,7 @@ func (x *lease) finish(out outcome) {
 	case poisoned:
 		x.moveToPoison(ctx, out)
 	}
+	return out.failure(x)
 }
 
 // limited turns an outcome into poison after WorkerOptions.Attempts failed attempts, or after WorkerOptions.UnknownKindTimeout.
@@ -377,10 +380,22 @@ type outcome struct {
 	outage    bool // storage was down
 	busy      bool // the partition was busy
 	expected  bool // nothing failed
+
+	failed error // of the handlers and requests that failed, for Drain
+}
+
+// failure returns the error of a message whose handler or request failed, with the names of the message.
+func (out outcome) failure(x *lease) error {
+	if out.failed == nil {
+		return nil
+	}
+	return fmt.Errorf("table %s, partition %q: %w", x.message.Table, x.message.Partition, wire.Redact(out.failed))
 }
 
 // merge returns the outcome of a message for the outcomes of two effects.
 func (out outcome) merge(other outcome) outcome {
+	failed := errors.Join(out.failed, other.failed)
+	out.failed, other.failed = failed, failed
 	if out.kind == deferred && other.kind == deferred {
 		out.unknown, out.requested, out.delay = out.unknown || other.unknown, out.requested || other.requested, max(out.delay, other.delay)
 		return out
@@ -419,9 +434,9 @@ func requestOutcome(ctx context.Context, err error) outcome {
 	case context.Cause(ctx) == errStopped:
 		return outcome{kind: deferred, expected: true, reason: err}
 	case !isOutage(err) && (errors.As(err, &de) || errors.As(err, &re)):
-		return outcome{kind: retried, class: ClassAttempts, reason: err}
+		return outcome{kind: retried, class: ClassAttempts, reason: err, failed: err}
 	}
-	return outcome{kind: deferred, outage: true, reason: err}
+	return outcome{kind: deferred, outage: true, reason: err, failed: err}
 }
 
 // handlerOutcome returns the outcome for a failed handler. unknownDelay is the delay for an entity of a newer version.
@@ -441,6 +456,9 @@ func handlerOutcome(ctx context.Context, effect string, unknownDelay time.Durati
 		out.kind, out.requested, out.delay = deferred, true, max(r.delay, time.Second)
 	case isOutage(err):
 		out.kind, out.outage = deferred, true
+	}
+	if !out.expected && !out.unknown && !out.requested {
+		out.failed = fmt.Errorf("effect %s: %w", effect, err)
 	}
 	return out
 }
@@ -480,7 +498,7 @@ var errDeadly = errors.New("workers crashed while they executed the message in i
 func (x *lease) isolate() (out outcome, ready bool) {
 	switch {
 	case !x.needsIsolation && x.mayBeDeadly():
-		return outcome{kind: poisoned, class: ClassCrashes, reason: errDeadly}, false
+		return outcome{kind: poisoned, class: ClassCrashes, reason: errDeadly, failed: errDeadly}, false
 	case !x.needsIsolation, x.historyFull:
 		return out, true
 	}
@@ -499,7 +517,7 @@ func (x *lease) isolate() (out outcome, ready bool) {
 		if !x.isDeadly() {
 			return out, true
 		}
-		return outcome{kind: poisoned, class: ClassCrashes, reason: errDeadly}, false
+		return outcome{kind: poisoned, class: ClassCrashes, reason: errDeadly, failed: errDeadly}, false
 	}
 	x.cancel(ErrLost) // the request may have changed the receipt
 	return outcome{kind: deferred, outage: true, reason: err}, false

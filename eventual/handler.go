@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/table"
@@ -28,6 +30,7 @@ type Change[T any] = extend.Change[T]
 // Effect is work that follows from the writes of a table, with its handler: a definition for aztablekit.Table.
 type Effect[T any] struct {
 	kind       string
+	stored     error // why the payload cannot be stored
 	maintainer extend.Maintainer[T]
 	handle     func(ctx context.Context, j Job) error
 }
@@ -47,9 +50,9 @@ type Effect[T any] struct {
 //
 // If the workers of another program execute the effect, do is nil. A store with such an effect runs no worker, unless its options name
 // the kind; see aztablekit.Options. Errors, returned by the store and by the handle of the table: *table.ValueError for an empty kind
-// and for a nil when. Requests: see the package documentation.
+// and for a nil when; *table.TypeError for a payload with a largeentity.Blob. Requests: see the package documentation.
 func On[T, P any](kind string, when func(c *Change[T]) (payload P, due bool), do func(ctx context.Context, j Job, payload P) error) *Effect[T] {
-	e := &Effect[T]{kind: kind}
+	e := &Effect[T]{kind: kind, stored: edm.CheckStoredJSON(reflect.TypeFor[P]())}
 	if when != nil {
 		e.maintainer = bare.OnChange(kind, when)
 	}
@@ -66,6 +69,9 @@ func (e *Effect[T]) Name() string { return e.kind }
 func (e *Effect[T]) Define(d *extend.Declaration[T]) error {
 	if e.maintainer == nil {
 		return &table.ValueError{Field: "when", Reason: "is nil; give a function that says which changes have the effect"}
+	}
+	if e.stored != nil {
+		return e.stored
 	}
 	if err := d.Attach(func(t *table.Table[T]) (*table.Table[T], error) { return extend.With(t, e.maintainer) }); err != nil {
 		return err

@@ -187,31 +187,52 @@ func grace(writeTimeout time.Duration) time.Duration { return max(10*time.Minute
 // have more to do than they can, so that a pending commit record does not tell whether its message was lost. 1 request; none for a queue
 // without the method PeekMessage.
 func (o *outbox) Behind(ctx context.Context) (bool, error) {
-	inserted, err := o.queue.first(ctx)
+	inserted, _, err := o.queue.first(ctx)
 	if err != nil {
 		return false, fmt.Errorf("eventual: the queue of notifications: %w", err)
 	}
-	return !inserted.IsZero() && o.opt.Now().Sub(inserted) > grace(o.opt.WriteTimeout), nil
+	return o.isOld(inserted), nil
 }
 
-// first returns when the first visible message was inserted, the zero time if there is none.
-func (q queueClient) first(ctx context.Context) (inserted time.Time, err error) {
+func (o *outbox) isOld(inserted time.Time) bool {
+	return !inserted.IsZero() && o.opt.Now().Sub(inserted) > grace(o.opt.WriteTimeout)
+}
+
+// Unreceived returns when the first visible message was inserted if it has waited as long as for Behind,
+// and no worker has ever received it; else the zero time. Requests: those of Behind.
+func (o *outbox) Unreceived(ctx context.Context) (since time.Time, err error) {
+	inserted, deliveries, err := o.queue.first(ctx)
+	switch {
+	case err != nil:
+		return since, fmt.Errorf("eventual: the queue of notifications: %w", err)
+	case deliveries > 0 || !o.isOld(inserted):
+		return since, nil
+	}
+	return inserted, nil
+}
+
+// first returns when the first visible message was inserted, the zero time if there is none, and how often it was received.
+func (q queueClient) first(ctx context.Context) (inserted time.Time, deliveries int64, err error) {
 	of, is := q.client.(interface {
 		PeekMessage(context.Context, *azqueue.PeekMessageOptions) (azqueue.PeekMessagesResponse, error)
 	})
 	if !is {
-		return inserted, nil
+		return inserted, 0, nil
 	}
 	ctx, cancel, check := q.call(ctx)
 	defer cancel()
 	resp, err := of.PeekMessage(ctx, nil)
 	if err = check(err); err != nil {
-		return inserted, err
+		return inserted, 0, err
 	}
-	if len(resp.Messages) > 0 && resp.Messages[0] != nil && resp.Messages[0].InsertionTime != nil {
-		inserted = *resp.Messages[0].InsertionTime
+	if len(resp.Messages) == 0 || resp.Messages[0] == nil || resp.Messages[0].InsertionTime == nil {
+		return inserted, 0, nil
 	}
-	return inserted, nil
+	m := resp.Messages[0]
+	if m.DequeueCount != nil {
+		deliveries = *m.DequeueCount
+	}
+	return *m.InsertionTime, deliveries, nil
 }
 
 // position is where NotifyPending resumes: after an operation of a partition, or after the partition if there is no operation.

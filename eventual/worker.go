@@ -123,11 +123,17 @@ var ErrRunning = errors.New("eventual: the worker is already running")
 // for poison; if the queue is empty, 1 every WorkerOptions.Idle.
 func (w *Worker) Run(ctx context.Context) error { return w.run(ctx, false) }
 
-// Drain runs until no more messages are visible and all received messages are completed: for tests, and for programs that are
-// started from time to time. It does not wait for hidden messages. It keeps the messages of a busy partition until they are
-// executed. A failed request for messages is repeated until WriteTimeout; Drain then waits for the messages that it may have hidden.
-// Errors: ErrQueueNotFound; ErrRunning; the error of a queue, such as *azcore.ResponseError; the error of ctx if ctx ends before.
-// Requests are those of Run.
+// Drain runs until no more messages are visible, and each received message is completed or waits for
+// its next attempt: for tests, and for programs that are started from time to time. It does not wait
+// for hidden messages. It keeps the messages of a busy partition until they are executed. A failed
+// request for messages is repeated until WriteTimeout; Drain then waits for the messages that it may
+// have hidden.
+//
+// Errors: ErrQueueNotFound; ErrRunning; the error of a queue, such as *azcore.ResponseError; the error
+// of ctx if ctx ends before; the errors of handlers, and of requests for their messages, joined, at
+// most 100: each with the table and the partition of the message. An effect that failed, and succeeded
+// at a later attempt of the same Drain, has none, nor has an effect that waits on purpose:
+// [RetryAfter], or a kind or version that this worker does not know. Requests are those of Run.
 func (w *Worker) Drain(ctx context.Context) error { return w.run(ctx, true) }
 
 func (w *Worker) run(ctx context.Context, drain bool) error {
@@ -173,6 +179,9 @@ func (w *Worker) run(ctx context.Context, drain bool) error {
 		}
 	}
 	<-finished
+	if failed := p.failed(); failed != nil {
+		err = errors.Join(err, fmt.Errorf("eventual: Drain: %w", failed))
+	}
 	return err
 }
 

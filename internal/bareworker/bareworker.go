@@ -19,6 +19,7 @@ type Outbox interface {
 	Ensure(ctx context.Context) error
 	NotifyPending(ctx context.Context, source table.AnyTable, o *eventual.NotifyOptions) (eventual.NotifyResult, error)
 	Behind(ctx context.Context) (bool, error)
+	Unreceived(ctx context.Context) (time.Time, error)
 }
 
 // NewOutbox returns an outbox in a queue. It sends nothing: Ensure of the outbox creates the queue. Errors: *table.ValueError for a queue
