@@ -31,7 +31,8 @@ type program struct {
 	byName *index.Index[employee, string] // nil in the older release
 }
 
-func openProgram(p *crashtest.Process, hasIndex bool) (*program, error) {
+// openStore opens the store of a process.
+func openStore(p *crashtest.Process) (*aztablekit.Store, error) {
 	acc, err := account.FromConnectionString(p.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: p}})
 	if err != nil {
 		return nil, err
@@ -43,7 +44,15 @@ func openProgram(p *crashtest.Process, hasIndex bool) (*program, error) {
 		defer mu.Unlock()
 		return fmt.Sprintf("%016X", p.Rand().Uint64())
 	}
-	is := &program{store: aztablekit.Open(acc, "company", o)}
+	return aztablekit.Open(acc, "company", o), nil
+}
+
+func openProgram(p *crashtest.Process, hasIndex bool) (*program, error) {
+	store, err := openStore(p)
+	if err != nil {
+		return nil, err
+	}
+	is := &program{store: store}
 	var definitions []aztablekit.Definition[employee]
 	if hasIndex {
 		is.byName = index.New("name", keys.Text(), func(e *employee) (string, bool) { return e.Name, e.Name != "" }, &index.Options{Pointer: true})
@@ -287,7 +296,7 @@ func catalogueNew() crashtest.Workload {
 // punctual leaves out requests that arrive after minutes: the protocol assumes that there are none.
 func punctual(t testing.TB, o crashtest.Options) *crashtest.Options {
 	o.MaxLateness = -1
-	o.Timeout = time.Hour
+	o.Timeout = cmp.Or(o.Timeout, time.Hour)
 	return testkit.Crash(o)
 }
 
