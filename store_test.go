@@ -1,9 +1,11 @@
 package aztablekit_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +20,7 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/materialized"
 	"github.com/aztablekit/aztablekit/requests"
@@ -520,5 +523,26 @@ func TestSettings(t *testing.T) {
 	}
 	if err := staff.MoveTo(ctx, former, e); err != nil {
 		t.Errorf("MoveTo: got %v; want none, also under a prefix", err)
+	}
+}
+
+// TestWorkerCommon: the options that a worker has of its own count, and the others are those of the store.
+func TestWorkerCommon(t *testing.T) {
+	t.Parallel()
+	log := func(text *bytes.Buffer) *slog.Logger {
+		return slog.New(slog.NewTextHandler(text, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}
+	var ofStore, ofWorker bytes.Buffer
+	for own, common := range map[*bytes.Buffer]table.Common{&ofWorker: {Logger: log(&ofWorker)}, &ofStore: {}} {
+		o := aztablekit.Options{Common: table.Common{Logger: log(&ofStore)}, Worker: eventual.WorkerOptions{Common: common}}
+		r := openReminders(storagetest.New(nil), o, notBefore(time.Time{}))
+		testkit.NoError(t, r.store.Ensure(t.Context()))
+		_, err := r.table.Insert(t.Context(), &reminder{Group: "A", ID: 1})
+		testkit.NoError(t, err)
+		testkit.NoError(t, r.store.Drain(t.Context()))
+		if text := own.String(); !strings.Contains(text, "completed") {
+			t.Errorf("log of the worker: got %q; want its message", text)
+		}
+		ofStore.Reset()
 	}
 }
