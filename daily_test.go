@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -258,8 +259,16 @@ func TestDayHandedOver(t *testing.T) {
 		stop := running(t, s)
 		time.Sleep(23 * time.Hour)
 		// The second task, which reads the catalogue, hangs: the process is ended then.
-		service.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Kind == requests.Get && q.RowKey == "~c" }, storagetest.Hang()))
-		time.Sleep(90 * time.Minute)
+		hangs := make(chan struct{})
+		begins := sync.OnceFunc(func() { close(hangs) })
+		service.SetFaults(func(q storagetest.Request) storagetest.Fault {
+			if q.Kind != requests.Get || q.RowKey != "~c" {
+				return storagetest.Fault{}
+			}
+			begins()
+			return storagetest.Hang()
+		})
+		<-hangs
 		stop()
 		service.SetFaults(nil)
 		first := service.Count()[requests.MessagePeek]

@@ -51,6 +51,10 @@ func TestCleanUp(t *testing.T) {
 		testkit.Expect(t, "records left", left, 1) // the younger one is of a later time than the sweep looks at
 		testkit.Expect(t, "states after the clean-up", recordStates(s), "done pending")
 		atLeast(t, "age of the rows to sweep", s.Now().Sub(swept), 25*time.Hour)
+		atMost(t, "age of the rows to sweep", s.Now().Sub(swept), 26*time.Hour)
+		left, err = bareworker.Clean(ctx, o.worker(t, fastPolling()), o.staff, "S", day.Add(-48*time.Hour))
+		noError(t, err)
+		testkit.Expect(t, "records left of a time before the first", left, 0)
 		o.put(t, "notifications", pending[0].Text)
 		drain(t, w)
 		if got := recordStates(s); strings.Contains(got, "pending") { // a committed write is executed, however old

@@ -13,6 +13,7 @@ import (
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/expire"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -353,5 +354,80 @@ func TestLateRenewalBehindCopy(t *testing.T) {
 	testkit.Expect(t, "renewed", renewed, true)
 	if _, err := s.sessions.Get(ctx, at("ann", "a")); err != nil {
 		t.Errorf("got %v; want the session, which was renewed", err)
+	}
+}
+
+// TestLateRenewal: a session that is renewed between the look that finds it over and its deletion
+// stays, whoever looks.
+func TestLateRenewal(t *testing.T) {
+	t.Parallel()
+	key := at("ann", "a")
+	calls := map[string]func(context.Context, *shop) error{
+		"Get":    func(ctx context.Context, s *shop) error { _, err := s.sessions.Get(ctx, key); return err },
+		"GetRow": func(ctx context.Context, s *shop) error { _, err := s.sessions.GetRow(ctx, key); return err },
+		"Exists": func(ctx context.Context, s *shop) error {
+			is, err := s.sessions.Exists(ctx, key)
+			if err == nil && !is {
+				err = table.ErrNotFound
+			}
+			return err
+		},
+		"Update": func(ctx context.Context, s *shop) error {
+			_, err := s.sessions.Update(ctx, key, func(of *session) error { of.Mail = "b@contoso.com"; return nil })
+			return err
+		},
+		"Insert": func(ctx context.Context, s *shop) error {
+			_, err := s.sessions.Insert(ctx, &session{User: "ann", ID: "a"})
+			if errors.Is(err, table.ErrExists) {
+				return nil
+			}
+			return fmt.Errorf("got %w; want ErrExists", err)
+		},
+		"GetOrInsert": func(ctx context.Context, s *shop) error {
+			_, inserted, err := s.sessions.GetOrInsert(ctx, &session{User: "ann", ID: "a"})
+			if inserted {
+				err = errors.New("it was inserted")
+			}
+			return err
+		},
+		"Sweep": func(ctx context.Context, s *shop) error {
+			_, err := s.ends.Sweep(ctx, s.sessions, &expire.SweepOptions{Everywhere: true})
+			return err
+		},
+	}
+	for name, call := range calls {
+		for _, by := range [][]extend.Definition[session]{nil, {index.New("mail", keys.Text(), mailOf, nil)}} {
+			t.Run(fmt.Sprintf("%s of %d", name, len(by)), func(t *testing.T) {
+				t.Parallel()
+				s := newShop(t, nil, by...)
+				ctx := t.Context()
+				e := s.insert(t, "a", time.Minute)
+				p := &testkit.Hooked{Service: s.service}
+				acc, err := account.FromTransport(p, nil)
+				must(t, err)
+				other := *s
+				other.open(t, acc, nil, by...)
+				s.clock.pass(2 * time.Hour)
+				seen, renewed := false, false
+				p.BeforeRequest = func(r *http.Request) {
+					if r.Method == http.MethodGet {
+						seen = true
+						return
+					}
+					if !seen || renewed {
+						return
+					}
+					renewed = true
+					e.Value.Ends, e.Value.Hits = noon.Add(3*time.Hour), 1
+					must(t, s.sessions.Replace(ctx, e)) // its request was on the way before the end
+				}
+				if err := call(ctx, &other); err != nil || !renewed {
+					t.Errorf("got %v, renewed: %v; want the session as it was renewed", err, renewed)
+				}
+				if e, err := s.sessions.Get(ctx, key); err != nil || e.Value.Hits != 1 {
+					t.Errorf("got %+v, %v; want the session as it was renewed", e, err)
+				}
+			})
+		}
 	}
 }

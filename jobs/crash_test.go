@@ -131,7 +131,7 @@ func newStory(processes ...func(ctx context.Context, p *crashtest.Process, o *of
 	}
 }
 
-var schedules = testkit.Count("schedules", 50, "schedules of workers of a job, of each of two tests")
+var schedules = testkit.Count("schedules", 40, "schedules of workers of a job, of each of two tests")
 
 func storyOptions(o crashtest.Options) *crashtest.Options {
 	o.Timeout = 5 * time.Hour

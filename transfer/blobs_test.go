@@ -158,8 +158,8 @@ func TestBlobCrashes(t *testing.T) {
 	addDocuments(t, from, 2, 4)
 	source := transfer.Container(s.Container("texts"), "", nil)
 	n := 0
-	for _, fault := range testkit.Some([]storagetest.Fault{storagetest.LostRequest(), storagetest.LostResponse(), storagetest.Refuse(403, "AuthorizationFailure"), storagetest.Truncate(1000), storagetest.Twice()}) {
-		for at := 1; ; at++ {
+	for i, fault := range testkit.Some([]storagetest.Fault{storagetest.LostRequest(), storagetest.LostResponse(), storagetest.Refuse(403, "AuthorizationFailure"), storagetest.Truncate(1000), storagetest.Twice()}) {
+		for at := 1 + i%testkit.Sample(1); ; at += testkit.Sample(1) {
 			other := storagetest.New(nil)
 			container := other.Container("texts")
 			_, err := container.Create(ctx, nil)

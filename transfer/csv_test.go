@@ -272,6 +272,26 @@ func TestThrough(t *testing.T) {
 	}})
 	testkit.NoError(t, err)
 	testkit.Expect(t, "finished partitions", fmt.Sprint(through), "[p0001 p0001 p0004 p0004 p0007 p0007 p0009]")
+
+	_, err = transfer.Export(t.Context(), tableOf(t, s, "source"), &transfer.Memory{}, &transfer.ExportOptions{ChunkBytes: 1, Progress: func(r transfer.ExportReport) {
+		if r.Through.IsSet() {
+			t.Errorf("several readers: got %v; want none", r.Through)
+		}
+	}})
+	testkit.NoError(t, err)
+
+	// Chunks that are a part of a partition: the one before is finished, and none if there is none.
+	s = filled(t, "large", append(manyRows(1, 1000), manyRows(2, 2500)[2500:]...)...)
+	var set []string
+	_, err = transfer.Export(t.Context(), tableOf(t, s, "large"), transfer.Folder(t.TempDir()), &transfer.ExportOptions{Concurrency: 1, ChunkBytes: 1, Progress: func(r transfer.ExportReport) {
+		text := "none"
+		if r.Through.IsSet() {
+			text = r.Through.String()
+		}
+		set = append(set, text)
+	}})
+	testkit.NoError(t, err)
+	testkit.Expect(t, "finished large partitions", fmt.Sprint(set), "[none p0000 p0000 p0000 p0001]")
 }
 
 // TestExportPart: machines share an export, a part each.

@@ -514,8 +514,8 @@ func (x *export) store(ctx context.Context, w *chunkWriter, end *place) error {
 	x.report.add(&w.chunk)
 	x.report.Added += w.Rows
 	through := w.through
-	if w.Last != nil && (end == nil || end.pk != w.Last.pk) {
-		through = &w.Last.pk
+	if pk := w.last.PartitionKey(); w.last != (keys.Key{}) && (end == nil || end.pk != pk) {
+		through = &pk
 	}
 	if x.opt.Concurrency == 1 && through != nil {
 		x.report.Through = keys.Stored(*through, "").Partition()

@@ -116,6 +116,15 @@ func (m *Memory) get(_ context.Context, name string, _ int64) ([]byte, error) {
 	return content, nil
 }
 
+// AddHeader adds the first line of a process that has begun without stamps.
+func (m *Memory) AddHeader(tableName string) error {
+	line, err := sealed(&header{Format: format, Table: tableName, Consistency: byPage})
+	if err != nil {
+		return err
+	}
+	return m.add(context.Background(), ManifestName, line)
+}
+
 // Cut removes lines of the manifest, from the first one behind its header.
 func (m *Memory) Cut(from, to int) {
 	m.mu.Lock()

@@ -102,6 +102,9 @@ func TestGoesOn(t *testing.T) {
 			if errors.Is(err, transfer.ErrNotContinued) != c.refused || !c.refused && err != nil {
 				t.Fatalf("got %+v, %v; want ErrNotContinued: %v", report, err, c.refused)
 			}
+			if c.refused && !c.altered && !c.definition && strings.Contains(err.Error(), "was finished") != (c.change == nil) {
+				t.Errorf("got error %v; want it to say whether the export is finished", err)
+			}
 			if got := errors.As(err, new(*transfer.ManifestError)); got != c.altered {
 				t.Errorf("got error %v; want a *ManifestError: %v", err, c.altered)
 			}

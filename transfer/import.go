@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
@@ -100,7 +101,8 @@ var ErrOtherDefinitions = errors.New("the table has other definitions than the r
 // ended early is repeated as a whole: rows that are stored already cost 1 request for each 100, and 1 to compare them.
 //
 // Import while no program writes the table, and before a program calls Ensure, or call aztablekit.Store.Verify with Repair afterwards. Call aztablekit.Store.NotifyPending,
-// if the export has pending effects (ExportReport.Pending), and Verify with Repair also ends the writes over several partitions that it has.
+// if the export has pending effects (ExportReport.Pending), and Verify with Repair also ends the writes over several partitions that it has. The work of a day
+// deletes the commit records that an import has brought into a table of a store, as it does those of writes.
 //
 // Errors: *table.ValueError for wrong options; *ManifestError, [ErrIncomplete] and *ChunkError for an export, *fs.PathError or [ErrContainerNotFound] if there is
 // none; [ErrOtherDefinitions]; the error of Map, with the row; *keys.KeyError for a key that no row
@@ -109,7 +111,7 @@ var ErrOtherDefinitions = errors.New("the table has other definitions than the r
 // table). The report counts what is done, also beside an error.
 //
 // Requests: 2 at the beginning, 1 more for the definitions of a source table, and those that read the rows; 1 for each 100 rows or 3 MiB of a
-// partition. If some of these are stored already, 1 more for each 1,000 stored rows from the first to the last of them, 1 for the others, and 1 for those that are
+// partition; 1 for each day whose commit records a partition has. If some of these are stored already, 1 more for each 1,000 stored rows from the first to the last of them, 1 for the others, and 1 for those that are
 // newer. Idempotent, except that rows deleted in the meantime are inserted again.
 func Import(ctx context.Context, from Source, t table.AnyTable, o *ImportOptions) (report ImportReport, err error) {
 	e := door.Table(t)
@@ -135,7 +137,8 @@ type importing struct {
 	opt   ImportOptions
 	pacer *pace.Limit
 
-	own *row // the row of the table's definitions, which stays; nil if there is none
+	own   *row        // the row of the table's definitions, which stays; nil if there is none
+	looks atomic.Bool // the store is new, and will look for commit records without notes
 
 	mu     sync.Mutex
 	report ImportReport
@@ -302,47 +305,13 @@ func (m *importing) noteProgress() {
 	}
 }
 
-// batch is rows of one partition, for one transaction.
-type batch struct {
-	rows   []*row
-	bodies []edm.Body
-	size   int
-}
-
-// The limits of a transaction, and of its bytes: the request contains more than the rows.
-const (
-	mostRows  = 100
-	mostBytes = 3 << 20
-)
-
-// add adds a row, if it fits: behind those before it, since a batch is compared with a range of the table, and files have any order.
-func (b *batch) add(r *row) (fits bool, err error) {
-	body, err := r.body()
-	if err != nil {
-		return false, err
-	}
-	n := len(b.rows)
-	if n > 0 && (n == mostRows || b.size+body.Length > mostBytes || b.rows[0].key.PartitionKey() != r.key.PartitionKey() || b.rows[n-1].place().compare(r.place()) >= 0) {
-		return false, nil
-	}
-	b.rows, b.bodies, b.size = append(b.rows, r), append(b.bodies, body), b.size+body.Length
-	return true, nil
-}
-
-// rest returns the batch without some of its rows.
-func (b batch) rest(left func(i int) bool) (others batch) {
-	for i, r := range b.rows {
-		if !left(i) {
-			others.rows, others.bodies = append(others.rows, r), append(others.bodies, b.bodies[i])
-		}
-	}
-	return others
-}
-
 // store stores a batch.
 func (m *importing) store(ctx context.Context, b batch) error {
 	done := ImportReport{Rows: len(b.rows)}
 	defer func() { m.count(done) }()
+	if err := m.noteRecords(ctx, b); err != nil {
+		return err
+	}
 	for attempt := 0; len(b.rows) > 0; attempt++ {
 		if err := m.pacer.Spend(ctx, len(b.rows)); err != nil {
 			return err

@@ -115,4 +115,10 @@ func TestImportThroughGrant(t *testing.T) {
 	if !errors.Is(err, table.ErrRanged) || len(s.Rows("staff")) != before {
 		t.Errorf("got error %v and %d rows; want ErrRanged and %d", err, len(s.Rows("staff")), before)
 	}
+	if report, err := transfer.Export(t.Context(), to, &transfer.Memory{}, nil); !errors.Is(err, table.ErrRanged) {
+		t.Errorf("export: got %+v, %v; want ErrRanged", report, err)
+	}
+	if report, err := transfer.Copy(t.Context(), to, tableOf(t, storagetest.New(nil), "other"), nil); !errors.Is(err, table.ErrRanged) {
+		t.Errorf("copy: got %+v, %v; want ErrRanged", report, err)
+	}
 }

@@ -82,8 +82,8 @@ type manifest struct {
 	damaged []int // the numbers of lines that were altered, not cut by a crash
 }
 
-// errTorn is the error of a manifest whose first line was cut by a crash. Nothing was exported.
-var errTorn = &ManifestError{"has only the beginning of a first line: the export has crashed before its first chunk; call Export again"}
+// errTorn is the error of a manifest whose first line was cut by a crash, or is not there: a file is created before its first line. Nothing was exported.
+var errTorn = &ManifestError{"has no first line, or only the beginning of one: the export has crashed before its first chunk; call Export again"}
 
 // crcMember begins the last member of a line, and crcTail is how long it is.
 const (
@@ -136,7 +136,7 @@ func parseManifest(b []byte) (*manifest, error) {
 	var m *manifest
 	var damaged []int
 	lines := map[string]bool{}
-	torn, strange, number := 0, false, 0
+	strange, number := false, 0
 	for line := range bytes.Lines(b) {
 		number++
 		line = bytes.TrimSpace(line)
@@ -145,7 +145,6 @@ func parseManifest(b []byte) (*manifest, error) {
 		}
 		content, ok := unsealed(line)
 		if !ok {
-			torn++
 			strange = strange || !bytes.HasPrefix([]byte(`{"format":"`+format), line[:min(len(line), 12)])
 			if !isCut(line) {
 				damaged = append(damaged, number)
@@ -189,7 +188,7 @@ func parseManifest(b []byte) (*manifest, error) {
 		}
 	}
 	switch {
-	case m == nil && torn > 0 && !strange && len(damaged) == 0:
+	case m == nil && !strange && len(damaged) == 0:
 		return nil, errTorn
 	case m == nil:
 		return nil, &ManifestError{"has no first line; it is no manifest of this package, or was cut"}

@@ -114,6 +114,8 @@ func newChunkWriter(from place, now time.Time) *chunkWriter {
 // next returns the writer of the chunk behind this one.
 func (w *chunkWriter) next(from place, now time.Time) *chunkWriter {
 	c := newChunkWriter(from, now)
+	c.zip = w.zip // its tables have 1 MB
+	c.zip.Reset(&c.content)
 	c.last, c.entities, c.snapshots, c.Before = w.last, w.entities, w.snapshots, w.After
 	return c
 }

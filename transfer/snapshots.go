@@ -131,7 +131,7 @@ func (r *snapshotReader) endedBefore(ctx context.Context, at *place) (torn []str
 // stampAt returns the stamp of the partition in which a chunk ends, "" if it ends between two, or if the partition was written since it is watched. Requests: 1
 // within a partition.
 func (r *snapshotReader) stampAt(ctx context.Context, end *place) (string, error) {
-	if r == nil || end == nil || end.rk == "" || !r.watch.on || r.watch.stamp == "" {
+	if r == nil || end == nil || end.rk == "" || r.watch.stamp == "" {
 		return "", nil
 	}
 	stamp, err := r.stamps.read(ctx, r.watch.partition)

@@ -35,7 +35,7 @@ func TestTornWithoutStamp(t *testing.T) {
 			testkit.NoError(t, b.add(ctx, c.write, 5))
 		}
 		var memory transfer.Memory
-		report, err := transfer.Export(ctx, paged(b, func() {}), &memory, &transfer.ExportOptions{Concurrency: 1})
+		report, err := transfer.Export(ctx, paged(b, 2, func() {}), &memory, &transfer.ExportOptions{Concurrency: 1})
 		testkit.NoError(t, err)
 		if !report.Snapshots || report.Torn != c.torn {
 			t.Errorf("written %q: got %+v; want snapshots, and %d torn", c.write, report, c.torn)
@@ -55,7 +55,7 @@ func TestTornBetweenCalls(t *testing.T) {
 				b := newBank(t, map[string]int{"a": 7})
 				var memory transfer.Memory
 				n := 0
-				counters := paged(b, func() {
+				counters := paged(b, 2, func() {
 					if n++; n == at {
 						testkit.NoError(t, b.add(context.Background(), "a", 7))
 					}
@@ -75,5 +75,39 @@ func TestTornBetweenCalls(t *testing.T) {
 	}
 	if found == 0 {
 		t.Error("got no torn partition; want some")
+	}
+}
+
+// TestSnapshotsRequests: an export with snapshots reads a partition again that goes on behind its page; one that has more rows than a page once more behind its stamp,
+// and the stamp again at its end, and at that of each chunk within it. One without a stamp costs one look for it.
+func TestSnapshotsRequests(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name    string
+		sizes   map[string]int
+		stamped bool
+		chunk   int
+		want    string
+	}{
+		{"a page", map[string]int{"a": 10, "b": 10, "c": 10}, true, 0, "2 query"},
+		{"a partition goes on behind a page", map[string]int{"a": 60, "b": 60}, true, 0, "3 query"},
+		{"a partition has three pages", map[string]int{"a": 10, "b": 210, "c": 10}, true, 0, "3 get, 6 query"},
+		{"a partition has three pages, and so many chunks", map[string]int{"a": 10, "b": 210, "c": 10}, true, 6000, "5 get, 7 query"},
+		{"a partition has three pages, and no stamp", map[string]int{"a": 10, "b": 210, "c": 10}, false, 6000, "1 get, 7 query"},
+	} {
+		b := newBank(t, c.sizes)
+		if !c.stamped {
+			for _, r := range b.service.Rows("counters") {
+				if r.RowKey == "~s" {
+					_, err := b.service.Tables().NewClient("counters").DeleteEntity(t.Context(), r.PartitionKey, r.RowKey, nil)
+					testkit.NoError(t, err)
+				}
+			}
+		}
+		counters := paged(b, 100, func() {})
+		b.service.Count()
+		_, err := transfer.Export(t.Context(), counters, &transfer.Memory{}, &transfer.ExportOptions{Concurrency: 1, ChunkBytes: c.chunk})
+		testkit.NoError(t, err)
+		testkit.Expect(t, c.name, b.service.Count().String(), c.want)
 	}
 }

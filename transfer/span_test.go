@@ -53,6 +53,9 @@ func TestGaps(t *testing.T) {
 			covered = append(covered, spans(fmt.Sprint("span ", i)))
 		}
 		left := gaps(whole, slices.Clone(covered))
+		if slices.ContainsFunc(left, span.isEmpty) {
+			t.Fatalf("%v without %v: got %v; want no empty gap", whole, covered, left)
+		}
 		for pk := range 5 {
 			for rk := range 5 {
 				p := place{fmt.Sprint(pk), fmt.Sprint(rk)}

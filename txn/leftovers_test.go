@@ -2,9 +2,9 @@ package txn_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -18,6 +18,7 @@ import (
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -102,45 +103,80 @@ func TestForgedRecord(t *testing.T) {
 	})
 }
 
-// TestRollBackFails: if a write that is planned again cannot roll back what it has prepared, a worker
-// does.
-func TestRollBackFails(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		byCents := func() *index.Global[bankAccount, string] {
-			return index.NewUnique("cents", keys.Text(), func(a *bankAccount) (string, bool) {
-				return fmt.Sprint(a.Cents), a.Cents > 1000
-			}, nil)
-		}
-		s, others := newBank(t, byCents())
-		ctx := t.Context()
-		n, down := 0, false
-		p := &testkit.Hooked{Service: s, BeforeRequest: func(r *http.Request) {
-			if strings.HasSuffix(r.URL.Path, "$batch") {
-				if n++; n == 2 { // the commit
-					testkit.NoError(t, others.accounts.MergeAny(ctx, accountKey("Bern", 1), cents.Set(1)))
-					down = true
-				}
-			}
-		}}
-		acc, err := account.FromTransport(unreachable{p, &down}, nil)
-		testkit.NoError(t, err)
-		b := openBank(acc, &aztablekit.Options{Daily: -1}, byCents())
-		calls := 0
-		_, err = b.accounts.Update(ctx, accountKey("Bern", 1), func(a *bankAccount) error {
-			calls++
-			a.Cents = 1000 + calls
-			return nil
-		})
-		testkit.NoError(t, err)
-		testkit.Expect(t, "calls", calls, 2)
-		time.Sleep(2 * time.Minute)
-		testkit.NoError(t, errors.Join(others.Drain(ctx), left(s, "accounts", "accountscents")))
-		testkit.Expect(t, "accounts", others.cents(t), "Bern 1: 1002; Ulm 2: 100; Zug 3: 100; ")
-	})
+// player is an entity whose full name is unique everywhere, if the first name is Zoe.
+type player struct {
+	Team        string
+	ID          int
+	First, Last string
 }
 
-// unreachable is a service to which no transaction about the value 1001 comes while it is down.
+// teams is a store with players.
+type teams struct {
+	*aztablekit.Store
+	players *table.Table[player]
+}
+
+var (
+	team     = keys.Partition(keys.Text(), func(p *player) *string { return &p.Team })
+	playerID = keys.Row(keys.Digits[int](4), func(p *player) *int { return &p.ID })
+	first    = table.FieldOf(func(p *player) *string { return &p.First })
+	last     = table.FieldOf(func(p *player) *string { return &p.Last })
+)
+
+func openTeams(acc aztablekit.Account) *teams {
+	c := &teams{Store: aztablekit.Open(acc, "teams", &aztablekit.Options{Daily: -1})}
+	byName := index.NewUnique("name", keys.Text(), func(p *player) (string, bool) { return p.First + p.Last, p.First == "Zoe" }, nil)
+	c.players = aztablekit.Table(c.Store, "players", team, playerID, byName)
+	return c
+}
+
+// TestRollBackFails: if a write that is planned again, or called again, cannot roll back what it has
+// prepared, a worker does.
+func TestRollBackFails(t *testing.T) {
+	t.Parallel()
+	key := keys.At(team.Of("Red"), playerID.Of(1))
+	for name, rename := range map[string]func(context.Context, *teams) error{
+		"planned again": func(ctx context.Context, c *teams) error { return c.players.MergeAny(ctx, key, first.Set("Zoe")) },
+		"called again": func(ctx context.Context, c *teams) error {
+			_, err := c.players.Update(ctx, key, func(p *player) error { p.First = "Zoe"; return nil })
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := storagetest.New(nil)
+				ctx := t.Context()
+				others := openTeams(s)
+				testkit.NoError(t, others.Ensure(ctx))
+				_, err := others.players.Insert(ctx, &player{"Red", 1, "Ann", "Ash"})
+				testkit.NoError(t, err)
+				n, down := 0, false
+				p := &testkit.Hooked{Service: s, Serial: true, BeforeRequest: func(r *http.Request) {
+					if strings.HasSuffix(r.URL.Path, "$batch") {
+						if n++; n == 2 { // the commit
+							testkit.NoError(t, others.players.MergeAny(ctx, key, last.Set("Elm")))
+							down = true
+						}
+					}
+				}}
+				acc, err := account.FromTransport(unreachable{p, &down}, nil)
+				testkit.NoError(t, err)
+				testkit.NoError(t, rename(ctx, openTeams(acc)))
+				if left(s, "playersname") == nil {
+					t.Error("got a roll-back without the network, want none")
+				}
+				time.Sleep(2 * time.Minute)
+				testkit.NoError(t, errors.Join(others.Drain(ctx), left(s, "players", "playersname")))
+				e, err := others.players.Get(ctx, key)
+				testkit.NoError(t, err)
+				testkit.Expect(t, "player", e.Value, player{"Red", 1, "Zoe", "Elm"})
+			})
+		})
+	}
+}
+
+// unreachable is a service to which no transaction about the name ZoeAsh comes while it is down.
 type unreachable struct {
 	*testkit.Hooked
 	down *bool
@@ -153,7 +189,7 @@ func (u unreachable) Do(r *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		r.Body = io.NopCloser(bytes.NewReader(text))
-		if strings.Contains(string(text), "PartitionKey='cents_1001'") {
+		if strings.Contains(string(text), "PartitionKey='name_ZoeAsh'") {
 			return nil, errors.New("the network is down")
 		}
 	}

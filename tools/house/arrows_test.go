@@ -67,7 +67,7 @@ var arrows = map[string][]string{
 	"materialized":             {"internal/door", "extend", "verify", "internal/edm", "internal/engine", "internal/reconcile", "internal/reserved", "internal/property", "keys", "eventual", "table", "internal/stored"},
 	"archive/blobarchive":      {"extend", "internal/door", "internal/commit", "internal/errs", "archive", "internal/blobs", "internal/engine", "internal/wire", "keys", "table", "internal/stored"},
 	"logtail":                  {"internal/bare", "extend", "internal/door", "internal/pace", "internal/reserved", "keys", "table"},
-	"transfer":                 {"extend", "internal/blobs", "internal/catalogue", "internal/door", "internal/edm", "internal/engine", "internal/errs", "internal/pace", "internal/query", "internal/reserved", "internal/split", "internal/stored", "internal/wire", "keys", "table"},
+	"transfer":                 {"extend", "internal/blobs", "internal/catalogue", "internal/commit", "internal/door", "internal/edm", "internal/engine", "internal/errs", "internal/pace", "internal/query", "internal/reserved", "internal/split", "internal/stored", "internal/wire", "keys", "table"},
 	"internal/split":           {"keys"},
 	"logtail/bloblog":          {"extend", "internal/commit", "internal/errs", "internal/blobs", "internal/edm", "internal/engine", "internal/wire", "table"},
 	"txn":                      {"extend", "internal/door", "internal/engine", "internal/errs", "internal/reserved", "internal/stored", "keys", "table"},

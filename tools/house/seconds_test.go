@@ -17,11 +17,6 @@ const budget = 600.0
 
 // slow are tests that took longer when the table was recorded. None joins them.
 var slow = []record.Test{
-	{Package: "jobs", Name: "TestVerify"},
-	{Package: "transfer", Name: "TestBlobCrashes"},
-	{Package: "transfer", Name: "TestImportCrashes"},
-	{Package: "transfer", Name: "TestSnapshots"},
-	{Package: "transfer", Name: "TestSnapshotsSteps"},
 }
 
 // TestSeconds: of the recorded tests none takes long, all exist, and together they are within the budget.

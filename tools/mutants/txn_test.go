@@ -89,6 +89,8 @@ func TestTxn(t *testing.T) {
 			Old: "errors.Is(err, errs.ErrExpired) || old && errors.Is(err, ErrAhead) {", New: "errors.Is(err, errs.ErrExpired) || false && old {", Test: "TestPreparedAhead"},
 		{Name: "a forged record deletes what another write has prepared", File: "internal/engine/end_prepared.go",
 			Old: "if err != nil || commit.Folded(p.home) != commit.Folded(commit.Remote{Table: t.Name, Partition: home}) {", New: "if err != nil || p == nil {\n			_ = home", Test: "TestForgedRecord"},
+		{Name: "no worker is told of a roll-back that has failed", File: "internal/engine/finish.go",
+			Old: "	if w.rollBack(ctx) != nil {\n", New: "	if w.rollBack(ctx) == nil {\n", Test: "TestRollBackFails"},
 		{Name: "only the first table without effects is drained", File: "store.go",
 			Old: "		if !worked[d.id()] {\n", New: "		if len(all) == 0 && !worked[d.id()] {\n", Test: "TestDrainsEachTable"},
 	})
