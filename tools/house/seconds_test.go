@@ -6,7 +6,6 @@ import (
 	"go/parser"
 	"go/token"
 	"path/filepath"
-	"slices"
 	"testing"
 
 	"github.com/aztablekit/aztablekit/tools/seconds/record"
@@ -14,10 +13,6 @@ import (
 
 // budget is how many processor seconds all tests take together: 5 minutes on two cores.
 const budget = 600.0
-
-// slow are tests that took longer when the table was recorded. None joins them.
-var slow = []record.Test{
-}
 
 // TestSeconds: of the recorded tests none takes long, all exist, and together they are within the budget.
 func TestSeconds(t *testing.T) {
@@ -32,7 +27,7 @@ func TestSeconds(t *testing.T) {
 		if exist[folder] == nil {
 			exist[folder] = testsIn(t, folder)
 		}
-		if all[k] > record.Most && k.Name != record.Rest && !slices.Contains(slow, k) {
+		if all[k] > record.Most && k.Name != record.Rest {
 			t.Errorf("%s %s: got %.2f s; want at most %.0f s: fewer cases, and the others in .ci/nightly", folder, k.Name, all[k], record.Most)
 		}
 		if !exist[folder][k.Name] && k.Name != record.Rest {
