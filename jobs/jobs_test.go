@@ -205,6 +205,9 @@ func TestCancel(t *testing.T) {
 		if took := time.Since(began); status.State != jobs.Canceled || status.Open == 0 || took > 135*time.Second {
 			t.Fatalf("got %+v after %v; want a canceled job", status, took)
 		}
+		if status.Part <= 0 || status.Part >= 1 || status.Left != 0 {
+			t.Errorf("got part %.2f done, %v left; want some of it, and no time: it does not go on", status.Part, status.Left)
+		}
 		testkit.NoError(t, o.raise.Start(ctx, "2026", 1, nil))
 		status = run(t, ctx, o.raise, "2026", o)
 		if again := o.expectAll(t, 3000); status.State != jobs.Finished || status.Rows != 3000 || again > 20 {
@@ -274,7 +277,7 @@ func TestFailure(t *testing.T) {
 		broken := true
 		o.do = func(page []*table.Entity[clerk]) error {
 			if broken && page[0].Key == keys.At(dept.Of("dept010"), empid.Of(20)) {
-				return errors.New("no such bank account")
+				return errors.New("no such bank account" + strings.Repeat("!", 2000))
 			}
 			return nil
 		}
@@ -285,6 +288,9 @@ func TestFailure(t *testing.T) {
 		status, err := o.raise.Status(ctx, "2026")
 		if err != nil || status.Open != 1 || len(status.Failures) != 1 || !strings.Contains(status.Failures[0].Error, "bank account") || status.Failures[0].Attempts != 10 {
 			t.Fatalf("got %+v, error %v; want one range that fails", status, err)
+		}
+		if f := status.Failures[0]; len(f.Error) != 1000 || time.Since(f.Time) > 40*time.Minute {
+			t.Errorf("got an error of %d bytes, of %v; want the first 1000, and when it was", len(f.Error), f.Time)
 		}
 		if all := s.Messages("office-poison"); len(all) != 1 {
 			t.Errorf("got %d messages in the poison queue; want 1", len(all))
@@ -469,6 +475,9 @@ func TestWorkerStops(t *testing.T) {
 			ctx, stop := context.WithTimeout(ctx, 50*time.Second)
 			testkit.NoError(t, o.store.Run(ctx))
 			stop()
+			if status, err := o.raise.Status(context.WithoutCancel(ctx), "2026"); err != nil || len(status.Failures) > 0 || status.Left <= 0 {
+				t.Errorf("stopped: got %+v, error %v; want no failure, and the time that is left", status, err)
+			}
 		}
 		status := run(t, ctx, o.raise, "2026", other)
 		if again := o.expectAll(t, 3000, other); status.Rows != 3000 || again > 60 {

@@ -2,6 +2,9 @@ package jobs_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -68,6 +71,93 @@ func TestLateEnd(t *testing.T) {
 		status, err := o.raise.Status(ctx, "1")
 		if err != nil || status.State != jobs.Finished || status.Open != 0 || status.Rows != 50 {
 			t.Errorf("got %+v, %v; want a finished job of 50 rows, each counted once", status, err)
+		}
+	})
+}
+
+// TestFailsBeside: a worker that fails with a range that another one works on keeps that one from nothing: each row is worked on once more at most, and counted once.
+func TestFailsBeside(t *testing.T) {
+	inOffice(t, 4, 25, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
+		other := newOffice(s, nil)
+		other.do = func([]*table.Entity[clerk]) error { return errors.New("not here") }
+		o.page, o.took = 10, 600*time.Millisecond
+		first := true
+		o.do = func([]*table.Entity[clerk]) error {
+			if !first {
+				return nil
+			}
+			first = false
+			r, err := jobs.OpenRange(ctx, o.raise, "1")
+			testkit.NoError(t, err)
+			if err := jobs.Late(ctx, other.raise, r, 0); err == nil {
+				t.Error("the other worker: got no error")
+			}
+			return nil
+		}
+		testkit.NoError(t, o.raise.Start(ctx, "1", 1, nil))
+		testkit.NoError(t, o.store.Drain(ctx))
+		status, err := o.raise.Status(ctx, "1")
+		if again := o.expectAll(t, 100); err != nil || status.State != jobs.Finished || status.Rows != 100 || again > 0 {
+			t.Errorf("got %+v, %v, and %d worked on again; want a finished job of 100 rows, each once", status, err, again)
+		}
+	})
+}
+
+// TestSpoiledArg: an argument that is none any more, as after a change of its type, makes the message poison at once.
+func TestSpoiledArg(t *testing.T) {
+	inOffice(t, 1, 1, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
+		testkit.NoError(t, o.raise.Start(ctx, "1", 1, nil))
+		for _, r := range s.Rows("staffjobs") {
+			if r.RowKey == "job" {
+				_, err := s.Tables().NewClient("staffjobs").UpdateEntity(ctx, fmt.Appendf(nil, `{"PartitionKey":%q,"RowKey":"job","Arg":"{"}`, r.PartitionKey), nil)
+				testkit.NoError(t, err)
+			}
+		}
+		if err := o.store.Drain(ctx); err != nil && !strings.Contains(err.Error(), "is no int") {
+			t.Errorf("got error %v; want that of the argument, or none", err)
+		}
+		testkit.Expect(t, "messages in the poison queue", len(s.Messages("office-poison")), 1)
+		testkit.Expect(t, "clerks worked on", len(o.seen), 0)
+	})
+}
+
+// TestOpen: no more ranges are open than the options say, and one for each worker that halves its own meanwhile. A job that is deleted leaves no row.
+func TestOpen(t *testing.T) {
+	inOffice(t, 20, 20, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
+		most := 0
+		o.page, o.took = 10, time.Second
+		o.do = func([]*table.Entity[clerk]) error {
+			status, err := o.raise.Status(ctx, "1")
+			most = max(most, status.Open)
+			return err
+		}
+		testkit.NoError(t, o.raise.Start(ctx, "1", 1, &jobs.Options{Open: 3, Rate: 1000}))
+		status := run(t, ctx, o.raise, "1", o)
+		if o.expectAll(t, 400); status.Rows != 400 || most < 2 || most > 4 {
+			t.Errorf("got %+v, and %d open ranges; want 400 rows, and 2 to 4 ranges", status, most)
+		}
+		testkit.NoError(t, o.raise.Delete(ctx, "1"))
+		for _, r := range s.Rows("staffjobs") {
+			if !strings.HasPrefix(r.RowKey, "~") {
+				t.Errorf("got the row %s, %s; want none", r.PartitionKey, r.RowKey)
+			}
+		}
+	})
+}
+
+// TestStartedFaster: a job that was canceled goes on with the options of its next start, and says when it has ended.
+func TestStartedFaster(t *testing.T) {
+	inOffice(t, 1, 50, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
+		testkit.NoError(t, o.raise.Start(ctx, "1", 1, &jobs.Options{Rate: 1}))
+		time.AfterFunc(10*time.Second, func() { testkit.NoError(t, o.raise.Cancel(ctx, "1")) })
+		if status := run(t, ctx, o.raise, "1", o); status.Rows > 40 || status.Ended.IsZero() {
+			t.Errorf("canceled: got %+v; want fewer than 40 rows, and when it was", status)
+		}
+		began := time.Now()
+		testkit.NoError(t, o.raise.Start(ctx, "1", 1, nil))
+		status := run(t, ctx, o.raise, "1", o)
+		if took := time.Since(began); status.Rows != 50 || took > 20*time.Second || status.Ended.Before(began) {
+			t.Errorf("got %+v after %v; want 50 rows within 20 s, and when it has ended", status, took)
 		}
 	})
 }
