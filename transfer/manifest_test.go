@@ -173,6 +173,17 @@ func TestEmptyChunk(t *testing.T) {
 	}
 }
 
+// TestOverlappingChunks: of two chunks with common rows, the second one is read from the end of the first.
+func TestOverlappingChunks(t *testing.T) {
+	t.Parallel()
+	end := place{pk: "b"}
+	m := &manifest{chunks: []chunk{{span: span{To: &end}}, {span: span{From: place{pk: "a"}}}}}
+	all, err := m.pieces()
+	if err != nil || len(all) != 2 || all[1].read.From != end || all[1].read.To != nil {
+		t.Errorf("got %+v, %v; want the rows from %v of the second chunk", all, err, end)
+	}
+}
+
 // TestTorn: a partition in several chunks is of one moment if these have one stamp, and no rows twice.
 func TestTorn(t *testing.T) {
 	t.Parallel()
