@@ -81,6 +81,7 @@ func TestDamagedCatalogue(t *testing.T) {
 		"a lease of a year": func(s string) string { return strings.Replace(s, `"lease":66`, `"lease":31536000`, 1) },
 		"no name":           func(s string) string { return strings.Replace(s, `"name":"email"`, `"name":""`, 1) },
 		"no ID":             func(s string) string { return strings.Replace(s, `"id":"`, `"id":"","form":"`, 1) },
+		"an unnamed type":   func(s string) string { return strings.Replace(s, `"types":[{"scope":"`, `"types":[{"scope":"other`, 1) },
 		"a name twice":      func(s string) string { return strings.Replace(s, `"name":"email"`, `"name":"name"`, 1) },
 	} {
 		t.Run(name, func(t *testing.T) {

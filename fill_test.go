@@ -296,8 +296,8 @@ func TestConfirmed(t *testing.T) {
 		}
 		service.Count()
 		daily()
-		if got := service.Count().String(); !strings.HasPrefix(got, "1 get") || strings.Contains(got, "transaction") {
-			t.Errorf("the next day: got requests %q; want that of the catalogue, and those for effects that are pending", got)
+		if got := service.Count().String(); !strings.HasPrefix(got, "2 get") || strings.Contains(got, "transaction") {
+			t.Errorf("the next day: got requests %q; want those of the catalogue and the day, and for pending effects", got)
 		}
 	})
 }

@@ -144,7 +144,7 @@ func (c *Catalogue) begin(ctx context.Context, patience time.Duration) (f *read,
 	}
 	f = c.current
 	rest = patience - time.Since(f.last)
-	if f.open > 0 && rest > 0 {
+	if rest > 0 {
 		return f, rest
 	}
 	f.last = time.Now()

@@ -57,7 +57,7 @@ func (c *Catalogue) isEmpty(ctx context.Context) (empty bool, err error) {
 // withDeclared returns a row that names all that the program declares; the row itself if it does already.
 func (c *Catalogue) withDeclared(row *Row, state State) (*Row, error) {
 	to := row.clone()
-	changed := row.Definitions == nil && row.Types == nil
+	changed := false
 	for _, g := range c.guards {
 		for _, d := range row.Definitions {
 			if d.Scope != g.typ.Scope && d.State != Unfilled && g.typ.overlaps(row.typeOf(d.Scope)) {

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"time"
 	"unicode/utf16"
@@ -191,9 +189,6 @@ func Decode(row *stored.Row) (*Row, error) {
 	r = Row{}
 	if err := strict.Decode(&r); err != nil {
 		return nil, err
-	}
-	if _, err := strict.Token(); err != io.EOF {
-		return nil, errors.New("it contains more than one text")
 	}
 	return &r, r.check()
 }

@@ -161,5 +161,30 @@ func TestCatalogue(t *testing.T) {
 			Old: "	if err != nil || r.etag != j.reading.etag || ", New: "	if err != nil || ", Test: "TestDoubtAtTheEnd/changed"},
 		{Name: "an aborted write does not begin again", File: "internal/engine/write.go",
 			Old: "	return out.kind == wire.Unknown && w.lateLease()", New: "	return false && w.lateLease()", Test: "TestDoubtAtTheEnd/changed"},
+
+		// What callers wait for, and what Fill leaves as it is.
+		{Name: "a caller whose context ends takes the request from the others", File: "internal/catalogue/catalogue.go",
+			Old: "	ctx = context.WithoutCancel(ctx) // it is", New: "	// it is", Test: "TestCallersOfOneRequest"},
+		{Name: "a definition that was retired and filled again stays confirmed", File: "internal/catalogue/change.go",
+			Old: "		d.State, d.ID, d.Since, d.Confirmed = state, c.table.Options.NewID(), c.now().Wall.UTC().Truncate(time.Second), false\n",
+			New: "		d.State, d.ID, d.Since = state, c.table.Options.NewID(), c.now().Wall.UTC().Truncate(time.Second)\n", Test: "TestConfirmedAgain"},
+		{Name: "a look-up that was refused is refused for a lease", File: "internal/catalogue/guard.go",
+			Old: "	if refusal != nil && r.lasts-r.left(g.of.now()) > r.lasts/momentary {\n", New: "	if false {\n", Test: "TestRefusedLookUpEnds"},
+		{Name: "each look-up that is refused reads the catalogue", File: "internal/catalogue/guard.go",
+			Old: "	if refusal != nil && r.lasts-r.left(g.of.now()) > r.lasts/momentary {\n", New: "	if refusal != nil {\n", Test: "TestRefusedLookUpEnds"},
+		{Name: "a job that was canceled has filled its definitions", File: "fill_workers.go",
+			Old: "	case status.State == jobs.Canceled:\n		return", New: "	case false:\n		return", Test: "TestFillCanceledJob"},
+		{Name: "a job of which poison is left has filled its definitions", File: "fill_workers.go",
+			Old: "	case status.State == jobs.Running:\n", New: "	case false:\n", Test: "TestFillPoisonJob"},
+	})
+	mutants.Run(t, "./internal/catalogue", []mutants.Mutant{
+		{Name: "a closed range lacks its end", File: "internal/catalogue/row.go",
+			Old: "order < 0 || order == 0 && t.Closed\n", New: "order < 0\n", Test: "TestRanges"},
+		{Name: "a layout that one program does not know is forgotten", File: "internal/catalogue/row.go",
+			Old: "	declared.RowLayout = cmp.Or(declared.RowLayout, t.RowLayout)\n", New: "", Test: "TestOtherLayout"},
+		{Name: "catalogues with a retired definition differ", File: "internal/catalogue/row.go",
+			Old: "		if d.State != Retired {\n", New: "		if true {\n", Test: "TestSame"},
+		{Name: "a catalogue has room for bytes", File: "internal/catalogue/row.go",
+			Old: "len(utf16.Encode([]rune(string(text))))", New: "len(text) + len(utf16.Encode(nil))", Test: "TestSize"},
 	})
 }
