@@ -117,7 +117,7 @@ func (s *Store) daily(ctx context.Context, day *work.Day) error {
 	return errors.Join(err, failed)
 }
 
-// doTasks does those tasks that are not done, and stores after each that it is. A task that fails is left for the next day.
+// doTasks does those tasks that are not done, and stores after each that it is. One that fails is left for the next process or day.
 func doTasks(ctx context.Context, tasks []extend.Task, day *work.Day) (all error) {
 	for _, task := range tasks {
 		if day.IsDone(task.Name) {
@@ -146,28 +146,37 @@ func doTasks(ctx context.Context, tasks []extend.Task, day *work.Day) (all error
 //
 // Errors: the mistakes of the declarations; those of the tasks, joined. Requests: 1 for each 1,000 notes of partitions with commit
 // records, and up to 16 a day; for each of these partitions 1 or 2, and those of extend.Records.Sweep when a day has ended 26 h ago; 1 for
-// the queue; 1 for each table; 1 for the row of the day; see also the definitions. Once in a store's life, 3 days after its first
-// program of this release, it reads its tables, for the commit records of programs of older releases.
+// the queue; 1 for each table; 1 for the row of the day, 2 for the first call of a store; see also the definitions. Once in a store's
+// life, two or three days after its first program of this release, it reads all tables for the commit records of older ones, with 2
+// requests more.
 func (s *Store) RunDaily(ctx context.Context) error {
 	err := s.begin()
 	if err != nil {
 		return err
 	}
-	tasks := s.dailyTasks()
-	look, err := s.work.TakeLook(ctx)
-	if work.Denied(err) || errors.Is(err, table.ErrTableNotFound) { // another program, or a later day
-		err = nil
-	}
-	if look != nil {
-		tasks = append(tasks, s.lookTasks()...)
-	}
-	for _, task := range tasks {
-		err = errors.Join(err, do(ctx, task))
-	}
-	if look == nil || err != nil {
+	err = doAll(ctx, s.dailyTasks())
+	if !s.hasWork() {
 		return err
 	}
-	return look.End(ctx)
+	look, failed := s.work.TakeLook(ctx)
+	if work.Denied(failed) || errors.Is(failed, table.ErrTableNotFound) { // another program, or a later day
+		failed = nil
+	}
+	if look != nil {
+		failed = doAll(ctx, s.lookTasks())
+	}
+	if look != nil && failed == nil {
+		failed = look.End(ctx)
+	}
+	return errors.Join(err, failed)
+}
+
+// doAll does tasks, whatever fails.
+func doAll(ctx context.Context, tasks []extend.Task) (all error) {
+	for _, task := range tasks {
+		all = errors.Join(all, do(ctx, task))
+	}
+	return all
 }
 
 // lookTasks search the tables for commit records without notes.

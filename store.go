@@ -299,7 +299,7 @@ func (s *Store) warnPending(ctx context.Context) {
 		return
 	}
 	log.WarnContext(ctx, "effects are pending, and no worker has received them: rows in other partitions, views and handlers wait for it; "+
-		"let Store.Run run in one program", "store", s.name, "queue", s.host.LowerName(s.name+"-writes"), "since", since.UTC())
+		"if no program runs Store.Run, let one", "store", s.name, "queue", s.host.LowerName(s.name+"-writes"), "since", since.UTC())
 }
 
 // tasks returns some tasks of all that is declared, each name once.
@@ -359,7 +359,7 @@ func (s *Store) Run(ctx context.Context) error {
 // Drain executes the effects that are due, and returns: for tests, and for programs that are started
 // from time to time. An effect that failed is due again a moment later, which Drain does not wait for.
 // Errors: those of Run, also eventual.ErrRunning while Run runs; the first error of a queue; the errors
-// of handlers, joined, also those of an effect that became poison; see [eventual.Worker.Drain].
+// of handlers, joined, also of one that returned eventual.Poison; see [eventual.Worker.Drain].
 // Requests: those of [eventual.Worker.Drain].
 func (s *Store) Drain(ctx context.Context) error {
 	w, err := s.ready()

@@ -41,36 +41,7 @@ type pool struct {
 	waiting   []*lease // for a handler, a busy partition or isolation, in the order of their arrival
 	closed    bool     // no further message is executed
 	pace      pace
-	failures  []failure // of Drain
-}
-
-// failure is the error of the latest execution of a message.
-type failure struct {
-	id  string // of the message
-	err error
-}
-
-// mostFailures bounds the errors that Drain returns, and the memory that they take.
-const mostFailures = 100
-
-// note notes the error of a message, or that its latest execution had none. The caller holds
-// dispatcher.mu.
-func (p *pool) note(id string, err error) {
-	p.failures = slices.DeleteFunc(p.failures, func(f failure) bool { return f.id == id })
-	if err != nil && p.drain && len(p.failures) < mostFailures {
-		p.failures = append(p.failures, failure{id, err})
-	}
-}
-
-// failed returns the errors of the messages that were not executed, joined.
-func (p *pool) failed() error {
-	p.dispatcher.mu.Lock()
-	defer p.dispatcher.mu.Unlock()
-	all := make([]error, len(p.failures))
-	for i, f := range p.failures {
-		all[i] = f.err
-	}
-	return errors.Join(all...)
+	failures  failures // of Drain
 }
 
 // update changes the state of the dispatcher, executes the messages that can be executed then, and wakes up the receivers.
@@ -309,7 +280,9 @@ func (p *pool) finish(x *lease, out outcome) {
 	p.dispatcher.update(func() {
 		p.finishing--
 		p.dispatcher.unfinished--
-		p.note(x.id, failed)
+		if p.drain && context.Cause(x.ctx) != ErrLost {
+			p.failures.note(x.id, failed)
+		}
 		if x.isolated {
 			p.dispatcher.isolating = false
 		}

@@ -389,7 +389,7 @@ func (out outcome) failure(x *lease) error {
 	if out.failed == nil {
 		return nil
 	}
-	return fmt.Errorf("table %s, partition %q: %w", x.message.Table, x.message.Partition, wire.Redact(out.failed))
+	return fmt.Errorf("table %s, partition %q: %w", x.message.Table, x.message.Partition, out.failed)
 }
 
 // merge returns the outcome of a message for the outcomes of two effects.
@@ -434,9 +434,9 @@ func requestOutcome(ctx context.Context, err error) outcome {
 	case context.Cause(ctx) == errStopped:
 		return outcome{kind: deferred, expected: true, reason: err}
 	case !isOutage(err) && (errors.As(err, &de) || errors.As(err, &re)):
-		return outcome{kind: retried, class: ClassAttempts, reason: err, failed: err}
+		return outcome{kind: retried, class: ClassAttempts, reason: err, failed: wire.Redact(err)}
 	}
-	return outcome{kind: deferred, outage: true, reason: err, failed: err}
+	return outcome{kind: deferred, outage: true, reason: err, failed: wire.Redact(err)}
 }
 
 // handlerOutcome returns the outcome for a failed handler. unknownDelay is the delay for an entity of a newer version.
@@ -458,7 +458,7 @@ func handlerOutcome(ctx context.Context, effect string, unknownDelay time.Durati
 		out.kind, out.outage = deferred, true
 	}
 	if !out.expected && !out.unknown && !out.requested {
-		out.failed = fmt.Errorf("effect %s: %w", effect, err)
+		out.failed = fmt.Errorf("effect %s: %w", effect, wire.Redact(err))
 	}
 	return out
 }

@@ -130,10 +130,11 @@ func (w *Worker) Run(ctx context.Context) error { return w.run(ctx, false) }
 // have hidden.
 //
 // Errors: ErrQueueNotFound; ErrRunning; the error of a queue, such as *azcore.ResponseError; the error
-// of ctx if ctx ends before; the errors of handlers, and of requests for their messages, joined, at
+// of ctx if ctx ends before; the errors of handlers, and of the requests for commit records, joined, at
 // most 100: each with the table and the partition of the message. An effect that failed, and succeeded
 // at a later attempt of the same Drain, has none, nor has an effect that waits on purpose:
-// [RetryAfter], or a kind or version that this worker does not know. Requests are those of Run.
+// [RetryAfter], or a kind or version that this worker does not know. A message that becomes poison
+// before a handler is called is only logged. Requests are those of Run.
 func (w *Worker) Drain(ctx context.Context) error { return w.run(ctx, true) }
 
 func (w *Worker) run(ctx context.Context, drain bool) error {
@@ -179,10 +180,7 @@ func (w *Worker) run(ctx context.Context, drain bool) error {
 		}
 	}
 	<-finished
-	if failed := p.failed(); failed != nil {
-		err = errors.Join(err, fmt.Errorf("eventual: Drain: %w", failed))
-	}
-	return err
+	return errors.Join(err, p.failures.err())
 }
 
 // begin reports whether the worker was not running.

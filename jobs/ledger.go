@@ -270,7 +270,7 @@ func (l *ledger) startAgain(ctx context.Context, job keys.PartitionKey, start in
 			}
 			r.Value.Version++
 			r.Value.Start, r.Value.Attempts = start, 0
-			spanned, end := l.span(ctx, "Start")
+			spanned, end := l.span(ctx, "Replace")
 			err := l.parts.Replace(spanned, r)
 			if errors.Is(err, table.ErrChanged) {
 				ended, err = true, nil

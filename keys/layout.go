@@ -3,6 +3,7 @@ package keys
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"unsafe"
 
@@ -340,20 +341,15 @@ func writeComponent[A any](w *writer, p *Component[A], a A, more bool) {
 	}
 	if len(b) > MaxUnits && w.long == nil {
 		w.long = &KeyError{Component: componentName(w.n, p), Value: fmt.Sprint(a)}
-		w.long.Reason = lengthReason(w.long.Value, len(b)-len(w.b))
+		w.long.Reason = tooLong
+		if reflect.TypeFor[A]().Kind() == reflect.String && len(b)-len(w.b) > len(w.long.Value) {
+			w.long.Reason += " where it is escaped: a letter such as ü takes 3, others up to 5"
+		}
 	}
 	if more {
 		b = append(append(b, p.end...), separator...)
 	}
 	w.b, w.end = b, p.end
-}
-
-// lengthReason returns what is wrong with a value of which so many characters of a long key are.
-func lengthReason(value string, encoded int) string {
-	if encoded <= len(value) {
-		return tooLong
-	}
-	return tooLong + " where it is escaped: a letter such as ü takes 3, others up to 5"
 }
 
 // key checks the rules for whole keys. The key of a layout can violate them if it is empty or too long.

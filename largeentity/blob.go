@@ -82,7 +82,8 @@ func (b Blob) String() string {
 // server, such as {"name":"staff/Sales/01KAJ5ZVW0ABCDEFGHJKMNPQRS","size":81344,"type":"image/png"}.
 // The name is left out of a small value, and null is no value. The content is not in it, so that
 // UnmarshalJSON fails, and a type that the library stores as JSON cannot contain a Blob: a field with
-// the option json, the payload of an effect, the argument of a job, a record of a log in blobs.
+// the option json, the payload of an effect, the argument of a job, a record of a log in blobs. A Blob
+// in an interface value of such a type is not noticed: do not put one there.
 func (b Blob) MarshalJSON() ([]byte, error) {
 	if !b.set {
 		return []byte("null"), nil

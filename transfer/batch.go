@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/aztablekit/aztablekit/internal/commit"
@@ -49,26 +50,29 @@ func (b batch) rest(left func(i int) bool) (others batch) {
 	return others
 }
 
-// noteRecords stores the notes by which the work of a day finds the commit records of a batch, before these. A store that has no notes yet is new, and looks for
-// records without. Requests: 1 for each day of a record, unless a batch of the partition had one of the day.
+// noteRecords stores the note of today by which the work of a day finds the commit records of a batch, before these. A store that has
+// no notes yet is new, and looks for records without. Requests: 1, unless the partition has the note.
 func (m *importing) noteRecords(ctx context.Context, b batch) error {
 	notes := m.table.Notes
-	if notes == nil || m.looks.Load() {
+	if notes == nil || m.looks.Load() || !slices.ContainsFunc(b.rows, (*row).isRecord) {
 		return nil
 	}
-	for _, r := range b.rows {
-		id, is := strings.CutPrefix(r.key.RowKey(), reserved.CommitRecord)
-		if _, err := commit.TimeOf(id); !is || err != nil || notes.Noted(m.table.Name, r.key.PartitionKey(), id) {
-			continue
-		}
-		err := notes.Note(ctx, m.table.Name, r.key.PartitionKey(), id)
-		if errors.Is(err, errs.ErrTableNotFound) {
-			m.looks.Store(true)
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("the note of row %v: %w", r.key, err)
-		}
+	partition := b.rows[0].key.PartitionKey()
+	today := commit.IDTime(m.table.Options.Now()) + strings.Repeat("0", commit.RandomLength)
+	err := notes.Note(ctx, m.table.Name, partition, today)
+	if errors.Is(err, errs.ErrTableNotFound) {
+		m.looks.Store(true)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("the note of partition %q: %w", partition, err)
 	}
 	return nil
+}
+
+// isRecord reports whether a row is a commit record or an abort record.
+func (r *row) isRecord() bool {
+	id, is := strings.CutPrefix(r.key.RowKey(), reserved.CommitRecord)
+	_, err := commit.TimeOf(id)
+	return is && err == nil
 }

@@ -111,7 +111,7 @@ var ErrOtherDefinitions = errors.New("the table has other definitions than the r
 // table). The report counts what is done, also beside an error.
 //
 // Requests: 2 at the beginning, 1 more for the definitions of a source table, and those that read the rows; 1 for each 100 rows or 3 MiB of a
-// partition; 1 for each day whose commit records a partition has. If some of these are stored already, 1 more for each 1,000 stored rows from the first to the last of them, 1 for the others, and 1 for those that are
+// partition; 1 for each partition with commit records, and perhaps 1 for each batch of it that is sent at the same time. If some of these are stored already, 1 more for each 1,000 stored rows from the first to the last of them, 1 for the others, and 1 for those that are
 // newer. Idempotent, except that rows deleted in the meantime are inserted again.
 func Import(ctx context.Context, from Source, t table.AnyTable, o *ImportOptions) (report ImportReport, err error) {
 	e := door.Table(t)

@@ -82,7 +82,7 @@ type manifest struct {
 	damaged []int // the numbers of lines that were altered, not cut by a crash
 }
 
-// errTorn is the error of a manifest whose first line was cut by a crash, or is not there: a file is created before its first line. Nothing was exported.
+// errTorn is the error of a manifest whose first line was cut by a crash, or is not there: a file is created before its first line, and a chunk is written behind it.
 var errTorn = &ManifestError{"has no first line, or only the beginning of one: the export has crashed before its first chunk; call Export again"}
 
 // crcMember begins the last member of a line, and crcTail is how long it is.

@@ -38,7 +38,10 @@ func marked(t reflect.Type, seen map[reflect.Type]bool) reflect.Type {
 			if f.Type == onlyField {
 				return t
 			}
-			if of := marked(f.Type, seen); of != nil && f.Tag.Get("json") != "-" {
+			if f.Tag.Get("json") == "-" || !f.IsExported() && !f.Anonymous {
+				continue // JSON leaves it out
+			}
+			if of := marked(f.Type, seen); of != nil {
 				return of
 			}
 		}

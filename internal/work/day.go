@@ -72,8 +72,8 @@ func (t *Table) TakeDay(ctx context.Context, every time.Duration) (day *Day, aga
 	if wait := row.due.Sub(row.date); wait > 0 {
 		return nil, wait, nil
 	}
-	if age := row.date.Sub(row.stored); row.owner != "" && age < ownTime+allowance {
-		return nil, ownTime + allowance - age, nil
+	if row.isOwned() {
+		return nil, ownTime + allowance - row.date.Sub(row.stored), nil
 	}
 	day = &Day{table: t, every: every, row: *row, etag: row.etag, done: row.done}
 	err = day.store(ctx, text(propertyOwner, t.rows.Options.NewID()), moment(propertyDue, row.due), moment(propertyLook, row.look))
@@ -82,6 +82,9 @@ func (t *Table) TakeDay(ctx context.Context, every time.Duration) (day *Day, aga
 	}
 	return day, 0, nil
 }
+
+// isOwned reports whether a process does the work, and has stored so recently.
+func (r *dayRow) isOwned() bool { return r.owner != "" && r.date.Sub(r.stored) < ownTime+allowance }
 
 // makeDay stores the row, unless another process has. 1 request.
 func (t *Table) makeDay(ctx context.Context) error {

@@ -30,8 +30,8 @@ type Look struct {
 	etag  azcore.ETag
 }
 
-// TakeLook returns the search if it is due, else nil: the process that has taken the work of a day does it, too. Requests: 1, 2 for the
-// first call of a store.
+// TakeLook takes the search if it is due, for a day. It returns nil if it is not, and if a process does the work of a day, of which the
+// search is a part. Requests: 1, 2 for the first call of a store and if the search is due.
 func (t *Table) TakeLook(ctx context.Context) (*Look, error) {
 	row, err := t.readDay(ctx, 0)
 	if err != nil {
@@ -41,14 +41,21 @@ func (t *Table) TakeLook(ctx context.Context) (*Look, error) {
 		return nil, t.makeDay(ctx)
 	}
 	day := Day{row: *row}
-	if !day.NeedsLook() || row.owner != "" {
+	if !day.NeedsLook() || row.isOwned() {
 		return nil, nil
 	}
-	return &Look{t, row.etag}, nil
+	look := &Look{t, row.etag}
+	if err := look.store(ctx, row.date.Add(24*time.Hour)); err != nil {
+		return nil, ignoreLost(err)
+	}
+	return look, nil
 }
 
 // End stores that the tables were searched. If the row has changed, they will be once more. 1 request.
-func (l *Look) End(ctx context.Context) error {
-	_, err := l.table.send(ctx, "TakeDay", aztables.TransactionTypeUpdateMerge, dayKey, l.etag, moment(propertyLook, never))
-	return ignoreLost(err)
+func (l *Look) End(ctx context.Context) error { return ignoreLost(l.store(ctx, never)) }
+
+// store stores when the tables are searched next.
+func (l *Look) store(ctx context.Context, next time.Time) (err error) {
+	l.etag, err = l.table.send(ctx, "TakeDay", aztables.TransactionTypeUpdateMerge, dayKey, l.etag, moment(propertyLook, next))
+	return err
 }
