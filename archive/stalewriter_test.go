@@ -163,7 +163,7 @@ func testStaleWriter(t *testing.T, write func(context.Context, *staleWriter) err
 	now, err := w.clerks.Get(ctx, at(1))
 	must(t, err)
 	must(t, fx.mover.Archive(ctx, now))
-	must(t, fx.work(ctx)) // moves the entity
+	must(t, testkit.WithoutFailures(fx.work(ctx))) // moves the entity
 	s.Advance(2 * time.Hour)
 	must(t, fx.work(ctx)) // deletes the old incarnation
 	e, _, err := fx.mover.Find(ctx, at(1))
@@ -190,7 +190,7 @@ func TestMovedBefore(t *testing.T) {
 	opt := fx.options()
 	opt.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	s.Count()
-	must(t, fx.newWorker(t, opt).Drain(ctx))
+	testkit.Failed(t, fx.newWorker(t, opt).Drain(ctx))
 	testkit.Expect(t, "requests", s.Count().String(), "8 get, 1 merge, 1 message-delete, 2 message-get, 1 message-put")
 	wantClerks(t, s, []string{"c_000001=Written back"}, []string{"c_000001=Name1"})
 	testkit.Expect(t, "count of poison messages", len(s.Messages("poison")), 1)

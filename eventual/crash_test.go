@@ -79,7 +79,7 @@ func drainAll(ctx context.Context, p *crashtest.Process) error {
 		}
 		first := slices.MinFunc(left, func(a, b storagetest.Message) int { return a.Visible.Compare(b.Visible) })
 		time.Sleep(first.Visible.Sub(p.Service().Now()))
-		if err := withoutFailures(w.Drain(ctx)); err != nil {
+		if err := testkit.WithoutFailures(w.Drain(ctx)); err != nil {
 			return err
 		}
 		if err := ctx.Err(); err != nil {

@@ -3,7 +3,6 @@ package eventual_test
 import (
 	"context"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
@@ -76,21 +76,13 @@ func runUntil(t testing.TB, w *eventual.Worker, limit time.Duration, condition f
 // drain runs a worker until no message is visible. Handlers, and requests for their messages, may fail.
 func drain(t testing.TB, w *eventual.Worker) {
 	t.Helper()
-	noError(t, withoutFailures(w.Drain(context.Background())))
-}
-
-// withoutFailures returns the error of Drain if it is not of handlers and requests of messages.
-func withoutFailures(err error) error {
-	if err != nil && strings.HasPrefix(err.Error(), "eventual: Drain: ") {
-		return nil
-	}
-	return err
+	noError(t, testkit.WithoutFailures(w.Drain(context.Background())))
 }
 
 // drainRepeatedly drains a queue each second, for a number of times, as a concurrent worker does.
 func drainRepeatedly(t testing.TB, w *eventual.Worker, times int) {
 	for range times {
-		if err := withoutFailures(w.Drain(context.Background())); err != nil {
+		if err := testkit.WithoutFailures(w.Drain(context.Background())); err != nil {
 			t.Errorf("got the error %v, want none", err)
 		}
 		time.Sleep(time.Second)

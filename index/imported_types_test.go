@@ -159,7 +159,7 @@ func TestImportedListElsewhere(t *testing.T) {
 		t.Errorf("Keys: got %v, error %v; want a *DecodeError", got, err)
 	}
 	insertAll(t, s.staff, s.Service, worker{"M", 2, "Jones", "c", 30, nil})
-	check(t, s.worker.Drain(ctx))
+	testkit.Failed(t, s.worker.Drain(ctx))
 	if got, err := s.names.Keys(ctx, s.staff, "Jones"); !errors.As(err, &de) {
 		t.Errorf("Keys after an insert: got %v, error %v; want a *DecodeError", got, err)
 	}

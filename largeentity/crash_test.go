@@ -172,7 +172,7 @@ var (
 	working = on(func(ctx context.Context, c *program) error {
 		w, err := c.worker()
 		if err == nil {
-			err = w.Drain(ctx)
+			err = testkit.WithoutFailures(w.Drain(ctx))
 		}
 		return err
 	})

@@ -167,6 +167,17 @@ func (p *program) drain(t testing.TB) {
 	testkit.NoError(t, p.drainer.Drain(context.Background()))
 }
 
+// failsToDrain runs a worker whose handler fails.
+func (p *program) failsToDrain(t testing.TB) {
+	t.Helper()
+	if p.drainer == nil {
+		var err error
+		p.drainer, err = p.worker()
+		testkit.NoError(t, err)
+	}
+	testkit.Failed(t, p.drainer.Drain(context.Background()))
+}
+
 // clean deletes what is old.
 func (p *program) clean(t testing.TB) {
 	t.Helper()
