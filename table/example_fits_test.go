@@ -48,6 +48,6 @@ func ExampleTable_Fits() {
 	// fits
 	// fits
 	// index anycase: the key of the row has 561 of 512 characters
-	// its own key has too many UTF-16 units
+	// its own key makes a key of too many UTF-16 units
 	// its own key is empty
 }

@@ -399,7 +399,7 @@ func newCaller(t *testing.T) *caller {
 	byPeriods := logtail.NewByPeriod[struct{}](&extend.Host{Tables: s.Tables()}, "periods", &logtail.PeriodOptions{}, nil)
 	periods, err := byPeriods.Periods(), byPeriods.Err()
 	no(err)
-	blobLog := bloblog.New[item](&extend.Host{Account: s}, "lines", nil)
+	blobLog := bloblog.New[struct{ Text string }](&extend.Host{Account: s}, "lines", nil)
 	no(blobLog.Ensure(ctx))
 	lines, err := blobLog.Writer("source")
 	no(err)

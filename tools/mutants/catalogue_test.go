@@ -180,7 +180,7 @@ func TestCatalogue(t *testing.T) {
 	mutants.Run(t, "./internal/catalogue", []mutants.Mutant{
 		{Name: "a closed range lacks its end", File: "internal/catalogue/row.go",
 			Old: "order < 0 || order == 0 && t.Closed\n", New: "order < 0\n", Test: "TestRanges"},
-		{Name: "a layout that one program does not know is forgotten", File: "internal/catalogue/row.go",
+		{Name: "a layout that one program does not know is lost", File: "internal/catalogue/row.go",
 			Old: "	declared.RowLayout = cmp.Or(declared.RowLayout, t.RowLayout)\n", New: "", Test: "TestOtherLayout"},
 		{Name: "catalogues with a retired definition differ", File: "internal/catalogue/row.go",
 			Old: "		if d.State != Retired {\n", New: "		if true {\n", Test: "TestSame"},

@@ -72,7 +72,7 @@ func TestEventual(t *testing.T) {
 		{Name: "a poison effect ends the other effects", File: "eventual/execute.go",
 			Old: "	if other.kind > out.kind {\n", New: "	if other.kind == poisoned || other.kind > out.kind && out.kind != poisoned {\n", Test: "TestSeveralEffects"},
 		{Name: "an outage of the tables counts as an attempt of the message", File: "eventual/execute.go",
-			Old: "	return outcome{kind: deferred, outage: true, reason: err}\n", New: "	return outcome{kind: retried, class: ClassAttempts, reason: err}\n", Test: "TestTablesDown"},
+			Old: "	return outcome{kind: deferred, outage: true, reason: err, failed: wire.Redact(err)}\n", New: "	return outcome{kind: retried, class: ClassAttempts, reason: err}\n", Test: "TestTablesDown"},
 		{Name: "forged counts are trusted", File: "eventual/handler.go",
 			Old: "		if *count < 0 || *count > left {\n", New: "		if false {\n", Test: "TestDeadlyForged"},
 		{Name: "Drain does not receive once more", File: "eventual/dispatcher.go",
