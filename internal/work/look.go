@@ -52,7 +52,9 @@ func (t *Table) TakeLook(ctx context.Context) (*Look, error) {
 }
 
 // End stores that the tables were searched. If the row has changed, they will be once more. 1 request.
-func (l *Look) End(ctx context.Context) error { return ignoreLost(l.store(ctx, never)) }
+func (l *Look) End(ctx context.Context) error {
+	return ignoreLost(l.store(ctx, never))
+}
 
 // store stores when the tables are searched next.
 func (l *Look) store(ctx context.Context, next time.Time) (err error) {
