@@ -358,7 +358,7 @@ func TestLateRenewalBehindCopy(t *testing.T) {
 }
 
 // TestLateRenewal: a session that is renewed between the look that finds it over and its deletion
-// stays, whoever looks.
+// stays, for each method that looks.
 func TestLateRenewal(t *testing.T) {
 	t.Parallel()
 	key := at("ann", "a")
