@@ -74,7 +74,9 @@ func indexOptionCases() (all []optionCase) {
 // declare declares a definition in a store of its own, and uses it: two entities are written with
 // it, one is changed, and the derived rows are listed.
 func (r *optionRun) declare(d extend.Definition[optionItem]) error {
-	s := aztablekit.Open(r.service, "others", optionStore)
+	o := *optionStore
+	o.Worker.Concurrency = 1 // two workers of one list would be in each other's way
+	s := aztablekit.Open(r.service, "others", &o)
 	others := aztablekit.Table(s, "others", optionGroup, optionName, d)
 	if err := s.Ensure(r.ctx); err != nil {
 		return err
