@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -155,4 +156,65 @@ func TestSchedules(t *testing.T) {
 func TestTwoStarts(t *testing.T) {
 	t.Parallel()
 	crashtest.Schedules(t, newStory(works, works, starts, starts), storyOptions(crashtest.Options{Runs: *schedules})).Require(t)
+}
+
+// TestRefusedRequests: a request of the workers that is refused once, whichever it is, costs an
+// attempt: the job is finished, with each clerk worked on and counted once.
+func TestRefusedRequests(t *testing.T) {
+	for kind, start := range map[string]func(ctx context.Context, o *office, name string) error{
+		"rows": func(ctx context.Context, o *office, name string) error {
+			err := o.raise.Start(ctx, name, 1, &jobs.Options{Rate: 1000})
+			return errors.Join(err, o.raise.Cancel(ctx, name), o.raise.Start(ctx, name, 1, &jobs.Options{Rate: 1000}))
+		},
+		"deletion": func(ctx context.Context, o *office, name string) error {
+			for _, d := range []string{"dept000", "dept001"} { // where the job before has deleted them
+				_, err := o.staff.Insert(ctx, &clerk{Dept: d, ID: 3, Last: "Name3"})
+				if err != nil && !errors.Is(err, table.ErrExists) {
+					return err
+				}
+			}
+			return o.purge.Start(ctx, name, "Name3", nil)
+		},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			inOffice(t, 2, 5, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
+				o.page, o.took = 2, 600*time.Millisecond
+				for n, sent := 1, 1; sent >= n; n++ {
+					name := fmt.Sprint(n)
+					o.seen = map[string]int{}
+					testkit.NoError(t, start(ctx, o, name))
+					sent = 0
+					s.SetFaults(func(r storagetest.Request) storagetest.Fault {
+						if r.Table == "" {
+							return storagetest.Fault{}
+						}
+						if sent++; sent == n {
+							return storagetest.Refuse(403, "AuthorizationFailure")
+						}
+						return storagetest.Fault{}
+					})
+					for range 3 {
+						if err := o.store.Drain(ctx); err != nil && !strings.Contains(err.Error(), "403") {
+							t.Errorf("request %d refused: got error %v; want that of the request, or none", n, err)
+						}
+						time.Sleep(5 * time.Minute)
+					}
+					s.SetFaults(nil)
+					status, err := o.raise.Status(ctx, name)
+					if kind == "deletion" { // what a slice has deleted before it crashed is not counted
+						status, err = o.purge.Status(ctx, name)
+						left, failed := o.staff.Count(ctx, table.Query[clerk]{TableScan: true, Where: last.Eq("Name3")})
+						if failed != nil || left != 0 {
+							t.Errorf("request %d refused: got %d clerks left, error %v; want none", n, left, failed)
+						}
+					} else if o.expectAll(t, 10); status.Rows != 10 {
+						t.Errorf("request %d refused: got %+v; want 10 rows", n, status)
+					}
+					if err != nil || status.State != jobs.Finished || status.Open != 0 {
+						t.Errorf("request %d refused: got %+v, error %v; want a finished job", n, status, err)
+					}
+				}
+			})
+		})
+	}
 }

@@ -2,6 +2,7 @@ package jobs_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -72,4 +73,74 @@ func TestVerifyDefinitions(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestMistakes: a declaration of a job that cannot be one says so.
+func TestMistakes(t *testing.T) {
+	t.Parallel()
+	work := func(context.Context, *jobs.Slice[clerk], int) error { return nil }
+	declared := jobs.New("raise", work)
+	first := aztablekit.Open(storagetest.New(nil), "office", &aztablekit.Options{Daily: -1})
+	aztablekit.Table(first, "staff", dept, empid, declared)
+	testkit.NoError(t, first.Err())
+	for name, c := range map[string]struct {
+		job  *jobs.Job[clerk, int]
+		want string
+	}{
+		"no kind":     {jobs.New("", work), "kind is empty"},
+		"a long kind": {jobs.New(strings.Repeat("k", 1100), work), "too many"},
+		"no work":     {jobs.New[clerk, int]("raise", nil), "work is nil"},
+		"no pages":    {jobs.Rows[clerk, int]("raise", nil, nil), "work is nil"},
+		"two stores":  {declared, "of table staff already"},
+	} {
+		store := aztablekit.Open(storagetest.New(nil), "office", &aztablekit.Options{Daily: -1})
+		aztablekit.Table(store, "others", dept, empid, c.job)
+		err := store.Err()
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got error %v; want one with %q", name, err, c.want)
+		}
+		for what, err := range map[string]error{
+			"Start":  c.job.Start(t.Context(), "1", 1, nil),
+			"Cancel": c.job.Cancel(t.Context(), "1"),
+			"Delete": c.job.Delete(t.Context(), "1"),
+		} {
+			if err == nil && c.job != declared {
+				t.Errorf("%s: %s: got no error", name, what)
+			}
+		}
+	}
+}
+
+// TestVerifyDuplicates: a job of jobs.Verify counts each value that two entities of a partition
+// have as a fault, once, and repairs what it can.
+func TestVerifyDuplicates(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := storagetest.New(nil)
+		ctx, stop := context.WithCancel(t.Context())
+		store := aztablekit.Open(s, "office", &aztablekit.Options{Daily: -1})
+		byLast := func(c *clerk) (string, bool) { return c.Last, true }
+		unique := index.New("last", keys.Text(), byLast, &index.Options{Unique: true})
+		check := jobs.Verify[clerk]("check")
+		aztablekit.Table(store, "staff", dept, empid, unique, check)
+		testkit.NoError(t, store.Ensure(ctx))
+		for d := range 3 {
+			for id := range 4 {
+				row := fmt.Appendf(nil, `{"PartitionKey":"dept%d","RowKey":"empid_%06d","Last":"Name%d"}`, d, id, id/2)
+				_, err := s.Tables().NewClient("staff").AddEntity(ctx, row, nil)
+				testkit.NoError(t, err)
+			}
+		}
+		testkit.NoError(t, check.Start(ctx, "1", jobs.Verification{Repair: true}, nil))
+		ended := make(chan error)
+		go func() { ended <- store.Run(ctx) }()
+		time.Sleep(10 * time.Minute)
+		status, err := check.Status(ctx, "1")
+		testkit.NoError(t, err)
+		stop()
+		testkit.NoError(t, <-ended)
+		if status.State != jobs.Finished || status.Rows != 12 || status.Changed != 6 || status.Faults != 6 {
+			t.Errorf("got %+v; want 12 rows, 6 repaired, and 6 values that another entity has", status)
+		}
+	})
 }

@@ -105,6 +105,9 @@ func (j *Job[T, P]) Define(d *extend.Declaration[T]) error {
 	case j.table != nil:
 		return &table.ValueError{Field: "job", Reason: fmt.Sprintf("is of table %s already: make one for each table and store", j.table.Name())}
 	}
+	if _, err := headKey.Of(j.kind, "").Result(); err != nil {
+		return err
+	}
 	return d.Needs(func(t *table.Table[T]) (parts extend.Parts, err error) {
 		h := d.Host()
 		j.ledger, err = newLedger(h, strings.TrimPrefix(t.Name(), h.Prefix)+"jobs", j.kind)

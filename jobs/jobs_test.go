@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/jobs"
 	"github.com/aztablekit/aztablekit/keys"
@@ -153,6 +155,27 @@ func TestStuck(t *testing.T) {
 	})
 }
 
+// TestStuckHead: a slice that begins with the rest of a partition, and whose time is over before it
+// passes a page, leaves that rest to another slice.
+func TestStuckHead(t *testing.T) {
+	inOffice(t, 2, 25, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
+		o.took = 600 * time.Millisecond
+		pages := 0
+		o.do = func([]*table.Entity[clerk]) error {
+			if pages++; pages != 3 { // the first slice has two pages
+				return nil
+			}
+			time.Sleep(5 * time.Minute) // HandlerTimeout
+			return errors.New("too slow")
+		}
+		testkit.NoError(t, o.raise.Start(ctx, "1", 1, nil))
+		status := run(t, ctx, o.raise, "1", o)
+		if again := o.expectAll(t, 50); status.Rows != 50 || again != 5 {
+			t.Errorf("got %+v, and %d worked on again; want 50 rows, and 5 again", status, again)
+		}
+	})
+}
+
 // TestCancelInSlice: a slice that has no end looks whether its job is canceled.
 func TestCancelInSlice(t *testing.T) {
 	inOffice(t, 1, 1, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
@@ -170,25 +193,40 @@ func TestCancelInSlice(t *testing.T) {
 	})
 }
 
-// TestRange: a job on a range leaves the other partitions alone.
+// TestRange: a job on a range leaves the other partitions alone, and one with a query the other rows.
 func TestRange(t *testing.T) {
+	some := keys.RawPartitions("dept003", "dept006")
 	for _, c := range []struct {
-		name string
-		in   keys.PartitionRange
-		want int // partitions
+		name  string
+		in    keys.PartitionRange
+		query table.Query[clerk]
+		want  int // clerks
 	}{
-		{"half open", keys.RawPartitions("dept003", "dept006"), 3},
-		{"closed", dept.Between("dept003", "dept006"), 4},
-		{"a partition", dept.Of("dept003").Point(), 1},
-		{"none", keys.RawPartitions("x", "y"), 0},
+		{"half open", some, table.Query[clerk]{}, 60},
+		{"closed", dept.Between("dept003", "dept006"), table.Query[clerk]{}, 80},
+		{"a partition", dept.Of("dept003").Point(), table.Query[clerk]{}, 20},
+		{"none", keys.RawPartitions("x", "y"), table.Query[clerk]{}, 0},
+		{"partitions of the query", keys.PartitionRange{}, table.Query[clerk]{Partitions: some}, 60},
+		{"other partitions of the query", dept.Between("dept000", "dept004"), table.Query[clerk]{Partitions: some}, 40},
+		// A page has the rows of two partitions.
+		{"rows of the query", keys.PartitionRange{}, table.Query[clerk]{Rows: empid.Between(0, 4)}, 50},
+		{"rows of a partition", dept.Of("dept003").Point(), table.Query[clerk]{Rows: empid.Between(3, 17)}, 15},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inOffice(t, 10, 20, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
+				o.query, o.took = c.query, 600*time.Millisecond
 				testkit.NoError(t, o.raise.Start(ctx, "1", 1, &jobs.Options{Partitions: c.in}))
 				status := run(t, ctx, o.raise, "1", o)
-				if o.expectAll(t, 20*c.want); status.Rows != 20*c.want {
-					t.Errorf("got %+v; want the rows of %d partitions", status, c.want)
+				if again := o.expectAll(t, c.want); status.Rows != c.want || again != 0 {
+					t.Errorf("got %+v, and %d worked on again; want %d rows, each once", status, again, c.want)
 				}
+				n := 0
+				for listed, err := range jobs.List(ctx, o.store, "staff") {
+					testkit.NoError(t, err)
+					testkit.Expect(t, "the job in the list", fmt.Sprintf("%+v", listed), fmt.Sprintf("%+v", status))
+					n++
+				}
+				testkit.Expect(t, "jobs in the list", n, 1)
 			})
 		})
 	}
@@ -328,6 +366,7 @@ func TestDeleteInterrupted(t *testing.T) {
 				if !errors.Is(after, table.ErrNotFound) || n < 5 {
 					t.Errorf("deleted by %d requests: got %+v, error %v; want ErrNotFound", n, status, after)
 				}
+				o.expectNoRows(t, s)
 				return
 			}
 			if n > 2 && !errors.Is(after, table.ErrNotFound) {
@@ -437,8 +476,19 @@ func TestRate(t *testing.T) {
 
 // TestVerify: a job compares derived rows with their entities, and repairs them.
 func TestVerify(t *testing.T) {
-	for _, recordsOnly := range []bool{false, true} {
-		t.Run(fmt.Sprint("records only: ", recordsOnly), func(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		arg     jobs.Verification
+		changed int
+		faults  int
+		queries int
+	}{
+		{"repair", jobs.Verification{Repair: true}, 500, 0, 19},
+		// The entities say that they have the rows.
+		{"repair, records only", jobs.Verification{Repair: true, RecordsOnly: true}, 0, 0, 14},
+		{"no repair", jobs.Verification{}, 0, 500, 24},
+	} {
+		t.Run(c.name, func(t *testing.T) {
 			inOffice(t, 5, 700, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
 				for _, r := range s.Rows("staff") {
 					if strings.HasPrefix(r.RowKey, "last_Name3") {
@@ -446,23 +496,38 @@ func TestVerify(t *testing.T) {
 						testkit.NoError(t, err)
 					}
 				}
-				testkit.NoError(t, o.check.Start(ctx, "1", jobs.Verification{Repair: true, RecordsOnly: recordsOnly}, nil))
+				testkit.NoError(t, o.check.Start(ctx, "1", c.arg, nil))
 				s.Count()
 				status := run(t, ctx, o.check, "1", o)
 				sent := s.Count()
-				want, queries := 500, 19
-				if recordsOnly {
-					want, queries = 0, 14 // the entities say that they have the rows
+				if sent[requests.Query] > c.queries {
+					t.Errorf("got %v; want %d queries: some for each partition, and none for all", sent, c.queries)
 				}
-				if sent[requests.Query] > queries {
-					t.Errorf("got %v; want %d queries: some for each partition, and none for all", sent, queries)
-				}
-				if status.Rows != 3500 || status.Changed != want || status.Faults != 0 {
-					t.Errorf("got %+v; want 3500 rows, %d repaired", status, want)
+				if status.Rows != 3500 || status.Changed != c.changed || status.Faults != c.faults {
+					t.Errorf("got %+v; want 3500 rows, %d repaired, %d faults", status, c.changed, c.faults)
 				}
 			})
 		})
 	}
+}
+
+// TestVerifyRows: a job that compares the entities only with what they record is divided by the rows
+// of a large partition.
+func TestVerifyRows(t *testing.T) {
+	inOffice(t, 1, 700, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
+		for i := range 35 { // clerks of a program without the index
+			row := fmt.Appendf(nil, `{"PartitionKey":"dept000","RowKey":"empid_%06d","Last":"Name%d"}`, i*20, i%7)
+			replace := &aztables.UpdateEntityOptions{UpdateMode: aztables.UpdateModeReplace}
+			_, err := s.Tables().NewClient("staff").UpdateEntity(ctx, row, replace)
+			testkit.NoError(t, err)
+		}
+		in := &jobs.Options{Partitions: dept.Of("dept000").Point(), Rate: 50}
+		testkit.NoError(t, o.check.Start(ctx, "1", jobs.Verification{Repair: true, RecordsOnly: true}, in))
+		status := run(t, ctx, o.check, "1", o)
+		if status.Rows != 700 || status.Changed != 35 || status.Faults != 0 || status.Ranges < 2 {
+			t.Errorf("got %+v; want 700 rows in several ranges, 35 repaired", status)
+		}
+	})
 }
 
 // TestWorkerStops: a program that ends stores what it has finished, and another one goes on.

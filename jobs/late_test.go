@@ -103,21 +103,68 @@ func TestFailsBeside(t *testing.T) {
 	})
 }
 
-// TestSpoiledArg: an argument that is none any more, as after a change of its type, makes the message poison at once.
-func TestSpoiledArg(t *testing.T) {
-	inOffice(t, 1, 1, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
-		testkit.NoError(t, o.raise.Start(ctx, "1", 1, nil))
-		for _, r := range s.Rows("staffjobs") {
-			if r.RowKey == "job" {
-				_, err := s.Tables().NewClient("staffjobs").UpdateEntity(ctx, fmt.Appendf(nil, `{"PartitionKey":%q,"RowKey":"job","Arg":"{"}`, r.PartitionKey), nil)
-				testkit.NoError(t, err)
+// TestSpoiledRows: an argument that is none any more, as after a change of its type, and a range that
+// is none make the message poison at once.
+func TestSpoiledRows(t *testing.T) {
+	for _, c := range []struct{ row, spoiled, want string }{
+		{"job", `"Arg":"{"`, "is no int"},
+		{"range", `"From":"b","To":"a"`, "swapped"},
+	} {
+		t.Run(c.row, func(t *testing.T) {
+			inOffice(t, 1, 1, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
+				testkit.NoError(t, o.raise.Start(ctx, "1", 1, nil))
+				for _, r := range s.Rows("staffjobs") {
+					if strings.HasPrefix(r.RowKey, c.row) {
+						row := fmt.Appendf(nil, `{"PartitionKey":%q,"RowKey":%q,%s}`, r.PartitionKey, r.RowKey, c.spoiled)
+						_, err := s.Tables().NewClient("staffjobs").UpdateEntity(ctx, row, nil)
+						testkit.NoError(t, err)
+					}
+				}
+				if err := o.store.Drain(ctx); err != nil && !strings.Contains(err.Error(), c.want) {
+					t.Errorf("got error %v; want one that has %q, or none", err, c.want)
+				}
+				testkit.Expect(t, "messages in the poison queue", len(s.Messages("office-poison")), 1)
+				testkit.Expect(t, "clerks worked on", len(o.seen), 0)
+			})
+		})
+	}
+}
+
+// TestFailurePassed: the status shows the failure of a page until a slice has passed the page.
+func TestFailurePassed(t *testing.T) {
+	inOffice(t, 1, 50, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
+		o.took = 600 * time.Millisecond
+		pages, shown, behind := 0, 0, 0
+		o.do = func([]*table.Entity[clerk]) error {
+			status, err := o.raise.Status(ctx, "1")
+			testkit.NoError(t, err)
+			if pages++; pages <= 2 {
+				return errors.New("not yet")
 			}
+			if shown = max(shown, len(status.Failures)); pages > 4 { // each slice has two pages
+				behind = max(behind, len(status.Failures))
+			}
+			return nil
 		}
-		if err := o.store.Drain(ctx); err != nil && !strings.Contains(err.Error(), "is no int") {
-			t.Errorf("got error %v; want that of the argument, or none", err)
+		testkit.NoError(t, o.raise.Start(ctx, "1", 1, nil))
+		status := run(t, ctx, o.raise, "1", o)
+		if o.expectAll(t, 50); status.Rows != 50 || shown != 1 || behind != 0 {
+			t.Errorf("got %+v, %d failures shown, %d behind the page; want 50 rows, 1 and none", status, shown, behind)
 		}
-		testkit.Expect(t, "messages in the poison queue", len(s.Messages("office-poison")), 1)
-		testkit.Expect(t, "clerks worked on", len(o.seen), 0)
+	})
+}
+
+// TestDeletedInSlice: a job that is canceled and deleted while a slice of it is at work leaves no
+// row, and no attempt of the worker fails.
+func TestDeletedInSlice(t *testing.T) {
+	inOffice(t, 1, 1, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
+		o.do = func([]*table.Entity[clerk]) error {
+			return errors.Join(o.raise.Cancel(ctx, "1"), o.raise.Delete(ctx, "1"))
+		}
+		testkit.NoError(t, o.raise.Start(ctx, "1", 1, nil))
+		testkit.NoError(t, o.store.Drain(ctx))
+		o.expectAll(t, 1)
+		o.expectNoRows(t, s)
 	})
 }
 
@@ -137,11 +184,7 @@ func TestOpen(t *testing.T) {
 			t.Errorf("got %+v, and %d open ranges; want 400 rows, and 2 to 4 ranges", status, most)
 		}
 		testkit.NoError(t, o.raise.Delete(ctx, "1"))
-		for _, r := range s.Rows("staffjobs") {
-			if !strings.HasPrefix(r.RowKey, "~") {
-				t.Errorf("got the row %s, %s; want none", r.PartitionKey, r.RowKey)
-			}
-		}
+		o.expectNoRows(t, s)
 	})
 }
 
@@ -160,4 +203,14 @@ func TestStartedFaster(t *testing.T) {
 			t.Errorf("got %+v after %v; want 50 rows within 20 s, and when it has ended", status, took)
 		}
 	})
+}
+
+// expectNoRows fails if a job has left rows.
+func (o *office) expectNoRows(t *testing.T, s *storagetest.Service) {
+	t.Helper()
+	for _, r := range s.Rows("staffjobs") {
+		if !strings.HasPrefix(r.RowKey, "~") {
+			t.Errorf("got the row %s, %s; want none", r.PartitionKey, r.RowKey)
+		}
+	}
 }

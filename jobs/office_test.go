@@ -58,7 +58,8 @@ type office struct {
 	pieces int    // of a partition
 	piece  func() // is called after each
 	wrong  func(pass func(keys.PartitionKey) error)
-	page   int // clerks
+	page   int                // clerks
+	query  table.Query[clerk] // of raise
 }
 
 func newOffice(acc aztablekit.Account, c *table.Common) *office {
@@ -68,7 +69,7 @@ func newOffice(acc aztablekit.Account, c *table.Common) *office {
 		common = *c
 	}
 	o.store = aztablekit.Open(acc, "office", &aztablekit.Options{Daily: -1, Worker: eventual.WorkerOptions{Concurrency: 2, PerPartition: 2, StopTimeout: time.Second}, Common: common})
-	o.raise = jobs.Rows("raise", func(int) table.Query[clerk] { return table.Query[clerk]{PageSize: o.page} },
+	o.raise = jobs.Rows("raise", func(int) table.Query[clerk] { q := o.query; q.PageSize = o.page; return q },
 		func(ctx context.Context, s *jobs.Slice[clerk], page []*table.Entity[clerk], percent int) error {
 			time.Sleep(o.took)
 			o.mu.Lock()
