@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
@@ -131,6 +132,54 @@ func TestImportCrashes(t *testing.T) {
 				expectSame(t, s, "staff", other, "staff")
 			}
 		}
+	}
+}
+
+// TestRefusedOnce: a request of an export or an import that is refused, whichever it is, ends that
+// with an error, and another call brings all rows with the definitions.
+func TestRefusedOnce(t *testing.T) {
+	t.Parallel()
+	s := storagetest.New(nil)
+	from := openOffice(s)
+	testkit.NoError(t, from.Ensure(t.Context()))
+	for i := range 6 {
+		_, err := from.staff.Insert(t.Context(), &person{Team: fmt.Sprint(i % 2), ID: i, City: "Oslo"})
+		testkit.NoError(t, err)
+	}
+	for n, over := 1, false; !over; n++ {
+		at, other := &transfer.Memory{}, storagetest.New(nil)
+		exports := func() error {
+			_, err := transfer.Export(t.Context(), tableOf(t, s, "staff"), at, nil)
+			return err
+		}
+		imports := func() error {
+			_, err := transfer.Import(t.Context(), transfer.Exported(at), tableOf(t, other, "staff"), nil)
+			return err
+		}
+		refused := 0
+		for _, step := range []struct {
+			name    string
+			service *storagetest.Service
+			do      func() error
+		}{{"export", s, exports}, {"import", other, imports}, {"import again", other, imports}} {
+			var sent atomic.Int32
+			step.service.SetFaults(func(storagetest.Request) storagetest.Fault {
+				if sent.Add(1) == int32(n) {
+					return storagetest.Refuse(403, "AuthorizationFailure")
+				}
+				return storagetest.Fault{}
+			})
+			err := step.do()
+			step.service.SetFaults(nil)
+			if reached := sent.Load() >= int32(n); reached != (err != nil) {
+				t.Errorf("%s, request %d refused: %t, got error %v", step.name, n, reached, err)
+			} else if reached {
+				refused++
+				testkit.NoError(t, step.do())
+			}
+		}
+		expectSame(t, s, "staff", other, "staff")
+		over = refused == 0
 	}
 }
 

@@ -321,8 +321,10 @@ func (m *importing) store(ctx context.Context, b batch) error {
 		case err == nil:
 			done.Stored += len(b.rows)
 			return nil
-		case attempt == mostAttempts, m.opt.Mode == Replace, !errors.Is(err, errs.ErrExists) && !errors.Is(err, errs.ErrUnknownOutcome):
+		case attempt == mostAttempts, !errors.Is(err, errs.ErrExists) && !errors.Is(err, errs.ErrUnknownOutcome):
 			return err
+		case m.opt.Mode == Replace: // sent again, the batch replaces what it has perhaps stored
+			continue
 		}
 		b, err = m.storeOthers(ctx, b, &done)
 		if err != nil {

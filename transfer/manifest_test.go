@@ -125,6 +125,13 @@ func TestNoManifest(t *testing.T) {
 		return string(line)
 	}
 	staff := first(header{Table: "staff"})
+	seal := func(more map[string]any) string {
+		line, err := sealed(more)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(line)
+	}
 	for name, c := range map[string]struct {
 		content string
 		torn    bool
@@ -138,6 +145,8 @@ func TestNoManifest(t *testing.T) {
 		"another table":        {staff + first(header{Table: "other"}), false},
 		"entities":             {staff + first(header{Table: "staff", Entities: true}), false},
 		"another beginning":    {staff + first(header{Table: "staff", Whole: span{From: place{pk: "a"}}}), false},
+		"an unreadable header": {seal(map[string]any{"format": format, "begun": "today"}), false},
+		"an unreadable chunk":  {staff + seal(map[string]any{"chunk": 7}), false},
 		"another end":          {staff + first(header{Table: "staff", Whole: span{To: &place{pk: "a"}}}), false},
 	} {
 		_, err := parseManifest([]byte(c.content))

@@ -1,7 +1,9 @@
 package transfer_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -148,16 +150,50 @@ func TestImportKeepsDefinitions(t *testing.T) {
 func TestImportDoesNotKnow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s, other, began := filled(t, "staff", jsonRow("a", "1", `"N":1`), jsonRow("a", "2", `"N":1`), jsonRow("a", "3", `"N":1,"M":1`)), storagetest.New(nil), time.Now()
-		fill(t, other, "staff", jsonRow("a", "1", `"N":1`), jsonRow("a", "2", `"N":1,"M":1`), jsonRow("a", "3", `"N":1`))
-		other.SetFaults(func(r storagetest.Request) storagetest.Fault {
-			if r.Kind == requests.Transaction && time.Since(began) < 2*time.Minute {
-				return storagetest.LostRequest()
+		s := filled(t, "staff", jsonRow("a", "1", `"N":1`), jsonRow("a", "2", `"N":1`), jsonRow("a", "3", `"N":1,"M":1`))
+		for _, c := range []struct {
+			mode transfer.Mode
+			lost storagetest.Fault
+			want transfer.ImportReport
+		}{
+			{transfer.Insert, storagetest.LostRequest(), transfer.ImportReport{Rows: 3, Same: 1, Kept: 2}},
+			{transfer.Replace, storagetest.LostRequest(), transfer.ImportReport{Rows: 3, Stored: 3}},
+			{transfer.Replace, storagetest.LostResponse(), transfer.ImportReport{Rows: 3, Stored: 3}},
+		} {
+			other, sent := storagetest.New(nil), 0
+			fill(t, other, "staff", jsonRow("a", "1", `"N":1`), jsonRow("a", "2", `"N":1,"M":1`), jsonRow("a", "3", `"N":1`))
+			other.SetFaults(func(r storagetest.Request) storagetest.Fault {
+				if r.Kind != requests.Transaction {
+					return storagetest.Fault{}
+				}
+				if sent++; sent > 150 { // more than are sent of one transaction
+					return storagetest.Fault{}
+				}
+				return c.lost
+			})
+			o := &transfer.ImportOptions{Mode: c.mode}
+			report, err := transfer.Copy(t.Context(), tableOf(t, s, "staff"), tableOf(t, other, "staff"), o)
+			testkit.NoError(t, err)
+			testkit.Expect(t, fmt.Sprintf("mode %d, %v", c.mode, c.lost), report, c.want)
+			if c.mode == transfer.Replace {
+				expectSame(t, s, "staff", other, "staff")
 			}
-			return storagetest.Fault{}
-		})
-		report, err := transfer.Copy(t.Context(), tableOf(t, s, "staff"), tableOf(t, other, "staff"), nil)
-		testkit.NoError(t, err)
-		testkit.Expect(t, "report", report, transfer.ImportReport{Rows: 3, Same: 1, Kept: 2})
+		}
+	})
+}
+
+// TestImportEnds: an import that ends while it waits for its rate says so, and counts what it has stored.
+func TestImportEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, other := filled(t, "staff", manyRows(5, 1)...), storagetest.New(nil)
+		ctx, stop := context.WithTimeout(t.Context(), 2500*time.Millisecond)
+		defer stop()
+		o := &transfer.ImportOptions{Rate: 1}
+		report, err := transfer.Copy(ctx, tableOf(t, s, "staff"), tableOf(t, other, "staff"), o)
+		stored := len(other.Rows("staff"))
+		if !errors.Is(err, context.DeadlineExceeded) || report.Stored != stored || stored == 0 || stored == 5 {
+			t.Errorf("got %+v, %v, and %d rows; want some of 5, and DeadlineExceeded", report, err, stored)
+		}
 	})
 }

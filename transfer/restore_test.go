@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"testing"
 	"time"
 
@@ -211,6 +212,13 @@ func TestCompare(t *testing.T) {
 			got = append(got, fmt.Sprintf("%v %s/%s %v", d.Kind, d.Key.PartitionKey(), d.Key.RowKey(), d.Properties))
 		}
 		testkit.Expect(t, "differences", fmt.Sprint(got), want)
+		last := transfer.DifferenceKind(0)
+		one, two := transfer.Of(tableOf(t, s, "one")), transfer.Of(tableOf(t, s, "two"))
+		for d, err := range transfer.Compare(t.Context(), two, one, nil) {
+			testkit.NoError(t, err)
+			last = d.Kind
+		}
+		testkit.Expect(t, "the other way round, at last", last, transfer.OnlyFirst)
 	}
 }
 
@@ -234,6 +242,7 @@ func TestBadInput(t *testing.T) {
 		}
 		return err
 	}
+	none := &transfer.Memory{}
 	var (
 		ve *table.ValueError
 		ke *keys.KeyError
@@ -247,7 +256,9 @@ func TestBadInput(t *testing.T) {
 		"export to nil":          {export(staff, nil, nil), &ve},
 		"negative chunks":        {export(staff, at, &transfer.ExportOptions{ChunkBytes: -1}), &ve},
 		"negative concurrency":   {export(staff, at, &transfer.ExportOptions{Concurrency: -1}), &ve},
+		"negative time":          {export(staff, at, &transfer.ExportOptions{ChunkTime: -1}), &ve},
 		"negative rate":          {export(staff, at, &transfer.ExportOptions{Rate: -1}), &ve},
+		"a wrong part":           {export(staff, none, &transfer.ExportOptions{Part: keys.RawPartitions("b", "a")}), &ke},
 		"a wrong range":          {export(staff, at, &transfer.ExportOptions{Partitions: keys.RawPartitions("b", "a")}), &ke},
 		"another range":          {export(staff, at, &transfer.ExportOptions{Partitions: keys.RawPartitions("a", "b")}), &me},
 		"another table":          {export(tableOf(t, filled(t, "other"), "other"), at, nil), &me},
@@ -264,6 +275,9 @@ func TestBadInput(t *testing.T) {
 		if c.err == nil || !errors.As(c.err, c.as) {
 			t.Errorf("%s: got %v; want a %T", name, c.err, c.as)
 		}
+	}
+	if err := compared(transfer.Exported(none), transfer.Of(staff)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a place that a wrong part was given to: got %v; want ErrNotExist", err)
 	}
 	if err := export(tableOf(t, s, "missing"), transfer.Folder(t.TempDir()), nil); !errors.Is(err, table.ErrTableNotFound) {
 		t.Errorf("export of a missing table: got %v; want ErrTableNotFound", err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -121,10 +122,11 @@ func TestSnapshots(t *testing.T) {
 	testkit.Expect(t, "requests before which a write tears a partition", reported, 18)
 }
 
-// TestSnapshotsCrash: an export that goes on within a partition knows whether it was written meanwhile.
+// TestSnapshotsCrash: an export that goes on within a partition knows whether it was written
+// meanwhile, perhaps by programs without the definition, before another one took its place.
 func TestSnapshotsCrash(t *testing.T) {
 	t.Parallel()
-	for _, written := range []bool{false, true} {
+	for _, meanwhile := range []string{"nothing", "a write", "another definition"} {
 		b := newBank(t, map[string]int{"a": 5000})
 		place := &transfer.Crashing{Place: transfer.Folder(t.TempDir()), At: 6, How: transfer.Before}
 		o := &transfer.ExportOptions{Concurrency: 1, ChunkBytes: 60_000}
@@ -132,16 +134,35 @@ func TestSnapshotsCrash(t *testing.T) {
 			t.Fatalf("got error %v; want ErrCrash", err)
 		}
 		want := 0
-		if written {
+		switch meanwhile {
+		case "a write":
 			testkit.NoError(t, b.add(t.Context(), "a", 5000))
 			want = 1
+		case "another definition":
+			b.changeDefinitions(t)
+			want, o.GoOn = 1, true
 		}
 		report, err := transfer.Export(t.Context(), b.counters, place.Place, o)
 		testkit.NoError(t, err)
-		if report.Torn != want || report.Chunks < 4 || len(tornIn(t, place.Place)) != want {
-			t.Errorf("written %t: got %+v; want %d torn, in several chunks", written, report, want)
+		if report.Torn != want || report.Chunks < 4 || len(tornIn(t, place.Place)) > want {
+			t.Errorf("%s: got %+v; want %d torn, in several chunks", meanwhile, report, want)
 		}
 	}
+}
+
+// changeDefinitions gives the definition of the snapshots another ID, as Retire and Fill do.
+func (b *bank) changeDefinitions(t testing.TB) {
+	t.Helper()
+	for _, r := range b.service.Rows("counters") {
+		if text, is := r.Get("Definitions").(string); is && r.RowKey == "~c" {
+			text = regexp.MustCompile(`"id":"[^"]*"`).ReplaceAllString(text, `"id":"0123456789ABCDEF"`)
+			row := fmt.Appendf(nil, `{"PartitionKey":%q,"RowKey":%q,"Definitions":%q}`, r.PartitionKey, r.RowKey, text)
+			_, err := b.service.Tables().NewClient("counters").UpdateEntity(t.Context(), row, nil)
+			testkit.NoError(t, err)
+			return
+		}
+	}
+	t.Fatal("got no row of definitions")
 }
 
 // TestStamps: writes of all kinds store the stamp of each partition that they change, by as many requests as without.

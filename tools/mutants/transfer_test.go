@@ -132,6 +132,20 @@ func TestTransferCorners(t *testing.T) {
 			Old: "				rest = append(rest, s)\n", New: "", Test: "TestEmptyChunk"},
 		{Name: "a line break is counted late", File: "transfer/json.go",
 			Old: "b.breaks[i] <= at; i++", New: "b.breaks[i] < at; i++", Test: "TestJSONErrors"},
+		{Name: "definitions that cannot be read are none", File: "transfer/export.go",
+			Old: "	c, err := catalogueOf(ctx, x.table)\n	if err != nil {\n		return nil, err\n	}\n", New: "	c, _ := catalogueOf(ctx, x.table)\n", Test: "TestRefusedOnce"},
+		{Name: "a wrong part is seen behind the first line", File: "transfer/export.go",
+			Old: "return cmp.Or(o.Partitions.Err(), o.Part.Err())", New: "return o.Partitions.Err()", Test: "TestBadInput"},
+		{Name: "a batch that waits when the import ends is done", File: "transfer/import.go",
+			Old: "Spend(ctx, len(b.rows)); err != nil {\n			return err\n", New: "Spend(ctx, len(b.rows)); err != nil {\n			return nil\n", Test: "TestImportEnds"},
+		{Name: "a batch whose outcome is unknown is not replaced", File: "transfer/import.go",
+			Old: "		case m.opt.Mode == Replace: // sent again, the batch replaces what it has perhaps stored\n			continue\n", New: "", Test: "TestImportDoesNotKnow"},
+		{Name: "a first line that cannot be read is none", File: "transfer/manifest.go",
+			Old: "return nil, &ManifestError{\"has a first line that cannot be read: \" + err.Error()}", New: "return nil, nil", Test: "TestNoManifest"},
+		{Name: "the last rows of the first source are in both", File: "transfer/compare.go",
+			Old: "		order = -1\n", New: "", Test: "TestCompare$"},
+		{Name: "a stamp outlives its definition", File: "transfer/snapshots.go",
+			Old: "return definitions + \" \" + stamp, nil", New: "return stamp, nil", Test: "TestSnapshotsCrash"},
 	})
 }
 
