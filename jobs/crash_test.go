@@ -175,6 +175,10 @@ func TestRefusedRequests(t *testing.T) {
 			}
 			return o.purge.Start(ctx, name, "Name3", nil)
 		},
+		"verification": func(ctx context.Context, o *office, name string) error {
+			in := &jobs.Options{Partitions: dept.Of("dept000").Point()}
+			return o.check.Start(ctx, name, jobs.Verification{RecordsOnly: true}, in)
+		},
 	} {
 		t.Run(kind, func(t *testing.T) {
 			inOffice(t, 2, 5, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
@@ -201,14 +205,19 @@ func TestRefusedRequests(t *testing.T) {
 					}
 					s.SetFaults(nil)
 					status, err := o.raise.Status(ctx, name)
-					if kind == "deletion" { // what a slice has deleted before it crashed is not counted
+					switch kind {
+					case "deletion": // what a slice has deleted before it crashed is not counted
 						status, err = o.purge.Status(ctx, name)
 						left, failed := o.staff.Count(ctx, table.Query[clerk]{TableScan: true, Where: last.Eq("Name3")})
 						if failed != nil || left != 0 {
 							t.Errorf("request %d refused: got %d clerks left, error %v; want none", n, left, failed)
 						}
-					} else if o.expectAll(t, 10); status.Rows != 10 {
-						t.Errorf("request %d refused: got %+v; want 10 rows", n, status)
+					case "verification":
+						status, err = o.check.Status(ctx, name)
+						testkit.Expect(t, fmt.Sprintf("request %d refused: rows", n), status.Rows, 5)
+					default:
+						o.expectAll(t, 10)
+						testkit.Expect(t, fmt.Sprintf("request %d refused: rows", n), status.Rows, 10)
 					}
 					if err != nil || status.State != jobs.Finished || status.Open != 0 {
 						t.Errorf("request %d refused: got %+v, error %v; want a finished job", n, status, err)

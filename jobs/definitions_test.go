@@ -2,7 +2,9 @@ package jobs_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,6 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/jobs"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
 )
 
 // TestVerifyDefinitions: a job of jobs.Verify repairs the rows of the definitions that it names, those
@@ -27,7 +30,12 @@ func TestVerifyDefinitions(t *testing.T) {
 		{nil, map[string]int{"first": 10, "second": 10}},
 		{[]string{"second"}, map[string]int{"second": 10}},
 		{[]string{"first", "second"}, map[string]int{"first": 10, "second": 10}},
+		{[]string{"third"}, map[string]int{}}, // waits for a program that has it
 	} {
+		state := jobs.Finished
+		if len(c.want) == 0 {
+			state = jobs.Running
+		}
 		synctest.Test(t, func(t *testing.T) {
 			s := storagetest.New(nil)
 			ctx, stop := context.WithCancel(t.Context())
@@ -68,7 +76,7 @@ func TestVerifyDefinitions(t *testing.T) {
 			stop()
 			testkit.NoError(t, <-ended)
 			got := count(false)
-			if status.State != jobs.Finished || got["first"] != c.want["first"] || got["second"] != c.want["second"] {
+			if status.State != state || got["first"] != c.want["first"] || got["second"] != c.want["second"] {
 				t.Errorf("definitions %q: got %v rows, %+v; want %v", c.of, got, status, c.want)
 			}
 		})
@@ -108,6 +116,24 @@ func TestMistakes(t *testing.T) {
 				t.Errorf("%s: %s: got no error", name, what)
 			}
 		}
+	}
+}
+
+// TestNoJSON: a job is not started with an argument that JSON does not have.
+func TestNoJSON(t *testing.T) {
+	t.Parallel()
+	share := jobs.New("share", func(context.Context, *jobs.Slice[clerk], float64) error { return nil })
+	store := aztablekit.Open(storagetest.New(nil), "office", &aztablekit.Options{Daily: -1})
+	aztablekit.Table(store, "staff", dept, empid, share)
+	testkit.NoError(t, store.Ensure(t.Context()))
+	if err := share.Start(t.Context(), "1", math.NaN(), nil); !errors.As(err, new(*table.ValueError)) {
+		t.Errorf("got error %v; want a *table.ValueError", err)
+	}
+	if _, err := share.Status(t.Context(), "1"); !errors.Is(err, table.ErrNotFound) {
+		t.Errorf("got error %v; want ErrNotFound", err)
+	}
+	if err := share.Cancel(t.Context(), "1"); !errors.Is(err, table.ErrNotFound) {
+		t.Errorf("Cancel: got error %v; want ErrNotFound", err)
 	}
 }
 
