@@ -208,3 +208,54 @@ func TestFillNames(t *testing.T) {
 		r.expect("a look-up", r.find(1), table.ErrNotFound)
 	})
 }
+
+// TestRetireBesideWriter: Retire reads the entities once more if a writer has changed some that it
+// wanted to write. The second time it finds those alone.
+func TestRetireBesideWriter(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		service := storagetest.New(nil)
+		r := newer(t, service)
+		r.ensure()
+		for id := range 3 {
+			r.expect("a write", r.insert(id), nil)
+		}
+		service.SetFaults(storagetest.When(func(q storagetest.Request) bool {
+			return q.Kind == requests.Transaction && q.PartitionKey == "Sales"
+		}, storagetest.Once(storagetest.RefuseInTransaction(412, "UpdateConditionNotSatisfied"))))
+		swept := 0
+		o := &aztablekit.FillOptions{Progress: func(p aztablekit.Progress) { swept = p.Swept }}
+		r.expect("Retire", r.store.Retire(t.Context(), "staff", "name", o), nil)
+		testkit.Expect(t, "entities that are swept", swept, 3)
+		for _, row := range service.Rows("staff") {
+			if strings.HasPrefix(row.RowKey, "name_") {
+				t.Errorf("got row %s; want none", row.RowKey)
+			}
+		}
+	})
+}
+
+// TestFormChangesBesideFill: the Ensure of a release that spells the form of a definition in another way
+// is not in the way of a Fill that has begun before.
+func TestFormChangesBesideFill(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		service := storagetest.New(nil)
+		old, r := older(t, service), newer(t, service)
+		old.ensure()
+		old.expect("a write", old.insert(1), nil)
+		r.ensure()
+		const form = "unique index by text named name"
+		restate(t, service, form, "unique index, string name_a2")
+		changed := false
+		_, err := r.store.Fill(t.Context(), &aztablekit.FillOptions{Progress: func(aztablekit.Progress) {
+			if !changed {
+				changed = true
+				newer(t, service).ensure()
+			}
+		}})
+		r.expect("Fill", err, nil)
+		testkit.Expect(t, "definitions with the form of the release", strings.Count(rawCatalogue(t, service), form), 1)
+		r.expect("a look-up", r.find(1), nil)
+	})
+}

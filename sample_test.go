@@ -117,7 +117,10 @@ func TestChangedFunctions(t *testing.T) {
 func TestUnreadable(t *testing.T) {
 	t.Parallel()
 	service := storagetest.New(nil)
-	old := quiet(service)
+	var log bytes.Buffer // of a release without the definitions
+	o := &aztablekit.Options{Daily: -1}
+	o.Common.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	old := aztablekit.Open(service, "company", o)
 	aztablekit.Table(old, "badges", badgeDept, badgeNo)
 	aztablekit.Table(old, "staff", dept, empid)
 	p := loggedOf(service, strings.ToLower)
@@ -137,6 +140,9 @@ func TestUnreadable(t *testing.T) {
 		if got := p.warned(words); len(got) != 12 {
 			t.Errorf("%s: got warnings of %q; want those of 12 definitions", what, got)
 		}
+	}
+	if err := old.Ensure(t.Context()); err != nil || log.Len() > 0 {
+		t.Errorf("a release without the definitions: got %v and the log %s; want none", err, log.String())
 	}
 }
 

@@ -107,7 +107,7 @@ func commands() []command {
 				s.StringVar(&f.container, "container", "", "try the rights on this `container`")
 				s.StringVar(&f.store, "store", "", "look at the queues of this `store`, too")
 			}},
-			long: "It sends one harmless request for each right, and changes nothing. The exit code is 3 if something is refused, or missing. Requests: 9, and 3 for a store."},
+			long: "It sends one harmless request for each right, and changes nothing. The exit code is 3 if something is refused, or missing. Requests: 9, and 2 more for a store."},
 		{name: "cost", args: "TABLE…", group: "account", short: "count rows and bytes, and what they cost by a price list", least: 1, most: -1, run: cost,
 			flags: []flagSet{func(s *flag.FlagSet, f *flags) { s.StringVar(&f.prices, "prices", "", "the `file` of the price list") }},
 			long:  `The file is JSON: {"currency": "EUR", "storageGBMonth": 0.045, "per10000Transactions": 0.00036}, with the prices of your account. Requests: 1 for each 1,000 rows.`},

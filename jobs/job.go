@@ -100,10 +100,11 @@ func (j *Job[T, P]) Define(d *extend.Declaration[T]) error {
 		return &table.ValueError{Field: "kind", Reason: "is empty"}
 	case j.work == nil:
 		return &table.ValueError{Field: "work", Reason: "is nil; give a function that works on a slice"}
-	case edm.CheckStoredJSON(reflect.TypeFor[P]()) != nil:
-		return edm.CheckStoredJSON(reflect.TypeFor[P]())
 	case j.table != nil:
 		return &table.ValueError{Field: "job", Reason: fmt.Sprintf("is of table %s already: make one for each table and store", j.table.Name())}
+	}
+	if err := edm.CheckStoredJSON(reflect.TypeFor[P]()); err != nil {
+		return err
 	}
 	if _, err := headKey.Of(j.kind, "").Result(); err != nil {
 		return err

@@ -245,12 +245,12 @@ func TestHelp(t *testing.T) {
 		t.Errorf("got help without commands or flags:\n%s", out)
 	}
 	for name, want := range map[string]string{
-		"pointquery":   ": do you mean point-query?",
-		"point-qeury":  ": do you mean point-query?",
-		"photos":       ": do you mean large-entity?",
-		"Lead":         ": do you mean leader?",
-		"archive-by-q": ": do you mean archive-by-query?",
-		"log-":         ": do you mean log-tail or log-data-in-blobs?",
+		"pointquery":   "; similar to it: point-query;",
+		"point-qeury":  "; similar to it: point-query;",
+		"photos":       "; similar to it: large-entity;",
+		"Lead":         "; similar to it: leader;",
+		"archive-by-q": "; similar to it: archive-by-query;",
+		"log-":         "; similar to it: log-tail or log-data-in-blobs;",
 		"nonsense":     `"nonsense"; the command list`,
 		"x":            `"x"; the command list`,
 	} {

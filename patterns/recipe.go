@@ -41,19 +41,19 @@ func (all recipes) find(name string) (recipe, error) {
 	return recipe{}, fmt.Errorf("no recipe has the name %q%s; the command list shows all names", name, all.meant(name))
 }
 
-// meant returns a question for the names that are close to a wrong one, "" if none is.
+// meant returns the names that are close to a wrong one, "" if none is.
 func (all recipes) meant(name string) string {
-	var close []string
+	var near []string
 	for _, r := range all {
 		part := len(name) > 2 && strings.Contains(r.name+" "+r.kept, strings.ToLower(name))
 		if part || distance(strings.ToLower(name), r.name) <= 1+len(name)/5 {
-			close = append(close, r.name)
+			near = append(near, r.name)
 		}
 	}
-	if len(close) == 0 {
+	if len(near) == 0 {
 		return ""
 	}
-	return ": do you mean " + strings.Join(close, " or ") + "?"
+	return "; similar to it: " + strings.Join(near, ", ")
 }
 
 // distance returns how many bytes must be changed, added and left out to make b of a.

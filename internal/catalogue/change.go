@@ -44,14 +44,14 @@ func (c *Catalogue) Ensure(ctx context.Context) (declared []Definition, isNew bo
 	return slices.DeleteFunc(slices.Clone(now.Definitions), others), isNew, nil
 }
 
-// isEmpty reports whether the table has no rows. Requests: 1.
+// isEmpty reports whether the table has no rows, to a client that may create tables and so sees all rows. Requests: 1.
 func (c *Catalogue) isEmpty(ctx context.Context) (empty bool, err error) {
 	empty = true
 	err = c.table.Partitions(ctx, keys.PartitionRange{}, func(string) bool {
 		empty = false
 		return false
 	})
-	return empty && !c.table.Ranged(), err
+	return empty, err
 }
 
 // withDeclared returns a row that names all that the program declares; the row itself if it does already.
@@ -263,13 +263,16 @@ func (c *Catalogue) replace(ctx context.Context, all, by []Definition) error {
 		}
 		to := row.clone()
 		for i, was := range all {
-			d := to.find(was.Scope, was.Name)
+			d, next := to.find(was.Scope, was.Name), by[i]
+			if d != nil {
+				next.Form = d.Form // which the Ensure of another release may have spelled in another way
+			}
 			switch {
-			case d != nil && *d == by[i]: // an earlier attempt was applied
+			case d != nil && *d == next: // an earlier attempt was applied
 			case d == nil || d.ID != was.ID:
 				return nil, c.fail(was.Name, "", nil, fmt.Sprintf("another program has changed its state, %s, meanwhile; begin again", was.State), nil)
 			default:
-				*d = by[i]
+				*d = next
 			}
 		}
 		if slices.Equal(to.Definitions, row.Definitions) {

@@ -129,7 +129,8 @@ func (l *laterProtocol) worker(s laterState, i uint8, step func(actor, what stri
 	actor := fmt.Sprint("worker ", i+1)
 	mine := s.messages[w.message] == laterHeld|i
 	to := func(what string, n laterState, next laterWorker) {
-		if n.workers[i] = next; next.pc == laterIdle {
+		n.workers[i] = next
+		if next.pc == laterIdle {
 			n.workers[i] = laterWorker{}
 		}
 		step(actor, what, n)
@@ -178,7 +179,8 @@ func (l *laterProtocol) worker(s laterState, i uint8, step func(actor, what stri
 		n.runs = min(s.runs+1, l.mostRuns+1)
 		n.early = s.early || !l.untimed && s.record.notBefore > s.now && w.read == s.record
 		next := w
-		if next.pc = laterMarks; s.now < laterDue {
+		next.pc = laterMarks
+		if s.now < laterDue {
 			next.pc = laterStores
 		}
 		to("calls the handler", n, next)
