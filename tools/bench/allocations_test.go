@@ -94,7 +94,7 @@ func TestVerified(t *testing.T) { // not parallel, as TestAllocations
 func allocationsOf(t *testing.T, f func() error) int {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	least := 0.0
-	for i := range 3 {
+	for i := range 2 {
 		runtime.GC()
 		n := testing.AllocsPerRun(3, func() {
 			if err := f(); err != nil {
