@@ -29,8 +29,14 @@ type logged struct {
 
 // loggedOf returns a program with a definition of each kind, whose functions return fold(name).
 func loggedOf(acc aztablekit.Account, fold func(string) string) *logged {
+	return loggedBy(acc, fold, nil)
+}
+
+// loggedBy returns one with a clock.
+func loggedBy(acc aztablekit.Account, fold func(string) string, now func() time.Time) *logged {
 	p := &logged{}
 	o := &aztablekit.Options{Daily: -1}
+	o.Common.Now = now
 	o.Common.Logger = slog.New(slog.NewTextHandler(&p.log, nil))
 	p.store = aztablekit.Open(acc, "company", o)
 	name := func(e *employee) (string, bool) { return fold(e.Name), true }
@@ -154,6 +160,7 @@ func TestPendingWarned(t *testing.T) {
 		ctx := t.Context()
 		service := storagetest.New(nil)
 		p := loggedOf(service, strings.ToLower)
+		ahead := loggedBy(service, strings.ToLower, func() time.Time { return time.Now().Add(time.Hour) })
 		const words = "effects are pending"
 		expect := func(when string, want bool) {
 			t.Helper()
@@ -173,6 +180,9 @@ func TestPendingWarned(t *testing.T) {
 		}
 		since := time.Now().UTC().Format("2006-01-02T15:04")
 		expect("at once", false)
+		if err := ahead.store.Ensure(ctx); err != nil || strings.Contains(ahead.log.String(), words) {
+			t.Errorf("by a clock that is ahead: got %v and the log %s; want no warning, since the service's clock counts", err, ahead.log.String())
+		}
 		time.Sleep(11 * time.Minute)
 		expect("later", true)
 		if !strings.Contains(p.log.String(), "since="+since) || !strings.Contains(p.log.String(), "queue=company-writes") {

@@ -187,52 +187,61 @@ func grace(writeTimeout time.Duration) time.Duration { return max(10*time.Minute
 // have more to do than they can, so that a pending commit record does not tell whether its message was lost. 1 request; none for a queue
 // without the method PeekMessage.
 func (o *outbox) Behind(ctx context.Context) (bool, error) {
-	inserted, _, err := o.queue.first(ctx)
+	m, err := o.queue.first(ctx)
 	if err != nil {
 		return false, fmt.Errorf("eventual: the queue of notifications: %w", err)
 	}
-	return o.isOld(inserted), nil
+	return o.isOld(m), nil
 }
 
-func (o *outbox) isOld(inserted time.Time) bool {
-	return !inserted.IsZero() && o.opt.Now().Sub(inserted) > grace(o.opt.WriteTimeout)
+func (o *outbox) isOld(m firstMessage) bool {
+	return !m.inserted.IsZero() && m.age() > grace(o.opt.WriteTimeout)
 }
 
 // Unreceived returns when the first visible message was inserted if it has waited as long as for Behind,
 // and no worker has ever received it; else the zero time. Requests: those of Behind.
 func (o *outbox) Unreceived(ctx context.Context) (since time.Time, err error) {
-	inserted, deliveries, err := o.queue.first(ctx)
+	m, err := o.queue.first(ctx)
 	switch {
 	case err != nil:
 		return since, fmt.Errorf("eventual: the queue of notifications: %w", err)
-	case deliveries > 0 || !o.isOld(inserted):
+	case m.deliveries > 0 || !o.isOld(m):
 		return since, nil
 	}
-	return inserted, nil
+	return m.inserted, nil
 }
 
-// first returns when the first visible message was inserted, the zero time if there is none, and how often it was received.
-func (q queueClient) first(ctx context.Context) (inserted time.Time, deliveries int64, err error) {
+// firstMessage is the first visible message of a queue: when it was inserted, the zero time if there is none, and how often it was received.
+type firstMessage struct {
+	inserted, peeked time.Time // by the clock of the service
+	deliveries       int64
+}
+
+func (m firstMessage) age() time.Duration { return m.peeked.Sub(m.inserted) }
+
+// first returns the first visible message.
+func (q queueClient) first(ctx context.Context) (m firstMessage, err error) {
 	of, is := q.client.(interface {
 		PeekMessage(context.Context, *azqueue.PeekMessageOptions) (azqueue.PeekMessagesResponse, error)
 	})
 	if !is {
-		return inserted, 0, nil
+		return m, nil
 	}
 	ctx, cancel, check := q.call(ctx)
 	defer cancel()
 	resp, err := of.PeekMessage(ctx, nil)
 	if err = check(err); err != nil {
-		return inserted, 0, err
+		return m, err
 	}
-	if len(resp.Messages) == 0 || resp.Messages[0] == nil || resp.Messages[0].InsertionTime == nil {
-		return inserted, 0, nil
+	if len(resp.Messages) == 0 || resp.Messages[0] == nil || resp.Messages[0].InsertionTime == nil || resp.Date == nil {
+		return m, nil
 	}
-	m := resp.Messages[0]
-	if m.DequeueCount != nil {
-		deliveries = *m.DequeueCount
+	first := resp.Messages[0]
+	if first.DequeueCount != nil {
+		m.deliveries = *first.DequeueCount
 	}
-	return *m.InsertionTime, deliveries, nil
+	m.inserted, m.peeked = *first.InsertionTime, *resp.Date
+	return m, nil
 }
 
 // position is where NotifyPending resumes: after an operation of a partition, or after the partition if there is no operation.

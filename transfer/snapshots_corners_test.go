@@ -3,6 +3,7 @@ package transfer_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -109,5 +110,32 @@ func TestSnapshotsRequests(t *testing.T) {
 		_, err := transfer.Export(t.Context(), counters, &transfer.Memory{}, &transfer.ExportOptions{Concurrency: 1, ChunkBytes: c.chunk})
 		testkit.NoError(t, err)
 		testkit.Expect(t, c.name, b.service.Count().String(), c.want)
+	}
+}
+
+// TestSnapshotsOfNoPartition: rows that another program has stored with an empty PartitionKey are part of
+// an export of snapshots.
+func TestSnapshotsOfNoPartition(t *testing.T) {
+	t.Parallel()
+	for name, rows := range map[string]int{"a page": 1, "several pages": 5} {
+		ctx := t.Context()
+		b := newBank(t, map[string]int{"a": 3})
+		for i := range rows {
+			row := jsonRow("", fmt.Sprint("row", i), `"N":1`)
+			_, err := b.service.Tables().NewClient("counters").AddEntity(ctx, []byte(row), nil)
+			testkit.NoError(t, err)
+		}
+		var memory transfer.Memory
+		counters := paged(b, 2, func() {})
+		_, err := transfer.Export(ctx, counters, &memory, &transfer.ExportOptions{Concurrency: 1, ChunkBytes: 200})
+		testkit.NoError(t, err)
+		restored := storagetest.New(nil)
+		to := tableOf(t, restored, "counters")
+		_, err = transfer.Import(ctx, transfer.Exported(&memory), to, nil)
+		testkit.NoError(t, err)
+		for d, err := range transfer.Compare(ctx, transfer.Of(counters), transfer.Of(to), nil) {
+			t.Errorf("%s: got a difference %v, %v; want none", name, d, err)
+		}
+		testkit.Expect(t, name+": rows", len(restored.Rows("counters")), len(b.service.Rows("counters")))
 	}
 }
