@@ -199,7 +199,7 @@ func TestPolicies(t *testing.T) {
 			t.Run(b.name+"/"+place.name, func(t *testing.T) {
 				t.Parallel()
 				for k, m := range outageMethods {
-					if (i+j+k)%testkit.Sample(1) != 0 { // of a sample, each method in each place
+					if (i+j+k)%testkit.Sample(2) != 0 { // of a sample, each method in each place
 						continue
 					}
 					for _, path := range clientPaths {
