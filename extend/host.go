@@ -136,9 +136,7 @@ func NewTable[T any](s Store, name string, schema table.Schema[T], o *table.Opti
 	if wire.IsNil(h.Outbox) {
 		return t, nil
 	}
-	if noted, is := h.Registry.(interface{ Notes() engine.RecordNotes }); is {
-		door.Table(t).Notes = noted.Notes()
-	}
+	door.Note(t, h.Registry)
 	return door.InMode(t, func(m *engine.Mode) { m.Outbox = h.Outbox }), nil
 }
 

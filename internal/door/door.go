@@ -46,6 +46,13 @@ var Workers interface {
 // Table returns the handle of a table.AnyTable without its type parameter, nil for a nil or zero Table.
 func Table(t any) *engine.Table { return Tables.Table(t) }
 
+// Note lets a handle store notes of its commit records, if the registry of its store has them.
+func Note(t, registry any) {
+	if noted, is := registry.(interface{ Notes() engine.RecordNotes }); is {
+		Table(t).Notes = noted.Notes()
+	}
+}
+
 // InMode returns a *table.Table in another mode.
 func InMode[H any](t H, change func(*engine.Mode)) H { return Tables.InMode(t, change).(H) }
 

@@ -69,10 +69,12 @@ func newRows(host *extend.Host, name string, o *Options) (*table.Table[table.Row
 	}
 	// The rows are of no other maintainers, so none needs to be read before it is written.
 	rows, err := bare.NewTable(host.Tables, name, table.Schema[table.Row]{}, &table.Options{Common: host.Options(opt.Common), BlindWrites: true})
-	if err == nil {
-		door.Table(rows).Made = "Series.Ensure"
+	if err != nil {
+		return nil, err
 	}
-	return rows, err
+	door.Table(rows).Made = "Series.Ensure"
+	door.Note(rows, host.Registry)
+	return rows, nil
 }
 
 // Err returns the mistake in the declaration of the series, nil if there is none.
@@ -102,8 +104,8 @@ func (s *Series[V]) Of(row keys.RowKey) *Series[V] {
 }
 
 // Exact returns the same series with exact writes: each write also stores a commit record, so that its outcome is always known or
-// can be resolved, and a copy of its request that arrives late is refused. See [table.Table.Exact] for the requests, and for
-// deleting the commit records.
+// can be resolved, and a copy of its request that arrives late is refused. See [table.Table.Exact] for the requests. The work of a day
+// of the store deletes the commit records.
 func (s *Series[V]) Exact() *Series[V] {
 	exact := *s
 	exact.rows = s.rows.Exact()
