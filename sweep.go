@@ -61,7 +61,6 @@ func sweepEntities[T any](ctx context.Context, t *table.Table[T], w *sweeper) er
 		if err != nil || skipped == 0 {
 			return err
 		}
-		w.token = ""
 	}
 	return table.ErrContended
 }

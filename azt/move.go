@@ -266,8 +266,8 @@ func importRows(ctx context.Context, c *call) error {
 	return errFound
 }
 
-// isInUse reports whether a table has definitions, and rows besides. Requests: 1, and 1 if there
-// are definitions.
+// isInUse reports whether a table has definitions whose rows are kept, and rows besides. Requests: 1, and 1 if
+// there are such definitions.
 func isInUse(ctx context.Context, t table.AnyTable) (bool, error) {
 	e := door.Table(t)
 	found, err := e.GetReserved(ctx, "Import", keys.Stored(reserved.Catalogue, reserved.Catalogue))

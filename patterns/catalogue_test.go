@@ -250,7 +250,7 @@ func TestHelp(t *testing.T) {
 		"photos":       "; similar to it: large-entity;",
 		"Lead":         "; similar to it: leader;",
 		"archive-by-q": "; similar to it: archive-by-query;",
-		"log-":         "; similar to it: log-tail or log-data-in-blobs;",
+		"log-":         "; similar to it: log-tail, log-data-in-blobs;",
 		"nonsense":     `"nonsense"; the command list`,
 		"x":            `"x"; the command list`,
 	} {
