@@ -20,7 +20,7 @@ import (
 // it readable again. The store must declare the definition in the form that the catalogue has.
 //
 // Retire waits two times one and a half Options.Lease, 198 s by default. If it is interrupted, call it again. Two calls at once do no harm.
-// Rows of definitions in other partitions stay as tombstones until the worker's clean-up.
+// Rows of definitions in other partitions stay as tombstones until the work of a day deletes them.
 //
 // Errors: the mistakes of the declarations; *table.ValueError for a table or a definition that the store does not declare, and for an
 // option of Fill alone;

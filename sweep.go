@@ -168,7 +168,7 @@ func sweepStamps(ctx context.Context, t table.AnyTable, w *sweeper) error {
 	return nil
 }
 
-// sweepElsewhere deletes rows in other partitions. Tombstones stay for the clean-up.
+// sweepElsewhere deletes rows in other partitions. Tombstones stay for the work of a day.
 func sweepElsewhere[T any](ctx context.Context, m derived.Elsewhere[T], w *sweeper) error {
 	for row, err := range m.Rows(ctx, 0) {
 		if err != nil {

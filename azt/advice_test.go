@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/transfer"
@@ -110,6 +111,12 @@ func TestImportInUse(t *testing.T) {
 	fresh := newShell(t, 0) // its program has called Ensure
 	fresh.want(0, "import "+at+" staff --write", "!azt verify")
 	s.want(3, "copy staff staff --write --mode replace", "azt verify") // into itself
+	other := aztablekit.Open(s.acc, "other", nil)
+	plain := aztablekit.Table(other, "plain", dept, empid) // a catalogue without definitions
+	testkit.NoError(t, other.Ensure(t.Context()))
+	_, err = plain.Insert(t.Context(), &employee{Department: "Sales", ID: 99})
+	testkit.NoError(t, err)
+	s.want(0, "import "+at+" plain --write --other-definitions", "!azt verify")
 }
 
 // TestForOperators: an error names nothing that can only be called in a program.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/internal/catalogue"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/query"
@@ -276,6 +277,10 @@ func isInUse(ctx context.Context, t table.AnyTable) (bool, error) {
 	}
 	if err != nil || found.Row == nil {
 		return false, err
+	}
+	all, err := catalogue.Decode(found.Row)
+	if err != nil || !all.Keeps() {
+		return err != nil, nil // of a damaged catalogue, all is possible
 	}
 	var others query.Filter
 	others.Keys(edm.RowKey, query.BoundsOf(query.EveryKey))

@@ -86,11 +86,23 @@ func poison(ctx context.Context, c *call) error {
 		c.out.columns("dropped")
 		c.outcome(n, "%s dropped from %s-poison", counted(n, "message"), store)
 		if n > 0 {
-			c.notes.line("The effects of these writes are still due: azt pending TABLE --notify %s gives them to the workers again.", store)
+			c.notes.line("The effects of these writes are still due: azt pending TABLE --notify %s --grace -1s --write gives them to the workers again; the work of a day does so 7 days after the message became poison.", store)
 		}
 		return err
 	}
 	return usage("poison %s: want list, replay or drop", shown(what))
+}
+
+// dueState says whether the effects of a record are due, wait for a time, or are left alone.
+func dueState(r *commit.Record) string {
+	w, now := commit.WaitOf(r), time.Now()
+	switch {
+	case w.NotBefore.After(now):
+		return "not due before " + w.NotBefore.UTC().Format(time.DateTime)
+	case w.Until.After(now):
+		return "poison or deferred; repeated from " + w.Until.UTC().Format(time.DateTime)
+	}
+	return "effects are due"
 }
 
 // outcome prints a number: as JSON, or as a sentence.
@@ -139,7 +151,7 @@ func pending(ctx context.Context, c *call) error {
 			c.out.add(key(row.Key.PartitionKey()), key(row.Key.RowKey()), nil, "unreadable", err.Error())
 			continue
 		}
-		c.out.add(key(row.Key.PartitionKey()), r.OperationID, r.Time(), "effects are due", kindsOf(r))
+		c.out.add(key(row.Key.PartitionKey()), r.OperationID, r.Time(), dueState(r), kindsOf(r))
 	}
 	if n == 0 {
 		c.out.say("nothing is pending")

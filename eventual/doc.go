@@ -41,7 +41,7 @@
 //
 // # Operation
 //
-// The worker of a store deletes commit records after a day. [PoisonQueue] lists, replays and drops poison
+// The work of each day of a store deletes commit records two or three days after their writes. [PoisonQueue] lists, replays and drops poison
 // messages. docs/queues.md describes messages, unknown messages, and the time after which a queue is empty. docs/operations.md
 // describes how to run workers: sizes, releases, alerts, scaling, roles and repairs.
 package eventual

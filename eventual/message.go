@@ -19,8 +19,7 @@ import (
 // messageVersion is the version of the format of messages.
 const messageVersion = 1
 
-// message names a write by its operation ID, or an hour whose commit records are due for clean-up. A message contains no other
-// data, so a forged message executes only effects that are due.
+// message names a write by its operation ID. A message contains no other data, so a forged message executes only effects that are due.
 type message struct {
 	Version   int    `json:"v"`
 	Table     string `json:"table"`

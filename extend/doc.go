@@ -56,7 +56,7 @@
 //
 // The workers of package eventual do this on a queue. [Records] also finds the outcome of a write of another process, and the writes
 // whose effects are not executed. [Completing] makes a handle for one write that executes an effect and completes it in the same
-// transaction. A write by a [table.Table.Exact] handle has a commit record, too. [SweepAll] deletes records that are older than a day.
+// transaction. A write by a [table.Table.Exact] handle has a commit record, too. [SweepAll] deletes the records of tables without a store.
 //
 // # Errors
 //

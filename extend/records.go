@@ -193,9 +193,8 @@ func (in *Records) FinishPrepared(ctx context.Context, partition keys.PartitionK
 }
 
 // SweepAll deletes the commit and abort records of a range of partitions, of the whole table if it is unset, that are older than 25 hours, except records whose effects are
-// not executed yet, and returns how many. through is as for [table.Table.EachPartition]: the range Behind it is what is left after an error. Call it about once a day for tables with exact writes; the clean-up of an outbox does
-// the same. Do not call it for tables with index.NewGlobal or a view of package materialized: the clean-up of their workers finds
-// tombstones by these records. Idempotent. Requests: 1 for each partition to find it, 10 at a time, and the requests of
+// not executed yet, and returns how many. through is as for [table.Table.EachPartition]: the range Behind it is what is left after an error. Call it about once a day for tables with exact writes that belong to no store: the work
+// of a day of a store does the same, and finds tombstones by the records. So do not call it for tables with index.NewGlobal or a view. Idempotent. Requests: 1 for each partition to find it, 10 at a time, and the requests of
 // [Records.Sweep]. Errors: errors of a read and of a write (see package table).
 func SweepAll[T any](ctx context.Context, t *table.Table[T], in keys.PartitionRange) (deleted int, through keys.PartitionKey, err error) {
 	if err := engine.CheckHandle("t", door.Table(t)); err != nil {

@@ -23,8 +23,8 @@ import (
 // that do not have the value (a verified read). It may still miss an entity that got its value a moment ago. With Options.Inline, a write
 // returns when the rows are right.
 //
-// A row that an entity does not have any more becomes a tombstone, which look-ups leave out. The worker's clean-up deletes it a day
-// later. Tombstones without a clean-up stay until verify.Run with Repair.
+// A row that an entity does not have any more becomes a tombstone, which look-ups leave out. The work of a day deletes it two or three
+// days later.
 //
 // # Requests
 //

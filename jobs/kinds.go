@@ -121,7 +121,8 @@ func (s *Slice[T]) deleteSome(ctx context.Context, q table.Query[T]) (more bool,
 
 const mostDeleted = 5000
 
-// Upgrade is a kind that stores entities in the schema's version; see [table.Upgrade]. o may be nil; it has no Token and no Progress.
+// Upgrade is a kind that stores entities in the schema's version; see [table.Upgrade]. o may be nil; the job has a Token, a Rate and a Progress
+// of its own, and the declaration refuses those of o.
 func Upgrade[T any](kind string, o *table.UpgradeOptions) *Job[T, struct{}] {
 	var opt table.UpgradeOptions
 	if o != nil {

@@ -124,10 +124,17 @@ func (v *Values[T]) sweepDaily(ctx context.Context) error {
 	return err
 }
 
-// Check is the part of aztablekit.Store.Verify for the values: a [Values.Sweep], which changes nothing unless o.Repair is set.
+// Check is the part of aztablekit.Store.Verify for the values: a [Values.Sweep], which changes nothing unless o.Repair is set. With
+// o.RecordsOnly it does nothing: blobs have no records. Errors: *table.ValueError for o.Partitions and o.Token, which are of one table.
 func (v *Values[T]) Check(ctx context.Context, o *verify.Options) (report verify.Report, err error) {
 	if o == nil {
 		o = &verify.Options{}
+	}
+	if o.Partitions.IsSet() || o.Token != "" {
+		return report, &table.ValueError{Field: "Options.Partitions", Reason: "and Options.Token are of one table; leave them out, or call Sweep"}
+	}
+	if o.RecordsOnly {
+		return report, nil
 	}
 	report.Faults = map[verify.FaultKind]int{}
 	swept, err := v.Sweep(ctx, &SweepOptions{DryRun: !o.Repair, Rate: o.Rate, Fault: func(f verify.Fault) {

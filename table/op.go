@@ -442,7 +442,7 @@ const (
 //
 // Requests: as without Exact; 1 or 2 more after a lost response. If an insert finds its row, 1 more: it stores an abort record,
 // because a late copy of its request could succeed once the row is deleted. The same is true of other writes without an ETag.
-// Commit records are kept for 24 hours; then extend.SweepAll deletes them.
+// The work of a day of the store deletes commit records two or three days after the write.
 func (t *Table[T]) Exact() *Table[T] {
 	return &Table[T]{t.h.exact()}
 }

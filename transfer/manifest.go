@@ -83,7 +83,7 @@ type manifest struct {
 }
 
 // errTorn is the error of a manifest whose first line was cut by a crash, or is not there: a file is created before its first line, and a chunk is written behind it.
-var errTorn = &ManifestError{"has no first line, or only the beginning of one, as after an export that was ended before its first chunk; call Export again"}
+var errTorn = &ManifestError{"has no first line, or only the beginning of one, as after an export that was ended before its first chunk; Export begins it again, of the table as it is now"}
 
 // crcMember begins the last member of a line, and crcTail is how long it is.
 const (

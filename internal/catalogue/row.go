@@ -31,6 +31,11 @@ const (
 // kept reports whether all writers keep a definition in this state.
 func (s State) kept() bool { return s == Building || s == Readable || s == Retiring }
 
+// Keeps reports whether writers keep the rows of some definition.
+func (r *Row) Keeps() bool {
+	return slices.ContainsFunc(r.Definitions, func(d Definition) bool { return d.State.kept() })
+}
+
 // Row is the content of the row.
 type Row struct {
 	Version     int           `json:"version"`
