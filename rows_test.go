@@ -218,6 +218,9 @@ func TestRowsGo(t *testing.T) {
 		testkit.Expect(t, "kinds of rows of the library after four days", strings.Join(left, " "), "day lease ~c ~h|head ~h|token ~s")
 		for _, name := range h.service.TableNames() {
 			for _, r := range h.service.Rows(name) {
+				if name == "guestsends" && r.PartitionKey > time.Now().Format("20060102") { // an hour in which a guest's stay was to end
+					continue
+				}
 				if !slices.Contains([]string{"plain", "visits", "leases", "rowswork"}, name) && !strings.HasPrefix(r.RowKey, "~") {
 					t.Errorf("table %s: got row %v; want none, since all stays are over", name, r)
 				}

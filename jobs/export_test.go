@@ -1,8 +1,10 @@
 package jobs_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -49,15 +51,29 @@ func TestExport(t *testing.T) {
 		if rows := len(s.Rows("staff")); status.State != jobs.Finished || status.Rows < rows-1 || status.Rows > rows || report.Rows != rows || report.Added != 0 || status.Ranges < 3 {
 			t.Errorf("got %+v and %+v; want %d rows in several ranges, that of the definitions perhaps not counted, and nothing left to export", status, report, rows)
 		}
-		// Another job to the same place has an export from before it, which is no backup of now.
+		// Another job to the same place has an export from before it, finished or not, which is no backup of now. It stores nothing there.
 		time.Sleep(48 * time.Hour)
-		testkit.NoError(t, o.export.Delete(ctx, "2026-11-28"))
-		testkit.NoError(t, o.export.Start(ctx, "2026-11-28", struct{}{}, nil))
-		testkit.Failed(t, o.store.Drain(ctx))
-		status, err = o.export.Status(ctx, "2026-11-28")
-		testkit.NoError(t, err)
-		if status.State != jobs.Running || len(status.Failures) != 1 || !strings.Contains(status.Failures[0].Error, "from before the job") {
-			t.Errorf("a second job to one place: got %+v, want a failure that says so", status)
+		manifest := folder + "/2026-11-28/" + transfer.ManifestName
+		for _, ends := range []string{"finished", "unfinished"} {
+			testkit.NoError(t, o.export.Delete(ctx, "2026-11-28"))
+			if ends == "unfinished" {
+				text, err := os.ReadFile(manifest)
+				testkit.NoError(t, err)
+				testkit.NoError(t, os.WriteFile(manifest, bytes.Join(bytes.SplitAfter(text, []byte("\n"))[:3], nil), 0o666))
+			}
+			was, err := os.ReadDir(folder + "/2026-11-28")
+			testkit.NoError(t, err)
+			testkit.NoError(t, o.export.Start(ctx, "2026-11-28", struct{}{}, nil))
+			testkit.Failed(t, o.store.Drain(ctx))
+			status, err = o.export.Status(ctx, "2026-11-28")
+			testkit.NoError(t, err)
+			if status.State != jobs.Running || len(status.Failures) != 1 || !strings.Contains(status.Failures[0].Error, "choose another name for the job") {
+				t.Errorf("a second job to one place, %s: got %+v, want a failure that says so", ends, status)
+			}
+			now, err := os.ReadDir(folder + "/2026-11-28")
+			testkit.NoError(t, err)
+			testkit.Expect(t, ends+": files", len(now), len(was))
+			testkit.NoError(t, o.export.Cancel(ctx, "2026-11-28"))
 		}
 		var bad *table.ValueError
 		if err := o.export.Start(ctx, "part", struct{}{}, &jobs.Options{Partitions: keys.RawPartitions("a", "b")}); !errors.As(err, &bad) {

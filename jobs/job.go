@@ -66,6 +66,7 @@ type Job[T, P any] struct {
 	ledger *ledger
 	table  *table.Table[T] // nil until the declaration is complete
 	fault  error           // of the declaration
+	wrong  error           // an option that the kind does not have
 }
 
 // New is a kind of work on partitions. work works on a slice: on the partitions of s.Partitions, in their order. It calls s.Passed for each that it has
@@ -100,6 +101,8 @@ func (j *Job[T, P]) Define(d *extend.Declaration[T]) error {
 		return &table.ValueError{Field: "kind", Reason: "is empty"}
 	case j.work == nil:
 		return &table.ValueError{Field: "work", Reason: "is nil; give a function that works on a slice"}
+	case j.wrong != nil:
+		return j.wrong
 	case j.table != nil:
 		return &table.ValueError{Field: "job", Reason: fmt.Sprintf("is of table %s already: make one for each table and store", j.table.Name())}
 	}

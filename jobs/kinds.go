@@ -128,13 +128,17 @@ func Upgrade[T any](kind string, o *table.UpgradeOptions) *Job[T, struct{}] {
 	if o != nil {
 		opt = *o
 	}
-	return onRows(kind, nil, func(ctx context.Context, s *Slice[T], q table.Query[T], _ struct{}) error {
+	j := onRows(kind, nil, func(ctx context.Context, s *Slice[T], q table.Query[T], _ struct{}) error {
 		o, p := opt, newPieces(ctx, s)
-		o.Token, o.Rate = "", s.rate
+		o.Rate = s.rate
 		o.Progress = func(r table.UpgradeReport) { p.piece(r.Rows, r.Upgraded, r.Skipped, r.Through, r.Token == "") }
 		_, err := table.Upgrade(p.ctx, s.Table, q, &o)
 		return p.end(err)
 	})
+	if opt.Token != "" || opt.Rate != 0 || opt.Progress != nil {
+		j.wrong = &table.ValueError{Field: "UpgradeOptions", Reason: "has a Token, a Rate or a Progress; a job has its own: leave them out, and give jobs.Options a Rate"}
+	}
+	return j
 }
 
 // Archive is a kind that moves the entities of a query by a mover of the table; see [archive.Mover.ArchiveAll]. query may be nil, for all entities.
