@@ -1,11 +1,13 @@
 package aztablekit_test
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -13,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/aztablekit/aztablekit/table"
 )
 
 // optionStruct matches the structs of options in docs/api.txt, and their fields.
@@ -64,8 +68,8 @@ func TestOptionsAreShown(t *testing.T) {
 			if !own[field] {
 				t.Errorf("%s: TestOptions does not set it", field)
 			}
-		case !names[pkg].tests[name] || !names[pkg].fields[field[strings.LastIndex(field, ".")+1:]]:
-			t.Errorf("%s: got no test %s of package %s whose package sets it", field, name, pkg)
+		case !names[pkg][name].sets(field):
+			t.Errorf("%s: got no test %s of package %s whose file sets it", field, name, pkg)
 		}
 		delete(shown, field)
 	}
@@ -90,13 +94,28 @@ func optionType(typ reflect.Type) string {
 	return pkg + "." + name
 }
 
-// testNames are the names of the tests of a package, and of the fields that its tests set in a
-// literal or by an assignment.
-type testNames struct{ tests, fields map[string]bool }
+// testNames are the names of the tests of a package, with what their files set: fields of a literal, such
+// as jobs.Options.Rate, and fields of an assignment, such as Rate.
+type testNames map[string]setFields
+
+type setFields map[string]bool
+
+// sets reports whether a field is among them. Of an embedded table.Common, one of its fields is enough.
+func (s setFields) sets(field string) bool {
+	name := field[strings.LastIndex(field, ".")+1:]
+	if name == "Common" {
+		for common := range reflect.TypeFor[table.Common]().Fields() {
+			if s[common.Name] {
+				return true
+			}
+		}
+	}
+	return s[name] || s[path.Base(field)] || s[strings.Replace(field, "table.", "engine.", 1)]
+}
 
 func testNamesOf(t *testing.T, pkg string) testNames {
 	t.Helper()
-	all := testNames{map[string]bool{}, map[string]bool{}}
+	all := testNames{}
 	files, err := filepath.Glob(filepath.Join(pkg, "*_test.go"))
 	if err != nil {
 		t.Fatal(err)
@@ -106,18 +125,21 @@ func testNamesOf(t *testing.T, pkg string) testNames {
 		if err != nil {
 			t.Fatal(err)
 		}
+		fields := setFields{}
 		ast.Inspect(f, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.FuncDecl:
-				all.tests[n.Name.Name] = true
-			case *ast.KeyValueExpr:
-				if id, is := n.Key.(*ast.Ident); is {
-					all.fields[id.Name] = true
+				all[n.Name.Name] = fields
+			case *ast.CompositeLit:
+				for _, e := range n.Elts {
+					if kv, is := e.(*ast.KeyValueExpr); is {
+						fields[literalType(f.Name.Name, n.Type)+"."+fmt.Sprint(kv.Key)] = true
+					}
 				}
 			case *ast.AssignStmt:
 				for _, to := range n.Lhs {
-					if s, is := to.(*ast.SelectorExpr); is {
-						all.fields[s.Sel.Name] = true
+					for s, is := to.(*ast.SelectorExpr); is; s, is = s.X.(*ast.SelectorExpr) {
+						fields[s.Sel.Name] = true
 					}
 				}
 			}
@@ -125,6 +147,19 @@ func testNamesOf(t *testing.T, pkg string) testNames {
 		})
 	}
 	return all
+}
+
+// literalType returns the type of a literal in a file of a package, such as jobs.Options.
+func literalType(pkg string, typ ast.Expr) string {
+	switch typ := typ.(type) {
+	case *ast.SelectorExpr:
+		return fmt.Sprint(typ.X, ".", typ.Sel)
+	case *ast.IndexExpr:
+		return literalType(pkg, typ.X)
+	case *ast.Ident:
+		return strings.TrimSuffix(pkg, "_test") + "." + typ.Name
+	}
+	return ""
 }
 
 // optionCase is a call with options.

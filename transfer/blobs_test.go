@@ -80,9 +80,14 @@ func TestBlobs(t *testing.T) {
 				n, length = n+2, length+2*int64(len(text))
 			}
 			for _, want := range []transfer.BlobReport{{Blobs: n, Copied: n, Bytes: length}, {Blobs: n, Same: n}} {
-				got, err := transfer.CopyBlobs(ctx, transfer.Exported(at), transfer.Container(s.Container("texts"), "", nil), at, nil)
+				var calls []transfer.BlobReport
+				o := &transfer.BlobOptions{Progress: func(r transfer.BlobReport) { calls = append(calls, r) }}
+				got, err := transfer.CopyBlobs(ctx, transfer.Exported(at), transfer.Container(s.Container("texts"), "", nil), at, o)
 				testkit.NoError(t, err)
 				testkit.Expect(t, "backup", got, want)
+				if len(calls) != n || calls[n-1] != want {
+					t.Errorf("got progress %+v; want %d calls, the last with %+v", calls, n, want)
+				}
 			}
 
 			testkit.NoError(t, to.Ensure(ctx))

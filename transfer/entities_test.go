@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/index"
@@ -175,4 +177,39 @@ func TestImportTaken(t *testing.T) {
 	report, err := transfer.ImportEntities(t.Context(), transfer.Of(tableOf(t, s, "old")), staff, &transfer.EntityOptions{Skip: func(_ keys.Key, err error) bool { return errors.Is(err, index.ErrTaken) }})
 	testkit.NoError(t, err)
 	testkit.Expect(t, "report", report, transfer.EntityReport{Entities: 2, Skipped: 2})
+}
+
+// TestOptionsOfImports: Rate bounds the rows of a second, Progress is called with each transaction or
+// chunk, and a negative Concurrency is refused.
+func TestOptionsOfImports(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx := t.Context()
+		from, to := openOffice(storagetest.New(nil)), openOffice(storagetest.New(nil))
+		testkit.NoError(t, from.Ensure(ctx))
+		testkit.NoError(t, to.Ensure(ctx))
+		for i := range 40 {
+			_, err := from.staff.Insert(ctx, &person{fmt.Sprint("team", i%2), i, fmt.Sprintf("p%d@example.com", i), "city", int64(i)})
+			testkit.NoError(t, err)
+		}
+		rows := transfer.Of(from.staff)
+		var last transfer.EntityReport
+		o := &transfer.EntityOptions{Concurrency: 1, Rate: 10, Progress: func(r transfer.EntityReport) { last = r }}
+		start := time.Now()
+		report, err := transfer.ImportEntities(ctx, rows, to.staff, o)
+		testkit.NoError(t, err)
+		if took := time.Since(start); report.Stored != 40 || last != report || took < 2*time.Second || took > 20*time.Second {
+			t.Errorf("got %+v in %v, at last progress %+v; want 40 entities, of 3 rows each, in about 12 s", report, took, last)
+		}
+		_, err = transfer.ImportEntities(ctx, rows, to.staff, &transfer.EntityOptions{Concurrency: -1})
+		if !errors.As(err, new(*table.ValueError)) {
+			t.Errorf("a negative Concurrency: got error %v; want a *table.ValueError", err)
+		}
+		var end transfer.ImportReport
+		all, err := transfer.Import(ctx, rows, tableOf(t, storagetest.New(nil), "staff"), &transfer.ImportOptions{
+			Progress: func(r transfer.ImportReport) { end = r },
+		})
+		testkit.NoError(t, err)
+		testkit.Expect(t, "rows of the last progress", end.Rows, all.Rows)
+	})
 }
