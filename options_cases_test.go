@@ -202,7 +202,7 @@ func optionCases() []optionCase {
 				return err
 			}, elsewhere: map[string]string{"Rate": "three entities are over"}},
 	}
-	return append(all, indexOptionCases()...)
+	return all
 }
 
 // unfill makes the definitions unfilled, as those of a table from before its catalogue.

@@ -47,7 +47,7 @@ func TestOptionsAreShown(t *testing.T) {
 		shown[field] = by
 	}
 	own := map[string]bool{}
-	for _, c := range optionCases() {
+	for _, c := range append(optionCases(), indexOptionCases()...) {
 		typ := reflect.TypeOf(c.options).Elem()
 		for name := range c.values {
 			own[optionType(typ)+"."+name] = true
@@ -104,7 +104,7 @@ type setFields map[string]bool
 func (s setFields) sets(field string) bool {
 	name := field[strings.LastIndex(field, ".")+1:]
 	if name == "Common" {
-		for common := range reflect.TypeFor[table.Common]().Fields() {
+		for _, common := range reflect.VisibleFields(reflect.TypeFor[table.Common]()) {
 			if s[common.Name] {
 				return true
 			}
@@ -176,8 +176,18 @@ type optionCase struct {
 // with their times, its result, what it calls, and its error.
 func TestOptions(t *testing.T) {
 	t.Parallel()
+	testOptions(t, optionCases())
+}
+
+// TestOptionsOfIndexes is TestOptions for declarations of indexes.
+func TestOptionsOfIndexes(t *testing.T) {
+	t.Parallel()
+	testOptions(t, indexOptionCases())
+}
+
+func testOptions(t *testing.T, cases []optionCase) {
 	fields := 0
-	for _, c := range optionCases() {
+	for _, c := range cases {
 		typ := reflect.TypeOf(c.options).Elem()
 		fields += typ.NumField()
 		t.Run(c.call, func(t *testing.T) {

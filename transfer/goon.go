@@ -28,7 +28,7 @@ func (x *export) checkGoesOn(ctx context.Context, m *manifest) error {
 	finished := len(gaps(m.header.Whole, m.spans())) == 0
 	last := m.lastWork()
 	switch {
-	case len(m.damaged) > 0 && !finished: // else a call that went on has stored what the damaged line had
+	case len(m.damaged) > 0:
 		return fmt.Errorf("%w: %w", m.damage(), ErrNotContinued)
 	case x.now().Sub(last) > newest && finished:
 		return refuse("was finished at %s", last.Format(time.DateTime))
