@@ -483,13 +483,13 @@ func TestVerify(t *testing.T) {
 		faults  int
 		queries int
 	}{
-		{"repair", jobs.Verification{Repair: true}, 500, 0, 19},
+		{"repair", jobs.Verification{Repair: true}, 400, 0, 19},
 		// The entities say that they have the rows.
 		{"repair, records only", jobs.Verification{Repair: true, RecordsOnly: true}, 0, 0, 14},
-		{"no repair", jobs.Verification{}, 0, 500, 24},
+		{"no repair", jobs.Verification{}, 0, 400, 24},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			inOffice(t, 5, 700, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
+			inOffice(t, 4, 700, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
 				for _, r := range s.Rows("staff") {
 					if strings.HasPrefix(r.RowKey, "last_Name3") {
 						_, err := s.Tables().NewClient("staff").DeleteEntity(ctx, r.PartitionKey, r.RowKey, nil)
@@ -503,8 +503,8 @@ func TestVerify(t *testing.T) {
 				if sent[requests.Query] > c.queries {
 					t.Errorf("got %v; want %d queries: some for each partition, and none for all", sent, c.queries)
 				}
-				if status.Rows != 3500 || status.Changed != c.changed || status.Faults != c.faults {
-					t.Errorf("got %+v; want 3500 rows, %d repaired, %d faults", status, c.changed, c.faults)
+				if status.Rows != 2800 || status.Changed != c.changed || status.Faults != c.faults {
+					t.Errorf("got %+v; want 2800 rows, %d repaired, %d faults", status, c.changed, c.faults)
 				}
 			})
 		})
