@@ -71,10 +71,14 @@ func sweepOnce[T any](ctx context.Context, t *table.Table[T], w *sweeper) (skipp
 	schema := door.Table(t).Mode.Schema
 	cursor := table.NewCursor(w.token)
 	var chunk []*table.Entity[T]
+	token := w.token // behind which none was skipped
 	flush := func() error {
 		n, err := w.touch(ctx, opsOf(writer, chunk))
 		chunk, skipped = chunk[:0], skipped+n
-		w.progress(w.prefix + cursor.Token())
+		if skipped == 0 {
+			token = cursor.Token()
+		}
+		w.progress(w.prefix + token)
 		return err
 	}
 	q := table.Query[table.Row]{Rows: schema.Rows(), TableScan: true, Cursor: cursor}

@@ -75,7 +75,7 @@ func commands() []command {
 		{name: "pending", args: "TABLE", group: "work", short: "list writes whose effects are due, and writes that are not finished", least: 1, most: 1, run: pending,
 			flags: []flagSet{partitionFlags, writeFlag, func(s *flag.FlagSet, f *flags) {
 				s.StringVar(&f.store, "notify", "", "tell the workers of this `store` about them, after a queue was lost")
-				s.DurationVar(&f.grace, "grace", 0, "with --notify, leave out writes that are younger; the default is 10m, and a negative value leaves out none")
+				s.DurationVar(&f.grace, "grace", 0, "with --notify, leave out writes that are younger; the default is 10m, and a negative value leaves out none, also not what waits or is poison")
 				s.BoolVar(&f.explain, "explain", false, "say what would be read, and read nothing")
 			}},
 			long: "The table is read as a whole, or the partitions that the flags name. Requests: 1 for each 1,000 rows; with --notify 1 for each partition, and 1 for each notification."},

@@ -280,7 +280,7 @@ func isInUse(ctx context.Context, t table.AnyTable) (bool, error) {
 	}
 	all, err := catalogue.Decode(found.Row)
 	if err != nil || !all.Keeps() {
-		return err != nil, nil // of a damaged catalogue, all is possible
+		return err != nil, nil // a damaged catalogue counts as in use
 	}
 	var others query.Filter
 	others.Keys(edm.RowKey, query.BoundsOf(query.EveryKey))

@@ -95,12 +95,12 @@ func poison(ctx context.Context, c *call) error {
 
 // dueState says whether the effects of a record are due, wait for a time, or are left alone.
 func dueState(r *commit.Record) string {
-	w, now := commit.WaitOf(r), time.Now()
+	w, now := commit.WaitOf(r), commit.NowBy(r, time.Now())
 	switch {
 	case w.NotBefore.After(now):
 		return "not due before " + w.NotBefore.UTC().Format(time.DateTime)
-	case w.Until.After(now):
-		return "poison or deferred; repeated from " + w.Until.UTC().Format(time.DateTime)
+	case w.NotBefore.IsZero() && w.Until.After(now):
+		return "poison, or tried again; repeated from " + w.Until.UTC().Format(time.DateTime)
 	}
 	return "effects are due"
 }
@@ -157,7 +157,7 @@ func pending(ctx context.Context, c *call) error {
 		c.out.say("nothing is pending")
 		return nil
 	}
-	c.out.say("%s. Workers execute effects within seconds. What is older than some minutes waits for a worker; --notify STORE wakes one.", counted(n, "line"))
+	c.out.say("%s. Workers execute effects within seconds. What is due and older than some minutes waits for a worker; --notify STORE wakes one.", counted(n, "line"))
 	return nil
 }
 

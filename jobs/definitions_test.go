@@ -83,6 +83,20 @@ func TestVerifyDefinitions(t *testing.T) {
 	}
 }
 
+// TestUpgradeOptions: options of an upgrade that a job has of its own are errors of the declaration.
+func TestUpgradeOptions(t *testing.T) {
+	t.Parallel()
+	for want, o := range map[string]*table.UpgradeOptions{
+		"UpgradeOptions.Token": {Token: "x"}, "UpgradeOptions.Rate": {Rate: 1}, "UpgradeOptions.Progress": {Progress: func(table.UpgradeReport) {}},
+	} {
+		store := aztablekit.Open(storagetest.New(nil), "office", &aztablekit.Options{Daily: -1})
+		aztablekit.Table(store, "staff", dept, empid, jobs.Upgrade[clerk]("up", o))
+		if err := store.Err(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got error %v; want one with %q", err, want)
+		}
+	}
+}
+
 // TestMistakes: a declaration of a job that cannot be one says so.
 func TestMistakes(t *testing.T) {
 	t.Parallel()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/exports"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/transfer"
 )
@@ -23,7 +24,7 @@ import (
 // partition are exported by one worker at a time. A slice ends behind a chunk, so short slices last some seconds. Such a job is of the whole table: Options.Partitions is
 // refused. An export that is older than its job, as after Delete and another Start of one name, makes the messages poison: take a name, and a place, for each export.
 //
-// Requests: those of transfer.Export, for each slice 2 to read the manifest and 1 to read the definitions, and at the end 1 for each range, and 2 for its chunk; see also [Rows].
+// Requests: those of transfer.Export, for each slice 2 to read the manifest, and at the end 1 for each range, and 2 for its chunk; see also [Rows].
 func Export[T any](kind string, place func(job string) transfer.Place) *Job[T, struct{}] {
 	if place == nil {
 		return New[T, struct{}](kind, nil)
@@ -55,9 +56,8 @@ func Export[T any](kind string, place func(job string) transfer.Place) *Job[T, s
 func (s *Slice[T]) export(ctx context.Context, to transfer.Place) error {
 	p := newPieces(ctx, s)
 	rows := 0
-	// A job of more than a day may have stood for as long. A younger one goes on with no export that has: it is another one's.
-	old := time.Since(s.began) > 24*time.Hour
-	o := &transfer.ExportOptions{Part: s.Partitions, Concurrency: 1, ChunkTime: chunkTime, Rate: s.rate, GoOn: old}
+	// The export is the job's, which may stand for days: GoOn.
+	o := &transfer.ExportOptions{Part: s.Partitions, Concurrency: 1, ChunkTime: chunkTime, Rate: s.rate, GoOn: true}
 	o.Progress = func(r transfer.ExportReport) {
 		s.Count(r.Added-rows, 0, 0)
 		s.addCounts() // the chunk is stored, also if no partition ends with it
@@ -68,12 +68,9 @@ func (s *Slice[T]) export(ctx context.Context, to transfer.Place) error {
 		}
 		p.passed(cmp.Or(s.pay(p.ctx), s.Check(p.ctx)))
 	}
-	report, err := transfer.Export(p.ctx, s.Table, to, o)
-	if errors.Is(err, transfer.ErrNotContinued) {
+	_, err := transfer.Export(exports.NotBefore(p.ctx, s.began.Add(-clocks)), s.Table, to, o)
+	if errors.As(err, new(*transfer.ManifestError)) {
 		return eventual.Poison(fmt.Errorf("%w; choose another name for the job", err))
-	}
-	if report.Begun.Add(clocks).Before(s.began) && !report.Begun.IsZero() {
-		return eventual.Poison(&table.ValueError{Field: "place", Reason: fmt.Sprintf("%v has an export of %v, from before the job; choose another name for the job", to, report.Begun.Format(time.DateTime))})
 	}
 	return p.end(err)
 }

@@ -109,8 +109,8 @@ func (j *Job[T, P]) Define(d *extend.Declaration[T]) error {
 	if err := edm.CheckStoredJSON(reflect.TypeFor[P]()); err != nil {
 		return err
 	}
-	if _, err := headKey.Of(j.kind, "").Result(); err != nil {
-		return err
+	if err := headKey.Of(j.kind, "").Err(); err != nil {
+		return fmt.Errorf("kind: %w", err)
 	}
 	return d.Needs(func(t *table.Table[T]) (parts extend.Parts, err error) {
 		h := d.Host()

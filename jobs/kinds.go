@@ -135,8 +135,10 @@ func Upgrade[T any](kind string, o *table.UpgradeOptions) *Job[T, struct{}] {
 		_, err := table.Upgrade(p.ctx, s.Table, q, &o)
 		return p.end(err)
 	})
-	if opt.Token != "" || opt.Rate != 0 || opt.Progress != nil {
-		j.wrong = &table.ValueError{Field: "UpgradeOptions", Reason: "has a Token, a Rate or a Progress; a job has its own: leave them out, and give jobs.Options a Rate"}
+	for field, isSet := range map[string]bool{"Token": opt.Token != "", "Rate": opt.Rate != 0, "Progress": opt.Progress != nil} {
+		if isSet {
+			j.wrong = errors.Join(j.wrong, &table.ValueError{Field: "UpgradeOptions." + field, Reason: "is not an option of a job, which has its own; leave it out"})
+		}
 	}
 	return j
 }

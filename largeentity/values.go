@@ -130,10 +130,12 @@ func (v *Values[T]) Check(ctx context.Context, o *verify.Options) (report verify
 	if o == nil {
 		o = &verify.Options{}
 	}
-	if o.Partitions.IsSet() || o.Token != "" {
-		return report, &table.ValueError{Field: "Options.Partitions", Reason: "and Options.Token are of one table; leave them out, or call Sweep"}
-	}
-	if o.RecordsOnly {
+	switch {
+	case o.Partitions.IsSet():
+		return report, &table.ValueError{Field: "Options.Partitions", Reason: "is of one table; leave it out, or call Sweep"}
+	case o.Token != "":
+		return report, &table.ValueError{Field: "Options.Token", Reason: "is of one table; leave it out, or call Sweep"}
+	case o.RecordsOnly:
 		return report, nil
 	}
 	report.Faults = map[verify.FaultKind]int{}

@@ -49,7 +49,7 @@ type EntityReport struct {
 	Entities int // that were read, of all types
 	Stored   int
 	Kept     int // entities whose key another one has, which stays
-	Others   int // of other types of the table that its store declares, also with keys that these would not write
+	Others   int // in the ranges of other types of the table that its store declares; their imports check the keys
 	Skipped  int // left out by Skip or Map
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/catalogue"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/exports"
 	"github.com/aztablekit/aztablekit/internal/pace"
 	"github.com/aztablekit/aztablekit/internal/split"
 	"github.com/aztablekit/aztablekit/keys"
@@ -239,6 +240,8 @@ func (x *export) begin(ctx context.Context, whole span) (*manifest, error) {
 		return nil, err
 	case m != nil && !m.header.sameWork(h):
 		return nil, &ManifestError{fmt.Sprintf("is of an export of table %q and another range or other rows, or of another table; export to another place", m.header.Table)}
+	case m != nil && m.header.Begun.Before(exports.Oldest(ctx)):
+		return nil, &ManifestError{fmt.Sprintf("is of an export of %v, from before the job", m.header.Begun.Format(time.DateTime))}
 	case m != nil:
 		return m, x.checkGoesOn(ctx, m)
 	}
