@@ -3,6 +3,7 @@ package aztablekit_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -212,9 +213,19 @@ func TestFillNames(t *testing.T) {
 }
 
 // TestRetireBesideWriter: Retire reads the entities once more if a writer has changed
-// one that it wanted to write. Afterwards none records the definition: a release without it writes all.
+// one that it wanted to write, also when it is interrupted behind that and goes on by its token. Afterwards
+// none records the definition: a release without it writes all.
 func TestRetireBesideWriter(t *testing.T) {
 	t.Parallel()
+	for _, interrupted := range []bool{false, true} {
+		t.Run(fmt.Sprint("interrupted ", interrupted), func(t *testing.T) {
+			t.Parallel()
+			testRetireBesideWriter(t, interrupted)
+		})
+	}
+}
+
+func testRetireBesideWriter(t *testing.T, interrupted bool) {
 	synctest.Test(t, func(t *testing.T) {
 		service := storagetest.New(nil)
 		batches := 0
@@ -237,11 +248,22 @@ func TestRetireBesideWriter(t *testing.T) {
 		}
 		old, r := older(t, service), named(service)
 		r.ensure()
-		for id := range 3 {
+		for id := range 150 {
 			r.expect("a write", r.insert(id), nil)
 		}
-		named(acc).retire("name")
-		for id := range 3 {
+		token := ""
+		if interrupted {
+			ctx, stop := context.WithCancel(t.Context())
+			o := &aztablekit.FillOptions{Progress: func(p aztablekit.Progress) {
+				if p.Token != "" && token == "" {
+					token = p.Token
+					stop()
+				}
+			}}
+			r.expect("Retire", named(acc).store.Retire(ctx, "staff", "name", o), context.Canceled)
+		}
+		r.expect("Retire", named(acc).store.Retire(t.Context(), "staff", "name", &aztablekit.FillOptions{Token: token}), nil)
+		for id := range 150 {
 			k := keys.At(dept.Of("Sales"), empid.Of(id))
 			r.expect("a write of a release without the definition", old.staff.MergeAny(t.Context(), k, salaryField.Set(1)), nil)
 		}
