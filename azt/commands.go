@@ -78,7 +78,7 @@ func commands() []command {
 				s.DurationVar(&f.grace, "grace", 0, "with --notify, leave out writes that are younger; the default is 10m, and a negative value leaves out none, also not what waits or is poison")
 				s.BoolVar(&f.explain, "explain", false, "say what would be read, and read nothing")
 			}},
-			long: "The table is read as a whole, or the partitions that the flags name. Requests: 1 for each 1,000 rows; with --notify 1 for each partition, and 1 for each notification."},
+			long: "The table is read as a whole, or the partitions that the flags name. The state waits TIME is of poison, and of effects that a worker tries again: the work of a day and --notify leave them alone until then. Requests: 1 for each 1,000 rows; with --notify 1 for each partition, and 1 for each notification."},
 		{name: "jobs", args: "TABLE [cancel KIND NAME]", group: "work", short: "show the jobs of a table, or cancel one", least: 1, most: 4, run: showJobs, flags: []flagSet{writeFlag},
 			long: "TABLE is the table that jobs work on; their own rows are in the table TABLEjobs. Requests: 1 for each 1,000 jobs and ranges; 2 more to cancel a job."},
 

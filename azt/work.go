@@ -98,9 +98,9 @@ func dueState(r *commit.Record) string {
 	w, now := commit.WaitOf(r), commit.NowBy(r, time.Now())
 	switch {
 	case w.NotBefore.After(now):
-		return "not due before " + w.NotBefore.UTC().Format(time.DateTime)
+		return "due " + w.NotBefore.UTC().Format(time.DateTime)
 	case w.NotBefore.IsZero() && w.Until.After(now):
-		return "poison, or tried again; repeated from " + w.Until.UTC().Format(time.DateTime)
+		return "waits " + w.Until.UTC().Format(time.DateTime)
 	}
 	return "effects are due"
 }

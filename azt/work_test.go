@@ -44,7 +44,7 @@ func TestPoison(t *testing.T) {
 	if n := len(s.service.Messages("company-writes")); n != 2 {
 		t.Errorf("got %d notifications, want the 2 that were replayed", n)
 	}
-	s.want(0, "pending staff", "poison, or tried again", "!effects are due")
+	s.want(0, "pending staff", "waits 20", "!effects are due")
 	s.want(0, "pending staff --notify company --write", "0 notifications")
 	s.want(0, "pending staff --notify company --grace -1s --write", "3 notifications")
 	s.want(1, "poison list nothing", "queue")

@@ -452,13 +452,16 @@ func TestVerifyFinishesMoves(t *testing.T) {
 		e, err := s.staff.Insert(ctx, &worker{"S", 1, "Jones", "a", 44, nil})
 		check(t, err)
 		n := 0
+		short, cancel := context.WithCancel(ctx)
 		s.SetFaults(storagetest.When(func(r storagetest.Request) bool {
 			if r.Kind == requests.Transaction {
 				n++
 			}
-			return n > 3 // two prepare, and one commits
+			if n > 3 { // two prepare, and one commits
+				cancel()
+			}
+			return n > 3
 		}, storagetest.LostRequest()))
-		short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 		e.Value.Dept = "M"
 		_ = s.staff.Move(short, e)
 		cancel()

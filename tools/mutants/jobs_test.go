@@ -93,7 +93,7 @@ func TestJobs(t *testing.T) {
 		{Name: "a deletion ends before the row of the job", File: "jobs/job.go",
 			Old: "table.Query[paid]{Partition: j.ledger.job(name)}), nil); err != nil {\n		return err\n", New: "table.Query[paid]{Partition: j.ledger.job(name)}), nil); err != nil {\n		return nil\n", Test: "TestDeleteInterrupted"},
 		{Name: "a kind may have any length", File: "jobs/job.go",
-			Old: "headKey.Of(j.kind, \"\").Result(); err != nil {", New: "headKey.Of(j.kind, \"\").Result(); err != nil && false {", Test: "TestMistakes"},
+			Old: "headKey.Of(j.kind, \"\").Err(); err != nil {", New: "headKey.Of(j.kind, \"\").Err(); err != nil && false {", Test: "TestMistakes"},
 		{Name: "a slice whose page cannot be read is done", File: "jobs/kinds.go",
 			Old: "s.Table.Page(ctx, q, token)\n			if err != nil {\n				return err\n", New: "s.Table.Page(ctx, q, token)\n			if err != nil {\n				return nil\n", Test: "TestRefusedRequests"},
 		{Name: "a job with an argument that is no JSON is started", File: "jobs/job.go",
