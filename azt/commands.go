@@ -75,10 +75,14 @@ func commands() []command {
 		{name: "pending", args: "TABLE", group: "work", short: "list writes whose effects are due, and writes that are not finished", least: 1, most: 1, run: pending,
 			flags: []flagSet{partitionFlags, writeFlag, func(s *flag.FlagSet, f *flags) {
 				s.StringVar(&f.store, "notify", "", "tell the workers of this `store` about them, after a queue was lost")
-				s.DurationVar(&f.grace, "grace", 0, "with --notify, leave out writes that are younger; the default is 10m, and a negative value leaves out none, also not what waits or is poison")
+				s.DurationVar(&f.grace, "grace", 0, "with --notify, leave out writes that are younger; the default is 10m, "+
+					"and a negative value leaves out none, also not what waits or is poison")
 				s.BoolVar(&f.explain, "explain", false, "say what would be read, and read nothing")
 			}},
-			long: "The table is read as a whole, or the partitions that the flags name. The state waits TIME is of poison, and of effects that a worker tries again: the work of a day and --notify leave them alone until then. Requests: 1 for each 1,000 rows; with --notify 1 for each partition, and 1 for each notification."},
+			long: "The table is read as a whole, or the partitions that the flags name. " +
+				"The state waits TIME is of poison, and of effects that a worker tries again: " +
+				"the work of a day and --notify leave them alone until then. " +
+				"Requests: 1 for each 1,000 rows; with --notify 1 for each partition, and 1 for each notification."},
 		{name: "jobs", args: "TABLE [cancel KIND NAME]", group: "work", short: "show the jobs of a table, or cancel one", least: 1, most: 4, run: showJobs, flags: []flagSet{writeFlag},
 			long: "TABLE is the table that jobs work on; their own rows are in the table TABLEjobs. Requests: 1 for each 1,000 jobs and ranges; 2 more to cancel a job."},
 
@@ -107,7 +111,8 @@ func commands() []command {
 				s.StringVar(&f.container, "container", "", "try the rights on this `container`")
 				s.StringVar(&f.store, "store", "", "look at the queues of this `store`, too")
 			}},
-			long: "It sends one harmless request for each right, and changes nothing. The exit code is 3 if something is refused, or missing. Requests: 9, and 2 more for a store."},
+			long: "It sends one harmless request for each right, and changes nothing. " +
+				"The exit code is 3 if something is refused, or missing. Requests: 9, and 2 more for a store."},
 		{name: "cost", args: "TABLE…", group: "account", short: "count rows and bytes, and what they cost by a price list", least: 1, most: -1, run: cost,
 			flags: []flagSet{func(s *flag.FlagSet, f *flags) { s.StringVar(&f.prices, "prices", "", "the `file` of the price list") }},
 			long:  `The file is JSON: {"currency": "EUR", "storageGBMonth": 0.045, "per10000Transactions": 0.00036}, with the prices of your account. Requests: 1 for each 1,000 rows.`},

@@ -86,7 +86,9 @@ func poison(ctx context.Context, c *call) error {
 		c.out.columns("dropped")
 		c.outcome(n, "%s dropped from %s-poison", counted(n, "message"), store)
 		if n > 0 {
-			c.notes.line("The effects of these writes are still due: azt pending TABLE --notify %s --grace -1s --write gives them to the workers again; the work of a day does so 7 days after the message became poison.", store)
+			c.notes.line("The effects of these writes are still due: "+
+				"azt pending TABLE --notify %s --grace -1s --write gives them to the workers again; "+
+				"the work of a day does so 7 days after the message became poison.", store)
 		}
 		return err
 	}
@@ -157,7 +159,8 @@ func pending(ctx context.Context, c *call) error {
 		c.out.say("nothing is pending")
 		return nil
 	}
-	c.out.say("%s. Workers execute effects within seconds. What is due and older than some minutes waits for a worker; --notify STORE wakes one.", counted(n, "line"))
+	c.out.say("%s. Workers execute effects within seconds. "+
+		"What is due and older than some minutes waits for a worker; --notify STORE wakes one.", counted(n, "line"))
 	return nil
 }
 

@@ -41,7 +41,8 @@
 //
 // # Operation
 //
-// The work of each day of a store deletes commit records two or three days after their writes. [PoisonQueue] lists, replays and drops poison
-// messages. docs/queues.md describes messages, unknown messages, and the time after which a queue is empty. docs/operations.md
-// describes how to run workers: sizes, releases, alerts, scaling, roles and repairs.
+// The work of each day of a store deletes commit records two or three days after their writes.
+// [PoisonQueue] lists, replays and drops poison messages. docs/queues.md describes messages, unknown
+// messages, and the time after which a queue is empty. docs/operations.md describes how to run
+// workers: sizes, releases, alerts, scaling, roles and repairs.
 package eventual
