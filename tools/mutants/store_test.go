@@ -80,6 +80,8 @@ func TestStore(t *testing.T) {
 			Old: "	return s.opt.Daily, errors.Join(err, day.End(ctx))\n", New: "	return 1000 * time.Hour, errors.Join(err, day.End(ctx))\n", Test: "TestRun"},
 		{Name: "the options of one table verify all", File: "store.go",
 			Old: "o.Token != \"\") {", New: "false) {", Test: "TestVerify"},
+		{Name: "exact writes of a series store no notes", File: "largeentity/series/series.go",
+			Old: "	door.Note(rows, host.Registry)\n", New: "", Test: "TestRowsGo"},
 		{Name: "the age of a message is by the program's clock", File: "eventual/notifypending.go",
 			Old: "m.age() > grace(", New: "o.opt.Now().Sub(m.inserted) > grace(", Test: "TestPendingWarned"},
 		{Name: "a search for records without notes that fails is not repeated", File: "daily.go",
