@@ -242,10 +242,8 @@ func blockBlobConditions(e *env) {
 		e.wantBlobCode(err, bloberror.ConditionNotMet)
 		got, err := b.DownloadStream(ctx, &blob.DownloadStreamOptions{AccessConditions: ifNoneMatch(p.ETag)})
 		e.must(err) // the SDK reports 304 without an error
-		text, err := io.ReadAll(got.Body)
-		e.must(err)
-		if got.ErrorCode == nil || *got.ErrorCode != string(bloberror.ConditionNotMet) || len(text) > 0 {
-			e.Errorf("write %d: read with If-None-Match: got code %v, content %q; want ConditionNotMet and none", i, got.ErrorCode, text)
+		if got.ErrorCode == nil || *got.ErrorCode != string(bloberror.ConditionNotMet) || got.Body != nil {
+			e.Errorf("write %d: read with If-None-Match: got code %v; want ConditionNotMet and no content", i, got.ErrorCode)
 		}
 		got, err = b.DownloadStream(ctx, &blob.DownloadStreamOptions{Range: blob.HTTPRange{Count: 1}, AccessConditions: ifNoneMatch(p.ETag)})
 		e.must(err)

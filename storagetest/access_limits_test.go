@@ -102,7 +102,7 @@ func TestSignatureLimits(t *testing.T) {
 		t.Errorf("the same with moved lines: got %d %s; want 403", status, body)
 	}
 	for name, method := range map[string]string{"create": "PUT", "delete": "DELETE"} {
-		q := s.sign(url.Values{"sp": {"cdw"}, "se": {later}, "sv": {"2019-02-02"}}, "cdw", "", later, "/queue/storagetest/jobs", "", "", "", "2019-02-02")
+		q := s.sign(url.Values{"sp": {"raup"}, "se": {later}, "sv": {"2019-02-02"}}, "raup", "", later, "/queue/storagetest/jobs", "", "", "", "2019-02-02")
 		if status, body := s.send(method, queue, "/jobs", q, "", version...); status != 403 || !strings.Contains(body, "AuthorizationFailure") {
 			t.Errorf("%s by a signature for a queue: got %d %s; want 403 AuthorizationFailure", name, status, body)
 		}

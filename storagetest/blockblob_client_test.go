@@ -245,8 +245,8 @@ func TestUploadNotModified(t *testing.T) {
 	if err != nil || got.ErrorCode == nil || *got.ErrorCode != "ConditionNotMet" {
 		t.Fatalf("got %v, %v; want ConditionNotMet without an error", got.ErrorCode, err)
 	}
-	if content, err := io.ReadAll(got.Body); len(content) > 0 || err != nil {
-		t.Errorf("got content %q, %v; want none", content, err)
+	if got.Body != nil {
+		t.Error("got a body; want none")
 	}
 	if r := s.Requests(); r[len(r)-1].Status != 304 {
 		t.Errorf("got %v; want status 304", r[len(r)-1])

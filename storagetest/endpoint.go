@@ -98,7 +98,7 @@ func (s *Service) receive(r *http.Request, body []byte) *received {
 	req := &protocol.Request{
 		Method: r.Method, URL: r.URL, Path: r.URL.EscapedPath(), Query: query, Header: header, Body: body,
 		Account: &s.account, Base: scheme + "://" + host, Version: header.Get("x-ms-version"), BadQuery: err != nil,
-		Remote: remoteAddress(r), Secure: scheme == "https", SentMethod: r.Method, Lenient: s.lenient,
+		Chunked: r.ContentLength < 0, Remote: remoteAddress(r), Secure: scheme == "https", SentMethod: r.Method, Lenient: s.lenient,
 	}
 	account := strings.TrimSuffix(host, e.host())
 	if !inProcess { // at a port, the path begins with the account

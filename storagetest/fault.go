@@ -45,12 +45,13 @@ const (
 	slow
 	shortPage
 	partitionPage
+	spreadTimes
 	unknownKind
 )
 
 var faultNames = [...]string{
 	"none", "not sent", "request lost", "response lost", "twice", "late duplicate", "late", "refused", "executed, then refused", "refused in transaction",
-	"response cut", "response truncated", "hang", "executed, then hang", "slow", "short page", "page of a partition", "unknown kind of request",
+	"response cut", "response truncated", "hang", "executed, then hang", "slow", "short page", "page of a partition", "Timestamps spread", "unknown kind of request",
 }
 
 // NotSent fails the connection. The client knows that the service did not receive the request.
@@ -177,6 +178,8 @@ func (f Fault) injection() (in protocol.Injection) {
 		in.PageLimit = &f.n
 	case f.kind == partitionPage:
 		in.PartitionPage = true
+	case f.kind == spreadTimes:
+		in.SpreadTimes = true
 	case f.kind == refuseInTransaction:
 		failure := f.failure()
 		in.LastOperation = &failure
@@ -255,13 +258,14 @@ const (
 	partitionPages = 8
 	moves          = 200 // of the requests for entities
 	delays         = 10
+	spreads        = 3 // of the transactions
 )
 
 // rest is how long a partition does not move again, in times of a move.
 const rest = 20
 
 // Adverse returns a FaultFunc that makes the service as unpleasant as the live service may be at any time: short and empty pages,
-// tokens without a row, throttled partitions, partitions that move, late responses. No request and no response is lost, so a
+// tokens without a row, throttled partitions, partitions that move, Timestamps of a transaction that differ, late responses. No request and no response is lost, so a
 // program that repeats refused requests, and reads all pages, works as without the FaultFunc.
 //
 //	s.SetFaults(storagetest.Adverse(storagetest.Adversity{Seed: 1}))
@@ -290,6 +294,7 @@ func (a *adverse) choose(r Request) Fault {
 	random := rand.New(rand.NewPCG(a.Seed, uint64(r.Number)))
 	oneIn := func(n int) bool { return random.IntN(n) == 0 }
 	shortPage, partitionPage, move, late := oneIn(shortPages), oneIn(partitionPages), oneIn(moves), oneIn(delays)
+	spread := oneIn(spreads)
 	switch r.Kind {
 	case requests.Query, requests.TableQuery, requests.QueueList, requests.ContainerList, requests.BlobList:
 		switch {
@@ -303,6 +308,9 @@ func (a *adverse) choose(r Request) Fault {
 	case requests.Get, requests.Insert, requests.Replace, requests.Merge, requests.InsertOrReplace, requests.InsertOrMerge, requests.Delete, requests.Transaction:
 		if f := a.refusal(r, move); f != (Fault{}) {
 			return f
+		}
+		if spread && r.Kind == requests.Transaction {
+			return Fault{kind: spreadTimes}
 		}
 	}
 	if late && a.Delay > 0 {

@@ -34,6 +34,9 @@ func (s *Service) Do(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	out := o.response
+	if out.Header.Get("Content-Type") == "" {
+		delete(out.Header, "Content-Type")
+	}
 	resp := &http.Response{
 		StatusCode: out.Status, Status: fmt.Sprintf("%d %s", out.Status, http.StatusText(out.Status)),
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: out.Header, Request: r,

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/xml"
 	"slices"
-	"strings"
 
 	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
 )
@@ -49,7 +48,7 @@ type policyElement struct {
 }
 
 // ParsePolicies parses an XML document. An empty body has no policies. permissions are the letters of the permissions that the
-// service has.
+// service has, in their order.
 func ParsePolicies(body []byte, permissions string) (all Policies, fault *protocol.DocumentFault) {
 	if len(bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\ufeff")))) == 0 {
 		return nil, nil
@@ -71,7 +70,7 @@ func ParsePolicies(body []byte, permissions string) (all Policies, fault *protoc
 			p.Permission = a.ChildText("Permission")
 			p.Start, startOK = normalTime(a.ChildText("Start"))
 			p.Expiry, endOK = normalTime(a.ChildText("Expiry"))
-			if !startOK || !endOK || strings.Trim(p.Permission, permissions) != "" {
+			if !startOK || !endOK || !protocol.IsOrdered(p.Permission, permissions) {
 				return nil, &protocol.DocumentFault{}
 			}
 		}

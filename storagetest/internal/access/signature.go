@@ -44,20 +44,28 @@ func HasSignature(r *protocol.Request) bool {
 	return scheme == "" && r.Query.Has("sig")
 }
 
-// Verify checks the signature of a request to a service, as "table", and where the request comes from. resource is what a signature
-// for one resource is for, as "/staff", and more are the lines that such a signature has after the version. The failure is nil if the
-// signature is valid.
-func Verify(r *protocol.Request, service, resource string, more ...string) (*Rights, *protocol.Failure) {
+// Of is a service, and what a signature for one of its resources contains.
+type Of struct {
+	Service     string   // "table"
+	Resource    string   // "/staff"
+	Permissions string   // the letters of all permissions in their order
+	More        []string // the lines after the version
+}
+
+// Verify checks the signature of a request to a service, and where the request comes from. The failure is nil if the signature is
+// valid.
+func Verify(r *protocol.Request, of Of) (*Rights, *protocol.Failure) {
 	q := r.Query
 	rights := &Rights{query: q, account: q.Has("ss"), types: q.Get("srt"), permissions: q.Get("sp"), start: q.Get("st"), end: q.Get("se")}
 	if !rights.account {
 		rights.policy = q.Get("si")
 	}
-	if !unambiguous(q) || !r.Account.Signed(q.Get("sig"), rights.text(r, "/"+service+"/"+r.Account.Name+resource, more)) {
+	text := rights.text(r, "/"+of.Service+"/"+r.Account.Name+of.Resource, of.More)
+	if !rights.wellFormed(r, of.Permissions) || !r.Account.Signed(q.Get("sig"), text) {
 		return nil, &protocol.AuthenticationFailed
 	}
 	switch {
-	case rights.account && !strings.Contains(q.Get("ss"), service[:1]):
+	case rights.account && !strings.Contains(q.Get("ss"), of.Service[:1]):
 		return nil, &errService
 	case q.Get("spr") == "https" && !r.Secure:
 		return nil, &errProtocol
@@ -70,9 +78,10 @@ func Verify(r *protocol.Request, service, resource string, more ...string) (*Rig
 	return rights, nil
 }
 
-// unambiguous reports whether the lines of the signed text say which parameter each of them is.
-func unambiguous(q url.Values) bool {
-	for _, values := range q {
+// wellFormed reports whether the parameters have the forms of the service. permissions are those of a signature for one resource.
+func (s *Rights) wellFormed(r *protocol.Request, permissions string) bool {
+	q := s.query
+	for _, values := range q { // the lines of the signed text say which parameter each of them is
 		for _, value := range values {
 			if strings.Contains(value, "\n") {
 				return false
@@ -80,7 +89,13 @@ func unambiguous(q url.Values) bool {
 		}
 	}
 	spr := q.Get("spr")
-	return protocol.ValidVersion(q.Get("sv")) && (spr == "" || spr == "https" || spr == "https,http")
+	switch {
+	case !protocol.IsVersion(q.Get("sv")) && !r.Lenient, spr != "" && spr != "https" && spr != "https,http":
+		return false
+	case s.account:
+		return strings.Trim(q.Get("ss"), "bqtf") == "" && strings.Trim(s.types, "sco") == ""
+	}
+	return protocol.IsOrdered(s.permissions, permissions)
 }
 
 // text returns the text that the signature signs.

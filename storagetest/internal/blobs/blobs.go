@@ -66,7 +66,10 @@ func (c *call) checkCreateConditions(b *blob, now time.Time) *xmlform.Failure {
 	case b != nil && !x.modifiedSince.IsZero() && !now.After(x.modifiedSince):
 		return errCondition // a blob with uncommitted blocks only has no time of its own
 	}
-	return x.checkMissing(false)
+	if x.match != "" {
+		return errCondition
+	}
+	return nil
 }
 
 // checkCreateLease checks the lease ID of a write that creates or replaces a blob. b is nil if there is no blob, and then the lease
@@ -79,20 +82,23 @@ func (c *call) checkCreateLease(b *blob, now time.Time) *xmlform.Failure {
 }
 
 // createBlob creates an empty append blob or a block blob with content, or replaces a blob by one. old is nil if there is no blob.
-// Uncommitted blocks of the replaced blob are discarded.
-func (c *call) createBlob(parent *container, name string, old *blob, now time.Time) *xmlform.Response {
+// from is the blob whose properties the new one inherits, or nil. Uncommitted blocks of the replaced blob are discarded.
+func (c *call) createBlob(parent *container, name string, old, from *blob, now time.Time) *xmlform.Response {
 	if f := c.checkPut(); f != nil {
 		return xmlform.Refuse(f)
 	}
 	b, f := c.newBlob(name, c.Header.Get("x-ms-blob-type"), c.Header.Get("Content-Type"))
 	if f == nil {
-		f = c.checkCreateConditions(old, now)
+		f = c.checkCreateLease(old, now)
 	}
 	if f == nil {
-		f = c.checkCreateLease(old, now)
+		f = c.checkCreateConditions(old, now)
 	}
 	if f != nil {
 		return xmlform.Refuse(f)
+	}
+	if from != nil {
+		b.inherit(from, c.ownHeaders(), b.metadata)
 	}
 	if b.kind == blockBlob {
 		b.headers["Content-MD5"] = md5Text(c.Body)
@@ -108,6 +114,7 @@ func (c *call) createBlob(parent *container, name string, old *blob, now time.Ti
 			header.Set("x-ms-content-crc64", crc64Text(c.Body))
 		}
 	}
+	c.echoStructured(header)
 	return &xmlform.Response{Status: http.StatusCreated, Header: header}
 }
 
@@ -115,7 +122,7 @@ func (c *call) createBlob(parent *container, name string, old *blob, now time.Ti
 // blob, counts more than that of the body.
 func (c *call) checkPut() *xmlform.Failure {
 	switch kind := c.Header.Get("x-ms-blob-type"); {
-	case c.Header.Get("x-ms-copy-source") != "", kind == "PageBlob":
+	case kind == "PageBlob":
 		return xmlform.ErrNotImplemented
 	case kind == "":
 		return xmlform.MissingHeader("x-ms-blob-type")
@@ -132,11 +139,8 @@ func (c *call) checkPut() *xmlform.Failure {
 	return c.checkChecksum(cmp.Or(c.Header.Get("x-ms-blob-content-md5"), c.Header.Get("Content-MD5")))
 }
 
-// newBlob returns a blob with the headers and the metadata of the request. Tags and tiers answer 501.
+// newBlob returns a blob with the headers and the metadata of the request.
 func (c *call) newBlob(name, kind, contentType string) (*blob, *xmlform.Failure) {
-	if c.Header.Get("x-ms-tags") != "" || c.Header.Get("x-ms-access-tier") != "" {
-		return nil, xmlform.ErrNotImplemented
-	}
 	metadata, f := c.metadata()
 	headers := c.ownHeaders()
 	if headers["Content-Type"] == "" {
@@ -157,8 +161,16 @@ func (c *call) storeBlob(parent *container, b *blob, now time.Time) {
 
 // deleteBlob deletes a blob.
 func (c *call) deleteBlob(parent *container, b *blob, now time.Time) *xmlform.Response {
-	if c.Header.Get("x-ms-delete-snapshots") == "only" {
+	switch snapshots := c.Header.Get("x-ms-delete-snapshots"); snapshots {
+	case "", "include":
+	case "only":
 		return xmlform.Refuse(xmlform.ErrNotImplemented)
+	default:
+		return xmlform.Refuse(xmlform.InvalidHeader("x-ms-delete-snapshots", snapshots))
+	}
+	if c.Header.Get("If-None-Match") == "*" {
+		c.Header = c.Header.Clone()
+		c.Header.Del("If-None-Match") // which the live service does not apply to a deletion
 	}
 	if f := c.checkWrite(b, now); f != nil {
 		return xmlform.Refuse(f)
@@ -188,7 +200,7 @@ func (c *call) setBlobHeaders(b *blob, now time.Time) *xmlform.Response {
 	if f := c.checkWrite(b, now); f != nil {
 		return xmlform.Refuse(f)
 	}
-	b.headers = c.ownHeaders()
+	b.headers, b.copied = c.ownHeaders(), nil
 	c.store.touchBlob(b, now)
 	return &xmlform.Response{Status: http.StatusOK, Header: b.header()}
 }
@@ -221,14 +233,13 @@ func (c *call) appendBlock(b *blob, now time.Time) *xmlform.Response {
 	header.Set("x-ms-blob-append-offset", strconv.FormatInt(offset, 10))
 	header.Set("x-ms-blob-committed-block-count", strconv.Itoa(len(b.content.blocks)))
 	c.setChecksum(header)
+	c.echoStructured(header)
 	return &xmlform.Response{Status: http.StatusCreated, Header: header}
 }
 
 // checkBlock checks the body of a request that contains a block.
 func (c *call) checkBlock(limits []sizeLimit) *xmlform.Failure {
 	switch f := c.checkSize(limits); {
-	case c.Header.Get("x-ms-copy-source") != "":
-		return xmlform.ErrNotImplemented
 	case f != nil:
 		return f
 	case len(c.Body) == 0:
@@ -293,6 +304,9 @@ func (b *blob) properties(now time.Time) http.Header {
 	b.setContentHeaders(h)
 	xmlform.SetMetadata(h, b.metadata)
 	b.lease.setHeader(h, now)
+	if b.copied != nil {
+		b.copied.setHeader(h)
+	}
 	h.Set("Accept-Ranges", "bytes")
 	h.Set("x-ms-blob-type", b.kind)
 	h.Set("x-ms-creation-time", xmlform.HTTPTime(b.created))

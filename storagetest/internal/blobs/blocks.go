@@ -34,6 +34,7 @@ func (c *call) putBlock(parent *container, name string, b *blob, now time.Time) 
 	b.lease.dropEnded(now)
 	header := encrypted(http.Header{})
 	c.setChecksum(header)
+	c.echoStructured(header)
 	return &xmlform.Response{Status: http.StatusCreated, Header: header}
 }
 

@@ -2,6 +2,7 @@ package blobs
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/md5"
 	"encoding/base64"
 	"encoding/binary"
@@ -10,10 +11,12 @@ import (
 	"math"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
 	"github.com/aztablekit/aztablekit/storagetest/internal/xmlform"
 )
 
@@ -24,14 +27,15 @@ type conditions struct {
 }
 
 // parseConditions returns the conditions of the request.
-func (c *call) parseConditions() (x conditions, f *xmlform.Failure) {
-	if c.Header.Get("x-ms-if-tags") != "" {
-		return x, xmlform.ErrNotImplemented
-	}
+func (c *call) parseConditions() (conditions, *xmlform.Failure) { return c.conditionsOf("") }
+
+// conditionsOf returns the conditions in the headers whose names begin with a prefix.
+func (c *call) conditionsOf(prefix string) (x conditions, f *xmlform.Failure) {
 	for name, etag := range map[string]*string{"If-Match": &x.match, "If-None-Match": &x.noneMatch} {
-		*etag = strings.Join(c.Header.Values(name), ",")
+		*etag = strings.Join(c.Header.Values(prefix+name), ",")
 	}
 	for name, at := range map[string]*time.Time{"If-Modified-Since": &x.modifiedSince, "If-Unmodified-Since": &x.unmodifiedSince} {
+		name = prefix + name
 		value := c.Header.Get(name)
 		if value == "" {
 			continue
@@ -44,14 +48,10 @@ func (c *call) parseConditions() (x conditions, f *xmlform.Failure) {
 	return x, nil
 }
 
-// matches reports whether a condition names an ETag.
+// matches reports whether a condition names an ETag, with quotes or without, as in lists of blobs.
 func matches(condition, etag string) bool {
-	for name := range strings.SplitSeq(condition, ",") {
-		if name = strings.TrimSpace(name); name == etag || name == "*" {
-			return true
-		}
-	}
-	return false
+	named := protocol.ParseETags(condition)
+	return slices.Contains(named, strings.Trim(etag, `"`)) || slices.Contains(named, "*")
 }
 
 // whole returns a time as responses report it, in seconds.
@@ -103,46 +103,44 @@ func (x conditions) checkRead(etag string, modified time.Time) *xmlform.Failure 
 	return nil
 }
 
-// checkMissing checks the conditions of a request for a blob that does not exist.
-func (x conditions) checkMissing(reads bool) *xmlform.Failure {
-	switch {
-	case x.match != "":
-		return errCondition
-	case reads && x.noneMatch == "*":
-		return errUnsatisfiable
-	}
-	return nil
-}
-
 // The service's CRC64 has a polynomial of its own.
 var crcTable = crc64.MakeTable(0x9A6C9329AC4BC9B5)
 
-// md5Text returns the MD5 of content as headers contain it.
-func md5Text(content []byte) string {
+// md5Of returns the MD5 of content, and md5Text returns it as headers contain it.
+func md5Of(content []byte) []byte {
 	sum := md5.Sum(content)
-	return base64.StdEncoding.EncodeToString(sum[:])
+	return sum[:]
 }
 
-// crc64Text returns the CRC64 of content as headers contain it.
-func crc64Text(content []byte) string {
-	return base64.StdEncoding.EncodeToString(binary.LittleEndian.AppendUint64(nil, crc64.Checksum(content, crcTable)))
+func md5Text(content []byte) string { return base64.StdEncoding.EncodeToString(md5Of(content)) }
+
+// crc64Of returns the CRC64 of content, and crc64Text returns it as headers contain it.
+func crc64Of(content []byte) []byte {
+	return binary.LittleEndian.AppendUint64(nil, crc64.Checksum(content, crcTable))
 }
+
+func crc64Text(content []byte) string { return base64.StdEncoding.EncodeToString(crc64Of(content)) }
 
 // checkChecksum checks the checksums of the body: an MD5, which may be empty, and the CRC64, if the request has one.
 func (c *call) checkChecksum(sum string) *xmlform.Failure {
-	crc := c.Header.Get("x-ms-content-crc64")
-	b, err := base64.StdEncoding.DecodeString(sum)
-	crcBytes, crcErr := base64.StdEncoding.DecodeString(crc)
+	return c.checkSums(sum, "x-ms-content-crc64", c.Body)
+}
+
+// checkSums checks the checksums of a content: an MD5, which may be empty, and the CRC64 of a header, if the request has it.
+func (c *call) checkSums(sum, headerCRC string, content []byte) *xmlform.Failure {
+	crc := c.Header.Get(headerCRC)
+	b, ok := protocol.DecodeBase64(sum)
+	crcBytes, crcOK := protocol.DecodeBase64(crc)
 	switch {
 	case sum != "" && crc != "":
 		return errTwoChecksums
-	case sum != "" && (err != nil || len(b) != md5.Size):
+	case sum != "" && (!ok || len(b) != md5.Size):
 		return errMD5
-	case sum != "" && sum != md5Text(c.Body):
+	case sum != "" && !bytes.Equal(b, md5Of(content)):
 		return errMD5Mismatch
-	case crc != "" && (crcErr != nil || len(crcBytes) < crc64.Size):
-		return xmlform.InvalidHeader("x-ms-content-crc64", crc)
-	case crc != "" && crc != crc64Text(c.Body):
+	case crc != "" && (!crcOK || len(crcBytes) < crc64.Size):
+		return xmlform.InvalidHeader(headerCRC, crc)
+	case crc != "" && !bytes.Equal(crcBytes, crc64Of(content)):
 		return errCRC64Mismatch
 	}
 	return nil
@@ -162,12 +160,13 @@ func (c *call) setChecksum(h http.Header) {
 
 var validRange = regexp.MustCompile(`^bytes=(\d+)-(\d*)$`)
 
-// requestedSpan returns the span that the request asks for, or false without a range. A malformed range counts as none.
+// requestedSpan returns the span that the request asks for, or false without a range.
 func (c *call) requestedSpan() (span, bool) {
-	value := c.Header.Get("x-ms-range")
-	if value == "" {
-		value = c.Header.Get("Range")
-	}
+	return parseRange(cmp.Or(c.Header.Get("x-ms-range"), c.Header.Get("Range")))
+}
+
+// parseRange parses a range. A malformed range counts as none.
+func parseRange(value string) (span, bool) {
 	m := validRange.FindStringSubmatch(value)
 	if m == nil {
 		return span{}, false
@@ -238,6 +237,11 @@ var (
 	errRange        = xmlform.NewFailure(http.StatusRequestedRangeNotSatisfiable, "InvalidRange", "The range specified is invalid for the current size of the resource.")
 
 	errCondition       = xmlform.NewFailure(http.StatusPreconditionFailed, "ConditionNotMet", "The condition specified using HTTP conditional header(s) is not met.")
+	errTargetCondition = xmlform.NewFailure(http.StatusPreconditionFailed, "TargetConditionNotMet", "The target condition specified using HTTP conditional header(s) is not met.")
+	errSourceCondition = xmlform.NewFailure(http.StatusPreconditionFailed, "SourceConditionNotMet", "The source condition specified using HTTP conditional header(s) is not met.")
+	errForeignSource   = xmlform.NewFailure(http.StatusUnauthorized, "CannotVerifyCopySource", "Could not verify the copy source within the specified time.")
+	errNoCopy          = xmlform.NewFailure(http.StatusConflict, "NoPendingCopyOperation", "There is currently no pending copy operation.")
+	errStructured      = xmlform.NewFailure(http.StatusBadRequest, "InvalidInput", "One of the request inputs is not valid.")
 	errNotModified     = xmlform.NewFailure(http.StatusNotModified, "ConditionNotMet", "The condition specified using HTTP conditional header(s) is not met.")
 	errUnsatisfiable   = xmlform.NewFailure(http.StatusBadRequest, "UnsatisfiableCondition", "The request includes an unsatisfiable condition for this operation.")
 	errConditions      = xmlform.NewFailure(http.StatusBadRequest, "MultipleConditionHeadersNotSupported", "Multiple condition headers are not supported.")

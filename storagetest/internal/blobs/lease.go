@@ -2,11 +2,11 @@ package blobs
 
 import (
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
 	"github.com/aztablekit/aztablekit/storagetest/internal/xmlform"
 )
 
@@ -63,7 +63,8 @@ func (l *lease) dropEnded(now time.Time) {
 
 // checkGiven checks the lease ID of a request, which need not have one.
 func (l *lease) checkGiven(id string, now time.Time, with leaseFailures) *xmlform.Failure {
-	own := strings.EqualFold(id, l.id)
+	given, _ := protocol.ParseGUID(id)
+	own := given == l.id
 	switch {
 	case id == "":
 	case own && (l.state(now) == expired || l.state(now) == broken):
@@ -109,16 +110,15 @@ func (l *lease) setHeader(h http.Header, now time.Time) {
 	}
 }
 
-var validLeaseID = regexp.MustCompile(`^\{?[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}\}?$`)
-
 // leaseID returns the lease ID in a header. It returns an error if the ID is required and missing, or has an invalid form.
 func (c *call) leaseID(name string, required bool) (string, *xmlform.Failure) {
-	id := strings.ToLower(c.Header.Get(name))
+	value := c.Header.Get(name)
+	id, ok := protocol.ParseGUID(value)
 	switch {
-	case id == "" && required:
+	case value == "" && required:
 		return "", xmlform.MissingHeader(name)
-	case id != "" && !validLeaseID.MatchString(id):
-		return "", xmlform.InvalidHeader(name, c.Header.Get(name))
+	case value != "" && !ok:
+		return "", xmlform.InvalidHeader(name, value)
 	}
 	return id, nil
 }
@@ -192,7 +192,7 @@ func (c *call) acquireLease(l *lease, now time.Time, _ leaseFailures) (int, *xml
 		return 0, errLeasePresent
 	}
 	if id == "" {
-		id = c.store.nextLeaseID()
+		id = c.store.nextID()
 	}
 	*l = lease{id: id, seconds: seconds}
 	l.extend(now)

@@ -16,9 +16,19 @@ import (
 // maxList is the most containers or blobs in a page.
 const maxList = 5000
 
-// pageSize returns how many containers or blobs a page has at most.
-func (c *call) pageSize(limit *int) (int, *xmlform.Failure) {
+// The words of the parameter include. An account of storagetest has nothing of what most of them add to a list.
+const (
+	blobWords = "snapshots metadata uncommittedblobs copy deleted tags versions deletedwithversions immutabilitypolicy legalhold" +
+		" permissions"
+	containerWords = "metadata deleted system"
+)
+
+// pageSize returns how many containers or blobs a page has at most. words are those of the parameter include.
+func (c *call) pageSize(limit *int, words string) (int, *xmlform.Failure) {
 	n, f := xmlform.Number(c.Query, "maxresults", maxList, 1, 1<<31-1)
+	if f == nil {
+		f = xmlform.CheckIncludes(c.Query, words)
+	}
 	n = min(n, maxList)
 	if limit != nil {
 		n = min(n, int64(*limit))
@@ -29,7 +39,7 @@ func (c *call) pageSize(limit *int) (int, *xmlform.Failure) {
 // listContainers returns a page of containers in the order of their names. A marker consists of the account's name and that of the
 // next container.
 func (c *call) listContainers(now time.Time, limit *int) *xmlform.Response {
-	n, f := c.pageSize(limit)
+	n, f := c.pageSize(limit, containerWords)
 	if f != nil {
 		return xmlform.Refuse(f)
 	}
@@ -49,7 +59,7 @@ func (c *call) listContainers(now time.Time, limit *int) *xmlform.Response {
 // listBlobs returns a page of the blobs of a container in the order of their names. With a delimiter, blobs with the same beginning
 // up to the delimiter are one entry.
 func (c *call) listBlobs(target *container, now time.Time, limit *int) *xmlform.Response {
-	n, f := c.pageSize(limit)
+	n, f := c.pageSize(limit, blobWords)
 	if f == nil {
 		f = c.checkContainer(target, now)
 	}
@@ -60,10 +70,15 @@ func (c *call) listBlobs(target *container, now time.Time, limit *int) *xmlform.
 	if !ok {
 		return xmlform.Refuse(errOutOfRange)
 	}
+	from = max(from, c.Query.Get("startFrom"))
+	before := c.Query.Get("endBefore")
 	prefix, delimiter := c.Query.Get("prefix"), c.Query.Get("delimiter")
 	var page []entry
 	next := ""
 	for _, name := range names(target.blobs, prefix, from) {
+		if before != "" && name >= before {
+			break
+		}
 		e := entry{name, target.lookup(name, now)}
 		if !e.blob.exists() && (e.blob == nil || !xmlform.Includes(c.Query, "uncommittedblobs")) {
 			continue
@@ -155,7 +170,7 @@ func (c *call) blobsXML(target *container, page []entry, next string, now time.T
 		}
 		b.WriteString("<Blob>")
 		writeName(&b, e.name)
-		e.blob.writeProperties(&b, now)
+		e.blob.writeProperties(&b, xmlform.Includes(c.Query, "copy"), now)
 		if xmlform.Includes(c.Query, "metadata") {
 			xmlform.WriteMetadata(&b, e.blob.metadata)
 		}
@@ -186,7 +201,7 @@ func writeProperties(b *bytes.Buffer, all [][2]string) {
 }
 
 // writeProperties writes the properties of a blob. In a list, the ETag of a blob has no quotes, and that of a container has.
-func (b *blob) writeProperties(to *bytes.Buffer, now time.Time) {
+func (b *blob) writeProperties(to *bytes.Buffer, withCopy bool, now time.Time) {
 	to.WriteString("<Properties>")
 	if !b.exists() {
 		xmlform.WriteElement(to, "Content-Length", "0")
@@ -209,6 +224,11 @@ func (b *blob) writeProperties(to *bytes.Buffer, now time.Time) {
 	}
 	xmlform.WriteElement(to, "BlobType", b.kind)
 	writeProperties(to, b.lease.properties(now))
+	if withCopy && b.copied != nil {
+		for _, p := range b.copied.properties() {
+			xmlform.WriteElement(to, "Copy"+p[0], p[1])
+		}
+	}
 	xmlform.WriteElement(to, "ServerEncrypted", "true")
 	to.WriteString("</Properties>")
 }

@@ -101,7 +101,7 @@ const challenge = "Bearer authorization_uri=https://login.microsoftonline.com/00
 // respond completes a response.
 func (c *call) respond(r *xmlform.Response, now time.Time) *protocol.Response {
 	out := r.ToProtocol(c.Request, "Windows-Azure-Blob/1.0", now)
-	if r.Status == http.StatusUnauthorized {
+	if r.Failure == errNoAuthentication {
 		out.Header.Set("WWW-Authenticate", challenge)
 	}
 	maps.Copy(out.Header, c.settings.Header(c.Request))
@@ -138,7 +138,7 @@ func (c *call) execute(now time.Time, in protocol.Injection) *xmlform.Response {
 		return xmlform.Properties(c.settings, c.Request, c.rights, now)
 	case c.Query.Get("restype") == "account" && c.Query.Get("comp") == "properties":
 		return c.accountInformation(now)
-	case c.Header.Get("x-ms-encryption-key") != "", c.Header.Get("x-ms-encryption-scope") != "":
+	case slices.ContainsFunc(notApplied, func(name string) bool { return c.Header.Get(name) != "" }):
 		return xmlform.Refuse(xmlform.ErrNotImplemented)
 	case c.Query.Get("comp") == "acl" && c.Query.Get("restype") == "container" && a.container != "":
 		return c.accessPolicies(c.store.containers[a.container], now)
@@ -193,30 +193,31 @@ func (c *call) executeOnContainer(kind requests.Kind, target *container, now tim
 	}
 }
 
-// missingBlob returns the failure of a call to a blob that does not exist. An append does not check its conditions first.
-func (c *call) missingBlob(kind requests.Kind) *xmlform.Failure {
-	x, f := c.parseConditions()
-	if f == nil && kind != requests.BlobAppend {
-		f = x.checkMissing(c.reads())
-	}
-	if f == nil {
-		f = errBlobNotFound
-	}
-	return f
-}
-
 // executeOnBlob executes a call to a blob, which may not exist.
 func (c *call) executeOnBlob(kind requests.Kind, parent *container, name string, now time.Time) *xmlform.Response {
 	b := parent.lookup(name, now)
+	if kind == requests.BlobCreate {
+		switch isPut := c.Header.Get("x-ms-blob-type") != ""; {
+		case c.Query.Get("comp") == "copy":
+			return c.abortCopy(b)
+		case c.hasSource() && isPut:
+			return c.putFromURL(parent, name, b, now)
+		case c.hasSource():
+			return c.copyBlob(parent, name, b, now)
+		}
+	}
+	c, f := c.content(kind, now)
 	switch {
+	case f != nil:
+		return xmlform.Refuse(f)
 	case kind == requests.BlobCreate:
-		return c.createBlob(parent, name, b, now)
+		return c.createBlob(parent, name, b, nil, now)
 	case kind == requests.BlobStage:
 		return c.putBlock(parent, name, b, now)
 	case kind == requests.BlobCommit:
 		return c.commitBlocks(parent, name, b, now)
 	case b == nil, !b.exists() && kind != requests.BlobBlocks && kind != requests.BlobLease:
-		return xmlform.Refuse(c.missingBlob(kind))
+		return xmlform.Refuse(errBlobNotFound)
 	}
 	switch kind {
 	case requests.BlobBlocks:
@@ -224,7 +225,7 @@ func (c *call) executeOnBlob(kind requests.Kind, parent *container, name string,
 	case requests.BlobAppend:
 		return c.appendBlock(b, now)
 	case requests.BlobGet:
-		return c.override(c.getBlob(b, now))
+		return c.override(c.structured(c.getBlob(b, now)))
 	case requests.BlobProperties:
 		return c.override(c.blobProperties(b, now))
 	case requests.BlobSetMetadata:
@@ -236,6 +237,20 @@ func (c *call) executeOnBlob(kind requests.Kind, parent *container, name string,
 	default: // requests.BlobLease
 		return c.changeLease(&b.lease, b.etag, b.modified, now, blobLease)
 	}
+}
+
+// content returns the call with the content that it writes as its body: that of its source, or of a structured message.
+func (c *call) content(kind requests.Kind, now time.Time) (*call, *xmlform.Failure) {
+	switch {
+	case kind != requests.BlobCreate && kind != requests.BlobAppend && kind != requests.BlobStage:
+		return c, nil
+	case c.hasSource():
+		filled, _, f := c.fromSource(now)
+		return filled, f
+	case c.Header.Get(structuredBody) != "":
+		return c.plainBody()
+	}
+	return c, nil
 }
 
 // Describe implements protocol.Call.
@@ -252,7 +267,7 @@ func (c *call) kind(a address, f *xmlform.Failure) requests.Kind {
 	}
 	kinds := blobKinds
 	switch {
-	case f != nil || c.Query.Has("snapshot") || c.Query.Has("versionid"):
+	case f != nil || slices.ContainsFunc(parametersNotApplied, c.Query.Has):
 		return requests.Other
 	case a.container == "":
 		kinds = accountKinds
@@ -263,6 +278,21 @@ func (c *call) kind(a address, f *xmlform.Failure) requests.Kind {
 	}
 	return kinds[method]
 }
+
+// notApplied are the headers that change the meaning of a request, and that no operation applies.
+var notApplied = []string{
+	"x-ms-if-tags", "x-ms-source-if-tags", "x-ms-tags", "x-ms-copy-source-tag-option",
+	"x-ms-access-tier", "x-ms-access-tier-if-modified-since", "x-ms-access-tier-if-unmodified-since", "x-ms-rehydrate-priority",
+	"x-ms-encryption-key", "x-ms-encryption-key-sha256", "x-ms-encryption-algorithm", "x-ms-encryption-scope",
+	"x-ms-source-encryption-key", "x-ms-source-encryption-key-sha256", "x-ms-source-encryption-algorithm",
+	"x-ms-default-encryption-scope", "x-ms-deny-encryption-scope-override",
+	"x-ms-immutability-policy-mode", "x-ms-immutability-policy-until-date", "x-ms-legal-hold", "x-ms-seal-blob",
+	"x-ms-copy-source-authorization", "x-ms-file-request-intent", "x-ms-previous-snapshot-url",
+	"x-ms-blob-content-length", "x-ms-blob-sequence-number", "x-ms-sequence-number-action", "x-ms-page-write",
+}
+
+// parametersNotApplied are the parameters of a query that change the meaning of a request, and that no operation applies.
+var parametersNotApplied = []string{"snapshot", "versionid", "deletetype", "showonly"}
 
 // The kinds of requests by their methods and the parameter comp.
 var (
@@ -275,7 +305,7 @@ var (
 	}
 
 	blobKinds = map[string]requests.Kind{
-		http.MethodPut: requests.BlobCreate, "PUT appendblock": requests.BlobAppend, "PUT block": requests.BlobStage,
+		http.MethodPut: requests.BlobCreate, "PUT copy": requests.BlobCreate, "PUT appendblock": requests.BlobAppend, "PUT block": requests.BlobStage,
 		"PUT blocklist": requests.BlobCommit, "GET blocklist": requests.BlobBlocks, http.MethodGet: requests.BlobGet,
 		http.MethodHead: requests.BlobProperties, "GET metadata": requests.BlobProperties, "HEAD metadata": requests.BlobProperties,
 		"PUT metadata": requests.BlobSetMetadata, "PUT properties": requests.BlobSetHeaders, http.MethodDelete: requests.BlobDelete,
@@ -331,6 +361,9 @@ func checkBlobName(name string) *xmlform.Failure {
 	return nil
 }
 
+// permissions are the letters of the permissions for a container or a blob, in their order.
+const permissions = "racwdxyltfmeopi"
+
 // needs are the rights that the operations need. An operation that is not listed cannot be permitted by a signature.
 var needs = map[requests.Kind]access.Need{
 	requests.ContainerList:   {Type: "s", Permissions: []string{"l"}, Account: true},
@@ -372,7 +405,10 @@ func verify(r *protocol.Request) (*access.Rights, *protocol.Failure) {
 	case q.Has("skoid"), !q.Has("ss") && sr != "c" && sr != "b":
 		return nil, &protocol.NotImplemented // a signature by a user, or for a snapshot or a version
 	}
-	return access.Verify(r, "blob", resource, append(more, q.Get("rscc"), q.Get("rscd"), q.Get("rsce"), q.Get("rscl"), q.Get("rsct"))...)
+	for _, overriding := range []string{"rscc", "rscd", "rsce", "rscl", "rsct"} {
+		more = append(more, q.Get(overriding))
+	}
+	return access.Verify(r, access.Of{Service: "blob", Resource: resource, Permissions: permissions, More: more})
 }
 
 // permits returns the failure of an operation that the rights of the caller do not permit. The permission to create does not permit
@@ -420,7 +456,7 @@ func (c *call) accessPolicies(target *container, now time.Time) *xmlform.Respons
 	if f := c.checkContainer(target, now); f != nil {
 		return xmlform.Refuse(f)
 	}
-	policies, fault := access.ParsePolicies(c.Body, "racwdxyltmeopi")
+	policies, fault := access.ParsePolicies(c.Body, permissions)
 	if fault != nil {
 		return xmlform.Refuse(xmlform.InvalidDocument(*fault))
 	}

@@ -1,7 +1,6 @@
 package blobs
 
 import (
-	"encoding/base64"
 	"fmt"
 	"maps"
 	"net/http"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/storagetest/internal/access"
+	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
 	"github.com/aztablekit/aztablekit/storagetest/internal/xmlform"
 )
 
@@ -18,7 +18,7 @@ type store struct {
 	containers map[string]*container
 	deleted    map[string]time.Time // when each container was deleted
 	lastETag   int64
-	lastLease  uint64
+	lastID     uint64
 }
 
 // container is a container with its blobs.
@@ -45,6 +45,7 @@ type blob struct {
 	created  time.Time
 	modified time.Time
 	lease    lease
+	copied   *copied // from where the blob was copied; nil: it was not, or has been changed since
 }
 
 // exists reports whether the blob has been written. A blob with uncommitted blocks only exists for writes of blocks and for leases.
@@ -77,10 +78,10 @@ func (s *store) nextETag(now time.Time) string {
 	return fmt.Sprintf(`"0x%X"`, s.lastETag)
 }
 
-// nextLeaseID returns the ID of a lease for which the client proposes no ID.
-func (s *store) nextLeaseID() string {
-	s.lastLease++
-	n := s.lastLease
+// nextID returns the ID of a copy, or of a lease for which the client proposes no ID.
+func (s *store) nextID() string {
+	s.lastID++
+	n := s.lastID
 	return fmt.Sprintf("%08x-%04x-4000-9000-%012x", uint32(n)*2654435761, uint16(n), n)
 }
 
@@ -188,8 +189,8 @@ const maxBlockID = 64
 
 // decodeBlockID decodes the ID of a block.
 func decodeBlockID(id string) ([]byte, bool) {
-	decoded, err := base64.StdEncoding.Strict().DecodeString(id)
-	return decoded, err == nil && len(decoded) > 0
+	decoded, ok := protocol.DecodeBase64(id)
+	return decoded, ok && len(decoded) > 0
 }
 
 // blockID returns the ID of the block in the query.
@@ -235,6 +236,6 @@ func (b *blob) setContentHeaders(h http.Header) {
 		}
 	}
 	if b.contentType() == "" {
-		h["Content-Type"] = nil // so that net/http does not guess it
+		h["Content-Type"] = nil // so that nothing guesses it
 	}
 }

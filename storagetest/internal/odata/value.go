@@ -2,13 +2,14 @@ package odata
 
 import (
 	"bytes"
-	"encoding/base64"
 	"math"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
 )
 
 // parseValue parses the text of an annotated value. ok is false if the text is not of type t; inRange is false if the value is
@@ -39,8 +40,8 @@ func parseValue(t Type, s string) (v any, ok, inRange bool) {
 		s = strings.ToLower(s)
 		return s, isGUID(s), true
 	case Binary:
-		b, err := base64.StdEncoding.Strict().DecodeString(s)
-		return b, err == nil, true
+		b, ok := protocol.DecodeBase64(s)
+		return b, ok, true
 	}
 	return nil, false, true
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
 
@@ -29,8 +28,9 @@ type Request struct {
 
 	SentMethod string // Method without X-HTTP-Method
 
-	Remote string // the address of the client, "" in this process
-	Secure bool   // over HTTPS
+	Remote  string // the address of the client, "" in this process
+	Secure  bool   // over HTTPS
+	Chunked bool   // the body has no length in the header
 
 	Lenient bool // requests are executed that only the documentation forbids
 
@@ -53,11 +53,6 @@ func IsMetadata(name string) bool {
 func ParseQuery(s string) (url.Values, error) {
 	return url.ParseQuery(strings.ReplaceAll(s, ";", "%3B"))
 }
-
-var version = regexp.MustCompile(`^20\d\d-[01]\d-[0-3]\d$`)
-
-// ValidVersion reports whether a version has the form of the service's versions.
-func ValidVersion(s string) bool { return version.MatchString(s) }
 
 // Field is a line of a header. Its name is canonical.
 type Field struct{ Name, Value string }
@@ -156,6 +151,7 @@ func (f Failure) Message(requestID string, now time.Time) string {
 // Failures that each service reports.
 var (
 	AuthenticationFailed = Failure{http.StatusForbidden, "AuthenticationFailed", "Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly including the signature."}
+	MissingLength        = Failure{http.StatusLengthRequired, "MissingContentLengthHeader", "Content-Length HTTP header is missing."}
 	NotImplemented       = Failure{http.StatusNotImplemented, "NotImplemented", "The requested operation is not implemented on the specified resource."}
 	QuerySyntax          = Failure{http.StatusBadRequest, "InvalidInput", "Bad Request - Error in query syntax."}
 	RequestBodyTooLarge  = Failure{http.StatusRequestEntityTooLarge, "RequestBodyTooLarge", "The request body is too large and exceeds the maximum permissible limit."}
@@ -170,7 +166,7 @@ func StandardHeader(r *Request, server string) http.Header {
 	h := http.Header{}
 	h.Set("Server", server+" Microsoft-HTTPAPI/2.0")
 	h.Set("x-ms-request-id", r.ID)
-	if r.Version != "" {
+	if IsVersion(r.Version) || r.Lenient {
 		h.Set("x-ms-version", r.Version)
 	}
 	if echo := r.Header.Get("x-ms-client-request-id"); echo != "" && r.Version >= "2019-02-02" {
@@ -225,6 +221,7 @@ type Call interface {
 type Injection struct {
 	PageLimit     *int     // the most rows, messages, containers or blobs in the response; nil: as requested
 	PartitionPage bool     // a page of entities ends with its first partition
+	SpreadTimes   bool     // the Timestamps of a transaction differ
 	LastOperation *Failure // the failure of the last operation of a transaction; nil: none
 }
 

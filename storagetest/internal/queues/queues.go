@@ -65,6 +65,9 @@ func (c *call) setMetadata(q *queue) *xmlform.Response {
 // queue.
 func (c *call) listQueues() *xmlform.Response {
 	n, f := xmlform.Number(c.Query, "maxresults", maxList, 1, 1<<31-1)
+	if f == nil {
+		f = xmlform.CheckIncludes(c.Query, "metadata")
+	}
 	if f != nil {
 		return xmlform.Refuse(f)
 	}

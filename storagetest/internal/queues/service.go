@@ -30,7 +30,7 @@ func (s *Service) Receive(r *protocol.Request, now time.Time) protocol.Call {
 	c := &call{Request: r, store: &s.store, settings: &s.settings, options: &s.options}
 	c.rights, c.refusal = xmlform.Check(r, now, func() (*access.Rights, *protocol.Failure) {
 		a, _ := parseAddress(r.Path)
-		return access.Verify(r, "queue", "/"+a.queue)
+		return access.Verify(r, access.Of{Service: "queue", Resource: "/" + a.queue, Permissions: permissions})
 	})
 	return c
 }
@@ -291,6 +291,9 @@ var needs = map[requests.Kind]access.Need{
 	requests.MessageClear:  {Type: "o", Permissions: []string{"d"}, Account: true},
 }
 
+// permissions are the letters of the permissions for a queue, in their order.
+const permissions = "raup"
+
 // accessPolicies reads or replaces the stored access policies of a queue.
 func (c *call) accessPolicies(q *queue) *xmlform.Response {
 	switch {
@@ -303,7 +306,7 @@ func (c *call) accessPolicies(q *queue) *xmlform.Response {
 	case c.Method != http.MethodPut:
 		return xmlform.Refuse(xmlform.ErrMethod)
 	}
-	policies, fault := access.ParsePolicies(c.Body, "raup")
+	policies, fault := access.ParsePolicies(c.Body, permissions)
 	if fault != nil {
 		return xmlform.Refuse(xmlform.InvalidDocument(*fault))
 	}

@@ -14,6 +14,9 @@ import (
 // errDocument is the failure of a body that is not the XML document that the request requires.
 var errDocument = &odata.Failure{Failure: protocol.Failure{Status: http.StatusBadRequest, Code: "InvalidXmlDocument", Text: "XML specified is not syntactically valid."}}
 
+// permissions are the letters of the permissions for a table, in their order.
+const permissions = "raud"
+
 // accessPolicies reads or replaces the stored access policies of a table. The responses are XML.
 func (c *call) accessPolicies(a address) *response {
 	t := c.store.table(a.resource)
@@ -27,7 +30,7 @@ func (c *call) accessPolicies(a address) *response {
 	case c.Method != http.MethodPut:
 		return refuse(errMethodNotAllowed).asXML()
 	}
-	policies, fault := access.ParsePolicies(c.Body, "raud")
+	policies, fault := access.ParsePolicies(c.Body, permissions)
 	if fault != nil {
 		return refuse(errDocument).asXML()
 	}
@@ -99,7 +102,10 @@ func authenticate(r *protocol.Request, table string, now time.Time) (*grant, *od
 func verify(r *protocol.Request, table string) (*grant, *odata.Failure) {
 	q := r.Query
 	name := strings.ToLower(q.Get("tn"))
-	rights, f := access.Verify(r, "table", "/"+name, q.Get("spk"), q.Get("srk"), q.Get("epk"), q.Get("erk"))
+	rights, f := access.Verify(r, access.Of{
+		Service: "table", Resource: "/" + name, Permissions: permissions,
+		More: []string{q.Get("spk"), q.Get("srk"), q.Get("epk"), q.Get("erk")},
+	})
 	switch {
 	case q.Has("skoid"):
 		return nil, odata.NotImplemented // a signature by a user
@@ -107,7 +113,8 @@ func verify(r *protocol.Request, table string) (*grant, *odata.Failure) {
 		return nil, refusalOf(f)
 	case rights.IsAccount():
 		return &grant{Rights: rights}, nil
-	case table != batchResource && strings.ToLower(table) != name:
+	case table != batchResource && strings.ToLower(table) != name,
+		q.Get("srk") != "" && !q.Has("spk"), q.Get("erk") != "" && !q.Has("epk"):
 		return nil, errAuthentication
 	}
 	return &grant{Rights: rights, table: name, startPK: q.Get("spk"), startRK: q.Get("srk"), endPK: q.Get("epk"), endRK: q.Get("erk")}, nil

@@ -143,6 +143,8 @@ func (c *call) entityOperation(a address, now time.Time) *response {
 	switch {
 	case c.grant != nil && !c.grant.IsAccount() && strings.ToLower(a.resource) != c.grant.table:
 		return refuse(errAuthorization)
+	case c.Get("If-None-Match") != "" && c.Method != http.MethodGet && c.Method != http.MethodPost:
+		return refuse(odata.InvalidInput)
 	case c.Method == http.MethodPost && !a.isEntity:
 		return c.insert(a, now)
 	case !a.isEntity || c.Method == http.MethodPost:
@@ -309,17 +311,19 @@ func (c *call) delete(a address) *response {
 	return &response{status: http.StatusNoContent, dataVersion: dataVersion1}
 }
 
-// etagForm matches an ETag of the service.
-var etagForm = regexp.MustCompile(`^W/"datetime'[^']+'"$`)
+var (
+	etagForm    = regexp.MustCompile(`^(W/)?"[^"]*"$`)
+	ownETagForm = regexp.MustCompile(`^W/"datetime'[^']+'"$`)
+)
 
 // checkCondition compares an entity with an If-Match header.
 func checkCondition(e *entity, match string) *odata.Failure {
-	switch quoted := strings.TrimPrefix(match, "W/"); {
-	case match != "*" && (len(quoted) < 2 || quoted[0] != '"' || quoted[len(quoted)-1] != '"'):
+	switch {
+	case match != "*" && !etagForm.MatchString(match):
 		return odata.InvalidInput.WithText("The etag value '%s' specified in one of the request headers is not valid. Please make sure only one etag value is specified and is valid.", match)
 	case e == nil:
 		return errNotFound
-	case match != "*" && !etagForm.MatchString(match):
+	case match != "*" && !ownETagForm.MatchString(match):
 		return errOtherETag
 	case match != "*" && match != e.etag:
 		return errConditionNotMet

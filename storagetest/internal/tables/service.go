@@ -48,10 +48,10 @@ func (c *call) readHead(now time.Time) (f *odata.Failure) {
 	}
 	c.tunnel()
 	switch {
-	case c.Version != "" && !protocol.ValidVersion(c.Version) && !c.options.Lenient:
+	case c.Version != "" && !protocol.IsVersion(c.Version) && !c.options.Lenient:
 		return errHeader
-	case c.Version == "":
-		return odata.UnknownMediaType // only versions that a client asks for have JSON
+	case c.Version < versionJSON:
+		return odata.UnknownMediaType
 	case len(c.Body) > maxTransactionSize:
 		return errBodyTooLarge
 	case a.resource == batchResource || c.Query.Has("comp"):
@@ -60,6 +60,9 @@ func (c *call) readHead(now time.Time) (f *odata.Failure) {
 	c.level, f = odata.ChooseLevel(c.Header.Get("Accept"), c.Query)
 	return f
 }
+
+// versionJSON is the first version with JSON. A client that names no version has none.
+const versionJSON = "2013-08-15"
 
 // Entity is a stored entity.
 type Entity struct {
@@ -269,7 +272,7 @@ func (c *call) execute(now time.Time, in protocol.Injection) *response {
 	case f != nil:
 		return refuse(f)
 	case a.resource == batchResource && c.Method == http.MethodPost:
-		return c.executeTransaction(now, in.LastOperation)
+		return c.executeTransaction(now, in)
 	case a.resource == batchResource:
 		return refuse(errMethodNotAllowed)
 	case c.Query.Get("comp") == "acl":

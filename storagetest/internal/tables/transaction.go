@@ -16,8 +16,8 @@ const (
 	maxTransactionSize = 4 << 20
 )
 
-// executeTransaction executes all operations of a transaction, or none. lastOperation is an injected failure of the last operation.
-func (c *call) executeTransaction(now time.Time, lastOperation *protocol.Failure) *response {
+// executeTransaction executes all operations of a transaction, or none. A fault may fail the last operation, or spread the Timestamps.
+func (c *call) executeTransaction(now time.Time, in protocol.Injection) *response {
 	if len(c.Body) > maxTransactionSize {
 		return refuse(errBodyTooLarge)
 	}
@@ -28,9 +28,13 @@ func (c *call) executeTransaction(now time.Time, lastOperation *protocol.Failure
 	written := make(map[string]bool, len(c.operations))
 	for i, op := range c.operations {
 		op.now = now
-		r := c.executeOperation(i, now, written)
-		if lastOperation != nil && i == len(c.operations)-1 {
-			r = refuse(&odata.Failure{Failure: *lastOperation})
+		at := now
+		if in.SpreadTimes {
+			at = now.Add(-time.Duration(i*37%101) * 100 * time.Microsecond)
+		}
+		r := c.executeOperation(i, at, written)
+		if in.LastOperation != nil && i == len(c.operations)-1 {
+			r = refuse(&odata.Failure{Failure: *in.LastOperation})
 		}
 		contentID := ""
 		if id := op.Get("Content-Id"); c.changeSet && id != "0" {
@@ -74,10 +78,6 @@ func (c *call) executeOperation(i int, now time.Time, written map[string]bool) *
 		return refuse(errDuplicateRow)
 	}
 	written[a.rk] = true
-	// The service takes the Timestamps of updates and of inserts from different clocks.
-	if op.Method != http.MethodPost {
-		now = now.Add(-time.Duration(i*37%101) * 100 * time.Microsecond)
-	}
 	return op.entityOperation(a, now)
 }
 
@@ -89,7 +89,7 @@ func (op *call) appendFailedPart(b []byte, r *response, i int, changeSet bool, c
 		prefix = strconv.Itoa(min(i, maxOperations-1)) + ":"
 	}
 	r.body, r.preference = r.failure.JSON(prefix, op.ID, now), op.preference()
-	if r.failure.NoPartHeader {
+	if r.failure.NoPartHeader || op.Method == http.MethodDelete {
 		r.preference = ""
 	}
 	return r.appendPart(b, contentID)

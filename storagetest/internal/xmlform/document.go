@@ -92,6 +92,18 @@ func Number(query url.Values, name string, defaultValue, least, most int64) (int
 	return n, nil
 }
 
+// CheckIncludes checks that the parameter include of a query contains no other words than the given ones.
+func CheckIncludes(query url.Values, words string) *Failure {
+	const name = "include"
+	known := strings.Fields(words)
+	for word := range strings.SplitSeq(query.Get(name), ",") {
+		if word != "" && !slices.Contains(known, word) {
+			return InvalidParameter(name, query.Get(name), "Invalid query parameter value.")
+		}
+	}
+	return nil
+}
+
 // Includes reports whether the parameter include of a query contains a word.
 func Includes(query url.Values, word string) bool {
 	return slices.Contains(strings.Split(query.Get("include"), ","), word)

@@ -20,6 +20,8 @@ func Check(r *protocol.Request, now time.Time, verify func() (*access.Rights, *p
 		return nil, ErrAuthentication
 	case r.BadQuery:
 		return nil, ErrQuerySyntax
+	case r.Chunked:
+		return nil, FailureOf(&protocol.MissingLength)
 	case settings.IsPreflight(r):
 		return nil, nil // without a signature
 	case access.HasSignature(r):
@@ -34,7 +36,7 @@ func Check(r *protocol.Request, now time.Time, verify func() (*access.Rights, *p
 	switch {
 	case r.Version == "":
 		return nil, ErrNotImplemented // the version of 2009
-	case !protocol.ValidVersion(r.Version) && !r.Lenient:
+	case !protocol.IsVersion(r.Version) && !r.Lenient:
 		return nil, InvalidHeader("x-ms-version", r.Version)
 	}
 	return rights, nil
