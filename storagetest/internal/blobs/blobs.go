@@ -72,11 +72,16 @@ func (c *call) checkCreateConditions(b *blob, now time.Time) *xmlform.Failure {
 	return nil
 }
 
-// checkCreateLease checks the lease ID of a write that creates or replaces a blob. b is nil if there is no blob, and then the lease
-// ID is not checked, as by the live service.
+// versionNewLease is the first version in which a blob that does not exist has no lease ID.
+const versionNewLease = "2013-08-15"
+
+// checkCreateLease checks the lease ID of a write that creates or replaces a blob. b is nil if there is no blob.
 func (c *call) checkCreateLease(b *blob, now time.Time) *xmlform.Failure {
-	if b == nil {
+	switch {
+	case b == nil && c.Version < versionNewLease:
 		return nil
+	case b == nil:
+		b = &blob{}
 	}
 	return b.lease.checkRequired(c.Header.Get("x-ms-lease-id"), now, blobLease)
 }

@@ -31,7 +31,6 @@ func (c *call) putBlock(parent *container, name string, b *blob, now time.Time) 
 		parent.blobs[name] = b
 	}
 	b.staged.put(id, c.ownBody(), now)
-	b.lease.dropEnded(now)
 	header := encrypted(http.Header{})
 	c.setChecksum(header)
 	c.echoStructured(header)

@@ -240,6 +240,8 @@ var (
 	errTargetCondition = xmlform.NewFailure(http.StatusPreconditionFailed, "TargetConditionNotMet", "The target condition specified using HTTP conditional header(s) is not met.")
 	errSourceCondition = xmlform.NewFailure(http.StatusPreconditionFailed, "SourceConditionNotMet", "The source condition specified using HTTP conditional header(s) is not met.")
 	errForeignSource   = xmlform.NewFailure(http.StatusUnauthorized, "CannotVerifyCopySource", "Could not verify the copy source within the specified time.")
+	errSourceType      = xmlform.NewFailure(http.StatusConflict, "CannotVerifyCopySource", "The copy source must be a block blob.")
+	errFiniteLease     = xmlform.NewFailure(http.StatusPreconditionFailed, "InfiniteLeaseDurationRequired", "The lease ID matched, but the specified lease must be an infinite-duration lease.")
 	errNoCopy          = xmlform.NewFailure(http.StatusConflict, "NoPendingCopyOperation", "There is currently no pending copy operation.")
 	errStructured      = xmlform.NewFailure(http.StatusBadRequest, "InvalidInput", "One of the request inputs is not valid.")
 	errNotModified     = xmlform.NewFailure(http.StatusNotModified, "ConditionNotMet", "The condition specified using HTTP conditional header(s) is not met.")

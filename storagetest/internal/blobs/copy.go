@@ -106,7 +106,7 @@ func (c *call) readable(a address, trusted bool, now time.Time) (*blob, *xmlform
 	case access.HasSignature(c.Request):
 		c.rights, f = verify(c.Request)
 	case !trusted:
-		return nil, errNoAuthentication
+		return nil, errPublicAccess
 	}
 	parent := c.store.containers[a.container]
 	denied := c.permits(a, requests.BlobGet, now)
@@ -229,14 +229,20 @@ func (c *call) checkTarget(source, old *blob, inResponse bool, now time.Time) *x
 		return errTargetCondition
 	case f != nil:
 		return f
-	case old.exists() && old.kind != source.kind, inResponse && source.kind != blockBlob:
+	case old.exists() && old.kind != source.kind:
 		return errWrongBlobType
+	case inResponse && source.kind != blockBlob:
+		return errSourceType
 	}
-	return c.checkCreateLease(old, now)
+	f = c.checkCreateLease(old, now)
+	if f == nil && old != nil && old.lease.locked(now) && old.lease.seconds != infinite {
+		f = errFiniteLease
+	}
+	return f
 }
 
 // abortCopy refuses to abort a copy: all copies have ended.
-func (c *call) abortCopy(b *blob) *xmlform.Response {
+func (c *call) abortCopy(b *blob, now time.Time) *xmlform.Response {
 	const parameter = "copyid"
 	id := c.Query.Get(parameter)
 	_, ok := protocol.ParseGUID(id)
@@ -250,6 +256,9 @@ func (c *call) abortCopy(b *blob) *xmlform.Response {
 		return xmlform.Refuse(xmlform.InvalidParameter(parameter, id, "copyid needs to be valid Guid."))
 	case !b.exists():
 		return xmlform.Refuse(errBlobNotFound)
+	}
+	if f := b.lease.checkRequired(c.Header.Get("x-ms-lease-id"), now, blobLease); f != nil {
+		return xmlform.Refuse(f)
 	}
 	return xmlform.Refuse(errNoCopy)
 }

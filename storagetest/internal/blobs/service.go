@@ -199,7 +199,7 @@ func (c *call) executeOnBlob(kind requests.Kind, parent *container, name string,
 	if kind == requests.BlobCreate {
 		switch isPut := c.Header.Get("x-ms-blob-type") != ""; {
 		case c.Query.Get("comp") == "copy":
-			return c.abortCopy(b)
+			return c.abortCopy(b, now)
 		case c.hasSource() && isPut:
 			return c.putFromURL(parent, name, b, now)
 		case c.hasSource():
@@ -448,13 +448,14 @@ func (c *call) accessPolicies(target *container, now time.Time) *xmlform.Respons
 		return xmlform.Refuse(errContainerNotFound)
 	case c.Header.Get("x-ms-blob-public-access") != "":
 		return xmlform.Refuse(xmlform.ErrNotImplemented)
-	case c.Method == http.MethodGet, c.Method == http.MethodHead:
-		return &xmlform.Response{Status: http.StatusOK, Header: target.header(), Body: target.policies.XML()}
-	case c.Method != http.MethodPut:
+	case !c.reads() && c.Method != http.MethodPut:
 		return xmlform.Refuse(xmlform.ErrMethod)
 	}
 	if f := c.checkContainer(target, now); f != nil {
 		return xmlform.Refuse(f)
+	}
+	if c.reads() {
+		return &xmlform.Response{Status: http.StatusOK, Header: target.header(), Body: target.policies.XML()}
 	}
 	policies, fault := access.ParsePolicies(c.Body, permissions)
 	if fault != nil {

@@ -145,6 +145,8 @@ func (c *call) entityOperation(a address, now time.Time) *response {
 		return refuse(errAuthorization)
 	case c.Get("If-None-Match") != "" && c.Method != http.MethodGet && c.Method != http.MethodPost:
 		return refuse(odata.InvalidInput)
+	case c.notApplied():
+		return refuse(odata.NotImplemented)
 	case c.Method == http.MethodPost && !a.isEntity:
 		return c.insert(a, now)
 	case !a.isEntity || c.Method == http.MethodPost:
@@ -159,6 +161,23 @@ func (c *call) entityOperation(a address, now time.Time) *response {
 		return c.delete(a)
 	}
 	return refuse(errMethodNotAllowed)
+}
+
+// notApplied reports whether the call has a condition of a write although it is a read or an insert, or a parameter of a query
+// although it reads one entity.
+func (c *call) notApplied() bool {
+	if c.Method != http.MethodGet && c.Method != http.MethodPost {
+		return false
+	}
+	if c.Get("If-Match") != "" || c.Get("If-None-Match") != "" {
+		return true
+	}
+	for name := range c.Query {
+		if strings.HasPrefix(name, "$") && name != "$select" && name != "$format" {
+			return true
+		}
+	}
+	return false
 }
 
 // get returns an entity.

@@ -77,6 +77,9 @@ func (c *call) query(a address, in protocol.Injection) *response {
 	if f == nil {
 		f = c.permits("r")
 	}
+	if f == nil && (c.Get("If-Match") != "" || c.Get("If-None-Match") != "") {
+		f = odata.NotImplemented
+	}
 	if f != nil {
 		return refuse(f)
 	}

@@ -80,6 +80,9 @@ func (c *call) createTable(now time.Time) *response {
 // queryTables executes a query of tables and returns one page.
 func (c *call) queryTables() *response {
 	q, f := c.parseQuery()
+	if f == nil && c.Query.Has("$select") {
+		f = odata.NotImplemented
+	}
 	if f != nil {
 		return refuse(f)
 	}
