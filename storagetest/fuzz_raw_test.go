@@ -39,6 +39,12 @@ func FuzzRequest(f *testing.F) {
 		{"blob", "GET", "/logs/photo", "x-ms-range: bytes=1-2\nx-ms-range-get-content-md5: true\nIf-Modified-Since: Mon, 02 Oct 2017 20:21:54 GMT", ""},
 		{"blob", "PUT", "/logs/photo?comp=lease", "x-ms-lease-action: acquire\nx-ms-lease-duration: 15", ""},
 		{"blob", "GET", "/logs?restype=container&comp=list&delimiter=/&prefix=a&maxresults=1&include=metadata,uncommittedblobs", "", ""},
+		{"blob", "PUT", "/logs/copy", "x-ms-copy-source: https://storagetest.blob.storagetest.test/logs/src\nx-ms-source-if-match: *", ""},
+		{"blob", "PUT", "/logs/copy", "x-ms-blob-type: BlockBlob\nx-ms-copy-source: http://127.0.0.1/storagetest/logs/src?sr=b&sp=r&se=2040-01-01&sv=2020-10-02&sig=x", ""},
+		{"blob", "PUT", "/logs/src?comp=block&blockid=YQ%3D%3D", "x-ms-copy-source: https://storagetest/logs/src\nx-ms-source-range: bytes=1-2", ""},
+		{"blob", "PUT", "/logs/src?comp=copy&copyid={0x1,0x2,0x3,{0x4,0x5,0x6,0x7,0x8,0x9,0xa,0xb}}", "x-ms-copy-action: abort", ""},
+		{"blob", "PUT", "/logs/photo", "x-ms-blob-type: BlockBlob\nx-ms-structured-body: XSM/1.0; properties=crc64\nx-ms-structured-content-length: 5", structuredMessage("hello", 2)},
+		{"blob", "GET", "/logs/src", "x-ms-structured-body: XSM/1.0; properties=crc64\nx-ms-range: bytes=1-2", ""},
 	} {
 		f.Add(c.service, c.method, c.path, c.header, []byte(c.body))
 	}
@@ -71,7 +77,7 @@ func FuzzRequest(f *testing.F) {
 	})
 }
 
-// filled returns an account with a table, a queue and a container.
+// filled returns an account with a table, a queue, and a container with a blob.
 func filled(t *testing.T) *storagetest.Service {
 	t.Helper()
 	s := storagetest.New(nil)
@@ -81,7 +87,8 @@ func filled(t *testing.T) *storagetest.Service {
 	_, queue := s.Queue("jobs").Create(t.Context(), nil)
 	_, message := s.Queue("jobs").EnqueueMessage(t.Context(), "text", nil)
 	_, container := s.Container("logs").Create(t.Context(), nil)
-	for _, err := range []error{table, added, queue, message, container} {
+	_, blob := s.Container("logs").NewBlockBlobClient("src").UploadBuffer(t.Context(), []byte("hello"), nil)
+	for _, err := range []error{table, added, queue, message, container, blob} {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -31,7 +31,9 @@ func (r *Response) ToProtocol(c *protocol.Request, server string, now time.Time)
 	}
 	if f := r.Failure; f != nil {
 		out.Body, out.Code = f.body(c.ID, now), f.Code
-		out.Header.Set("x-ms-error-code", f.Code)
+		if !f.FrontEnd {
+			out.Header.Set("x-ms-error-code", f.Code)
+		}
 	}
 	if c.Method == http.MethodHead || r.Status == http.StatusNotModified {
 		out.Body = nil
@@ -102,7 +104,8 @@ func Statistics(r *protocol.Request, rights *access.Rights, now time.Time) *Resp
 // Failure is an error response.
 type Failure struct {
 	protocol.Failure
-	Detail string // XML after the message
+	Detail   string // XML after the message
+	FrontEnd bool   // sent by the front end of the service, without x-ms-error-code
 }
 
 // FailureOf returns a failure without a detail; nil if f is nil.

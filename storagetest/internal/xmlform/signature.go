@@ -37,7 +37,9 @@ func Check(r *protocol.Request, now time.Time, verify func() (*access.Rights, *p
 	case r.Version == "":
 		return nil, ErrNotImplemented // the version of 2009
 	case !protocol.IsVersion(r.Version) && !r.Lenient:
-		return nil, InvalidHeader("x-ms-version", r.Version)
+		f := InvalidHeader("x-ms-version", r.Version)
+		f.FrontEnd = true
+		return nil, f
 	}
 	return rights, nil
 }
