@@ -15,11 +15,23 @@ var blobDifferences = []difference{
 		return fmt.Sprint(strings.HasPrefix(body, "\ufeff"))
 	}, "true", "false"},
 	{"L68", "a malformed If-Match of an append", func(p *rawClient) string { return p.blob().appendResult("a", "If-Match", "0x111111111111111") }, "400 OutOfRangeInput", "412 ConditionNotMet"},
-	{"B", "an ETag without quotes", func(p *rawClient) string {
+	{"B", "a read of a missing blob with If-Match", func(p *rawClient) string {
 		b := p.blob()
-		head, _ := b.send("HEAD", b.path, "")
-		return b.result("GET", b.path, "", "If-Match", strings.Trim(head.Get("ETag"), `"`))
-	}, "412 ConditionNotMet", "done"},
+		return b.result("GET", b.path+"none", "", "If-Match", `"0x8D4BCC2E4835CD0"`)
+	}, "404 BlobNotFound", "412 ConditionNotMet"},
+	{"B", "a put with If-None-Match: * over a leased blob", func(p *rawClient) string {
+		b := p.blob()
+		b.leaseResult("acquire", "x-ms-lease-duration", "-1")
+		return b.result("PUT", b.path, "", "x-ms-blob-type", "AppendBlob", "If-None-Match", "*")
+	}, "412 LeaseIdMissing", "409 BlobAlreadyExists"},
+	{"B", "a lease ID of a blob that does not exist", func(p *rawClient) string {
+		b := p.blob()
+		return b.result("PUT", b.path+"new", "", "x-ms-blob-type", "AppendBlob", "x-ms-lease-id", "aaaaaaaa-0000-4000-8000-000000000001")
+	}, "412 LeaseNotPresentWithBlobOperation", "done"},
+	{"B", "a version that was never published", func(p *rawClient) string {
+		b := p.blob()
+		return b.result("GET", b.path, "", "x-ms-version", "2019-02-03")
+	}, "400 InvalidHeaderValue", "done"},
 	{"B", "If-None-Match: * of an append", func(p *rawClient) string { return p.blob().appendResult("a", "If-None-Match", "*") }, "412 ConditionNotMet", "done"},
 	{"B", "a condition with an invalid time", func(p *rawClient) string { return p.blob().appendResult("a", "If-Modified-Since", "yesterday") }, "400 InvalidHeaderValue", "done"},
 	{"B", "an append position below zero", func(p *rawClient) string { return p.blob().appendResult("a", "x-ms-blob-condition-appendpos", "-1") }, "400 InvalidHeaderValue", "412 AppendPositionConditionNotMet"},
