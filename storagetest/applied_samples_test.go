@@ -156,16 +156,17 @@ var refusedSamples = map[string]map[string]sample{
 
 // withoutEffect are the headers and parameters without an effect in memory, with the reasons.
 var withoutEffect = map[string]string{
-	"Accept":             "XML is the only form", // of queues and blobs
-	"accept":             "XML is one of the forms that the client accepts",
-	"Content-Length":     "of the connection",
-	"Content-Type":       "the form of the body is known",
-	"DataServiceVersion": "only one version has JSON",
-	"timeout":            "the service is never slow",
-	"comp":               "says which operation it is",
-	"restype":            "says which operation it is",
-	"peekonly":           "says which operation it is",
-	"x-ms-requires-sync": "says which operation it is",
+	"Accept":                   "XML is the only form", // of queues and blobs
+	"accept":                   "XML is one of the forms that the client accepts",
+	"Content-Length":           "of the connection",
+	"Content-Type":             "the form of the body is known",
+	"DataServiceVersion":       "only one version has JSON",
+	"timeout":                  "the service is never slow",
+	"x-ms-file-request-intent": "sources that are files are not offered",
+	"comp":                     "says which operation it is",
+	"restype":                  "says which operation it is",
+	"peekonly":                 "says which operation it is",
+	"x-ms-requires-sync":       "says which operation it is",
 }
 
 const (

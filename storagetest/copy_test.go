@@ -213,7 +213,15 @@ func TestFromURL(t *testing.T) {
 		}
 	}
 	r.expectCode(r.send("PUT", "/logs/parts?comp=blocklist", blockList("Latest CCCC,Latest AAAA")), 201, "")
-	r.expectCode(r.send("PUT", "/logs/app.log?comp=appendblock", "", "x-ms-copy-source", src, "x-ms-source-range", "bytes=0-0"), 201, "")
+	got = r.send("PUT", "/logs/app.log?comp=appendblock", "", "x-ms-copy-source", src, "x-ms-source-range", "bytes=0-0",
+		"x-ms-source-content-md5", "JRCTYQVYfaGgqpqg+T5jxQ==")
+	r.expectCode(got, 400, "Md5Mismatch")
+	got = r.send("PUT", "/logs/app.log?comp=appendblock", "", "x-ms-copy-source", src, "x-ms-source-range", "bytes=0-0",
+		"x-ms-source-content-md5", "JRDDkBHFvnBBgkI+OmlekQ==", "x-ms-version", "2026-12-06")
+	r.expectCode(got, 201, "")
+	if h := got.header; h.Get("Content-MD5") != "JRDDkBHFvnBBgkI+OmlekQ==" || h.Get("x-ms-content-crc64") == "" {
+		t.Errorf("got %v; want both checksums, since version 2026-10-06", h)
+	}
 	if a, b := r.send("GET", "/logs/parts", "").body, r.send("GET", "/logs/app.log", "").body; a != "helloel" || b != "h" {
 		t.Errorf("got %q and %q; want helloel and h", a, b)
 	}

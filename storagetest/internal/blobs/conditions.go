@@ -146,14 +146,20 @@ func (c *call) checkSums(sum, headerCRC string, content []byte) *xmlform.Failure
 	return nil
 }
 
-// versionCRC64 is the first version whose responses contain the CRC64 of the body instead of the MD5.
-const versionCRC64 = "2019-02-02"
+// The first version whose responses contain the CRC64 of the body instead of the MD5, unless the request has an MD5, and the first
+// whose responses contain both then.
+const (
+	versionCRC64    = "2019-02-02"
+	versionBothSums = "2026-10-06"
+)
 
 // setChecksum adds the checksum of the body to the header of a response.
 func (c *call) setChecksum(h http.Header) {
-	if c.Header.Get("Content-MD5") != "" || c.Version < versionCRC64 {
+	hasMD5 := c.Header.Get("Content-MD5") != "" || c.Header.Get("x-ms-source-content-md5") != ""
+	if hasMD5 || c.Version < versionCRC64 {
 		h.Set("Content-MD5", md5Text(c.Body))
-	} else {
+	}
+	if !hasMD5 && c.Version >= versionCRC64 || c.Version >= versionBothSums {
 		h.Set("x-ms-content-crc64", crc64Text(c.Body))
 	}
 }

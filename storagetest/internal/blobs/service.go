@@ -287,7 +287,7 @@ var notApplied = []string{
 	"x-ms-source-encryption-key", "x-ms-source-encryption-key-sha256", "x-ms-source-encryption-algorithm",
 	"x-ms-default-encryption-scope", "x-ms-deny-encryption-scope-override",
 	"x-ms-immutability-policy-mode", "x-ms-immutability-policy-until-date", "x-ms-legal-hold", "x-ms-seal-blob",
-	"x-ms-copy-source-authorization", "x-ms-file-request-intent", "x-ms-previous-snapshot-url",
+	"x-ms-copy-source-authorization", "x-ms-previous-snapshot-url",
 	"x-ms-blob-content-length", "x-ms-blob-sequence-number", "x-ms-sequence-number-action", "x-ms-page-write",
 }
 
