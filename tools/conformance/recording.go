@@ -1,9 +1,7 @@
 package conformance
 
 import (
-	"bytes"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -12,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -21,14 +18,21 @@ import (
 // Module is a version of a Go module that contains recordings of its tests with a live service.
 type Module struct {
 	Path, Version string
+	Folder        string // of the recordings
 	Service       string // "table" or "blob"
-	Host          string // the end of the recorded host names
+
+	parse func([]byte) ([]entry, error) // of YAML files; nil if the recordings are JSON files
 }
 
-// Modules are the modules whose recordings contain complete requests.
+// host returns the end of the recorded host names.
+func (m Module) host() string { return "." + m.Service + ".core.windows.net" }
+
+const azure = "github.com/Azure/azure-sdk-for-go/sdk/"
+
+// Modules are the latest versions whose recordings contain complete requests.
 var Modules = []Module{
-	{"github.com/Azure/azure-sdk-for-go/sdk/data/aztables", "v1.0.1", "table", ".table.core.windows.net"},
-	{"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob", "v0.6.1", "blob", ".blob.core.windows.net"},
+	{azure + "data/aztables", "v1.0.1", "testdata/recordings", "table", nil},
+	{azure + "storage/azblob", "v0.6.1", "testdata/recordings", "blob", nil},
 }
 
 // Recording is what one test recorded.
@@ -42,6 +46,16 @@ type Exchange struct {
 	Time time.Time
 	step
 	secondary bool
+}
+
+// source returns the path of the blob from which the request copies, or "".
+func (x *Exchange) source() string {
+	for _, l := range x.header {
+		if u, err := url.Parse(l.value); err == nil && strings.EqualFold(l.name, "x-ms-copy-source") {
+			return u.EscapedPath()
+		}
+	}
+	return ""
 }
 
 // Download returns the recordings of the module. The go command downloads the module into the module cache.
@@ -58,30 +72,34 @@ func (m Module) Download(ctx context.Context) ([]Recording, error) {
 	if errJSON := json.Unmarshal(out, &downloaded); err != nil || errJSON != nil || downloaded.Dir == "" {
 		return nil, fmt.Errorf("go mod download %s@%s: %s: %w", m.Path, m.Version, downloaded.Error, err)
 	}
-	return m.Read(os.DirFS(filepath.Join(downloaded.Dir, "testdata", "recordings")))
+	return m.Read(os.DirFS(filepath.Join(downloaded.Dir, filepath.FromSlash(m.Folder))))
 }
 
 // Read returns the recordings in a folder in the order of their names, without the exchanges with other services.
 func (m Module) Read(folder fs.FS) (all []Recording, err error) {
+	extension, parse := ".json", parseProxy
+	if m.parse != nil {
+		extension, parse = ".yaml", m.parse
+	}
 	err = fs.WalkDir(folder, ".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".json") {
+		if err != nil || d.IsDir() || filepath.Ext(path) != extension {
 			return err
 		}
 		b, err := fs.ReadFile(folder, path)
 		if err != nil {
 			return err
 		}
-		r := Recording{Name: strings.TrimSuffix(d.Name(), ".json")}
-		var file struct{ Entries []entry }
-		if err := json.Unmarshal(bytes.TrimPrefix(b, []byte("\ufeff")), &file); err != nil {
+		r := Recording{Name: strings.TrimSuffix(d.Name(), extension)}
+		entries, err := parse(b)
+		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
-		for i, e := range file.Entries {
-			u, err := url.Parse(e.RequestURI)
+		for i, e := range entries {
+			u, err := url.Parse(e.address)
 			if err != nil {
 				return fmt.Errorf("%s: exchange %d: %w", path, i, err)
 			}
-			if !strings.HasSuffix(u.Host, m.Host) {
+			if !strings.HasSuffix(u.Host, m.host()) {
 				continue
 			}
 			x, err := e.exchange(u)
@@ -98,32 +116,22 @@ func (m Module) Read(folder fs.FS) (all []Recording, err error) {
 	return all, err
 }
 
-// entry is an exchange as the recorder wrote it: bodies as JSON values, texts as lists of lines, other bodies in base64.
+// entry is an exchange as a recorder wrote it.
 type entry struct {
-	RequestURI      string `json:"RequestUri"`
-	RequestMethod   string
-	RequestHeaders  map[string]lines
-	RequestBody     json.RawMessage
-	StatusCode      int
-	ResponseHeaders map[string]lines
-	ResponseBody    json.RawMessage
+	method, address  string
+	status           int
+	request, respond message
 }
 
-// lines are a string, or a list of strings.
-type lines []string
-
-func (l *lines) UnmarshalJSON(b []byte) error {
-	var s string
-	if json.Unmarshal(b, &s) == nil {
-		*l = lines{s}
-		return nil
-	}
-	return json.Unmarshal(b, (*[]string)(l))
+// message is the header and the body of a recorded request or response.
+type message struct {
+	header map[string]lines
+	body   string
 }
 
 // exchange returns the exchange without what the recorder added and without the recorded access data.
 func (e entry) exchange(u *url.URL) (x Exchange, err error) {
-	x.method, x.status = e.RequestMethod, e.StatusCode
+	x.method, x.status, x.body, x.want = e.method, e.status, e.request.body, e.respond.body
 	x.secondary = strings.Contains(u.Host, "-secondary.")
 	q := u.Query()
 	if q.Has("sig") { // removed by the recorder; the request is signed with the account's key instead
@@ -136,14 +144,14 @@ func (e entry) exchange(u *url.URL) (x Exchange, err error) {
 	if u.RawQuery != "" {
 		x.path += "?" + u.RawQuery
 	}
-	for name, values := range e.RequestHeaders {
+	for name, values := range e.request.header {
 		switch strings.ToLower(name) {
 		case ":method", "accept-encoding", "authorization", "content-length", "user-agent", "x-ms-date":
 			continue
 		}
 		x.header = append(x.header, line{name, strings.Join(values, ", ")})
 	}
-	for name, values := range e.ResponseHeaders {
+	for name, values := range e.respond.header {
 		separator := ", "
 		if name == "Server" {
 			separator = " "
@@ -152,46 +160,16 @@ func (e entry) exchange(u *url.URL) (x Exchange, err error) {
 	}
 	slices.SortFunc(x.header, func(a, b line) int { return strings.Compare(a.name, b.name) })
 	slices.SortFunc(x.response, func(a, b line) int { return strings.Compare(a.name, b.name) })
-	if x.Time, err = http.ParseTime(x.recorded("Date")); err != nil {
-		return x, err
-	}
-	if x.body, err = bodyText(e.RequestBody, x.requested("Content-Type")); err != nil {
-		return x, err
-	}
-	x.want, err = bodyText(e.ResponseBody, x.recorded("Content-Type"))
+	x.Time, err = http.ParseTime(x.recorded("Date"))
 	return x, err
 }
 
-// requested and recorded return a header of the request, and of the response.
-func (x *Exchange) requested(name string) string { return value(x.header, name) }
-func (x *Exchange) recorded(name string) string  { return value(x.response, name) }
-
-func value(header []line, name string) string {
-	for _, l := range header {
+// recorded returns a header of the response.
+func (x *Exchange) recorded(name string) string {
+	for _, l := range x.response {
 		if strings.EqualFold(l.name, name) {
 			return l.value
 		}
 	}
 	return ""
-}
-
-var isText = regexp.MustCompile(`^(application/(json|xml)|text/)`)
-
-// bodyText returns a recorded body.
-func bodyText(raw json.RawMessage, contentType string) (string, error) {
-	var l lines
-	if len(raw) == 0 || string(raw) == "null" {
-		return "", nil
-	}
-	if json.Unmarshal(raw, &l) != nil {
-		var b bytes.Buffer
-		err := json.Compact(&b, raw)
-		return b.String(), err
-	}
-	joined := strings.Join(l, "")
-	if isText.MatchString(contentType) || raw[0] == '[' {
-		return joined, nil
-	}
-	b, err := base64.StdEncoding.DecodeString(joined)
-	return string(b), err
 }

@@ -3,6 +3,7 @@ package conformance_test
 import (
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -28,12 +29,12 @@ func TestRecordings(t *testing.T) {
 		t.Skip("downloads modules")
 	}
 	t.Parallel()
-	for _, m := range conformance.Modules {
-		t.Run(m.Path[strings.LastIndex(m.Path, "/")+1:], func(t *testing.T) {
+	for _, m := range slices.Concat(conformance.Modules, conformance.Earlier) {
+		t.Run(path.Base(m.Path)+"@"+m.Version, func(t *testing.T) {
 			t.Parallel()
 			_, all, err := m.Measure(t.Context(), account)
-			if err != nil {
-				t.Fatal(err)
+			if err != nil || len(all) == 0 {
+				t.Fatalf("got %d exchanges, %v; want some", len(all), err)
 			}
 			verdicts, reasons := map[conformance.Verdict]int{}, map[string]int{}
 			for _, out := range all {

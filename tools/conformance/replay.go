@@ -71,6 +71,9 @@ func Replay(c *Client, service string, r Recording, at func(time.Time)) (all []R
 // judge gives a response that differs its reason, if the operation, or one before it on the same resource, is not offered.
 func (out *Replayed) judge(x Exchange, resource string, touched map[string]string) {
 	reason := notOffered(x)
+	if of := touched[x.source()]; of != "" {
+		touched[resource] = of // a copy
+	}
 	if reason != "" && x.method != http.MethodGet && x.method != http.MethodHead {
 		touched[resource] = reason
 	}
