@@ -1,19 +1,18 @@
 package peers
 
 import (
-	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/aztablekit/aztablekit/internal/azurite"
+	"github.com/aztablekit/aztablekit/internal/suites"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
@@ -32,22 +31,23 @@ const sdk = "github.com/Azure/azure-sdk-for-go/sdk/"
 const (
 	users    = `Audience|UDS|UserDelegation|DelegationSAS|O[Aa]uth|TokenCredential|IdentitySAS|CopySourceAuth|Test(Append|Block)BlobClient$` // and their tokens
 	accounts = `VID$|Version|Expiry|Undelete|Restore|Scope|System$|DirectorySAS|WithHTTP$`                                                   // of other kinds
-	features = `CPK|Copy|FromU|Snapshot|Tag|Tier|Batch|Seal|Rehydrate|PermanentDelete|FilterBlobs|IncludeMultiple|UploadDownload(Stream)?$|UploadStreamToBlobProperties`
+	features = `CPK|Snapshot|Tag|Tier|Batch|[Ss]eal|Rehydrate|CopySourceFalse|FromURLWith(Headers|Intent)$|PermanentDelete|FilterBlobs|IncludeMultiple|UploadDownload(Stream)?$|UploadStreamToBlobProperties`
 	memory   = `LargeBlock`
+	open     = `MD5WithCRC64Return|FromURLWithMD5|TestAppendBlockFromURL$|RequestIntent|CopyBlobFromUrlOptions`
 	transfer = `UploadFromReader$|UploadStreamDownloadBuffer$|UploadDownloadFile$|UploadDownloadBlockBlob$` // hundreds of megabytes
 
-	needs  = `Example|/(` + users + `|` + accounts + `|` + features + `|` + memory + `)`
+	needs  = `Example|/(` + users + `|` + accounts + `|` + features + `|` + memory + `|` + open + `)`
 	cosmos = `Example|Cosmos|/_(cosmos|storage_tc|cosmos_tc)$`
 )
 
-var suites = []suite{
-	{"azqueue", sdk + "storage/azqueue/v2", ".", needs, 70, 0},
+var packages = []suite{
+	{"azqueue", sdk + "storage/azqueue/v2", ".", needs, 73, 0},
 	{"aztables", sdk + "data/aztables", ".", cosmos, 69, 0},
-	{"service", sdk + "storage/azblob", "service", needs, 25, 0},
-	{"container", sdk + "storage/azblob", "container", needs, 57, 0},
-	{"blob", sdk + "storage/azblob", "blob", needs, 68, 1},
-	{"blockblob", sdk + "storage/azblob", "blockblob", needs, 55, 3},
-	{"appendblob", sdk + "storage/azblob", "appendblob", needs, 57, 0},
+	{"service", sdk + "storage/azblob", "service", needs, 27, 0},
+	{"container", sdk + "storage/azblob", "container", needs, 70, 0},
+	{"blob", sdk + "storage/azblob", "blob", needs, 111, 1},
+	{"blockblob", sdk + "storage/azblob", "blockblob", needs, 86, 3},
+	{"appendblob", sdk + "storage/azblob", "appendblob", needs, 61, 0},
 	{"lease", sdk + "storage/azblob", "lease", needs, 10, 0},
 }
 
@@ -70,7 +70,7 @@ func TestGoSDK(t *testing.T) {
 	}
 	var all sync.WaitGroup // most of their time the suites wait
 	defer all.Wait()
-	for _, u := range suites {
+	for _, u := range packages {
 		if !compared && u.large > 0 {
 			u.skip, u.tests = u.skip+"|/("+transfer+")", u.tests-u.large
 		}
@@ -80,60 +80,52 @@ func TestGoSDK(t *testing.T) {
 }
 
 // test runs the tests of the suite, also on the emulator if it has settings.
-func (u *suite) test(t *testing.T, compiled program, settings map[string]string) {
+func (u *suite) test(t *testing.T, compiled suites.Program, settings map[string]string) {
 	t.Logf("running the tests of %s on storagetest", u.name)
 	s := storagetest.New(&storagetest.Options{Account: "peers", GeoRedundant: true})
-	passed, failed, output := compiled.run(t, u.skip, live(t, inMemory(s)), s.Account(), s.Key())
+	environment := append(suites.Live(t, suites.InMemory(s)), environmentOf(s.Account(), s.Key())...)
+	passed, failed, output := compiled.Run(t, environment, "-test.skip="+u.skip)
 	if len(passed) != u.tests || len(failed) > 0 {
 		t.Errorf("storagetest: got %d tests that passed and %q that failed; want %d and none\n%s", len(passed), failed, u.tests, output)
 	}
 	if settings == nil {
 		return
 	}
-	passed, failed, _ = compiled.run(t, u.skip, live(t, emulated(t, settings)), settings["AccountName"], settings["AccountKey"])
+	environment = append(suites.Live(t, emulated(t, settings)), environmentOf(settings["AccountName"], settings["AccountKey"])...)
+	passed, failed, _ = compiled.Run(t, environment, "-test.skip="+u.skip)
 	t.Logf("Azurite: %d of %d pass; failed %q", len(passed), u.tests, failed)
 }
 
-// program is a compiled test program. It runs in a folder of the package's files.
-type program struct{ name, folder string }
-
 // compile compiles the tests of a package in a copy of its module, unless an earlier run has done so: the name of the copy's folder has
 // the versions of the module and of Go. Only the rename completes the program.
-func (u *suite) compile(t *testing.T) program {
+func (u *suite) compile(t *testing.T) suites.Program {
 	t.Helper()
 	dir := u.copyModule(t)
-	p := program{filepath.Join(dir, u.folder, "suite.test"), filepath.Join(dir, u.folder)}
-	if _, err := os.Stat(p.name); err == nil {
+	p := suites.Program{File: filepath.Join(dir, u.folder, "suite.test"), Folder: filepath.Join(dir, u.folder)}
+	if _, err := os.Stat(p.File); err == nil {
 		return p
 	}
 	t.Logf("compiling the tests of %s, once for each version; this takes a minute", u.name)
-	tmp := p.name + "-" + strconv.Itoa(os.Getpid())
+	tmp := p.File + "-" + strconv.Itoa(os.Getpid())
 	defer os.Remove(tmp)
 	compile := exec.Command("go", "test", "-c", "-vet=off", "-o", tmp)
-	compile.Dir, compile.Env = p.folder, append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+	compile.Dir, compile.Env = p.Folder, append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
 	if out, err := compile.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", u.module, err, out)
 	}
-	if err := os.Rename(tmp, p.name); err != nil {
+	if err := os.Rename(tmp, p.File); err != nil {
 		t.Fatal(err)
 	}
 	return p
 }
 
-// run runs the tests with an account. It returns the tests without subtests that passed and that failed, and what they print.
-func (p program) run(t *testing.T, skip string, environment []string, account, key string) (passed, failed []string, output string) {
-	t.Helper()
-	tests := exec.Command(p.name, "-test.v", "-test.timeout=5m", "-test.skip="+skip)
-	tests.Dir, tests.Env = p.folder, slices.Concat(os.Environ(), environment, []string{
+// environmentOf returns the variables of the environment that name an account to the tests.
+func environmentOf(account, key string) []string {
+	return []string{
 		"AZURE_RECORD_MODE=live", "PROXY_MANUAL_START=true", "GITHUB_ACTIONS=", "TF_BUILD=", "TABLES_COSMOS_ACCOUNT_NAME=none",
 		"TABLES_STORAGE_ACCOUNT_NAME=" + account, "TABLES_PRIMARY_STORAGE_ACCOUNT_KEY=" + key,
 		"AZURE_STORAGE_ACCOUNT_NAME=" + account, "AZURE_STORAGE_ACCOUNT_KEY=" + key,
-	})
-	out, err := tests.CombinedOutput()
-	if passed, failed = results(string(out)); len(passed) == 0 {
-		t.Errorf("got no test that passed: %v\n%s", err, out)
 	}
-	return passed, failed, string(out)
 }
 
 // copyModule copies the module to the user's cache folder, unless the copy is there already, and returns its folder. The tests of the
@@ -145,7 +137,7 @@ func (u *suite) copyModule(t *testing.T) string {
 	if err != nil {
 		cache = os.TempDir()
 	}
-	cache = filepath.Join(cache, "aztablekit", "peers")
+	cache = filepath.Join(cache, "aztablekit", "suites")
 	from := source(t, u.module)
 	dir := filepath.Join(cache, u.name+"-"+filepath.Base(from)+"-"+runtime.Version())
 	if _, err := os.Stat(dir); err == nil {
@@ -171,7 +163,11 @@ func (u *suite) copyModule(t *testing.T) string {
 	return dir
 }
 
-// withoutSleep removes the sleeps of the tests in a folder, in which the live service takes new settings up.
+// sleep matches a sleep of a test.
+var sleep = regexp.MustCompile(`recording\.Sleep\((?:(\d+) \* time\.Second|time\.Second \* (\d+))\)`)
+
+// withoutSleep removes the sleeps of the tests in a folder in which the live service takes new settings up. In shorter sleeps, messages
+// expire.
 func withoutSleep(t *testing.T, dir string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
@@ -183,7 +179,13 @@ func withoutSleep(t *testing.T, dir string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text = bytes.ReplaceAll(text, []byte("recording.Sleep("), []byte("recording.Sleep(0 * "))
+		text = sleep.ReplaceAllFunc(text, func(call []byte) []byte {
+			seconds := sleep.FindSubmatch(call)
+			if n, _ := strconv.Atoi(string(seconds[1]) + string(seconds[2])); n <= 2 {
+				return call
+			}
+			return []byte("recording.Sleep(0)")
+		})
 		if err := os.Chmod(file, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -201,22 +203,4 @@ func source(t *testing.T, module string) string {
 		t.Fatal(err)
 	}
 	return strings.TrimSpace(string(out))
-}
-
-var result = regexp.MustCompile(`(?m)^ *--- (PASS|FAIL): (\S+)`)
-
-// results returns the tests without subtests that passed and that failed.
-func results(output string) (passed, failed []string) {
-	all := result.FindAllStringSubmatch(output, -1)
-	for _, r := range all {
-		if slices.ContainsFunc(all, func(other []string) bool { return strings.HasPrefix(other[2], r[2]+"/") }) {
-			continue
-		}
-		if r[1] == "PASS" {
-			passed = append(passed, r[2])
-		} else {
-			failed = append(failed, r[2])
-		}
-	}
-	return passed, failed
 }

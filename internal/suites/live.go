@@ -1,4 +1,4 @@
-package peers
+package suites
 
 import (
 	"crypto/ecdsa"
@@ -8,13 +8,10 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"io"
-	"log"
 	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,9 +24,9 @@ import (
 // publicHost ends the host names of the live services.
 const publicHost = ".core.windows.net"
 
-// live starts services that answer to the host names of the live services, behind a proxy. It returns the variables of the environment
+// Live starts services that answer to the host names of the live services, behind a proxy. It returns the variables of the environment
 // that lead a program there, and let it trust the certificate. Requests to other hosts are refused.
-func live(t *testing.T, services http.Handler) (environment []string) {
+func Live(t testing.TB, services http.Handler) (environment []string) {
 	t.Helper()
 	certificate, file := certificate(t)
 	behind := httptest.NewUnstartedServer(services)
@@ -69,7 +66,7 @@ func tunnel(w http.ResponseWriter, address string) {
 }
 
 // certificate makes a certificate for the host names of the live services. file holds it for programs that are to trust it.
-func certificate(t *testing.T) (_ tls.Certificate, file string) {
+func certificate(t testing.TB) (_ tls.Certificate, file string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -90,41 +87,10 @@ func certificate(t *testing.T) (_ tls.Certificate, file string) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, file
 }
 
-// inMemory returns a service of storagetest as a handler for the host names of the live services.
-func inMemory(s *storagetest.Service) http.Handler {
+// InMemory returns a service of storagetest as a handler for the host names of the live services.
+func InMemory(s *storagetest.Service) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Host = strings.TrimSuffix(r.Host, publicHost) + ".storagetest.test"
 		s.ServeHTTP(w, r)
 	})
-}
-
-// emulated returns the emulator as a handler for the host names of the live services.
-func emulated(t *testing.T, settings map[string]string) http.Handler {
-	t.Helper()
-	hosts := map[string]string{}
-	for service, setting := range map[string]string{"table": "TableEndpoint", "queue": "QueueEndpoint", "blob": "BlobEndpoint"} {
-		u, err := url.Parse(settings[setting])
-		if err != nil {
-			t.Fatal(err)
-		}
-		hosts[service] = u.Host
-	}
-	return &httputil.ReverseProxy{
-		Rewrite: func(r *httputil.ProxyRequest) {
-			service := strings.Split(r.In.Host, ".")[1]
-			r.Out.URL.Scheme, r.Out.URL.Host, r.Out.Host = "http", hosts[service], r.In.Host
-		},
-		ErrorLog: log.New(io.Discard, "", 0),
-	}
-}
-
-// settingsOf returns the settings of a connection string.
-func settingsOf(connection string) map[string]string {
-	settings := map[string]string{}
-	for setting := range strings.SplitSeq(connection, ";") {
-		if name, value, ok := strings.Cut(setting, "="); ok {
-			settings[name] = value
-		}
-	}
-	return settings
 }
