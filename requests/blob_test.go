@@ -24,6 +24,7 @@ func TestKindOfBlobs(t *testing.T) {
 		"PUT /logs?comp=lease&restype=container":     requests.ContainerLease,
 		"GET /logs?comp=list&restype=container":      requests.BlobList,
 		"PUT /logs/a.log":                            requests.BlobCreate,
+		"PUT /logs/a.log?comp=copy&copyid=a":         requests.BlobCreate,
 		"PUT /logs/a.log?comp=appendblock":           requests.BlobAppend,
 		"GET /logs/a.log":                            requests.BlobGet,
 		"HEAD /logs/a.log":                           requests.BlobProperties,

@@ -48,7 +48,7 @@ const (
 	ContainerSet  // the metadata of a container
 	ContainerLease
 
-	BlobCreate // or replaces a blob
+	BlobCreate // or replaces a blob, also by a copy
 	BlobAppend // a block to an append blob
 	BlobStage  // an uncommitted block of a block blob
 	BlobCommit // creates or replaces a block blob by a list of blocks
@@ -239,7 +239,7 @@ var containerKinds = map[string]Kind{
 }
 
 var blobKinds = map[string]Kind{
-	"GET list": ContainerList, "PUT": BlobCreate, "PUT appendblock": BlobAppend, "PUT block": BlobStage, "PUT blocklist": BlobCommit,
+	"GET list": ContainerList, "PUT": BlobCreate, "PUT copy": BlobCreate, "PUT appendblock": BlobAppend, "PUT block": BlobStage, "PUT blocklist": BlobCommit,
 	"GET blocklist": BlobBlocks, "GET": BlobGet, "GET metadata": BlobProperties,
 	"PUT metadata": BlobSetMetadata, "PUT properties": BlobSetHeaders, "DELETE": BlobDelete, "PUT lease": BlobLease,
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
-// TestETagsOfRows: a write of a row names one ETag in If-Match, and has no If-None-Match. Judged by requests to the live service.
+// TestETagsOfRows: a write of a row names one ETag in If-Match, and has no If-None-Match, by requests that were judged on the live
+// service.
 func TestETagsOfRows(t *testing.T) {
 	t.Parallel()
 	s := storagetest.New(nil)
@@ -85,7 +86,8 @@ func TestTimesOfTransaction(t *testing.T) {
 	}
 }
 
-// TestVersions: a version that was never published is refused, for each service. JSON is not known before its version.
+// TestVersions: a version that was never published is refused, for each service, as in issue 45302 of azure-sdk-for-net. JSON is not
+// known before its version.
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	s := storagetest.New(nil)
@@ -108,7 +110,8 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestForms: permissions, keys and letters in signatures have the form of the service, and so have stored access policies.
+// TestForms: permissions, keys and letters in signatures have the form of the service, and so have stored access policies. Judged
+// requests; for the order also issue 13099 of azure-sdk-for-python.
 func TestForms(t *testing.T) {
 	t.Parallel()
 	s := &signed{t, storagetest.New(nil)}
@@ -235,7 +238,7 @@ func TestStartFrom(t *testing.T) {
 	}
 }
 
-// TestGUIDForms: a lease ID is the same in each form of a GUID.
+// TestGUIDForms: a lease ID is the same in each form of a GUID, by the documentation of Lease Blob.
 func TestGUIDForms(t *testing.T) {
 	t.Parallel()
 	const id = "0f8fad5b-d9cb-469f-a165-70867728950e"
@@ -275,7 +278,7 @@ func TestUnusedBits(t *testing.T) {
 	}
 }
 
-// TestChunked: a body without a length is refused.
+// TestChunked: a body without a length is refused, as in Azurite's issue 2043.
 func TestChunked(t *testing.T) {
 	t.Parallel()
 	s := storagetest.New(nil)
@@ -327,8 +330,8 @@ func TestETagWithoutQuotes(t *testing.T) {
 	r.expectCode(r.send("PUT", "/logs/b", "c", "x-ms-blob-type", "BlockBlob", "If-Match", own), 412, "ConditionNotMet")
 }
 
-// TestMissingBlob: an operation on a blob that does not exist fails with 404, whatever its conditions. A write that creates blobs
-// checks its conditions.
+// TestMissingBlob: an operation on a blob that does not exist fails with 404, whatever its conditions (issue 2751 of Azurite and issue
+// 8177 of opendal). A write that creates blobs checks its conditions (issue 2589 of Azurite).
 func TestMissingBlob(t *testing.T) {
 	t.Parallel()
 	r := newBlobClient(t, storagetest.Options{})
@@ -346,7 +349,7 @@ func TestMissingBlob(t *testing.T) {
 	r.expectCode(r.send("PUT", "/logs/none", "", "x-ms-blob-type", "BlockBlob", "x-ms-lease-id", leaseA), 412, "LeaseNotPresentWithBlobOperation")
 }
 
-// TestDeletionIfNoneMatch: a deletion applies If-None-Match, but not with *.
+// TestDeletionIfNoneMatch: a deletion applies If-None-Match, but not with * (issue 8176 of opendal).
 func TestDeletionIfNoneMatch(t *testing.T) {
 	t.Parallel()
 	r := newBlobClient(t, storagetest.Options{})
@@ -355,7 +358,7 @@ func TestDeletionIfNoneMatch(t *testing.T) {
 	r.expectCode(r.send("DELETE", "/logs/app.log", "", "If-None-Match", "*"), 202, "")
 }
 
-// TestLeaseBeforeCondition: a put over a leased blob needs the lease ID, before its conditions count.
+// TestLeaseBeforeCondition: a put over a leased blob needs the lease ID, before its conditions count (issue 2637 of Azurite).
 func TestLeaseBeforeCondition(t *testing.T) {
 	t.Parallel()
 	r := newBlobClient(t, storagetest.Options{})

@@ -29,6 +29,9 @@ func encrypted(h http.Header) http.Header {
 // checkWrite checks the conditions and the lease ID of a write to a blob.
 func (c *call) checkWrite(b *blob, now time.Time) *xmlform.Failure {
 	x, f := c.parseConditions()
+	if c.Method == http.MethodDelete && x.noneMatch == "*" {
+		x.noneMatch = "" // which the live service does not apply to a deletion
+	}
 	if f == nil {
 		f = x.checkWrite(b.etag, b.modified)
 	}
@@ -172,10 +175,6 @@ func (c *call) deleteBlob(parent *container, b *blob, now time.Time) *xmlform.Re
 		return xmlform.Refuse(xmlform.ErrNotImplemented)
 	default:
 		return xmlform.Refuse(xmlform.InvalidHeader("x-ms-delete-snapshots", snapshots))
-	}
-	if c.Header.Get("If-None-Match") == "*" {
-		c.Header = c.Header.Clone()
-		c.Header.Del("If-None-Match") // which the live service does not apply to a deletion
 	}
 	if f := c.checkWrite(b, now); f != nil {
 		return xmlform.Refuse(f)

@@ -198,8 +198,10 @@ func (c *call) copyBlob(parent *container, name string, old *blob, now time.Time
 	if f == nil {
 		f = c.checkTarget(source, old, inResponse, now)
 	}
-	content, sum := source.content.read(span{0, source.content.size()}), c.Header.Get("x-ms-source-content-md5")
+	var content []byte
+	sum := c.Header.Get("x-ms-source-content-md5")
 	if f == nil && inResponse {
+		content = source.content.read(span{0, source.content.size()})
 		f = c.checkSums(sum, "", content)
 	}
 	if f != nil {
