@@ -278,7 +278,7 @@ func TestUnusedBits(t *testing.T) {
 	}
 }
 
-// TestChunked: a body without a length is refused, as in Azurite's issue 2043.
+// TestChunked: a body without a length is refused (issue 2043 of Azurite).
 func TestChunked(t *testing.T) {
 	t.Parallel()
 	s := storagetest.New(nil)
