@@ -33,10 +33,9 @@ const (
 	accounts = `VID$|Version|Expiry|Undelete|Restore|Scope|System$|DirectorySAS|WithHTTP$`                                                   // of other kinds
 	features = `CPK|Snapshot|Tag|Tier|Batch|[Ss]eal|Rehydrate|CopySourceFalse|FromURLWith(Headers|Intent)$|PermanentDelete|FilterBlobs|IncludeMultiple|UploadDownload(Stream)?$|UploadStreamToBlobProperties`
 	memory   = `LargeBlock`
-	open     = `MD5WithCRC64Return|FromURLWithMD5|TestAppendBlockFromURL$|RequestIntent|CopyBlobFromUrlOptions`
 	transfer = `UploadFromReader$|UploadStreamDownloadBuffer$|UploadDownloadFile$|UploadDownloadBlockBlob$` // hundreds of megabytes
 
-	needs  = `Example|/(` + users + `|` + accounts + `|` + features + `|` + memory + `|` + open + `)`
+	needs  = `Example|/(` + users + `|` + accounts + `|` + features + `|` + memory + `)`
 	cosmos = `Example|Cosmos|/_(cosmos|storage_tc|cosmos_tc)$`
 )
 
@@ -45,9 +44,9 @@ var packages = []suite{
 	{"aztables", sdk + "data/aztables", ".", cosmos, 69, 0},
 	{"service", sdk + "storage/azblob", "service", needs, 27, 0},
 	{"container", sdk + "storage/azblob", "container", needs, 70, 0},
-	{"blob", sdk + "storage/azblob", "blob", needs, 111, 1},
-	{"blockblob", sdk + "storage/azblob", "blockblob", needs, 86, 3},
-	{"appendblob", sdk + "storage/azblob", "appendblob", needs, 61, 0},
+	{"blob", sdk + "storage/azblob", "blob", needs, 112, 1},
+	{"blockblob", sdk + "storage/azblob", "blockblob", needs, 89, 3},
+	{"appendblob", sdk + "storage/azblob", "appendblob", needs, 65, 0},
 	{"lease", sdk + "storage/azblob", "lease", needs, 10, 0},
 }
 
