@@ -18,19 +18,19 @@ import (
 // tests of Dapr use for them.
 func TestDapr(t *testing.T) {
 	t.Parallel()
-	key := suite{tests: 83}.runHere(t)
-	if key == "" {
+	name, key := runHere(t, 83)
+	if name == "" {
 		return
 	}
 	log := logger.NewLogger("others")
 	account := func(more ...string) map[string]string {
-		all := map[string]string{"accountName": "others", "accountKey": key}
+		all := map[string]string{"accountName": name, "accountKey": key}
 		for i := 0; i < len(more); i += 2 {
 			all[more[i]] = more[i+1]
 		}
 		return all
 	}
-	for name, c := range map[string]struct {
+	for component, c := range map[string]struct {
 		store      state.Store
 		properties map[string]string
 		settings   map[string]any
@@ -42,8 +42,8 @@ func TestDapr(t *testing.T) {
 		"azure.blobstorage.v1": {blobstorev1.NewAzureBlobStorageStore(log), account("containerName", "state-v1"), nil},
 		"azure.blobstorage.v2": {blobstorev2.NewAzureBlobStorageStore(log), account("containerName", "state-v2"), nil},
 	} {
-		t.Run("state."+name, func(t *testing.T) {
-			config, err := stateconformance.NewTestConfig(name, []string{"etag", "first-write"}, c.settings)
+		t.Run("state."+component, func(t *testing.T) {
+			config, err := stateconformance.NewTestConfig(component, []string{"etag", "first-write"}, c.settings)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,9 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/internal/azurite"
 	"github.com/aztablekit/aztablekit/internal/suites"
-	"github.com/aztablekit/aztablekit/storagetest"
 )
 
 // suite is a package of the Go SDK, whose own tests call the live service.
@@ -57,74 +55,49 @@ func TestGoSDK(t *testing.T) {
 		t.Skip("-short: compiles the tests of other modules")
 	}
 	t.Parallel()
-	var settings map[string]string
-	compared := os.Getenv("AZTABLEKIT_PEERS") == "azurite"
-	if compared {
-		emulator, err := azurite.Open(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(emulator.Stop)
-		settings = settingsOf(emulator.ConnectionString)
-	}
 	var all sync.WaitGroup // most of their time the suites wait
 	defer all.Wait()
 	for _, u := range packages {
-		if !compared && u.large > 0 {
+		if !suites.Compared() && u.large > 0 {
 			u.skip, u.tests = u.skip+"|/("+transfer+")", u.tests-u.large
 		}
-		compiled := u.compile(t)
-		all.Go(func() { t.Run(u.name, func(t *testing.T) { u.test(t, compiled, settings) }) })
+		folder := u.compile(t)
+		tests := suites.Suite{File: filepath.Join(folder, compiled), Folder: folder, Flags: []string{"-test.skip=" + u.skip}, Environment: environment, Tests: u.tests}
+		all.Go(func() { t.Run(u.name, tests.Run) })
 	}
 }
 
-// test runs the tests of the suite, also on the emulator if it has settings.
-func (u *suite) test(t *testing.T, compiled suites.Program, settings map[string]string) {
-	t.Logf("running the tests of %s on storagetest", u.name)
-	s := storagetest.New(&storagetest.Options{Account: "peers", GeoRedundant: true})
-	environment := append(suites.Live(t, suites.InMemory(s)), environmentOf(s.Account(), s.Key())...)
-	passed, failed, output := compiled.Run(t, environment, "-test.skip="+u.skip)
-	if len(passed) != u.tests || len(failed) > 0 {
-		t.Errorf("storagetest: got %d tests that passed and %q that failed; want %d and none\n%s", len(passed), failed, u.tests, output)
-	}
-	if settings == nil {
-		return
-	}
-	environment = append(suites.Live(t, emulated(t, settings)), environmentOf(settings["AccountName"], settings["AccountKey"])...)
-	passed, failed, _ = compiled.Run(t, environment, "-test.skip="+u.skip)
-	t.Logf("Azurite: %d of %d pass; failed %q", len(passed), u.tests, failed)
+// environment names the account to the tests.
+var environment = []string{
+	"AZURE_RECORD_MODE=live", "PROXY_MANUAL_START=true", "GITHUB_ACTIONS=", "TF_BUILD=", "TABLES_COSMOS_ACCOUNT_NAME=none",
+	"TABLES_STORAGE_ACCOUNT_NAME={name}", "TABLES_PRIMARY_STORAGE_ACCOUNT_KEY={key}",
+	"AZURE_STORAGE_ACCOUNT_NAME={name}", "AZURE_STORAGE_ACCOUNT_KEY={key}",
 }
+
+// compiled is the name of a compiled test program.
+const compiled = "suite.test"
 
 // compile compiles the tests of a package in a copy of its module, unless an earlier run has done so: the name of the copy's folder has
-// the versions of the module and of Go. Only the rename completes the program.
-func (u *suite) compile(t *testing.T) suites.Program {
+// the versions of the module and of Go. Only the rename completes the program. compile returns the folder of the package.
+func (u *suite) compile(t *testing.T) (folder string) {
 	t.Helper()
-	dir := u.copyModule(t)
-	p := suites.Program{File: filepath.Join(dir, u.folder, "suite.test"), Folder: filepath.Join(dir, u.folder)}
-	if _, err := os.Stat(p.File); err == nil {
-		return p
+	folder = filepath.Join(u.copyModule(t), u.folder)
+	file := filepath.Join(folder, compiled)
+	if _, err := os.Stat(file); err == nil {
+		return folder
 	}
 	t.Logf("compiling the tests of %s, once for each version; this takes a minute", u.name)
-	tmp := p.File + "-" + strconv.Itoa(os.Getpid())
+	tmp := file + "-" + strconv.Itoa(os.Getpid())
 	defer os.Remove(tmp)
 	compile := exec.Command("go", "test", "-c", "-vet=off", "-o", tmp)
-	compile.Dir, compile.Env = p.Folder, append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+	compile.Dir, compile.Env = folder, append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
 	if out, err := compile.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", u.module, err, out)
 	}
-	if err := os.Rename(tmp, p.File); err != nil {
+	if err := os.Rename(tmp, file); err != nil {
 		t.Fatal(err)
 	}
-	return p
-}
-
-// environmentOf returns the variables of the environment that name an account to the tests.
-func environmentOf(account, key string) []string {
-	return []string{
-		"AZURE_RECORD_MODE=live", "PROXY_MANUAL_START=true", "GITHUB_ACTIONS=", "TF_BUILD=", "TABLES_COSMOS_ACCOUNT_NAME=none",
-		"TABLES_STORAGE_ACCOUNT_NAME=" + account, "TABLES_PRIMARY_STORAGE_ACCOUNT_KEY=" + key,
-		"AZURE_STORAGE_ACCOUNT_NAME=" + account, "AZURE_STORAGE_ACCOUNT_KEY=" + key,
-	}
+	return folder
 }
 
 // copyModule copies the module to the user's cache folder, unless the copy is there already, and returns its folder. The tests of the

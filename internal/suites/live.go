@@ -17,16 +17,14 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/aztablekit/aztablekit/storagetest"
 )
 
 // publicHost ends the host names of the live services.
 const publicHost = ".core.windows.net"
 
-// Live starts services that answer to the host names of the live services, behind a proxy. It returns the variables of the environment
+// live starts services that answer to the host names of the live services, behind a proxy. It returns the variables of the environment
 // that lead a program there, and let it trust the certificate. Requests to other hosts are refused.
-func Live(t testing.TB, services http.Handler) (environment []string) {
+func live(t *testing.T, services http.Handler) (environment []string) {
 	t.Helper()
 	certificate, file := certificate(t)
 	behind := httptest.NewUnstartedServer(services)
@@ -66,7 +64,7 @@ func tunnel(w http.ResponseWriter, address string) {
 }
 
 // certificate makes a certificate for the host names of the live services. file holds it for programs that are to trust it.
-func certificate(t testing.TB) (_ tls.Certificate, file string) {
+func certificate(t *testing.T) (_ tls.Certificate, file string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -85,12 +83,4 @@ func certificate(t testing.TB) (_ tls.Certificate, file string) {
 		t.Fatal(err)
 	}
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, file
-}
-
-// InMemory returns a service of storagetest as a handler for the host names of the live services.
-func InMemory(s *storagetest.Service) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r.Host = strings.TrimSuffix(r.Host, publicHost) + ".storagetest.test"
-		s.ServeHTTP(w, r)
-	})
 }

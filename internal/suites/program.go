@@ -9,15 +9,43 @@ import (
 	"testing"
 )
 
-// Program is a compiled test program. It runs in a folder, which is that of its package as a rule.
-type Program struct{ File, Folder string }
+// Suite is a compiled test program and what it needs.
+type Suite struct {
+	File, Folder string   // of the program: it runs in the folder, which is that of its package as a rule
+	Flags        []string // of the program
+	Environment  []string // more variables, with {name} and {key} in place of those of the account
+	Container    string   // a container that the tests expect, or ""
+	Tests        int      // that pass
+}
 
-// Run runs the tests with more variables of the environment, and with flags. It returns the tests without subtests that passed and that
-// failed, and what they print. Skipped tests are neither.
-func (p Program) Run(t testing.TB, environment []string, flags ...string) (passed, failed []string, output string) {
+// Run runs the tests with a new account in memory. If all are to be compared ([Compared]), Run also logs how many pass on the emulator.
+func (u Suite) Run(t *testing.T) {
 	t.Helper()
-	tests := exec.CommandContext(t.Context(), p.File, append([]string{"-test.v", "-test.timeout=5m"}, flags...)...)
-	tests.Dir, tests.Env = p.Folder, slices.Concat(os.Environ(), environment)
+	passed, failed, output := u.resultsOf(t, InMemory(t))
+	if len(passed) != u.Tests || len(failed) > 0 {
+		t.Errorf("storagetest: got %d tests that passed and %q that failed; want %d and none\n%s", len(passed), failed, u.Tests, output)
+	}
+	if Compared() {
+		passed, failed, _ = u.resultsOf(t, Emulator(t))
+		t.Logf("Azurite: %d of %d pass; failed %q", len(passed), u.Tests, failed)
+	}
+}
+
+// resultsOf runs the tests with an account. It returns the tests without subtests that passed and that failed, and what they print. Skipped
+// tests are neither.
+func (u Suite) resultsOf(t *testing.T, a *Account) (passed, failed []string, output string) {
+	t.Helper()
+	if u.Container != "" {
+		if _, err := a.Blobs(t).CreateContainer(t.Context(), u.Container, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tests := exec.CommandContext(t.Context(), u.File, append([]string{"-test.v", "-test.timeout=5m"}, u.Flags...)...)
+	tests.Dir, tests.Env = u.Folder, slices.Concat(os.Environ(), live(t, a.services))
+	places := strings.NewReplacer("{name}", a.Name, "{key}", a.Key)
+	for _, variable := range u.Environment {
+		tests.Env = append(tests.Env, places.Replace(variable))
+	}
 	out, err := tests.CombinedOutput()
 	if passed, failed = results(string(out)); len(passed) == 0 {
 		t.Errorf("got no test that passed: %v\n%s", err, out)

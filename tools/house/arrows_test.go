@@ -44,7 +44,7 @@ var arrows = map[string][]string{
 	"internal/azurite":         {},
 	"internal/blobs":           {"internal/commit", "internal/edm", "internal/errs", "internal/engine", "internal/wire"},
 	"internal/testkit":         {"storagetest", "storagetest/crashtest"},
-	"internal/suites":          {"storagetest"},
+	"internal/suites":          {"internal/azurite", "storagetest"},
 	"internal/azurite/install": {"internal/azurite"},
 	"internal/options":         {},
 	"internal/query":           {"internal/edm", "internal/errs", "internal/reserved", "keys"},
