@@ -154,20 +154,20 @@ var refusedSamples = map[string]map[string]sample{
 	},
 }
 
-// withoutEffect are the headers and parameters without an effect in memory, with the reasons.
+// withoutEffect are the headers and parameters without an effect in memory: a value to send, or "" for what the connection or the choice of
+// the operation determines.
 var withoutEffect = map[string]string{
-	"Accept":                   "XML is the only form", // of queues and blobs
-	"accept":                   "XML is one of the forms that the client accepts",
-	"Content-Length":           "of the connection",
-	"Content-Type":             "the form of the body is known",
-	"DataServiceVersion":       "only one version has JSON",
-	"timeout":                  "the service is never slow",
-	"x-ms-file-request-intent": "sources that are files are not offered",
-	"comp":                     "says which operation it is",
-	"restype":                  "says which operation it is",
-	"peekonly":                 "says which operation it is",
-	"x-ms-requires-sync":       "says which operation it is",
+	"Accept":                   "application/xml", // of queues and blobs, whose only form is XML
+	"accept":                   "application/vnd.apache.arrow.stream,application/xml",
+	"Content-Type":             "application/xml", // the form of the body is known, but for Put Blob
+	"DataServiceVersion":       "3.0",
+	"timeout":                  "30",     // the service is never slow
+	"x-ms-file-request-intent": "backup", // sources that are files are not offered
+	"Content-Length":           "", "comp": "", "restype": "", "peekonly": "", "x-ms-requires-sync": "",
 }
+
+// alwaysRefused are the headers that are refused with 409 whatever their value, as by an account without what they ask for.
+var alwaysRefused = map[string]string{"x-ms-blob-public-access": "blob"}
 
 const (
 	early = "Mon, 02 Jan 2006 15:04:05 GMT"
@@ -175,19 +175,25 @@ const (
 	wrong = "AAAAAAAAAAAAAAAAAAAAAA==" // no content's MD5
 )
 
-// probes are values that make a difference if they are applied.
-var probes = map[string]string{
-	"x-ms-client-request-id": "probe", "x-ms-version": "2099-01-01",
-	"Prefer": "return-no-content", "If-Match": `"0x8D4BCC2E4835CD0"`, "If-None-Match": etagOfBlob, "If-Modified-Since": late, "If-Unmodified-Since": early,
-	"$filter": "(", "$format": "application/atom+xml", "$select": "RowKey", "$top": "0", "NextPartitionKey": "x", "NextRowKey": "x", "NextTableName": "x",
-	"popreceipt": "x", "visibilitytimeout": "-1", "numofmessages": "99", "messagettl": "0",
-	"include": "x", "marker": "x", "maxresults": "0", "prefix": "x", "delimiter": "b", "startFrom": "x", "endBefore": "a", "blocklisttype": "x", "blockid": "!",
-	"copyid": "x", "snapshot": "x", "versionid": "x", "deletetype": "permanent",
-	"Range": "bytes=1-2", "Content-MD5": wrong, "x-ms-content-crc64": "AAAAAAAAAAA=", "x-ms-range-get-content-md5": "true", "x-ms-range-get-content-crc64": "true",
-	"x-ms-structured-body": "x", "x-ms-structured-content-length": "5\nx-ms-structured-body: XSM/1.0; properties=crc64",
-	"x-ms-lease-id": identity, "x-ms-proposed-lease-id": "x", "x-ms-lease-action": "x", "x-ms-lease-duration": "5", "x-ms-lease-break-period": "99",
-	"x-ms-blob-condition-appendpos": "77", "x-ms-blob-condition-maxsize": "1", "x-ms-blob-content-md5": wrong, "x-ms-blob-type": "x",
-	"x-ms-copy-source": "x", "x-ms-copy-action": "x", "x-ms-copy-source-blob-properties": "x", "x-ms-source-content-md5": wrong, "x-ms-source-content-crc64": "AAAAAAAAAAA=",
-	"x-ms-source-range": "bytes=1-2", "x-ms-source-if-match": "x", "x-ms-source-if-none-match": etagOfSource, "x-ms-source-if-modified-since": late, "x-ms-source-if-unmodified-since": early,
-	"x-ms-delete-snapshots": "x", "x-ms-blob-public-access": "blob",
+// probes are values that each make a difference if they are applied: valid ones where the sample leaves room for them, and invalid ones.
+var probes = map[string][]string{
+	"x-ms-client-request-id": {"probe"}, "x-ms-version": {"2099-01-01"},
+	"Prefer": {"return-no-content"}, "If-Match": {`"0x8D4BCC2E4835CD0"`}, "If-None-Match": {etagOfBlob},
+	"If-Modified-Since": {late, "x"}, "If-Unmodified-Since": {early, "x"},
+	"$filter": {"A eq 5", "("}, "$format": {"application/json;odata=fullmetadata", "application/atom+xml"}, "$select": {"RowKey", ","},
+	"$top": {"1", "0"}, "NextPartitionKey": {"1!4!eg--", "x"}, "NextRowKey": {"x"}, "NextTableName": {"1!8!emVicmE-", "x"},
+	"popreceipt": {"x"}, "visibilitytimeout": {"99", "-1"}, "numofmessages": {"2", "99"}, "messagettl": {"99", "0"},
+	"include": {"metadata", "x"}, "marker": {"x"}, "maxresults": {"1", "0"}, "prefix": {"l", "x"}, "delimiter": {"b"},
+	"startFrom": {"b", "x"}, "endBefore": {"b", "a"}, "blocklisttype": {"all", "x"}, "blockid": {"BBBB", "!"},
+	"copyid": {"x"}, "snapshot": {"x"}, "versionid": {"x"}, "deletetype": {"permanent"},
+	"Range": {"bytes=1-2"}, "Content-MD5": {wrong, "x"}, "x-ms-content-crc64": {"AAAAAAAAAAA=", "x"},
+	"x-ms-range-get-content-md5": {"true"}, "x-ms-range-get-content-crc64": {"true"},
+	"x-ms-structured-body": {"XSM/1.0; properties=crc64", "x"},
+	"x-ms-lease-id":        {identity}, "x-ms-proposed-lease-id": {identity, "x"}, "x-ms-lease-action": {"x"}, "x-ms-lease-duration": {"-1", "5"},
+	"x-ms-lease-break-period": {"9", "99"}, "x-ms-blob-condition-appendpos": {"77", "x"}, "x-ms-blob-condition-maxsize": {"1", "x"},
+	"x-ms-blob-content-md5": {wrong}, "x-ms-blob-type": {"x"},
+	"x-ms-copy-source": {"x"}, "x-ms-copy-action": {"x"}, "x-ms-copy-source-blob-properties": {"false", "x"},
+	"x-ms-source-content-md5": {wrong, "x"}, "x-ms-source-content-crc64": {"AAAAAAAAAAA=", "x"}, "x-ms-source-range": {"bytes=1-2", "x"},
+	"x-ms-source-if-match": {"x"}, "x-ms-source-if-none-match": {etagOfSource},
+	"x-ms-source-if-modified-since": {late, "x"}, "x-ms-source-if-unmodified-since": {early, "x"}, "x-ms-delete-snapshots": {"x"},
 }

@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -21,8 +20,9 @@ import (
 
 var updateApplied = flag.Bool("update", false, "write the lists of headers and parameters into docs/storagetest.md")
 
-// TestApplied: each header and parameter that the SDK's generated clients can send is applied, or refused with 501. Applied means that
-// a value of it changes the response, or what is stored. docs/storagetest.md says which are which.
+// TestApplied: each header and parameter that the SDK's generated clients can send is applied, refused, or answered with 501, in each
+// operation that is offered. Applied means that each value of its probes changes the response, or what is stored. An operation that is not
+// offered is answered with 501. docs/storagetest.md says which are which.
 func TestApplied(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: needs the go command")
@@ -30,43 +30,34 @@ func TestApplied(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder
 	for _, service := range []string{"table", "queue", "blob"} {
-		found := map[string]map[string]bool{} // names by verdict
-		counts := map[string]int{}
+		found := map[string][]string{} // names by verdict
 		operations := operationsOf(t, service)
 		offered := 0
 		for _, o := range operations {
-			sample, ok := samples[service][o.name]
-			if ok {
-				offered++
-			} else if got := outcomeOf(t, service, refusedSamples[service][o.name], "", "", false); !strings.HasPrefix(got, "501") {
-				t.Errorf("%s %s: got %s; want 501, or a sample that succeeds", service, o.name, got)
-			}
-			for _, name := range slices.Concat(o.headers, o.params) {
-				verdict := "501"
-				if ok {
-					verdict = judged(t, service, sample, name, slices.Contains(o.params, name))
+			s, ok := samples[service][o.name]
+			if !ok {
+				if got := outcomeOf(t, service, refusedSamples[service][o.name], "", "", false); !strings.HasPrefix(got, "501") {
+					t.Errorf("%s %s: got %s; want 501, or a sample that succeeds", service, o.name, got)
 				}
+				continue
+			}
+			offered++
+			for _, name := range slices.Concat(o.headers, o.params) {
+				verdict := judged(t, service, s, name, slices.Contains(o.params, name))
 				if verdict == "ignored" {
 					t.Errorf("%s %s: %s has no effect; want it applied, or 501", service, o.name, name)
 				}
-				counts[verdict]++
-				if ok {
-					if found[verdict] == nil {
-						found[verdict] = map[string]bool{}
-					}
-					found[verdict][name] = true
-				}
+				found[verdict] = append(found[verdict], name)
 			}
 		}
 		if want := len(samples[service]); offered != want {
 			t.Errorf("%s: got %d operations with a sample; want %d, all samples", service, offered, want)
 		}
-		fmt.Fprintf(&text, "**%s**: %d of %d operations. Of %d headers and parameters, each counted in each operation, %d are applied, "+
-			"%d have no effect in memory, and %d are answered with 501.\n\n", titles[service], offered, len(operations),
-			counts["applied"]+counts["none"]+counts["501"], counts["applied"], counts["none"], counts["501"])
-		for _, verdict := range []string{"applied", "none", "501"} {
-			names := slices.Collect(maps.Keys(found[verdict]))
-			fmt.Fprintf(&text, "- %s: %s.\n", titles[verdict], listed(names))
+		fmt.Fprintf(&text, "**%s**: %d of %d operations are offered. Their headers and parameters, counted in each operation:\n\n", titles[service], offered, len(operations))
+		for _, verdict := range []string{"applied", "none", "refused", "501"} {
+			if names := found[verdict]; len(names) > 0 {
+				fmt.Fprintf(&text, "- %d %s: `%s`.\n", len(names), titles[verdict], strings.Join(unique(names), "`, `"))
+			}
 		}
 		text.WriteString("\n")
 	}
@@ -76,40 +67,61 @@ func TestApplied(t *testing.T) {
 // titles are the words of docs/storagetest.md for services and verdicts.
 var titles = map[string]string{
 	"table": "Tables", "queue": "Queues", "blob": "Blobs",
-	"applied": "applied", "none": "without an effect in memory", "501": "501, in an operation that is offered",
+	"applied": "applied", "none": "without an effect in memory", "refused": "refused with 409", "501": "answered with 501",
 }
 
-// listed returns names in their order, as text.
-func listed(names []string) string {
-	if len(names) == 0 {
-		return "none"
-	}
-	return "`" + strings.Join(unique(names), "`, `") + "`"
-}
-
-// judged returns "applied", "none", "501" or "ignored" for a header or a parameter of an operation.
+// judged returns the verdict on a header or a parameter of an operation: "applied", "none", "refused", "501" or "ignored".
 func judged(t *testing.T, service string, s sample, name string, isParam bool) string {
-	value := probes[name]
+	ofTables, isXML := service == "table", strings.Contains(s.path, "comp=")
+	values, known := probes[name]
+	none, hasNone := withoutEffect[name]
 	switch {
 	case name == "x-ms-meta-":
-		name, value = "x-ms-meta-probe", "x"
-	case service == "table" && name == "Accept" && strings.Contains(s.path, "comp="):
-		return "none" // XML is the only form
-	case service == "table" && name == "Accept":
-		value = "application/atom+xml"
-	case service == "table" && name == "If-Match":
-		value = `W/"datetime'2001-01-01T00%3A00%3A00Z'"`
-	case withoutEffect[name] != "":
-		return "none"
-	case value == "":
-		value = "probe"
+		name, values = "x-ms-meta-probe", []string{"x"}
+	case name == "Accept" && ofTables && !isXML:
+		values, hasNone = []string{"application/json;odata=nometadata", "application/atom+xml"}, false
+		if s.method == http.MethodPut || s.method == "MERGE" || s.method == http.MethodDelete {
+			values = values[1:] // there is no JSON in the response
+		}
+	case name == "If-Match" && ofTables:
+		values = []string{`W/"datetime'2001-01-01T00%3A00%3A00Z'"`}
+	case name == "Content-Type" && slices.Contains(s.header, "x-ms-blob-type"):
+		values, hasNone = []string{"a/b"}, false
+	case name == "$format" && (s.method == http.MethodPut || s.method == "MERGE" || s.method == http.MethodDelete):
+		values = values[1:]
+	case name == "x-ms-structured-content-length":
+		s.header = slices.Concat(s.header, []string{"x-ms-structured-body", "XSM/1.0; properties=crc64", name, fmt.Sprint(len(s.body))})
+		s.body, values = structuredMessage(s.body, 4), []string{"9"}
+	case name == "$select" && s.path == "/Tables":
+		values = values[:1]
+	case !known:
+		values = []string{"probe"}
 	}
-	before, after := outcomeOf(t, service, s, "", "", false), outcomeOf(t, service, s, name, value, isParam)
+	before := outcomeOf(t, service, s, "", "", false)
 	switch {
-	case strings.HasPrefix(after, "501"):
-		return "501"
-	case before == after:
+	case hasNone && none != "" && outcomeOf(t, service, s, name, none, isParam) != before:
 		return "ignored"
+	case hasNone:
+		return "none"
+	case alwaysRefused[name] != "":
+		if got := outcomeOf(t, service, s, name, alwaysRefused[name], isParam); strings.HasPrefix(got, "409") {
+			return "refused"
+		}
+		return "ignored"
+	}
+	refused := 0
+	for _, value := range values {
+		after := outcomeOf(t, service, s, name, value, isParam)
+		if after == before {
+			t.Logf("%s: %s %s: %q changes nothing", service, s.path, name, value)
+			return "ignored"
+		}
+		if strings.HasPrefix(after, "501") {
+			refused++
+		}
+	}
+	if refused == len(values) {
+		return "501"
 	}
 	return "applied"
 }
@@ -142,11 +154,7 @@ func outcomeOf(t *testing.T, service string, s sample, name, value string, isPar
 		q.Set(name, value)
 		u.RawQuery = q.Encode()
 	case name != "":
-		value, more, _ := strings.Cut(value, "\n")
 		r.Header.Set(name, texts.Replace(value))
-		if other, value, ok := strings.Cut(more, ": "); ok {
-			r.Header.Set(other, value)
-		}
 	}
 	if s.body != "" {
 		r.Body, r.ContentLength = io.NopCloser(strings.NewReader(s.body)), int64(len(s.body))
@@ -167,7 +175,10 @@ func seeded(t *testing.T, account *storagetest.Service, path string) *strings.Re
 	for _, r := range []struct{ service, method, path, body string }{
 		{"table", "POST", "/Tables", `{"TableName":"staff"}`},
 		{"table", "POST", "/staff", `{"PartitionKey":"p","RowKey":"r","A":1}`},
+		{"table", "POST", "/staff", `{"PartitionKey":"p","RowKey":"s","A":2}`},
+		{"table", "POST", "/Tables", `{"TableName":"zebra"}`},
 		{"queue", "PUT", toJobs, ""},
+		{"queue", "POST", toJobs + "/messages", message},
 		{"queue", "POST", toJobs + "/messages", message},
 		{"queue", "POST", toJobs + "/messages", message},
 		{"blob", "PUT", toLogs, ""},
@@ -175,13 +186,14 @@ func seeded(t *testing.T, account *storagetest.Service, path string) *strings.Re
 		{"blob", "PUT", toBlock, "hello"},
 		{"blob", "PUT", "/logs/leased", "hello"},
 		{"blob", "PUT", "/logs/src.txt", "hello"},
+		{"blob", "PUT", "/logs/b.txt?comp=block&blockid=CCCC", "staged"},
 		{"blob", "PUT", toAppend, ""},
 		{"blob", "PUT", toAppend + "?comp=appendblock", "hello"},
 		{"blob", "PUT", "/logs/leased?comp=lease", ""},
 		{"blob", "PUT", "/leased?restype=container&comp=lease", ""},
 	} {
 		header := []string{"Content-Type", "application/json", "X-Ms-Lease-Action", "acquire", "X-Ms-Lease-Duration", "15",
-			"X-Ms-Proposed-Lease-Id", leaseA, "X-Ms-Blob-Type", "BlockBlob"}
+			"X-Ms-Proposed-Lease-Id", leaseA, "X-Ms-Blob-Type", "BlockBlob", "X-Ms-Meta-A", "1", "X-Ms-Blob-Cache-Control", "no-store"}
 		if r.path == toAppend {
 			header[9] = "AppendBlob"
 		}
@@ -219,27 +231,24 @@ func everything(account *storagetest.Service) string {
 	for _, name := range account.QueueNames() {
 		fmt.Fprintln(&all, name, account.Messages(name))
 	}
-	for _, path := range []string{"logs", "new", "jobs", "logs/b.txt", "logs/a.log"} {
-		for _, service := range []string{"blob", "queue"} {
-			fmt.Fprintln(&all, headOf(account, service, path))
-		}
+	for _, path := range []string{"/logs?restype=container", "/new?restype=container", toBlock, toAppend} {
+		fmt.Fprintln(&all, send(account, http.MethodHead, "blob", path).Header)
 	}
+	for _, path := range []string{toJobs, "/new"} {
+		fmt.Fprintln(&all, send(account, http.MethodHead, "queue", path+"?comp=metadata").Header)
+	}
+	blocks := send(account, http.MethodGet, "blob", toBlock+"?comp=blocklist&blocklisttype=all")
+	text, _ := io.ReadAll(blocks.Body)
+	fmt.Fprintf(&all, "%s", requestIDs.ReplaceAll(text, nil))
 	for _, name := range account.ContainerNames() {
 		fmt.Fprintln(&all, name, account.StoredBlobs(name))
 	}
 	return all.String()
 }
 
-// headOf returns the header of the response to a HEAD for a container, a blob or a queue.
-func headOf(account *storagetest.Service, service, path string) http.Header {
-	query := ""
-	switch {
-	case service == "queue":
-		query = "?comp=metadata"
-	case !strings.Contains(path, "/"):
-		query = "?restype=container"
-	}
-	r, err := http.NewRequest(http.MethodHead, "https://storagetest."+service+".storagetest.test/"+path+query, nil)
+// send sends a request without a body, and returns the response without the ID of the request.
+func send(account *storagetest.Service, method, service, path string) *http.Response {
+	r, err := http.NewRequest(method, "https://storagetest."+service+".storagetest.test"+path, nil)
 	if err != nil {
 		panic(err)
 	}
@@ -249,7 +258,7 @@ func headOf(account *storagetest.Service, service, path string) http.Header {
 		panic(err)
 	}
 	delete(response.Header, "X-Ms-Request-Id")
-	return response.Header
+	return response
 }
 
 // appliedList matches the lists in docs/storagetest.md.

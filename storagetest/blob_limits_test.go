@@ -82,7 +82,7 @@ func TestBlobLimits(t *testing.T) {
 		{"GET /logs/app.log", "", "x-ms-if-tags: a = 'b'", 501, "NotImplemented"},
 		{"PUT /logs/app.log?comp=tier", "", "", 501, "NotImplemented"},
 		{"PUT /logs/app.log?comp=seal", "", "", 501, "NotImplemented"},
-		{"PUT /logs?restype=container&comp=acl", "", "x-ms-blob-public-access: blob", 501, "NotImplemented"},
+		{"PUT /logs?restype=container&comp=acl", "", "x-ms-blob-public-access: blob", 409, "PublicAccessNotPermitted"},
 		{"PUT /logs?restype=container&comp=acl", "<a", "", 400, "InvalidXmlDocument"},
 		{"GET /none?restype=container&comp=acl", "", "", 404, "ContainerNotFound"},
 		{"GET /?comp=userdelegationkey&restype=service", "", "", 501, "NotImplemented"},

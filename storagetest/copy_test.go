@@ -41,7 +41,14 @@ func (r *copier) source(name string) string {
 // signed returns the address of a blob with a signature for reads.
 func (r *copier) signed(name string) string {
 	r.Helper()
-	u, err := r.Container("logs").NewBlobClient(name).GetSASURL(sas.BlobPermissions{Read: true}, recordedTime.AddDate(20, 0, 0), nil)
+	return r.signedBy(name, sas.BlobPermissions{Read: true}, 20)
+}
+
+// signedBy returns the address of a blob with a signature that ends some years after the account's time.
+func (r *copier) signedBy(name string, permissions sas.BlobPermissions, years int) string {
+	r.Helper()
+	start := recordedTime.AddDate(-9, 0, 0)
+	u, err := r.Container("logs").NewBlobClient(name).GetSASURL(permissions, recordedTime.AddDate(years, 0, 0), &blob.GetSASURLOptions{StartTime: &start})
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -102,13 +109,24 @@ func TestCopy(t *testing.T) {
 	if h := r.send("HEAD", "/logs/dst", "").header; h.Get("x-ms-meta-size") != "9" || h.Get("x-ms-meta-color") != "" {
 		t.Errorf("got metadata of %v; want those of the request alone", h)
 	}
-	r.expectCode(r.append("one"), 201, "")
+	if again := r.copy().header.Get("x-ms-copy-id"); again == id {
+		t.Errorf("got copy %s again; want another", id)
+	}
+	for range 3 { // then a slice of blocks has room for more
+		r.expectCode(r.append("-"), 201, "")
+	}
 	r.expectCode(r.send("PUT", "/logs/log", "", "x-ms-copy-source", r.source("app.log")), 202, "")
 	r.expectCode(r.send("PUT", "/logs/log?comp=appendblock", "two"), 201, "")
-	r.expectCode(r.append("three"), 201, "")
-	if a, b := r.send("GET", "/logs/app.log", "").body, r.send("GET", "/logs/log", "").body; a != "onethree" || b != "onetwo" {
-		t.Errorf("got %q and its copy %q; want onethree and onetwo", a, b)
+	r.expectCode(r.append("one"), 201, "")
+	if a, b := r.send("GET", "/logs/app.log", "").body, r.send("GET", "/logs/log", "").body; a != "---one" || b != "---two" {
+		t.Errorf("got %q and its copy %q; want ---one and ---two", a, b)
 	}
+	r.expectCode(r.send("PUT", "/logs/dst?comp=lease", "", "x-ms-lease-action", "acquire", "x-ms-lease-duration", "-1", "x-ms-proposed-lease-id", leaseA), 201, "")
+	r.expectCode(r.copy("x-ms-lease-id", leaseA), 202, "")
+	if got := r.send("HEAD", "/logs/dst", "").header.Get("x-ms-lease-state"); got != "leased" {
+		t.Errorf("got lease state %q; want leased, as before the copy", got)
+	}
+	r.expectCode(r.send("PUT", "/logs/upper", "", "x-ms-copy-source", strings.Replace(r.source("src"), r.Account(), strings.ToUpper(r.Account()), 1)), 202, "")
 	r.expectCode(r.send("PUT", "/logs/src", "", "x-ms-copy-source", r.source("src")), 202, "") // onto itself
 	if got := r.send("GET", "/logs/src", "").body; got != "hello" {
 		t.Errorf("onto itself: got %q; want hello", got)
@@ -148,15 +166,23 @@ func TestCopyRefused(t *testing.T) {
 		{dst, "", "x-ms-copy-source: " + r.source("staged"), 404, "BlobNotFound"},
 		{dst, "", "x-ms-copy-source: http://" + r.Account() + ".blob.storagetest.test/none/a", 404, "ContainerNotFound"},
 		{dst, "", "x-ms-copy-source: http://other.blob.storagetest.test/logs/src", 401, "CannotVerifyCopySource"},
+		{dst, "", "x-ms-copy-source: http://" + r.Account() + ".file.storagetest.test/logs/src", 401, "CannotVerifyCopySource"},
+		{dst, "", "x-ms-copy-source: http://example.test/" + r.Account() + "/logs/src", 401, "CannotVerifyCopySource"},
 		{dst, "", "x-ms-copy-source: src", 400, "InvalidHeaderValue"},
+		{dst, "", "x-ms-copy-source: " + r.source("src") + "?a=" + strings.Repeat("a", 2048), 400, "InvalidHeaderValue"},
+		{dst, "", from + "x-ms-source-if-modified-since: yesterday", 400, "InvalidHeaderValue"},
+		{dst, "", from + "x-ms-requires-sync: maybe", 400, "InvalidHeaderValue"},
+		{dst, "", from + "x-ms-source-lease-id: " + leaseA, 501, "NotImplemented"},
 		{dst, "", "x-ms-copy-source: " + r.source("src") + "?snapshot=2017-10-02T20:21:54.8228007Z", 501, "NotImplemented"},
 		{dst, "a", from, 400, "InvalidHeaderValue"},
 		{dst, "", from + "x-ms-access-tier: Cool", 501, "NotImplemented"},
 		{"PUT /none/dst", "", from, 404, "ContainerNotFound"},
 		{"PUT /logs/app.log", "", from, 409, "InvalidBlobType"},
-		{"PUT /logs/leased", "", from, 412, "LeaseIdMissing"},
+		{"PUT /logs/leased", "", from + "If-None-Match: *", 412, "LeaseIdMissing"},
 		{"PUT /logs/leased", "", from + "x-ms-lease-id: " + leaseB, 412, "LeaseIdMismatchWithBlobOperation"},
 		{"PUT /logs/leased", "", from + "x-ms-lease-id: " + leaseA, 412, "InfiniteLeaseDurationRequired"},
+		{dst + "?comp=copy&copyid=" + leaseA, "", "", 400, "MissingRequiredHeader"},
+		{"PUT /logs/staged?comp=copy&copyid=" + leaseA, "", "x-ms-copy-action: abort", 404, "BlobNotFound"},
 		{dst + "?comp=copy", "", "x-ms-copy-action: abort", 400, "MissingRequiredQueryParameter"},
 		{dst + "?comp=copy&copyid=copynotstarted", "", "x-ms-copy-action: abort", 400, "InvalidQueryParameterValue"},
 		{dst + "?comp=copy&copyid=" + leaseA, "", "x-ms-copy-action: abort", 409, "NoPendingCopyOperation"},
@@ -174,6 +200,16 @@ func TestCopyRefused(t *testing.T) {
 		{dst, "", put + r.signed("src") + "\nx-ms-copy-source-blob-properties: x", 400, "InvalidHeaderValue"},
 		{dst, "", strings.Replace(put, "BlockBlob", "AppendBlob", 1) + r.signed("src"), 400, "InvalidHeaderValue"},
 		{dst, "a", put + r.signed("src"), 400, "InvalidHeaderValue"},
+		{dst, "", put + r.signed("src") + "\nx-ms-source-range: bytes=1-2", 501, "NotImplemented"},
+		{dst, "", put + r.signed("src") + "\nContent-MD5: XUFAKrxLKna5cZ2REBfFkg==", 501, "NotImplemented"},
+		{dst, "", put + r.signed("src") + "\nx-ms-structured-body: XSM/1.0; properties=crc64", 501, "NotImplemented"},
+		{dst + "?comp=blocklist", blockList(""), "x-ms-structured-body: XSM/1.0; properties=crc64", 501, "NotImplemented"},
+		{dst, "", put + r.signedBy("src", sas.BlobPermissions{Write: true}, 20), 403, "CannotVerifyCopySource"},
+		{dst, "", put + r.signedBy("src", sas.BlobPermissions{Read: true}, -1), 403, "CannotVerifyCopySource"},
+		{dst, "", put + strings.Replace(r.signed("src"), "http:", "https:", 1) + "&spr=http", 403, "CannotVerifyCopySource"},
+		{dst + "?comp=block&blockid=AAAA", "", "x-ms-copy-source: " + r.signed("src") + "\nx-ms-source-range: x", 400, "InvalidHeaderValue"},
+		{dst, "", "x-ms-requires-sync: true\nx-ms-copy-source: " + r.signed("src") + "\nx-ms-source-if-match: a", 412, "CannotVerifyCopySource"},
+		{dst, "", "x-ms-requires-sync: true\nx-ms-copy-source: " + r.signed("src") + "\nx-ms-source-content-md5: AAAAAAAAAAAAAAAAAAAAAA==", 400, "Md5Mismatch"},
 		{dst + "?comp=block&blockid=AAAA", "", "x-ms-copy-source: " + r.signed("src") + "\nx-ms-source-if-match: a", 412, "CannotVerifyCopySource"},
 		{dst + "?comp=block&blockid=AAAA", "", "x-ms-copy-source: " + r.signed("src") + "\nx-ms-source-range: bytes=9-10", 416, "CannotVerifyCopySource"},
 		{dst, "", "x-ms-requires-sync: true\nx-ms-copy-source: " + r.signed("app.log"), 409, "InvalidBlobType"},
@@ -225,8 +261,11 @@ func TestFromURL(t *testing.T) {
 	if a, b := r.send("GET", "/logs/parts", "").body, r.send("GET", "/logs/app.log", "").body; a != "helloel" || b != "h" {
 		t.Errorf("got %q and %q; want helloel and h", a, b)
 	}
-	got = r.send("PUT", "/logs/synced", "", "x-ms-copy-source", src, "x-ms-requires-sync", "true")
+	got = r.send("PUT", "/logs/synced", "", "x-ms-copy-source", src, "x-ms-requires-sync", "True", "x-ms-version", "2020-10-02")
 	r.expectCode(got, 202, "")
+	if got.header.Get("Content-MD5") != "" {
+		t.Errorf("got %v; want no MD5 that the request did not send", got.header)
+	}
 	if got.header.Get("x-ms-copy-status") != "success" || !strings.Contains(r.send("GET", "/logs/synced?comp=blocklist", "").body, "BBBB") {
 		t.Errorf("got %v; want a copy with the blocks of the source", got.header)
 	}
@@ -300,18 +339,26 @@ func TestStructured(t *testing.T) {
 	}
 	for span, want := range map[string]string{"": content, "bytes=5-9": "56789"} {
 		got := r.send("GET", "/logs/b", "", "x-ms-structured-body", form, "Range", span)
-		if got.header.Get("x-ms-structured-content-length") != fmt.Sprint(len(want)) || got.body != structuredMessage(want, 4<<20) {
+		if got.header.Get("x-ms-structured-content-length") != fmt.Sprint(len(want)) || got.header.Get("Content-Length") != fmt.Sprint(len(got.body)) || got.body != structuredMessage(want, 4<<20) {
 			t.Errorf("range %q: got %d bytes, %v; want a structured message of %d bytes", span, len(got.body), got.header, len(want))
 		}
 	}
-	damaged := []byte(message)
-	damaged[30] ^= 1
-	short := []byte(message)[:len(message)-1]
+	changed := func(at int) string {
+		b := []byte(message)
+		b[at] ^= 0x10
+		return string(b)
+	}
+	longer := []byte(message + "x")
+	longer[1]++ // the length of the message
 	for name, c := range map[string]struct {
 		body, length string
 		code         string
 	}{
-		"a damaged content": {string(damaged), length, "Crc64Mismatch"}, "a short message": {string(short), length, "InvalidInput"},
+		"a damaged content": {changed(30), length, "Crc64Mismatch"}, "a short message": {message[:len(message)-1], length, "InvalidInput"},
+		"another version": {changed(0), length, "InvalidInput"}, "another length of the message": {changed(1), length, "InvalidInput"},
+		"another flag": {changed(9), length, "InvalidInput"}, "more segments": {changed(11), length, "InvalidInput"},
+		"another number": {changed(13), length, "InvalidInput"}, "a longer segment": {changed(22), length, "InvalidInput"},
+		"bytes after the message": {string(longer), length, "InvalidInput"}, "a damaged checksum": {changed(len(message) - 1), length, "Crc64Mismatch"},
 		"no message": {"hello", "5", "InvalidInput"}, "another length": {message, "5", "InvalidHeaderValue"}, "an empty message": {"", "0", "InvalidInput"},
 	} {
 		if got := put("/logs/d", c.body, c.length); got.status != 400 || got.header.Get("x-ms-error-code") != c.code {

@@ -40,7 +40,13 @@ func TestPolicyPermissions(t *testing.T) {
 // sendToken sends a request with a token. header contains names and values.
 func sendToken(t *testing.T, s *storagetest.Service, service, method, path, body string, header ...string) response {
 	t.Helper()
-	r, err := http.NewRequest(method, "https://storagetest."+service+".storagetest.test"+path, strings.NewReader(body))
+	return sendTo(t, s, "storagetest", service, method, path, body, header...)
+}
+
+// sendTo sends a request with a token to an account, or to its second location.
+func sendTo(t *testing.T, s *storagetest.Service, account, service, method, path, body string, header ...string) response {
+	t.Helper()
+	r, err := http.NewRequest(method, "https://"+account+"."+service+".storagetest.test"+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -90,12 +90,12 @@ func (c *call) checkCreateLease(b *blob, now time.Time) *xmlform.Failure {
 }
 
 // createBlob creates an empty append blob or a block blob with content, or replaces a blob by one. old is nil if there is no blob.
-// from is the blob whose properties the new one inherits, or nil. Uncommitted blocks of the replaced blob are discarded.
+// from has the properties of a blob that are not in the request. Uncommitted blocks of the replaced blob are discarded.
 func (c *call) createBlob(parent *container, name string, old, from *blob, now time.Time) *xmlform.Response {
 	if f := c.checkPut(); f != nil {
 		return xmlform.Refuse(f)
 	}
-	b, f := c.newBlob(name, c.Header.Get("x-ms-blob-type"), c.Header.Get("Content-Type"))
+	b, f := c.newBlob(name, c.Header.Get("x-ms-blob-type"), c.Header.Get("Content-Type"), from)
 	if f == nil {
 		f = c.checkCreateLease(old, now)
 	}
@@ -104,9 +104,6 @@ func (c *call) createBlob(parent *container, name string, old, from *blob, now t
 	}
 	if f != nil {
 		return xmlform.Refuse(f)
-	}
-	if from != nil {
-		b.inherit(from, c.ownHeaders(), b.metadata)
 	}
 	if b.kind == blockBlob {
 		b.headers["Content-MD5"] = md5Text(c.Body)
@@ -147,13 +144,17 @@ func (c *call) checkPut() *xmlform.Failure {
 	return c.checkChecksum(cmp.Or(c.Header.Get("x-ms-blob-content-md5"), c.Header.Get("Content-MD5")))
 }
 
-// newBlob returns a blob with the headers and the metadata of the request.
-func (c *call) newBlob(name, kind, contentType string) (*blob, *xmlform.Failure) {
+// newBlob returns a blob with the headers and the metadata of the request, or those of another blob that the request does not have.
+func (c *call) newBlob(name, kind, contentType string, from *blob) (*blob, *xmlform.Failure) {
 	metadata, f := c.metadata()
-	headers := c.ownHeaders()
-	if headers["Content-Type"] == "" {
-		headers["Content-Type"] = cmp.Or(contentType, defaultContentType)
+	if metadata == nil {
+		metadata = from.metadata
 	}
+	headers := c.ownHeaders()
+	for name, value := range from.headers {
+		headers[name] = cmp.Or(headers[name], value)
+	}
+	headers["Content-Type"] = cmp.Or(headers["Content-Type"], contentType, defaultContentType)
 	return &blob{name: name, kind: kind, headers: headers, metadata: metadata}, f
 }
 
@@ -343,7 +344,12 @@ func (c *call) getBlob(b *blob, now time.Time) *xmlform.Response {
 	}
 	size := b.content.size()
 	s, partial := c.requestedSpan()
-	wantsMD5, wantsCRC := c.Header.Get("x-ms-range-get-content-md5") == "true", c.Header.Get("x-ms-range-get-content-crc64") == "true"
+	const headerMD5, headerCRC = "x-ms-range-get-content-md5", "x-ms-range-get-content-crc64"
+	wantsMD5, wantsCRC := c.Header.Get(headerMD5) == "true", c.Header.Get(headerCRC) == "true"
+	wanted := headerMD5
+	if wantsCRC {
+		wanted = headerCRC
+	}
 	if !partial {
 		s = span{0, size}
 	}
@@ -354,7 +360,7 @@ func (c *call) getBlob(b *blob, now time.Time) *xmlform.Response {
 		refusal.Header = http.Header{"Content-Range": {fmt.Sprintf("bytes */%d", size)}}
 		return refusal
 	case (wantsMD5 || wantsCRC) && !partial:
-		return xmlform.Refuse(xmlform.InvalidHeader("x-ms-range-get-content-md5", "true"))
+		return xmlform.Refuse(xmlform.InvalidHeader(wanted, "true"))
 	case (wantsMD5 || wantsCRC) && s.size() > maxChecked:
 		return xmlform.Refuse(errOutOfRange)
 	}

@@ -20,7 +20,11 @@ func (c *call) putBlock(parent *container, name string, b *blob, now time.Time) 
 	if f == nil {
 		f = c.checkBlock(blockLimits)
 	}
-	if f == nil && b != nil {
+	switch {
+	case f != nil:
+	case b == nil:
+		f = c.checkCreateLease(nil, now)
+	default:
 		f = c.checkStaged(b, id, now)
 	}
 	if f != nil {
@@ -72,7 +76,7 @@ func (c *call) commitBlocks(parent *container, name string, b *blob, now time.Ti
 	if f != nil {
 		return xmlform.Refuse(f)
 	}
-	committed, f := c.newBlob(name, blockBlob, "")
+	committed, f := c.newBlob(name, blockBlob, "", &blob{})
 	if f == nil {
 		f = committed.take(list, b)
 	}

@@ -50,8 +50,9 @@ func (c *call) conditionsOf(prefix string) (x conditions, f *xmlform.Failure) {
 
 // matches reports whether a condition names an ETag, with quotes or without, as in lists of blobs.
 func matches(condition, etag string) bool {
-	named := protocol.ParseETags(condition)
-	return slices.Contains(named, strings.Trim(etag, `"`)) || slices.Contains(named, "*")
+	return slices.ContainsFunc(protocol.ParseETags(condition), func(named string) bool {
+		return named == "*" || strings.Trim(named, `"`) == strings.Trim(etag, `"`)
+	})
 }
 
 // whole returns a time as responses report it, in seconds.
@@ -137,7 +138,8 @@ func (c *call) checkSums(sum, headerCRC string, content []byte) *xmlform.Failure
 	case sum != "" && (!ok || len(b) != md5.Size):
 		return errMD5
 	case sum != "" && !bytes.Equal(b, md5Of(content)):
-		return errMD5Mismatch
+		const detail = "<UserSpecifiedMd5>%s</UserSpecifiedMd5><ServerCalculatedMd5>%s</ServerCalculatedMd5>"
+		return errMD5Mismatch.With(detail, base64.StdEncoding.EncodeToString(b), md5Text(content))
 	case crc != "" && (!crcOK || len(crcBytes) < crc64.Size):
 		return xmlform.InvalidHeader(headerCRC, crc)
 	case crc != "" && !bytes.Equal(crcBytes, crc64Of(content)):

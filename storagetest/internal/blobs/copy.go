@@ -1,10 +1,9 @@
 package blobs
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -46,16 +45,43 @@ func (x *copied) setHeader(h http.Header) {
 	}
 }
 
-// hasSource reports whether the request takes its content from another blob.
-func (c *call) hasSource() bool { return c.Header.Get(copySource) != "" }
+// use is what an operation does with its source.
+type use int
 
-// source returns the blob that the request copies from, which its conditions accept. Only blobs of the account can be copied. trusts
-// is true for Copy Blob, whose own signature with the key is enough for a source without a signature.
-func (c *call) source(trusts bool, now time.Time) (*blob, *xmlform.Failure) {
+const (
+	noSource   use = iota
+	copyLater      // Copy Blob: its own signature with the key permits the read, which the protocol allows to end later
+	copyNow        // Copy Blob From URL
+	putContent     // Put Blob From URL
+	putBlock       // Put Block From URL, Append Block From URL
+)
+
+// use returns what the request does with its source.
+func (c *call) use() use {
+	switch {
+	case c.Header.Get(copySource) == "":
+		return noSource
+	case c.Query.Has("comp"):
+		return putBlock
+	case c.Header.Get("x-ms-blob-type") != "":
+		return putContent
+	case c.Header.Get("x-ms-requires-sync") != "":
+		return copyNow
+	}
+	return copyLater
+}
+
+// source returns the blob that the request copies from, which its conditions accept. Only blobs of the account can be copied.
+func (c *call) source(now time.Time) (*blob, *xmlform.Failure) {
 	value := c.Header.Get(copySource)
 	u, err := url.Parse(value)
-	if err != nil || u.Host == "" || len(value) > maxSource {
+	switch {
+	case err != nil || u.Host == "" || len(value) > maxSource:
 		return nil, xmlform.InvalidHeader(copySource, value)
+	case len(c.Body) > 0:
+		return nil, xmlform.InvalidHeader("Content-Length", strconv.Itoa(len(c.Body)))
+	case c.Header.Get("Content-MD5") != "", c.Header.Get(structuredBody) != "":
+		return nil, xmlform.ErrNotImplemented // of a body that must be empty
 	}
 	read, f := c.readOf(u)
 	if f != nil {
@@ -65,27 +91,28 @@ func (c *call) source(trusts bool, now time.Time) (*blob, *xmlform.Failure) {
 	switch {
 	case f != nil || a.blob == "":
 		return nil, xmlform.InvalidHeader(copySource, value)
-	case len(c.Body) > 0:
-		return nil, xmlform.InvalidHeader("Content-Length", strconv.Itoa(len(c.Body)))
 	case read.kind(a, nil) != requests.BlobGet:
 		return nil, xmlform.ErrNotImplemented // a snapshot or a version
 	}
-	b, f := read.readable(a, trusts && c.rights == nil, now)
-	if f != nil && !(trusts && f.Status == http.StatusNotFound) {
-		f = unverified(f.Failure)
+	b, f := read.readable(a, c.use() == copyLater && c.rights == nil, now)
+	switch {
+	case f != nil && c.use() == copyLater && f.Status == http.StatusNotFound:
+		return nil, f
+	case f != nil:
+		return nil, unverified(f.Failure)
 	}
-	if f == nil {
-		f = c.checkSource(b, trusts)
-	}
-	return b, f
+	return b, c.checkSource(b)
 }
 
-// readOf returns a read of the blob at an address of the account: by the first label of the host, or at a port by the path.
+// readOf returns a read of the blob at an address of the account: ACCOUNT.blob in any domain, or at a port a path that begins with the
+// account.
 func (c *call) readOf(u *url.URL) (*call, *xmlform.Failure) {
 	path := u.EscapedPath()
-	if name, _, _ := strings.Cut(u.Host, "."); name != c.Account.Name {
+	labels := strings.SplitN(strings.ToLower(u.Hostname()), ".", 3)
+	if len(labels) < 3 || labels[0] != c.Account.Name || labels[1] != "blob" {
 		var own bool
-		if path, own = strings.CutPrefix(path, "/"+c.Account.Name+"/"); !own {
+		path, own = strings.CutPrefix(path, "/"+c.Account.Name+"/")
+		if !own || !strings.HasPrefix(c.Base, "http://"+u.Host+"/") && !isLocal(u.Hostname()) {
 			return nil, errForeignSource
 		}
 	}
@@ -95,8 +122,14 @@ func (c *call) readOf(u *url.URL) (*call, *xmlform.Failure) {
 	}
 	return &call{store: c.store, options: c.options, Request: &protocol.Request{
 		Method: http.MethodGet, URL: u, Path: path, Query: query, Header: http.Header{}, Account: c.Account, Version: c.Version,
-		Remote: c.Remote, Secure: u.Scheme == "https", Lenient: c.Lenient,
+		Secure: u.Scheme == "https", Lenient: c.Lenient,
 	}}, nil
+}
+
+// isLocal reports whether a host is this machine.
+func isLocal(host string) bool {
+	address, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && address.IsLoopback()
 }
 
 // readable returns the blob at an address, or the failure of a read of it. A trusted read needs no signature.
@@ -132,30 +165,37 @@ func unverified(f protocol.Failure) *xmlform.Failure {
 
 // checkSource checks the conditions on the source. Operations other than Copy Blob read the source by conditions, and report how that
 // fails.
-func (c *call) checkSource(b *blob, isCopy bool) *xmlform.Failure {
+func (c *call) checkSource(b *blob) *xmlform.Failure {
 	x, f := c.conditionsOf("x-ms-source-")
-	if f == nil {
-		f = x.checkRead(b.etag, b.modified)
+	if f != nil {
+		return f
 	}
-	switch {
+	f = x.checkRead(b.etag, b.modified)
+	switch how := c.use(); {
 	case f == nil, f.Status == http.StatusBadRequest:
 		return f
-	case isCopy, f.Status == http.StatusPreconditionFailed && !c.Query.Has("comp"):
+	case how == copyLater, how == putContent && f.Status == http.StatusPreconditionFailed:
 		return errSourceCondition
 	}
 	return unverified(f.Failure)
 }
 
-// fromSource returns the call with the content of its source as its body, or the part that x-ms-source-range names.
+// fromSource returns the call with the content of its source as its body. A block can be a part of it.
 func (c *call) fromSource(now time.Time) (*call, *blob, *xmlform.Failure) {
-	b, f := c.source(false, now)
+	const header = "x-ms-source-range"
+	b, f := c.source(now)
 	if f != nil {
 		return c, nil, f
 	}
-	s, partial := parseRange(c.Header.Get("x-ms-source-range"))
+	value := c.Header.Get(header)
+	s, partial := parseRange(value)
 	switch size := b.content.size(); {
-	case !partial:
+	case value == "":
 		s = span{0, size}
+	case c.use() == putContent:
+		return c, nil, xmlform.ErrNotImplemented
+	case !partial:
+		return c, nil, xmlform.InvalidHeader(header, value)
 	case s.from >= size:
 		return c, nil, unverified(errRange.Failure)
 	default:
@@ -167,21 +207,22 @@ func (c *call) fromSource(now time.Time) (*call, *blob, *xmlform.Failure) {
 
 // putFromURL creates a block blob with the content of another blob. The block list of the source is not copied.
 func (c *call) putFromURL(parent *container, name string, old *blob, now time.Time) *xmlform.Response {
-	kind, own := c.Header.Get("x-ms-blob-type"), c.Header.Get("x-ms-copy-source-blob-properties")
+	const header = "x-ms-copy-source-blob-properties"
+	kind, own := c.Header.Get("x-ms-blob-type"), strings.ToLower(c.Header.Get(header))
 	switch {
 	case kind == "PageBlob":
 		return xmlform.Refuse(xmlform.ErrNotImplemented)
 	case kind != blockBlob:
 		return xmlform.Refuse(xmlform.InvalidHeader("x-ms-blob-type", kind))
 	case own != "" && own != "true" && own != "false":
-		return xmlform.Refuse(xmlform.InvalidHeader("x-ms-copy-source-blob-properties", own))
+		return xmlform.Refuse(xmlform.InvalidHeader(header, own))
 	}
 	filled, source, f := c.fromSource(now)
 	if f != nil {
 		return xmlform.Refuse(f)
 	}
 	if own == "false" {
-		source = nil
+		source = &blob{}
 	}
 	return filled.createBlob(parent, name, old, source, now)
 }
@@ -189,20 +230,20 @@ func (c *call) putFromURL(parent *container, name string, old *blob, now time.Ti
 // copyBlob makes a blob a copy of another blob of its type, with its blocks, properties and metadata. old is nil if there is no blob.
 // The copy has ended when the response is sent.
 func (c *call) copyBlob(parent *container, name string, old *blob, now time.Time) *xmlform.Response {
-	inResponse := c.Header.Get("x-ms-requires-sync") == "true" // Copy Blob From URL
-	source, f := c.source(!inResponse, now)
+	if wait := c.Header.Get("x-ms-requires-sync"); wait != "" && !strings.EqualFold(wait, "true") {
+		return xmlform.Refuse(xmlform.InvalidHeader("x-ms-requires-sync", wait))
+	}
+	source, f := c.source(now)
 	if f != nil {
 		return xmlform.Refuse(f)
 	}
 	metadata, f := c.metadata()
 	if f == nil {
-		f = c.checkTarget(source, old, inResponse, now)
+		f = c.checkTarget(source, old, now)
 	}
-	var content []byte
-	sum := c.Header.Get("x-ms-source-content-md5")
-	if f == nil && inResponse {
-		content = source.content.read(span{0, source.content.size()})
-		f = c.checkSums(sum, "", content)
+	sum := ""
+	if f == nil && c.use() == copyNow {
+		sum, f = c.checkCopied(source)
 	}
 	if f != nil {
 		return xmlform.Refuse(f)
@@ -210,21 +251,28 @@ func (c *call) copyBlob(parent *container, name string, old *blob, now time.Time
 	if metadata == nil {
 		metadata = source.metadata
 	}
-	b := &blob{name: name, kind: source.kind, content: source.content.clone(), ids: source.ids, headers: maps.Clone(source.headers),
-		metadata: metadata}
-	b.copied = &copied{c.store.nextID(), c.Header.Get(copySource), b.content.size(), now}
+	b := &blob{
+		name: name, kind: source.kind, content: source.content.clone(), ids: source.ids, headers: source.headers, metadata: metadata,
+		copied: &copied{c.store.nextID(), c.Header.Get(copySource), source.content.size(), now},
+	}
 	c.storeBlob(parent, b, now)
 	header := b.header()
 	header.Set("x-ms-copy-id", b.copied.id)
 	header.Set("x-ms-copy-status", "success")
-	if inResponse && (sum != "" || c.Version < versionCRC64) {
-		header.Set("Content-MD5", md5Text(content))
+	if sum != "" {
+		header.Set("Content-MD5", sum)
 	}
 	return &xmlform.Response{Status: http.StatusAccepted, Header: header}
 }
 
-// checkTarget checks the conditions, the type and the lease ID of the blob that a copy replaces. old is nil if there is none.
-func (c *call) checkTarget(source, old *blob, inResponse bool, now time.Time) *xmlform.Failure {
+// checkTarget checks the lease ID, the conditions and the type of the blob that a copy replaces. old is nil if there is none.
+func (c *call) checkTarget(source, old *blob, now time.Time) *xmlform.Failure {
+	if f := c.checkCreateLease(old, now); f != nil {
+		return f
+	}
+	if old != nil && old.lease.locked(now) && old.lease.seconds != infinite {
+		return errFiniteLease
+	}
 	f := c.checkCreateConditions(old, now)
 	switch {
 	case f == errCondition && c.Version < versionCondition:
@@ -233,25 +281,31 @@ func (c *call) checkTarget(source, old *blob, inResponse bool, now time.Time) *x
 		return f
 	case old.exists() && old.kind != source.kind:
 		return errWrongBlobType
-	case inResponse && source.kind != blockBlob:
+	case c.use() == copyNow && source.kind != blockBlob:
 		return errSourceType
 	}
-	f = c.checkCreateLease(old, now)
-	if f == nil && old != nil && old.lease.locked(now) && old.lease.seconds != infinite {
-		f = errFiniteLease
+	return nil
+}
+
+// checkCopied checks the MD5 of the content that Copy Blob From URL copies, and returns it if the response has it.
+func (c *call) checkCopied(source *blob) (sum string, f *xmlform.Failure) {
+	content, given := source.content.read(span{0, source.content.size()}), c.Header.Get("x-ms-source-content-md5")
+	if given != "" || c.Version < versionCRC64 {
+		sum = md5Text(content)
 	}
-	return f
+	return sum, c.checkSums(given, "", content)
 }
 
 // abortCopy refuses to abort a copy: all copies have ended.
 func (c *call) abortCopy(b *blob, now time.Time) *xmlform.Response {
-	const parameter = "copyid"
-	id := c.Query.Get(parameter)
+	const parameter, header = "copyid", "x-ms-copy-action"
+	id, action := c.Query.Get(parameter), c.Header.Get(header)
 	_, ok := protocol.ParseGUID(id)
-	action := c.Header.Get("x-ms-copy-action")
 	switch {
+	case action == "":
+		return xmlform.Refuse(xmlform.MissingHeader(header))
 	case action != "abort":
-		return xmlform.Refuse(xmlform.InvalidHeader("x-ms-copy-action", action))
+		return xmlform.Refuse(xmlform.InvalidHeader(header, action))
 	case id == "":
 		return xmlform.Refuse(xmlform.MissingParameter(parameter))
 	case !ok:
@@ -263,16 +317,6 @@ func (c *call) abortCopy(b *blob, now time.Time) *xmlform.Response {
 		return xmlform.Refuse(f)
 	}
 	return xmlform.Refuse(errNoCopy)
-}
-
-// inherit gives a new blob the properties of the blob that its content comes from, where the request names none.
-func (b *blob) inherit(from *blob, own map[string]string, metadata []xmlform.Metadata) {
-	b.headers = maps.Clone(from.headers)
-	maps.Copy(b.headers, own)
-	b.headers["Content-Type"] = cmp.Or(b.headers["Content-Type"], defaultContentType)
-	if metadata == nil {
-		b.metadata = from.metadata
-	}
 }
 
 // clone returns a content with the same blocks.

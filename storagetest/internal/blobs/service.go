@@ -138,7 +138,7 @@ func (c *call) execute(now time.Time, in protocol.Injection) *xmlform.Response {
 		return xmlform.Properties(c.settings, c.Request, c.rights, now)
 	case c.Query.Get("restype") == "account" && c.Query.Get("comp") == "properties":
 		return c.accountInformation(now)
-	case slices.ContainsFunc(notApplied, func(name string) bool { return c.Header.Get(name) != "" }):
+	case slices.ContainsFunc(headersNotApplied, func(name string) bool { return c.Header.Get(name) != "" }):
 		return xmlform.Refuse(xmlform.ErrNotImplemented)
 	case c.Query.Get("comp") == "acl" && c.Query.Get("restype") == "container" && a.container != "":
 		return c.accessPolicies(c.store.containers[a.container], now)
@@ -197,12 +197,12 @@ func (c *call) executeOnContainer(kind requests.Kind, target *container, now tim
 func (c *call) executeOnBlob(kind requests.Kind, parent *container, name string, now time.Time) *xmlform.Response {
 	b := parent.lookup(name, now)
 	if kind == requests.BlobCreate {
-		switch isPut := c.Header.Get("x-ms-blob-type") != ""; {
+		switch how := c.use(); {
 		case c.Query.Get("comp") == "copy":
 			return c.abortCopy(b, now)
-		case c.hasSource() && isPut:
+		case how == putContent:
 			return c.putFromURL(parent, name, b, now)
-		case c.hasSource():
+		case how != noSource:
 			return c.copyBlob(parent, name, b, now)
 		}
 	}
@@ -211,7 +211,7 @@ func (c *call) executeOnBlob(kind requests.Kind, parent *container, name string,
 	case f != nil:
 		return xmlform.Refuse(f)
 	case kind == requests.BlobCreate:
-		return c.createBlob(parent, name, b, nil, now)
+		return c.createBlob(parent, name, b, &blob{}, now)
 	case kind == requests.BlobStage:
 		return c.putBlock(parent, name, b, now)
 	case kind == requests.BlobCommit:
@@ -241,13 +241,22 @@ func (c *call) executeOnBlob(kind requests.Kind, parent *container, name string,
 
 // content returns the call with the content that it writes as its body: that of its source, or of a structured message.
 func (c *call) content(kind requests.Kind, now time.Time) (*call, *xmlform.Failure) {
-	switch {
-	case kind != requests.BlobCreate && kind != requests.BlobAppend && kind != requests.BlobStage:
+	form := c.Header.Get(structuredBody)
+	switch kind {
+	case requests.BlobCreate, requests.BlobAppend, requests.BlobStage:
+	case requests.BlobGet:
 		return c, nil
-	case c.hasSource():
+	default:
+		if form != "" {
+			return c, xmlform.ErrNotImplemented
+		}
+		return c, nil
+	}
+	switch {
+	case c.use() != noSource:
 		filled, _, f := c.fromSource(now)
 		return filled, f
-	case c.Header.Get(structuredBody) != "":
+	case form != "":
 		return c.plainBody()
 	}
 	return c, nil
@@ -279,15 +288,15 @@ func (c *call) kind(a address, f *xmlform.Failure) requests.Kind {
 	return kinds[method]
 }
 
-// notApplied are the headers that change the meaning of a request, and that no operation applies.
-var notApplied = []string{
+// headersNotApplied are the headers that change the meaning of a request, and that no operation applies.
+var headersNotApplied = []string{
 	"x-ms-if-tags", "x-ms-source-if-tags", "x-ms-tags", "x-ms-copy-source-tag-option",
 	"x-ms-access-tier", "x-ms-access-tier-if-modified-since", "x-ms-access-tier-if-unmodified-since", "x-ms-rehydrate-priority",
 	"x-ms-encryption-key", "x-ms-encryption-key-sha256", "x-ms-encryption-algorithm", "x-ms-encryption-scope",
 	"x-ms-source-encryption-key", "x-ms-source-encryption-key-sha256", "x-ms-source-encryption-algorithm",
 	"x-ms-default-encryption-scope", "x-ms-deny-encryption-scope-override",
 	"x-ms-immutability-policy-mode", "x-ms-immutability-policy-until-date", "x-ms-legal-hold", "x-ms-seal-blob",
-	"x-ms-copy-source-authorization", "x-ms-previous-snapshot-url",
+	"x-ms-copy-source-authorization", "x-ms-source-lease-id", "x-ms-previous-snapshot-url",
 	"x-ms-blob-content-length", "x-ms-blob-sequence-number", "x-ms-sequence-number-action", "x-ms-page-write",
 }
 
@@ -447,7 +456,7 @@ func (c *call) accessPolicies(target *container, now time.Time) *xmlform.Respons
 	case target == nil:
 		return xmlform.Refuse(errContainerNotFound)
 	case c.Header.Get("x-ms-blob-public-access") != "":
-		return xmlform.Refuse(xmlform.ErrNotImplemented)
+		return xmlform.Refuse(errPublicAccess)
 	case !c.reads() && c.Method != http.MethodPut:
 		return xmlform.Refuse(xmlform.ErrMethod)
 	}

@@ -68,11 +68,11 @@ func ParseGUID(s string) (id string, ok bool) {
 	return digits[:8] + "-" + digits[8:12] + "-" + digits[12:16] + "-" + digits[16:20] + "-" + digits[20:], true
 }
 
-// ParseETags returns the ETags of a condition without their quotes, and * as it is.
+// ParseETags returns the ETags of a condition, as they are.
 func ParseETags(condition string) []string {
 	var all []string
 	for tag := range strings.SplitSeq(condition, ",") {
-		all = append(all, strings.Trim(strings.TrimSpace(tag), `"`))
+		all = append(all, strings.TrimSpace(tag))
 	}
 	return all
 }

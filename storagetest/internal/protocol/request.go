@@ -166,7 +166,7 @@ func StandardHeader(r *Request, server string) http.Header {
 	h := http.Header{}
 	h.Set("Server", server+" Microsoft-HTTPAPI/2.0")
 	h.Set("x-ms-request-id", r.ID)
-	if IsVersion(r.Version) || r.Lenient {
+	if IsVersion(r.Version) || r.Lenient && r.Version != "" {
 		h.Set("x-ms-version", r.Version)
 	}
 	if echo := r.Header.Get("x-ms-client-request-id"); echo != "" && r.Version >= "2019-02-02" {

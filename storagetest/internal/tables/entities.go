@@ -145,7 +145,7 @@ func (c *call) entityOperation(a address, now time.Time) *response {
 		return refuse(errAuthorization)
 	case c.Get("If-None-Match") != "" && c.Method != http.MethodGet && c.Method != http.MethodPost:
 		return refuse(odata.InvalidInput)
-	case c.notApplied():
+	case c.asksTooMuch():
 		return refuse(odata.NotImplemented)
 	case c.Method == http.MethodPost && !a.isEntity:
 		return c.insert(a, now)
@@ -163,9 +163,9 @@ func (c *call) entityOperation(a address, now time.Time) *response {
 	return refuse(errMethodNotAllowed)
 }
 
-// notApplied reports whether the call has a condition of a write although it is a read or an insert, or a parameter of a query
+// asksTooMuch reports whether the call has a condition of a write although it is a read or an insert, or a parameter of a query
 // although it reads one entity.
-func (c *call) notApplied() bool {
+func (c *call) asksTooMuch() bool {
 	if c.Method != http.MethodGet && c.Method != http.MethodPost {
 		return false
 	}

@@ -177,6 +177,7 @@ var (
 
 	errHeader            = invalid("InvalidHeaderValue", "The value for one of the HTTP headers is not in the correct format.")
 	errMethodNotAllowed  = &odata.Failure{Failure: protocol.Failure{Status: http.StatusMethodNotAllowed, Code: "MethodNotAllowed", Text: "The requested method is not allowed on the specified resource."}, AlwaysWithIndex: true}
+	errMissingLength     = &odata.Failure{Failure: protocol.MissingLength}
 	errBodyTooLarge      = &odata.Failure{Failure: protocol.RequestBodyTooLarge}
 	errMissingKeys       = invalid("PropertiesNeedValue", "The values are not specified for all properties in the entity.")
 	errKeyTooLarge       = invalid("KeyValueTooLarge", "The key value exceeds the maximum allowed size (1KB).")

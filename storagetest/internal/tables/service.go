@@ -39,6 +39,8 @@ func (c *call) readHead(now time.Time) (f *odata.Failure) {
 		return errAuthentication
 	case c.BadQuery:
 		return odata.QuerySyntax
+	case c.Chunked:
+		return errMissingLength
 	case settings.IsPreflight(c.Request):
 		return nil // without a signature
 	}
@@ -50,18 +52,22 @@ func (c *call) readHead(now time.Time) (f *odata.Failure) {
 	switch {
 	case c.Version != "" && !protocol.IsVersion(c.Version) && !c.options.Lenient:
 		return errHeader
-	case c.Version < versionJSON:
+	case c.Version == "":
 		return odata.UnknownMediaType
 	case len(c.Body) > maxTransactionSize:
 		return errBodyTooLarge
-	case a.resource == batchResource || c.Query.Has("comp"):
+	case c.Query.Has("comp"):
+		return nil // XML
+	case c.Version < versionJSON:
+		return odata.UnknownMediaType
+	case a.resource == batchResource:
 		return nil
 	}
 	c.level, f = odata.ChooseLevel(c.Header.Get("Accept"), c.Query)
 	return f
 }
 
-// versionJSON is the first version with JSON. A client that names no version has none.
+// versionJSON is the first version with JSON.
 const versionJSON = "2013-08-15"
 
 // Entity is a stored entity.

@@ -93,9 +93,8 @@ func Number(query url.Values, name string, defaultValue, least, most int64) (int
 }
 
 // CheckIncludes checks that the parameter include of a query contains no other words than the given ones.
-func CheckIncludes(query url.Values, words string) *Failure {
+func CheckIncludes(query url.Values, known ...string) *Failure {
 	const name = "include"
-	known := strings.Fields(words)
 	for word := range strings.SplitSeq(query.Get(name), ",") {
 		if word != "" && !slices.Contains(known, word) {
 			return InvalidParameter(name, query.Get(name), "Invalid query parameter value.")

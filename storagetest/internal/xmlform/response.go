@@ -50,7 +50,11 @@ func (r *Response) ToProtocol(c *protocol.Request, server string, now time.Time)
 // body returns the failure as XML.
 func (f *Failure) body(requestID string, now time.Time) []byte {
 	var b bytes.Buffer
-	b.WriteString(Head + "<Error>")
+	b.WriteString(Head)
+	if f.FrontEnd {
+		b.WriteByte('\n')
+	}
+	b.WriteString("<Error>")
 	WriteElement(&b, "Code", f.Code)
 	WriteElement(&b, "Message", f.Message(requestID, now))
 	b.WriteString(f.Detail + "</Error>")
