@@ -13,7 +13,6 @@ const (
 	otherRules = "the recorded account has rules for CORS that the recording does not set"
 	redundancy = "the recorded account is kept in one location"
 	frontEnds  = "some recorded front ends do not have the header yet"
-	noType     = "in this process, a blob without a Content-Type has an empty one"
 )
 
 // acceptedHeaders are the headers in which a response may differ from a recorded one, with the reasons.
@@ -29,7 +28,6 @@ var acceptedHeaders = map[string]string{
 	"X-Ms-Owner":                 namespaces,
 	"X-Ms-Permissions":           namespaces,
 	"X-Ms-Resource-Type":         namespaces,
-	"empty Content-Type":         noType,
 
 	"X-Ms-Immutable-Storage-With-Versioning-Enabled": frontEnds,
 }
