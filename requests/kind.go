@@ -239,7 +239,7 @@ var containerKinds = map[string]Kind{
 }
 
 var blobKinds = map[string]Kind{
-	"GET list": ContainerList, "PUT": BlobCreate, "PUT copy": BlobCreate, "PUT appendblock": BlobAppend, "PUT block": BlobStage, "PUT blocklist": BlobCommit,
-	"GET blocklist": BlobBlocks, "GET": BlobGet, "GET metadata": BlobProperties,
+	"GET list": ContainerList, "PUT": BlobCreate, "PUT copy": BlobCreate, "PUT appendblock": BlobAppend,
+	"PUT block": BlobStage, "PUT blocklist": BlobCommit, "GET blocklist": BlobBlocks, "GET": BlobGet, "GET metadata": BlobProperties,
 	"PUT metadata": BlobSetMetadata, "PUT properties": BlobSetHeaders, "DELETE": BlobDelete, "PUT lease": BlobLease,
 }
