@@ -117,9 +117,9 @@ func TestCopy(t *testing.T) {
 	}
 	r.expectCode(r.send("PUT", "/logs/log", "", "x-ms-copy-source", r.source("app.log")), 202, "")
 	r.expectCode(r.send("PUT", "/logs/log?comp=appendblock", "two"), 201, "")
-	r.expectCode(r.append("one"), 201, "")
-	if a, b := r.send("GET", "/logs/app.log", "").body, r.send("GET", "/logs/log", "").body; a != "---one" || b != "---two" {
-		t.Errorf("got %q and its copy %q; want ---one and ---two", a, b)
+	r.expectCode(r.append("seven"), 201, "")
+	if a, b := r.send("GET", "/logs/app.log", "").body, r.send("GET", "/logs/log", "").body; a != "---seven" || b != "---two" {
+		t.Errorf("got %q and its copy %q; want ---seven and ---two", a, b)
 	}
 	r.expectCode(r.send("PUT", "/logs/dst?comp=lease", "", "x-ms-lease-action", "acquire", "x-ms-lease-duration", "-1", "x-ms-proposed-lease-id", leaseA), 201, "")
 	r.expectCode(r.copy("x-ms-lease-id", leaseA), 202, "")
@@ -290,6 +290,48 @@ func TestCopySignature(t *testing.T) {
 	got, err := c.NewBlobClient("dst").StartCopyFromURL(t.Context(), r.signed("src"), &blob.StartCopyFromURLOptions{Metadata: map[string]*string{"a": to.Ptr("1")}})
 	if err != nil || got.CopyStatus == nil || *got.CopyStatus != blob.CopyStatusTypeSuccess {
 		t.Errorf("got %v, %v; want success", got.CopyStatus, err)
+	}
+}
+
+// TestCopySecure: a signature of the source that is for HTTPS is not for an address with HTTP.
+func TestCopySecure(t *testing.T) {
+	t.Parallel()
+	r := newCopier(t)
+	key, err := blob.NewSharedKeyCredential(r.Account(), r.Key())
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := sas.BlobSignatureValues{
+		Protocol: sas.ProtocolHTTPS, ExpiryTime: recordedTime.AddDate(20, 0, 0), Permissions: "r", ContainerName: "logs", BlobName: "src",
+	}.SignWithSharedKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := r.source("src") + "?" + q.Encode()
+	r.expectCode(r.copy("x-ms-copy-source", source, "x-ms-requires-sync", "true"), 403, "CannotVerifyCopySource")
+	r.expectCode(r.copy("x-ms-copy-source", strings.Replace(source, "http:", "https:", 1), "x-ms-requires-sync", "true"), 202, "")
+}
+
+// TestCopyAtPort: at a port, the source is a path that begins with the account, by any name of this machine.
+func TestCopyAtPort(t *testing.T) {
+	t.Parallel()
+	s := storagetest.New(nil)
+	connection, err := s.Listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	c, err := container.NewClientFromConnectionString(connection, "logs", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, created := c.Create(t.Context(), nil)
+	_, put := c.NewBlockBlobClient("src").UploadBuffer(t.Context(), []byte("hello"), nil)
+	source := c.NewBlobClient("src").URL()
+	_, copied := c.NewBlobClient("one").StartCopyFromURL(t.Context(), source, nil)
+	_, byName := c.NewBlobClient("two").StartCopyFromURL(t.Context(), strings.Replace(source, "127.0.0.1", "localhost", 1), nil)
+	if created != nil || put != nil || copied != nil || byName != nil || len(s.StoredBlobs("logs")) != 3 {
+		t.Errorf("got %v, %v, %v, %v and %d blobs; want no errors and 3", created, put, copied, byName, len(s.StoredBlobs("logs")))
 	}
 }
 

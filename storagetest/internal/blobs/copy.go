@@ -172,8 +172,8 @@ func (c *call) checkSource(b *blob) *xmlform.Failure {
 	}
 	f = x.checkRead(b.etag, b.modified)
 	switch how := c.use(); {
-	case f == nil, f.Status == http.StatusBadRequest:
-		return f
+	case f == nil:
+		return nil
 	case how == copyLater, how == putContent && f.Status == http.StatusPreconditionFailed:
 		return errSourceCondition
 	}
