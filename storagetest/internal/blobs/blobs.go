@@ -53,15 +53,30 @@ func (c *call) checkRead(b *blob, now time.Time) *xmlform.Failure {
 	return f
 }
 
-// checkCreateConditions checks the conditions of a write that creates or replaces a blob. b is nil if there is no blob.
-func (c *call) checkCreateConditions(b *blob, now time.Time) *xmlform.Failure {
+// createConditions returns the conditions of a write that creates or replaces a blob.
+func (c *call) createConditions() (conditions, *xmlform.Failure) {
 	x, f := c.parseConditions()
 	if f == nil {
 		f = x.checkCombination()
 	}
+	return x, f
+}
+
+// checkCreate checks the lease ID and the conditions of a write that creates or replaces a blob. b is nil if there is no blob.
+func (c *call) checkCreate(b *blob, now time.Time) *xmlform.Failure {
+	x, f := c.createConditions()
+	if f == nil {
+		f = c.checkCreateLease(b, now)
+	}
+	if f == nil {
+		f = x.checkCreate(b, now)
+	}
+	return f
+}
+
+// checkCreate checks the conditions of a write that creates or replaces a blob. b is nil if there is no blob.
+func (x conditions) checkCreate(b *blob, now time.Time) *xmlform.Failure {
 	switch {
-	case f != nil:
-		return f
 	case b.exists() && x.noneMatch == "*":
 		return errBlobExists
 	case b.exists():
@@ -97,10 +112,7 @@ func (c *call) createBlob(parent *container, name string, old, from *blob, now t
 	}
 	b, f := c.newBlob(name, c.Header.Get("x-ms-blob-type"), c.Header.Get("Content-Type"), from)
 	if f == nil {
-		f = c.checkCreateLease(old, now)
-	}
-	if f == nil {
-		f = c.checkCreateConditions(old, now)
+		f = c.checkCreate(old, now)
 	}
 	if f != nil {
 		return xmlform.Refuse(f)

@@ -64,8 +64,12 @@ func (c *call) commitBlocks(parent *container, name string, b *blob, now time.Ti
 	if f == nil {
 		f = c.checkChecksum(c.Header.Get("Content-MD5"))
 	}
+	x, xf := c.createConditions()
 	if f == nil {
-		f = c.checkCreateConditions(b, now)
+		f = xf
+	}
+	if f == nil {
+		f = x.checkCreate(b, now)
 	}
 	if f == nil && b != nil && b.kind != blockBlob {
 		f = errWrongBlobType

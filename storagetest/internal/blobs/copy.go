@@ -267,18 +267,14 @@ func (c *call) copyBlob(parent *container, name string, old *blob, now time.Time
 
 // checkTarget checks the lease ID, the conditions and the type of the blob that a copy replaces. old is nil if there is none.
 func (c *call) checkTarget(source, old *blob, now time.Time) *xmlform.Failure {
-	if f := c.checkCreateLease(old, now); f != nil {
-		return f
-	}
-	if old != nil && old.lease.locked(now) && old.lease.seconds != infinite {
-		return errFiniteLease
-	}
-	f := c.checkCreateConditions(old, now)
+	f := c.checkCreate(old, now)
 	switch {
 	case f == errCondition && c.Version < versionCondition:
 		return errTargetCondition
 	case f != nil:
 		return f
+	case old != nil && old.lease.locked(now) && old.lease.seconds != infinite:
+		return errFiniteLease
 	case old.exists() && old.kind != source.kind:
 		return errWrongBlobType
 	case c.use() == copyNow && source.kind != blockBlob:
