@@ -1,0 +1,234 @@
+package house_test
+
+import (
+	"fmt"
+	"go/types"
+	"iter"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// mostNames are the budgets of exported names by package, as docs/api.txt counts them: fields and methods, too. A change that needs more
+// raises a budget in sight, and one that needs fewer lowers it.
+var mostNames = map[string]int{
+	"account":               49,
+	"archive":               56,
+	"archive/blobarchive":   13,
+	"azt":                   6,
+	"aztablekit":            49,
+	"eventual":              93,
+	"expire":                20,
+	"extend":                155,
+	"index":                 119,
+	"jobs":                  58,
+	"keys":                  168,
+	"largeentity":           70,
+	"largeentity/series":    38,
+	"lease":                 43,
+	"logtail":               64,
+	"logtail/bloblog":       48,
+	"materialized":          13,
+	"requests":              54,
+	"storagetest":           141,
+	"storagetest/crashtest": 42,
+	"table":                 368,
+	"transfer":              128,
+	"txn":                   7,
+	"verify":                76,
+}
+
+// TestNameBudgets: no package exports more names than its budget, and no budget is larger than what the package exports.
+func TestNameBudgets(t *testing.T) {
+	t.Parallel()
+	counts := map[string]int{}
+	for line := range strings.Lines(read(t, "docs/api.txt")) {
+		name, _, _ := strings.Cut(line, ": ")
+		counts[name]++
+	}
+	if !maps.Equal(counts, mostNames) {
+		t.Errorf("got exported names by package %v; want %v", counts, mostNames)
+	}
+}
+
+// forAuthors are the packages whose names only authors of definitions and of tests meet.
+var forAuthors = []string{"extend", "storagetest", "storagetest/crashtest"}
+
+// pagesForAuthors are the pages that programs do not need.
+var pagesForAuthors = []string{"maintainers.md", "protocols.md", "design.md", "coverage.md", "storagetest.md"}
+
+// inCode matches code in a page, and exportedWord a name in it.
+var (
+	inCode       = regexp.MustCompile("(?s)```.*?```|`[^`\n]+`")
+	exportedWord = regexp.MustCompile(`\b[A-Z]\w*`)
+)
+
+// TestMet: each exported name is met in a recipe, in the service of patterns/hr, in the quick start, in azt, or in the code of a page for
+// programs. testdata/unmet.txt lists the names that are not met yet. The list only becomes shorter: a new name is met, or goes.
+func TestMet(t *testing.T) {
+	t.Parallel()
+	all := load(t)
+	met := metByPrograms(all)
+	words := wordsOfPages(t)
+	var got []string
+	for _, p := range all {
+		name := strings.TrimPrefix(strings.TrimPrefix(p.path, module), "/")
+		if !isPublic(name) || slices.Contains(forAuthors, name) {
+			continue
+		}
+		for shown, o := range exportedOf(p.pkg) {
+			if !met[p.keyOf(o)] && !words[o.Name()] {
+				got = append(got, strings.TrimPrefix(name+"."+shown, "."))
+			}
+		}
+	}
+	slices.Sort(got)
+	const file = "tools/house/testdata/unmet.txt"
+	if *updateAPI {
+		if err := os.WriteFile(file, []byte(strings.Join(got, "\n")+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := strings.Split(strings.TrimSpace(read(t, file)), "\n")
+	for _, name := range got {
+		if !slices.Contains(want, name) {
+			t.Errorf("%s: no recipe and no page for programs has it; want it met there, or unexported", name)
+		}
+	}
+	for _, name := range want {
+		if _, found := slices.BinarySearch(got, name); !found {
+			t.Errorf("%s: is met, or gone; take it out of %s (-update)", name, file)
+		}
+	}
+}
+
+// metByPrograms returns the keys of the objects that the recipes, the service, the quick start and azt use, and of the types in their
+// signatures.
+func metByPrograms(all []loaded) map[string]bool {
+	met := map[string]bool{}
+	for _, p := range all {
+		from := strings.TrimPrefix(p.path, module+"/")
+		if !strings.HasPrefix(from, "patterns") && !strings.HasPrefix(from, "azt") && !strings.HasPrefix(from, "cmd/") {
+			continue
+		}
+		for _, o := range p.info.Uses {
+			met[p.keyOf(o)] = true
+			for _, n := range typesIn(o.Type()) {
+				met[p.keyOf(n.Obj())] = true
+			}
+		}
+	}
+	return met
+}
+
+// typesIn returns the named types of which a type is made.
+func typesIn(t types.Type) (all []*types.Named) {
+	switch t := types.Unalias(t).(type) {
+	case *types.Named:
+		all = append(all, t)
+		for i := range t.TypeArgs().Len() {
+			all = append(all, typesIn(t.TypeArgs().At(i))...)
+		}
+	case *types.Pointer:
+		return typesIn(t.Elem())
+	case *types.Slice:
+		return typesIn(t.Elem())
+	case *types.Map:
+		return append(typesIn(t.Key()), typesIn(t.Elem())...)
+	case *types.Signature:
+		for _, list := range []*types.Tuple{t.Params(), t.Results()} {
+			for i := range list.Len() {
+				all = append(all, typesIn(list.At(i).Type())...)
+			}
+		}
+	}
+	return all
+}
+
+// wordsOfPages returns the exported words in the code of the pages for programs.
+func wordsOfPages(t *testing.T) map[string]bool {
+	t.Helper()
+	words := map[string]bool{}
+	for _, file := range append(glob(t, "docs/*.md"), "README.md") {
+		if slices.Contains(pagesForAuthors, filepath.Base(file)) {
+			continue
+		}
+		for _, code := range inCode.FindAllString(read(t, file), -1) {
+			for _, word := range exportedWord.FindAllString(code, -1) {
+				words[word] = true
+			}
+		}
+	}
+	return words
+}
+
+// exportedOf returns the exported objects of a package with their names: fields and methods, too, but not those that an interface of
+// another package asks for.
+func exportedOf(pkg *types.Package) iter.Seq2[string, types.Object] {
+	return func(yield func(string, types.Object) bool) {
+		for _, id := range pkg.Scope().Names() {
+			o := pkg.Scope().Lookup(id)
+			if !o.Exported() || !yield(id, o) {
+				continue
+			}
+			n, isType := o.(*types.TypeName)
+			if !isType || n.IsAlias() {
+				continue
+			}
+			for _, member := range membersOf(n.Type()) {
+				if member.Exported() && !slices.Contains(ofInterfaces, member.Name()) && !yield(id+"."+member.Name(), member) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// ofInterfaces are the names of methods that the standard library or the library itself calls.
+var ofInterfaces = []string{
+	"Error", "Unwrap", "Is", "As", "String", "LogValue", "MarshalJSON", "UnmarshalJSON", "MarshalText", "UnmarshalText", "Define",
+	"PropertySuffixes", "PropertyValues", "SetPropertyValues", "IsZero",
+}
+
+// membersOf returns the fields and the methods of a type.
+func membersOf(t types.Type) (all []types.Object) {
+	switch u := t.Underlying().(type) {
+	case *types.Struct:
+		for i := range u.NumFields() {
+			all = append(all, u.Field(i))
+		}
+	case *types.Interface:
+		for i := range u.NumExplicitMethods() {
+			all = append(all, u.ExplicitMethod(i))
+		}
+	}
+	if named, is := t.(*types.Named); is {
+		for i := range named.NumMethods() {
+			all = append(all, named.Method(i))
+		}
+	}
+	return all
+}
+
+// keyOf names an object in the same way in each package that sees it. A field is named by its place.
+func (p loaded) keyOf(o types.Object) string {
+	if o.Pkg() == nil {
+		return ""
+	}
+	switch o := o.(type) {
+	case *types.Func:
+		if recv := o.Origin().Signature().Recv(); recv != nil {
+			return strings.TrimPrefix(types.TypeString(recv.Type(), nil), "*") + "." + o.Name()
+		}
+	case *types.Var:
+		if o.IsField() {
+			at := p.fset.Position(o.Origin().Pos())
+			return fmt.Sprintf("%s %s:%d %s", o.Pkg().Path(), filepath.Base(at.Filename), at.Line, o.Name())
+		}
+	}
+	return o.Pkg().Path() + "." + o.Name()
+}
