@@ -212,8 +212,8 @@ func TestFillNames(t *testing.T) {
 	})
 }
 
-// TestRetireBesideWriter: Retire reads the entities once more if a writer has changed
-// one that it wanted to write, also when it is interrupted behind that and goes on by its token. Afterwards
+// TestRetireBesideWriter: Retire reads the entities once more if a writer has changed one that it
+// wanted to write, also when it is interrupted behind that and goes on by its token. Afterwards
 // none records the definition: a release without it writes all.
 func TestRetireBesideWriter(t *testing.T) {
 	t.Parallel()

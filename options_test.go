@@ -94,13 +94,14 @@ func optionType(typ reflect.Type) string {
 	return pkg + "." + name
 }
 
-// testNames are the names of the tests of a package, with what their files set: fields of a literal, such
-// as jobs.Options.Rate, and fields of an assignment, such as Rate.
+// testNames are the names of the tests of a package, with what their files set: fields of a
+// literal, such as jobs.Options.Rate, and fields of an assignment, such as Rate.
 type testNames map[string]setFields
 
 type setFields map[string]bool
 
-// sets reports whether a field is among them. Of an embedded table.Common, one of its fields is enough.
+// sets reports whether a field is among them. Of an embedded table.Common, one of its fields is
+// enough.
 func (s setFields) sets(field string) bool {
 	name := field[strings.LastIndex(field, ".")+1:]
 	if name == "Common" {

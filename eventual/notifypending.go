@@ -211,8 +211,9 @@ func (o *outbox) Unreceived(ctx context.Context) (since time.Time, err error) {
 	return m.inserted, nil
 }
 
-// firstMessage is the first visible message of a queue: when it was inserted (the zero time if there is none, or if the response has no
-// date), when it was peeked, and how often it was received.
+// firstMessage is the first visible message of a queue: when it was inserted (the zero time if
+// there is none, or if the response has no date), when it was peeked, and how often it was
+// received.
 type firstMessage struct {
 	inserted, peeked time.Time // by the clock of the service
 	deliveries       int64

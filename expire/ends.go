@@ -24,9 +24,12 @@ type Options struct {
 	// request that arrives late does not insert an entity again that was taken.
 	Once bool
 
-	// ManyPartitions is for tables with so many partitions that a sweep should not look into each of them, such as one for each session. The partitions in which
-	// something ends are then kept by hour, in a table of its own: the name of the table followed by that of the definition. A write by which an entity gets an end in another hour
-	// takes 1 request more, before its transaction. Entities from before the option have no such row: sweep them by SweepOptions.Everywhere.
+	// ManyPartitions is for tables with so many partitions that a sweep should not look into each
+	// of them, such as one for each session. The partitions in which something ends are then kept
+	// by hour, in a table of its own: the name of the table followed by that of the definition. A
+	// write by which an entity gets an end in another hour takes 1 request more, before its
+	// transaction. Entities from before the option have no such row: sweep them by
+	// SweepOptions.Everywhere.
 	ManyPartitions bool
 }
 

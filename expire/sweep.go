@@ -229,9 +229,10 @@ func (e *Ends[T]) sweepDaily(ctx context.Context, t *table.Table[T]) error {
 	return err
 }
 
-// Job is a kind of job that sweeps the table, by all workers of a store together: for what outgrows one program. It looks into each partition, and
-// waits for the rate of the job between two of them. A Status counts what was due as rows, and what was deleted as
-// changed. Requests: those of [Ends.Sweep] for each partition; see package jobs.
+// Job is a kind of job that sweeps the table, by all workers of a store together: for what outgrows
+// one program. It looks into each partition, and waits for the rate of the job between two of them.
+// A Status counts what was due as rows, and what was deleted as changed. Requests: those of
+// [Ends.Sweep] for each partition; see package jobs.
 func (e *Ends[T]) Job(kind string) *jobs.Job[T, struct{}] {
 	return jobs.New(kind, func(ctx context.Context, s *jobs.Slice[T], _ struct{}) error {
 		all := &sweep[T]{table: s.Table, opt: SweepOptions{Partitions: s.Partitions}}

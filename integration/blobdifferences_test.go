@@ -26,7 +26,8 @@ var blobDifferences = []difference{
 	}, "412 LeaseIdMissing", "409 BlobAlreadyExists"},
 	{"B", "a lease ID of a blob that does not exist", func(p *rawClient) string {
 		b := p.blob()
-		return b.result("PUT", b.path+"new", "", "x-ms-blob-type", "AppendBlob", "x-ms-lease-id", "aaaaaaaa-0000-4000-8000-000000000001")
+		const id = "aaaaaaaa-0000-4000-8000-000000000001"
+		return b.result("PUT", b.path+"new", "", "x-ms-blob-type", "AppendBlob", "x-ms-lease-id", id)
 	}, "412 LeaseNotPresentWithBlobOperation", "done"},
 	{"B", "a version that was never published", func(p *rawClient) string {
 		b := p.blob()

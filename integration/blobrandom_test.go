@@ -33,7 +33,9 @@ func compareRandom(t *testing.T, client func(*randomBlobs) randomClient) {
 			var all []randomClient
 			compared := services()
 			for _, b := range compared {
-				all = append(all, client(&randomBlobs{rawBlob: newRawClient(t, b).blob(), rng: rand.New(rand.NewPCG(uint64(seed), 1)), etags: map[string][]string{}, exists: map[string]bool{}}))
+				blobs := &randomBlobs{rawBlob: newRawClient(t, b).blob(), rng: rand.New(rand.NewPCG(uint64(seed), 1))}
+				blobs.etags, blobs.exists = map[string][]string{}, map[string]bool{}
+				all = append(all, client(blobs))
 			}
 			counts := map[string]int{}
 			for i := range 300 {
@@ -53,8 +55,9 @@ func compareRandom(t *testing.T, client func(*randomBlobs) randomClient) {
 	}
 }
 
-// isKnownDifference reports whether two responses differ as blobDifferences says: in the ID of a broken lease, in a range behind the end,
-// in the order in which a lease and conditions are checked, and in conditions on a blob that does not exist.
+// isKnownDifference reports whether two responses differ as blobDifferences says: in the ID of a
+// broken lease, in a range behind the end, in the order in which a lease and conditions are
+// checked, and in conditions on a blob that does not exist.
 func isKnownDifference(want, got string) bool {
 	condition := strings.HasPrefix(got, "412 ConditionNotMet") || strings.HasPrefix(got, "409 BlobAlreadyExists")
 	switch {
@@ -68,8 +71,8 @@ func isKnownDifference(want, got string) bool {
 	return false
 }
 
-// randomBlobs sends random requests for a few blobs of one container. A write of a blob that does not exist has no lease ID, which is a known
-// difference.
+// randomBlobs sends random requests for a few blobs of one container. A write of a blob that does
+// not exist has no lease ID, which is a known difference.
 type randomBlobs struct {
 	*rawBlob
 	rng    *rand.Rand

@@ -15,8 +15,9 @@ func TestRandomBlockBlobRequests(t *testing.T) {
 	})
 }
 
-// randomBlocks sends random requests for a few block blobs of one container. It does not replace or delete a blob with uncommitted
-// blocks, whose fate is a known difference, and it breaks no lease, which an uncommitted block ends in the emulator.
+// randomBlocks sends random requests for a few block blobs of one container. It does not replace or
+// delete a blob with uncommitted blocks, whose fate is a known difference, and it breaks no lease,
+// which an uncommitted block ends in the emulator.
 type randomBlocks struct {
 	*randomBlobs
 	staged map[string]bool // the blobs with uncommitted blocks

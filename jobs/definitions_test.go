@@ -83,7 +83,8 @@ func TestVerifyDefinitions(t *testing.T) {
 	}
 }
 
-// TestUpgradeOptions: options of an upgrade that a job has of its own are errors of the declaration.
+// TestUpgradeOptions: options of an upgrade that a job has of its own are errors of the
+// declaration.
 func TestUpgradeOptions(t *testing.T) {
 	t.Parallel()
 	for want, o := range map[string]*table.UpgradeOptions{

@@ -51,7 +51,8 @@ func TestExport(t *testing.T) {
 		if rows := len(s.Rows("staff")); status.State != jobs.Finished || status.Rows < rows-1 || status.Rows > rows || report.Rows != rows || report.Added != 0 || status.Ranges < 3 {
 			t.Errorf("got %+v and %+v; want %d rows in several ranges, that of the definitions perhaps not counted, and nothing left to export", status, report, rows)
 		}
-		// Another job to the same place has an export from before it, finished or not, which is no backup of now. It stores nothing there.
+		// Another job to the same place has an export from before it, finished or not, which is no
+		// backup of now. It stores nothing there.
 		time.Sleep(2 * time.Hour)
 		manifest := folder + "/2026-11-28/" + transfer.ManifestName
 		for _, ends := range []string{"finished", "unfinished"} {

@@ -10,8 +10,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestTypesOfRecords: a log reads the records of an older version as Options.Upgrade makes them, and
-// stores its own in its Type and Version. A log of another Type refuses them.
+// TestTypesOfRecords: a log reads the records of an older version as Options.Upgrade makes them,
+// and stores its own in its Type and Version. A log of another Type refuses them.
 func TestTypesOfRecords(t *testing.T) {
 	t.Parallel()
 	type before struct{ Text string }

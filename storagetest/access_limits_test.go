@@ -125,11 +125,7 @@ func TestSignatureLimits(t *testing.T) {
 func TestSpoofedScheme(t *testing.T) {
 	t.Parallel()
 	s := storagetest.New(nil)
-	connection, err := s.Listen()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
+	connection := listen(t, s)
 	_, address, _ := strings.Cut(connection, "TableEndpoint=http://")
 	address, _, _ = strings.Cut(address, "/")
 	c, err := net.Dial("tcp", address)

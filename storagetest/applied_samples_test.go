@@ -36,7 +36,8 @@ var (
 	source  = []string{"x-ms-copy-source", ofCopySource}
 )
 
-// samples are requests for the operations that storagetest offers, by service. All others are refused with 501.
+// samples are requests for the operations that storagetest offers, by service. All others are
+// refused with 501.
 var samples = map[string]map[string]sample{
 	"table": {
 		"ServiceClient.getProperties":                   {"GET", "/?restype=service&comp=properties", "", nil},
@@ -154,8 +155,8 @@ var refusedSamples = map[string]map[string]sample{
 	},
 }
 
-// withoutEffect are the headers and parameters without an effect in memory: a value to send, or "" for what the connection or the choice of
-// the operation determines.
+// withoutEffect are the headers and parameters without an effect in memory: a value to send, or ""
+// for what the connection or the choice of the operation determines.
 var withoutEffect = map[string]string{
 	"Accept":                   "application/xml", // of queues and blobs, whose only form is XML
 	"accept":                   "application/vnd.apache.arrow.stream,application/xml",
@@ -166,7 +167,8 @@ var withoutEffect = map[string]string{
 	"Content-Length":           "", "comp": "", "restype": "", "peekonly": "", "x-ms-requires-sync": "",
 }
 
-// alwaysRefused are the headers that are refused with 409 whatever their value, as by an account without what they ask for.
+// alwaysRefused are the headers that are refused with 409 whatever their value, as by an account
+// without what they ask for.
 var alwaysRefused = map[string]string{"x-ms-blob-public-access": "blob"}
 
 const (
@@ -175,7 +177,8 @@ const (
 	wrong = "AAAAAAAAAAAAAAAAAAAAAA==" // no content's MD5
 )
 
-// probes are values that each make a difference if they are applied: valid ones where the sample leaves room for them, and invalid ones.
+// probes are values that each make a difference if they are applied: valid ones where the sample
+// leaves room for them, and invalid ones.
 var probes = map[string][]string{
 	"x-ms-client-request-id": {"probe"}, "x-ms-version": {"2099-01-01"},
 	"Prefer": {"return-no-content"}, "If-Match": {`"0x8D4BCC2E4835CD0"`}, "If-None-Match": {etagOfBlob},

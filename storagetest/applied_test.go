@@ -20,9 +20,10 @@ import (
 
 var updateApplied = flag.Bool("update", false, "write the lists of headers and parameters into docs/storagetest.md")
 
-// TestApplied: each header and parameter that the SDK's generated clients can send is applied, refused, or answered with 501, in each
-// operation that is offered. Applied means that each value of its probes changes the response, or what is stored. An operation that is not
-// offered is answered with 501. docs/storagetest.md says which are which.
+// TestApplied: each header and parameter that the SDK's generated clients can send is applied,
+// refused, or answered with 501, in each operation that is offered. Applied means that each value
+// of its probes changes the response, or what is stored. An operation that is not offered is
+// answered with 501. docs/storagetest.md says which are which.
 func TestApplied(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: needs the go command")
@@ -70,7 +71,8 @@ var titles = map[string]string{
 	"applied": "applied", "none": "without an effect in memory", "refused": "refused with 409", "501": "answered with 501",
 }
 
-// judged returns the verdict on a header or a parameter of an operation: "applied", "none", "refused", "501" or "ignored".
+// judged returns the verdict on a header or a parameter of an operation: "applied", "none",
+// "refused", "501" or "ignored".
 func judged(t *testing.T, service string, s sample, name string, isParam bool) string {
 	ofTables, isXML := service == "table", strings.Contains(s.path, "comp=")
 	values, known := probes[name]
@@ -126,8 +128,8 @@ func judged(t *testing.T, service string, s sample, name string, isParam bool) s
 	return "applied"
 }
 
-// outcomeOf returns the response to a sample, with a further header or parameter, and what is stored afterwards, as text. Each request
-// has an account of its own.
+// outcomeOf returns the response to a sample, with a further header or parameter, and what is
+// stored afterwards, as text. Each request has an account of its own.
 func outcomeOf(t *testing.T, service string, s sample, name, value string, isParam bool) string {
 	t.Helper()
 	now := recordedTime
@@ -168,8 +170,8 @@ func outcomeOf(t *testing.T, service string, s sample, name, value string, isPar
 	return fmt.Sprint(got.status, got.header, got.body, everything(account))
 }
 
-// seeded stores what the samples address. It returns the texts of an account in samples: the ETags are those of the blob in the path,
-// and of the source.
+// seeded stores what the samples address. It returns the texts of an account in samples: the ETags
+// are those of the blob in the path, and of the source.
 func seeded(t *testing.T, account *storagetest.Service, path string) *strings.Replacer {
 	t.Helper()
 	for _, r := range []struct{ service, method, path, body string }{

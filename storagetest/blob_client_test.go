@@ -84,11 +84,7 @@ func appendText(ctx context.Context, b *appendblob.Client, text string, o *appen
 func TestBlobAtPort(t *testing.T) {
 	t.Parallel()
 	s := storagetest.New(nil)
-	cs, err := s.Listen()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
+	cs := listen(t, s)
 	blobs, err := service.NewClientFromConnectionString(cs, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -66,6 +66,17 @@ func (r *serviceClient) roundTrip(req *http.Request) response {
 	return response{resp.StatusCode, resp.Header, requestIDs.ReplaceAllString(string(b), "ID")}
 }
 
+// listen opens the ports of an account until the test ends, and returns the connection string.
+func listen(t *testing.T, s *storagetest.Service) string {
+	t.Helper()
+	connection, err := s.Listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return connection
+}
+
 // expect checks the status and the body of a response.
 func (r *serviceClient) expect(a response, status int, body string) {
 	r.Helper()

@@ -44,7 +44,8 @@ func (r *copier) signed(name string) string {
 	return r.signedBy(name, sas.BlobPermissions{Read: true}, 20)
 }
 
-// signedBy returns the address of a blob with a signature that ends some years after the account's time.
+// signedBy returns the address of a blob with a signature that ends some years after the account's
+// time.
 func (r *copier) signedBy(name string, permissions sas.BlobPermissions, years int) string {
 	r.Helper()
 	start := recordedTime.AddDate(-9, 0, 0)
@@ -61,8 +62,8 @@ func (r *copier) copy(header ...string) response {
 	return r.send("PUT", "/logs/dst", "", append([]string{"x-ms-copy-source", r.source("src")}, header...)...)
 }
 
-// TestCopy: a copy has the content, the blocks, the properties and the metadata of its source, and says where it comes from until it is
-// replaced or its properties are. Its content is its own.
+// TestCopy: a copy has the content, the blocks, the properties and the metadata of its source, and
+// says where it comes from until it is replaced or its properties are. Its content is its own.
 func TestCopy(t *testing.T) {
 	t.Parallel()
 	r := newCopier(t)
@@ -271,7 +272,8 @@ func TestFromURL(t *testing.T) {
 	}
 }
 
-// TestCopySignature: a signature on the request is for the target alone. The source then needs one of its own.
+// TestCopySignature: a signature on the request is for the target alone. The source then needs one
+// of its own.
 func TestCopySignature(t *testing.T) {
 	t.Parallel()
 	r := newCopier(t)
@@ -312,15 +314,12 @@ func TestCopySecure(t *testing.T) {
 	r.expectCode(r.copy("x-ms-copy-source", strings.Replace(source, "http:", "https:", 1), "x-ms-requires-sync", "true"), 202, "")
 }
 
-// TestCopyAtPort: at a port, the source is a path that begins with the account, by any name of this machine.
+// TestCopyAtPort: at a port, the source is a path that begins with the account, by any name of this
+// machine.
 func TestCopyAtPort(t *testing.T) {
 	t.Parallel()
 	s := storagetest.New(nil)
-	connection, err := s.Listen()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
+	connection := listen(t, s)
 	c, err := container.NewClientFromConnectionString(connection, "logs", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -355,7 +354,8 @@ func TestCopyLag(t *testing.T) {
 	}
 }
 
-// TestStructured: a structured message is decoded when it is written and made when it is read, and one that is damaged is refused.
+// TestStructured: a structured message is decoded when it is written and made when it is read, and
+// one that is damaged is refused.
 func TestStructured(t *testing.T) {
 	t.Parallel()
 	r := newBlobClient(t, storagetest.Options{})

@@ -264,9 +264,11 @@ const (
 // rest is how long a partition does not move again, in times of a move.
 const rest = 20
 
-// Adverse returns a FaultFunc that makes the service as unpleasant as the live service may be at any time: short and empty pages,
-// tokens without a row, throttled partitions, partitions that move, Timestamps of a transaction that differ, late responses. No request
-// and no response is lost, so a program that repeats refused requests, and reads all pages, works as without the FaultFunc.
+// Adverse returns a FaultFunc that makes the service as unpleasant as the live service may be at
+// any time: short and empty pages, tokens without a row, throttled partitions, partitions that
+// move, Timestamps of a transaction that differ, late responses. No request and no response is
+// lost, so a program that repeats refused requests, and reads all pages, works as without the
+// FaultFunc.
 //
 //	s.SetFaults(storagetest.Adverse(storagetest.Adversity{Seed: 1}))
 func Adverse(a Adversity) FaultFunc {

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// operation is an operation of the SDK's generated clients, with the headers and the parameters of a query that it can send.
+// operation is an operation of the SDK's generated clients, with the headers and the parameters of
+// a query that it can send.
 type operation struct {
 	name    string // "BlobClient.download"
 	headers []string
@@ -31,7 +32,8 @@ var (
 	paramInPath   = regexp.MustCompile(`"\?([^"]*)"`)
 )
 
-// operationsOf returns the operations of a service, from the sources of the SDK in the module cache.
+// operationsOf returns the operations of a service, from the sources of the SDK in the module
+// cache.
 func operationsOf(t *testing.T, service string) (all []operation) {
 	t.Helper()
 	module := generated[service]

@@ -10,8 +10,8 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
-// TestETagsOfRows: a write of a row names one ETag in If-Match, and has no If-None-Match, by requests that were judged on the live
-// service.
+// TestETagsOfRows: a write of a row names one ETag in If-Match, and has no If-None-Match, by
+// requests that were judged on the live service.
 func TestETagsOfRows(t *testing.T) {
 	t.Parallel()
 	s := storagetest.New(nil)
@@ -45,7 +45,8 @@ func TestETagsOfRows(t *testing.T) {
 	}
 }
 
-// TestFailedDeletion: the failed deletion of a change set has no Preference-Applied, and another failed operation has.
+// TestFailedDeletion: the failed deletion of a change set has no Preference-Applied, and another
+// failed operation has.
 func TestFailedDeletion(t *testing.T) {
 	t.Parallel()
 	for method, want := range map[string]bool{"DELETE": false, "PUT": true} {
@@ -57,8 +58,8 @@ func TestFailedDeletion(t *testing.T) {
 	}
 }
 
-// TestTimesOfTransaction: the Timestamps of a transaction are equal, and Adverse spreads those of some transactions, at both locations
-// alike.
+// TestTimesOfTransaction: the Timestamps of a transaction are equal, and Adverse spreads those of
+// some transactions, at both locations alike.
 func TestTimesOfTransaction(t *testing.T) {
 	t.Parallel()
 	spread := 0
@@ -94,8 +95,8 @@ func TestTimesOfTransaction(t *testing.T) {
 	}
 }
 
-// TestVersions: a version that was never published is refused, for each service, as in issue 45302 of azure-sdk-for-net. JSON is not
-// known before its version.
+// TestVersions: a version that was never published is refused, for each service, as in issue 45302
+// of azure-sdk-for-net. JSON is not known before its version.
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	s := storagetest.New(nil)
@@ -128,8 +129,8 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestForms: permissions, keys and letters in signatures have the form of the service, and so have stored access policies. Judged
-// requests; for the order also issue 13099 of azure-sdk-for-python.
+// TestForms: permissions, keys and letters in signatures have the form of the service, and so have
+// stored access policies. Judged requests; for the order also issue 13099 of azure-sdk-for-python.
 func TestForms(t *testing.T) {
 	t.Parallel()
 	s := &signed{t, storagetest.New(nil)}
@@ -206,7 +207,8 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestWords: an unknown word of a parameter or of a header is refused, and a word whose objects do not exist adds nothing.
+// TestWords: an unknown word of a parameter or of a header is refused, and a word whose objects do
+// not exist adds nothing.
 func TestWords(t *testing.T) {
 	t.Parallel()
 	s := storagetest.New(nil)
@@ -238,7 +240,8 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestStartFrom: a list of blobs begins at a name, and ends before another, beside a prefix and a marker.
+// TestStartFrom: a list of blobs begins at a name, and ends before another, beside a prefix and a
+// marker.
 func TestStartFrom(t *testing.T) {
 	t.Parallel()
 	s := storagetest.New(nil)
@@ -290,7 +293,8 @@ func TestGUIDForms(t *testing.T) {
 	}
 }
 
-// TestUnusedBits: base64 whose last digit has more bits than the content is taken, as .NET's decoder does.
+// TestUnusedBits: base64 whose last digit has more bits than the content is taken, as .NET's
+// decoder does.
 func TestUnusedBits(t *testing.T) {
 	t.Parallel()
 	r := newBlobClient(t, storagetest.Options{})
@@ -307,11 +311,7 @@ func TestUnusedBits(t *testing.T) {
 func TestChunked(t *testing.T) {
 	t.Parallel()
 	s := storagetest.New(nil)
-	connection, err := s.Listen()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
+	connection := listen(t, s)
 	for _, service := range []string{"Table", "Queue", "Blob"} {
 		_, rest, _ := strings.Cut(connection, service+"Endpoint=")
 		endpoint, _, _ := strings.Cut(rest, ";")
@@ -331,7 +331,8 @@ func TestChunked(t *testing.T) {
 	}
 }
 
-// TestNoContentType: in this process, the response for a blob without a Content-Type has no such header.
+// TestNoContentType: in this process, the response for a blob without a Content-Type has no such
+// header.
 func TestNoContentType(t *testing.T) {
 	t.Parallel()
 	r := newBlobClient(t, storagetest.Options{})
@@ -341,8 +342,8 @@ func TestNoContentType(t *testing.T) {
 	}
 }
 
-// TestETagWithoutQuotes: a blob's ETag matches with quotes and without, as a list of blobs gives it and the checkpoint store of Event
-// Hubs sends it.
+// TestETagWithoutQuotes: a blob's ETag matches with quotes and without, as a list of blobs gives it
+// and the checkpoint store of Event Hubs sends it.
 func TestETagWithoutQuotes(t *testing.T) {
 	t.Parallel()
 	r := newBlobClient(t, storagetest.Options{})
@@ -356,8 +357,9 @@ func TestETagWithoutQuotes(t *testing.T) {
 	r.expectCode(r.send("PUT", "/logs/b", "c", "x-ms-blob-type", "BlockBlob", "If-Match", own), 412, "ConditionNotMet")
 }
 
-// TestMissingBlob: an operation on a blob that does not exist fails with 404, whatever its conditions (issue 2751 of Azurite and issue
-// 8177 of opendal). A write that creates blobs checks its conditions (issue 2589 of Azurite).
+// TestMissingBlob: an operation on a blob that does not exist fails with 404, whatever its
+// conditions (issue 2751 of Azurite and issue 8177 of opendal). A write that creates blobs checks
+// its conditions (issue 2589 of Azurite).
 func TestMissingBlob(t *testing.T) {
 	t.Parallel()
 	r := newBlobClient(t, storagetest.Options{})
@@ -377,7 +379,8 @@ func TestMissingBlob(t *testing.T) {
 	r.expectCode(r.send("PUT", "/logs/old", "", "x-ms-blob-type", "BlockBlob", "x-ms-lease-id", leaseA, "x-ms-version", "2012-02-12"), 201, "")
 }
 
-// TestDeletionIfNoneMatch: a deletion applies If-None-Match, but not with * (issue 8176 of opendal).
+// TestDeletionIfNoneMatch: a deletion applies If-None-Match, but not with * (issue 8176 of
+// opendal).
 func TestDeletionIfNoneMatch(t *testing.T) {
 	t.Parallel()
 	r := newBlobClient(t, storagetest.Options{})
@@ -386,7 +389,8 @@ func TestDeletionIfNoneMatch(t *testing.T) {
 	r.expectCode(r.send("DELETE", "/logs/app.log", "", "If-None-Match", "*"), 202, "")
 }
 
-// TestLeaseBeforeCondition: a put over a leased blob needs the lease ID, before its conditions count (issue 2637 of Azurite).
+// TestLeaseBeforeCondition: a put over a leased blob needs the lease ID, before its conditions
+// count (issue 2637 of Azurite).
 func TestLeaseBeforeCondition(t *testing.T) {
 	t.Parallel()
 	r := newBlobClient(t, storagetest.Options{})

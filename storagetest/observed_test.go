@@ -109,11 +109,7 @@ func TestLenient(t *testing.T) {
 func TestRawPort(t *testing.T) {
 	t.Parallel()
 	s := storagetest.New(nil)
-	connection, err := s.Listen()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
+	connection := listen(t, s)
 	_, address, _ := strings.Cut(connection, "TableEndpoint=http://")
 	address, _, _ = strings.Cut(address, "/")
 	open := func(request string) net.Conn {

@@ -135,11 +135,7 @@ func TestQueuePort(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := storagetest.New(nil)
-	connection, err := s.Listen()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
+	connection := listen(t, s)
 	acc, err := account.FromConnectionString(connection, &account.Options{Client: azcore.ClientOptions{Retry: policy.RetryOptions{MaxRetries: -1}}})
 	if err != nil {
 		t.Fatal(err)

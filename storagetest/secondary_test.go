@@ -164,11 +164,7 @@ func TestSecondaryOfAll(t *testing.T) {
 	if _, err := hints.DequeueMessages(ctx, &azqueue.DequeueMessagesOptions{NumberOfMessages: to.Ptr(int32(2))}); err != nil {
 		t.Fatal(err)
 	}
-	connection, err := s.Listen()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
+	connection := listen(t, s)
 	for name, address := range map[string]string{"in process": s.SecondaryConnectionString(), "at ports": secondaryOf(connection, s.Account())} {
 		o := azcore.ClientOptions{}
 		if name == "in process" {

@@ -78,11 +78,7 @@ func TestAddresses(t *testing.T) {
 		t.Errorf("got %q, %v; want an error with the address %s, which is taken", cs, err, address)
 	}
 	s = storagetest.New(&storagetest.Options{Key: []byte("mine"), Addresses: storagetest.Addresses{Table: "localhost:0"}})
-	cs, err := s.Listen()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
+	cs := listen(t, s)
 	c, err := aztables.NewServiceClientFromConnectionString(cs, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -97,11 +93,7 @@ func TestPort(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := storagetest.New(&storagetest.Options{Account: "other"})
-	cs, err := s.Listen()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
+	cs := listen(t, s)
 	c, err := aztables.NewServiceClientFromConnectionString(cs, &aztables.ClientOptions{ClientOptions: azcore.ClientOptions{Retry: policy.RetryOptions{MaxRetries: -1}}})
 	if err != nil {
 		t.Fatal(err)

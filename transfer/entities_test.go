@@ -179,8 +179,8 @@ func TestImportTaken(t *testing.T) {
 	testkit.Expect(t, "report", report, transfer.EntityReport{Entities: 2, Skipped: 2})
 }
 
-// TestOptionsOfImports: Rate bounds the rows of a second, Progress is called with each transaction or
-// chunk, and a negative Concurrency is refused.
+// TestOptionsOfImports: Rate bounds the rows of a second, Progress is called with each transaction
+// or chunk, and a negative Concurrency is refused.
 func TestOptionsOfImports(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -334,7 +334,8 @@ func (m *importing) store(ctx context.Context, b batch) error {
 	return nil
 }
 
-// mostAttempts is how often a batch is sent again because others write its rows, or because its outcome is unknown.
+// mostAttempts is how often a batch is sent again because others write its rows, or because its
+// outcome is unknown.
 const mostAttempts = 10
 
 // send sends a batch as one transaction.

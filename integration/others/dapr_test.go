@@ -14,8 +14,8 @@ import (
 	"github.com/dapr/kit/logger"
 )
 
-// TestDapr: the components of Dapr for tables, blobs and queues pass Dapr's conformance tests, with the operations and the settings that the
-// tests of Dapr use for them.
+// TestDapr: the components of Dapr for tables, blobs and queues pass Dapr's conformance tests, with
+// the operations and the settings that the tests of Dapr use for them.
 func TestDapr(t *testing.T) {
 	t.Parallel()
 	name, key := runHere(t, 83)

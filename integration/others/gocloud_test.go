@@ -14,7 +14,8 @@ import (
 	"gocloud.dev/blob/drivertest"
 )
 
-// TestGoCloud: the driver of the Go Cloud Development Kit for blobs passes the kit's tests of drivers.
+// TestGoCloud: the driver of the Go Cloud Development Kit for blobs passes the kit's tests of
+// drivers.
 func TestGoCloud(t *testing.T) {
 	t.Parallel()
 	name, key := runHere(t, 78)
@@ -32,7 +33,8 @@ func TestGoCloud(t *testing.T) {
 	drivertest.RunConformanceTests(t, func(context.Context, *testing.T) (drivertest.Harness, error) { return b, nil }, nil)
 }
 
-// bucket is a harness like that of the driver's own tests, which need an account of the kit's authors.
+// bucket is a harness like that of the driver's own tests, which need an account of the kit's
+// authors.
 type bucket struct{ credential *azblob.SharedKeyCredential }
 
 func (b bucket) container(ctx context.Context, name string) *container.Client {

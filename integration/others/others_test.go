@@ -25,8 +25,9 @@ func runPackage(t *testing.T, name string, u suites.Suite) {
 	u.Run(t)
 }
 
-// runHere runs the test function that calls it once more, in a process of its own, where runHere returns an account's name and key. There
-// the function runs the suite of so many tests, and here the results are read.
+// runHere runs the test function that calls it once more, in a process of its own, where runHere
+// returns an account's name and key. There the function runs the suite of so many tests, and here
+// the results are read.
 func runHere(t *testing.T, tests int) (name, key string) {
 	t.Helper()
 	if name := os.Getenv("OTHERS_NAME"); name != "" {

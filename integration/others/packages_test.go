@@ -9,7 +9,8 @@ import (
 	"github.com/aztablekit/aztablekit/internal/suites"
 )
 
-// TestRegistry: the storage driver of the container registry passes its own tests, but for one that writes 5 GiB: it is left out by -short.
+// TestRegistry: the storage driver of the container registry passes its own tests, but for one that
+// writes 5 GiB: it is left out by -short.
 func TestRegistry(t *testing.T) {
 	t.Parallel()
 	runPackage(t, "github.com/distribution/distribution/v3/registry/storage/driver/azure", suites.Suite{
@@ -21,7 +22,8 @@ func TestRegistry(t *testing.T) {
 	})
 }
 
-// TestCheckpointStore: the store of Event Hubs for checkpoints and for owners of partitions passes its own tests.
+// TestCheckpointStore: the store of Event Hubs for checkpoints and for owners of partitions passes
+// its own tests.
 func TestCheckpointStore(t *testing.T) {
 	t.Parallel()
 	runPackage(t, "github.com/Azure/azure-sdk-for-go/sdk/messaging/azeventhubs/v2/checkpoints", suites.Suite{

@@ -12,7 +12,8 @@ import (
 	"github.com/aztablekit/aztablekit/internal/suites"
 )
 
-// TestTusd: each upload of this version of tusd begins with a block of 0 bytes. The service refuses such a block, and so does storagetest.
+// TestTusd: each upload of this version of tusd begins with a block of 0 bytes. The service refuses
+// such a block, and so does storagetest.
 func TestTusd(t *testing.T) {
 	t.Parallel()
 	err := upload(t, suites.InMemory(t))

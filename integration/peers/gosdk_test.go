@@ -77,8 +77,9 @@ var environment = []string{
 // compiled is the name of a compiled test program.
 const compiled = "suite.test"
 
-// compile compiles the tests of a package in a copy of its module, unless an earlier run has done so: the name of the copy's folder has
-// the versions of the module and of Go. Only the rename completes the program. compile returns the folder of the package.
+// compile compiles the tests of a package in a copy of its module, unless an earlier run has done
+// so: the name of the copy's folder has the versions of the module and of Go. Only the rename
+// completes the program. compile returns the folder of the package.
 func (u *suite) compile(t *testing.T) (folder string) {
 	t.Helper()
 	folder = filepath.Join(u.copyModule(t), u.folder)
@@ -138,8 +139,8 @@ func (u *suite) copyModule(t *testing.T) string {
 // sleep matches a sleep of a test.
 var sleep = regexp.MustCompile(`recording\.Sleep\((?:(\d+) \* time\.Second|time\.Second \* (\d+))\)`)
 
-// withoutSleep removes the sleeps of the tests in a folder in which the live service takes new settings up. In shorter sleeps, messages
-// expire.
+// withoutSleep removes the sleeps of the tests in a folder in which the live service takes new
+// settings up. In shorter sleeps, messages expire.
 func withoutSleep(t *testing.T, dir string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))

@@ -320,7 +320,8 @@ func TestOutages(t *testing.T) {
 				t.Parallel()
 				for i, length := range lengths {
 					for j, m := range outageMethods {
-						// Of a sample, each method with each kind, and not with each length, unless there is no response.
+						// Of a sample, each method with each kind, and not with each length, unless
+						// there is no response.
 						if kind.name != noResponse && (i+j+k)%testkit.Sample(1) != 0 {
 							continue
 						}

@@ -44,7 +44,8 @@ func (c *Catalogue) Ensure(ctx context.Context) (declared []Definition, isNew bo
 	return slices.DeleteFunc(slices.Clone(now.Definitions), others), isNew, nil
 }
 
-// isEmpty reports whether the table has no rows. A client that sees a part of the table has not come so far: it may not create tables. Requests: 1.
+// isEmpty reports whether the table has no rows. A client that sees a part of the table has not
+// come so far: it may not create tables. Requests: 1.
 func (c *Catalogue) isEmpty(ctx context.Context) (empty bool, err error) {
 	empty = true
 	err = c.table.Partitions(ctx, keys.PartitionRange{}, func(string) bool {

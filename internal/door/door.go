@@ -46,7 +46,8 @@ var Workers interface {
 // Table returns the handle of a table.AnyTable without its type parameter, nil for a nil or zero Table.
 func Table(t any) *engine.Table { return Tables.Table(t) }
 
-// Note lets a handle store a note before its commit records, if the registry is that of a store, which has notes.
+// Note lets a handle store a note before its commit records, if the registry is that of a store,
+// which has notes.
 func Note(t, registry any) {
 	if noted, is := registry.(interface{ Notes() engine.RecordNotes }); is {
 		Table(t).Notes = noted.Notes()

@@ -18,7 +18,8 @@ type Suite struct {
 	Tests        int      // that pass
 }
 
-// Run runs the tests with a new account in memory. If all are to be compared ([Compared]), Run also logs how many pass on the emulator.
+// Run runs the tests with a new account in memory. If all are to be compared ([Compared]), Run also
+// logs how many pass on the emulator.
 func (u Suite) Run(t *testing.T) {
 	t.Helper()
 	passed, failed, output := u.resultsOf(t, InMemory(t))
@@ -31,8 +32,8 @@ func (u Suite) Run(t *testing.T) {
 	}
 }
 
-// resultsOf runs the tests with an account. It returns the tests without subtests that passed and that failed, and what they print. Skipped
-// tests are neither.
+// resultsOf runs the tests with an account. It returns the tests without subtests that passed and
+// that failed, and what they print. Skipped tests are neither.
 func (u Suite) resultsOf(t *testing.T, a *Account) (passed, failed []string, output string) {
 	t.Helper()
 	if u.Container != "" {
@@ -47,7 +48,8 @@ func (u Suite) resultsOf(t *testing.T, a *Account) (passed, failed []string, out
 		tests.Env = append(tests.Env, places.Replace(variable))
 	}
 	out, err := tests.CombinedOutput()
-	if passed, failed = results(string(out)); len(passed) == 0 {
+	passed, failed = results(string(out))
+	if len(passed) == 0 {
 		t.Errorf("got no test that passed: %v\n%s", err, out)
 	}
 	return passed, failed, string(out)

@@ -6,7 +6,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Earlier are earlier versions, which recorded their tests at other times, and some with another account.
+// Earlier are earlier versions, which recorded their tests at other times, and some with another
+// account.
 var Earlier = []Module{
 	{azure + "data/aztables", "v0.1.0", "recordings", "table", nil},
 	{azure + "data/aztables", "v0.4.0", "testdata/recordings", "table", nil},

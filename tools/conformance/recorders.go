@@ -31,7 +31,8 @@ func (m message) get(name string) string {
 	return ""
 }
 
-// parseProxy reads a file of the recorder that runs as a proxy: bodies as JSON values, texts as lists of lines, other bodies in base64.
+// parseProxy reads a file of the recorder that runs as a proxy: bodies as JSON values, texts as
+// lists of lines, other bodies in base64.
 func parseProxy(b []byte) (all []entry, err error) {
 	var file struct {
 		Entries []struct {

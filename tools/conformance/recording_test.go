@@ -22,7 +22,8 @@ func account() (*conformance.Client, func(time.Time), error) {
 	return c, func(at time.Time) { now = at }, err
 }
 
-// verdicts are how many exchanges of each module are equal, different with reasons, and not offered.
+// verdicts are how many exchanges of each module are equal, different with reasons, and not
+// offered.
 var verdicts = map[string][3]int{
 	"aztables@v0.1.0": {120, 15, 0}, "aztables@v0.4.0": {151, 25, 0}, "aztables@v0.6.0": {165, 28, 0}, "aztables@v1.0.1": {189, 14, 0},
 	"azblob@v0.3.0": {782, 394, 445}, "azblob@v0.6.1": {865, 426, 666},

@@ -16,8 +16,9 @@ const root = "aztablekit"
 
 var updateAPI = flag.Bool("update", false, "write the exported names to docs/api.txt")
 
-// TestAPI: docs/api.txt contains the exported names of the public packages with their types. A change that is meant is written to the
-// file by go test ./tools/house -run TestAPI -update, and from the first release on named in CHANGELOG.md.
+// TestAPI: docs/api.txt contains the exported names of the public packages with their types. A
+// change that is meant is written to the file by go test ./tools/house -run TestAPI -update, and
+// from the first release on named in CHANGELOG.md.
 func TestAPI(t *testing.T) {
 	t.Parallel()
 	var got []string

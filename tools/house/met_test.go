@@ -13,8 +13,9 @@ import (
 	"testing"
 )
 
-// mostNames are the budgets of exported names by package, as docs/api.txt counts them: fields and methods, too. A change that needs more
-// raises a budget in sight, and one that needs fewer lowers it.
+// mostNames are the budgets of exported names by package, as docs/api.txt counts them: fields and
+// methods, too. A change that needs more raises a budget in sight, and one that needs fewer lowers
+// it.
 var mostNames = map[string]int{
 	"account":               49,
 	"archive":               56,
@@ -42,7 +43,8 @@ var mostNames = map[string]int{
 	"verify":                76,
 }
 
-// TestNameBudgets: no package exports more names than its budget, and no budget is larger than what the package exports.
+// TestNameBudgets: no package exports more names than its budget, and no budget is larger than what
+// the package exports.
 func TestNameBudgets(t *testing.T) {
 	t.Parallel()
 	counts := map[string]int{}
@@ -67,8 +69,9 @@ var (
 	exportedWord = regexp.MustCompile(`\b[A-Z]\w*`)
 )
 
-// TestMet: each exported name is met in a recipe, in the service of patterns/hr, in the quick start, in azt, or in the code of a page for
-// programs. testdata/unmet.txt lists the names that are not met yet. The list only becomes shorter: a new name is met, or goes.
+// TestMet: each exported name is met in a recipe, in the service of patterns/hr, in the quick
+// start, in azt, or in the code of a page for programs. testdata/unmet.txt lists the names that are
+// not met yet. The list only becomes shorter: a new name is met, or goes.
 func TestMet(t *testing.T) {
 	t.Parallel()
 	all := load(t)
@@ -106,8 +109,8 @@ func TestMet(t *testing.T) {
 	}
 }
 
-// metByPrograms returns the keys of the objects that the recipes, the service, the quick start and azt use, and of the types in their
-// signatures.
+// metByPrograms returns the keys of the objects that the recipes, the service, the quick start and
+// azt use, and of the types in their signatures.
 func metByPrograms(all []loaded) map[string]bool {
 	met := map[string]bool{}
 	for _, p := range all {
@@ -166,8 +169,8 @@ func wordsOfPages(t *testing.T) map[string]bool {
 	return words
 }
 
-// exportedOf returns the exported objects of a package with their names: fields and methods, too, but not those that an interface of
-// another package asks for.
+// exportedOf returns the exported objects of a package with their names: fields and methods, too,
+// but not those that an interface of another package asks for.
 func exportedOf(pkg *types.Package) iter.Seq2[string, types.Object] {
 	return func(yield func(string, types.Object) bool) {
 		for _, id := range pkg.Scope().Names() {
@@ -214,7 +217,8 @@ func membersOf(t types.Type) (all []types.Object) {
 	return all
 }
 
-// keyOf names an object in the same way in each package that sees it. A field is named by its place.
+// keyOf names an object in the same way in each package that sees it. A field is named by its
+// place.
 func (p loaded) keyOf(o types.Object) string {
 	if o.Pkg() == nil {
 		return ""

@@ -1,5 +1,6 @@
-// Command seconds measures how much processor time each test takes, alone and with its child processes, but for the emulator,
-// which all share. It compares the time with the recorded table, which a test of tools/house checks.
+// Command seconds measures how much processor time each test takes, alone and with its child
+// processes, but for the emulator, which all share. It compares the time with the recorded table,
+// which a test of tools/house checks.
 //
 //	go run ./tools/seconds               # all packages; fails for a test of more than 2 s (10 s where it runs programs), or of more than twice its record
 //	go run ./tools/seconds -write ./txn  # records the tests of a package

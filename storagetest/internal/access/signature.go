@@ -52,8 +52,8 @@ type Of struct {
 	More        []string // the lines after the version
 }
 
-// Verify checks the signature of a request to a service, and where the request comes from. The failure is nil if the signature is
-// valid.
+// Verify checks the signature of a request to a service, and where the request comes from. The
+// failure is nil if the signature is valid.
 func Verify(r *protocol.Request, of Of) (*Rights, *protocol.Failure) {
 	q := r.Query
 	rights := &Rights{query: q, account: q.Has("ss"), types: q.Get("srt"), permissions: q.Get("sp"), start: q.Get("st"), end: q.Get("se")}
@@ -78,7 +78,8 @@ func Verify(r *protocol.Request, of Of) (*Rights, *protocol.Failure) {
 	return rights, nil
 }
 
-// wellFormed reports whether the parameters have the forms of the service. permissions are those of a signature for one resource.
+// wellFormed reports whether the parameters have the forms of the service. permissions are those of
+// a signature for one resource.
 func (s *Rights) wellFormed(r *protocol.Request, permissions string) bool {
 	q := s.query
 	for _, values := range q { // the lines of the signed text say which parameter each of them is

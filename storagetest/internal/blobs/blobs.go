@@ -62,7 +62,8 @@ func (c *call) createConditions() (conditions, *xmlform.Failure) {
 	return x, f
 }
 
-// checkCreate checks the lease ID and the conditions of a write that creates or replaces a blob. b is nil if there is no blob.
+// checkCreate checks the lease ID and the conditions of a write that creates or replaces a blob. b
+// is nil if there is no blob.
 func (c *call) checkCreate(b *blob, now time.Time) *xmlform.Failure {
 	x, f := c.createConditions()
 	if f == nil {
@@ -74,7 +75,8 @@ func (c *call) checkCreate(b *blob, now time.Time) *xmlform.Failure {
 	return f
 }
 
-// checkCreate checks the conditions of a write that creates or replaces a blob. b is nil if there is no blob.
+// checkCreate checks the conditions of a write that creates or replaces a blob. b is nil if there
+// is no blob.
 func (x conditions) checkCreate(b *blob, now time.Time) *xmlform.Failure {
 	switch {
 	case b.exists() && x.noneMatch == "*":
@@ -93,7 +95,8 @@ func (x conditions) checkCreate(b *blob, now time.Time) *xmlform.Failure {
 // versionNewLease is the first version in which a blob that does not exist has no lease ID.
 const versionNewLease = "2013-08-15"
 
-// checkCreateLease checks the lease ID of a write that creates or replaces a blob. b is nil if there is no blob.
+// checkCreateLease checks the lease ID of a write that creates or replaces a blob. b is nil if
+// there is no blob.
 func (c *call) checkCreateLease(b *blob, now time.Time) *xmlform.Failure {
 	switch {
 	case b == nil && c.Version < versionNewLease:
@@ -104,8 +107,9 @@ func (c *call) checkCreateLease(b *blob, now time.Time) *xmlform.Failure {
 	return b.lease.checkRequired(c.Header.Get("x-ms-lease-id"), now, blobLease)
 }
 
-// createBlob creates an empty append blob or a block blob with content, or replaces a blob by one. old is nil if there is no blob.
-// from has the properties of a blob that are not in the request. Uncommitted blocks of the replaced blob are discarded.
+// createBlob creates an empty append blob or a block blob with content, or replaces a blob by one.
+// old is nil if there is no blob. from has the properties of a blob that are not in the request.
+// Uncommitted blocks of the replaced blob are discarded.
 func (c *call) createBlob(parent *container, name string, old, from *blob, now time.Time) *xmlform.Response {
 	if f := c.checkPut(); f != nil {
 		return xmlform.Refuse(f)
@@ -156,7 +160,8 @@ func (c *call) checkPut() *xmlform.Failure {
 	return c.checkChecksum(cmp.Or(c.Header.Get("x-ms-blob-content-md5"), c.Header.Get("Content-MD5")))
 }
 
-// newBlob returns a blob with the headers and the metadata of the request, or those of another blob that the request does not have.
+// newBlob returns a blob with the headers and the metadata of the request, or those of another blob
+// that the request does not have.
 func (c *call) newBlob(name, kind, contentType string, from *blob) (*blob, *xmlform.Failure) {
 	metadata, f := c.metadata()
 	if metadata == nil {

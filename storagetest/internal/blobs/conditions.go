@@ -11,7 +11,6 @@ import (
 	"math"
 	"net/http"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -50,9 +49,13 @@ func (c *call) conditionsOf(prefix string) (x conditions, f *xmlform.Failure) {
 
 // matches reports whether a condition names an ETag, with quotes or without, as in lists of blobs.
 func matches(condition, etag string) bool {
-	return slices.ContainsFunc(protocol.ParseETags(condition), func(named string) bool {
-		return named == "*" || strings.Trim(named, `"`) == strings.Trim(etag, `"`)
-	})
+	for named := range strings.SplitSeq(condition, ",") {
+		named = strings.TrimSpace(named)
+		if named == "*" || strings.Trim(named, `"`) == strings.Trim(etag, `"`) {
+			return true
+		}
+	}
+	return false
 }
 
 // whole returns a time as responses report it, in seconds.
@@ -127,7 +130,8 @@ func (c *call) checkChecksum(sum string) *xmlform.Failure {
 	return c.checkSums(sum, "x-ms-content-crc64", c.Body)
 }
 
-// checkSums checks the checksums of a content: an MD5, which may be empty, and the CRC64 of a header, if the request has it.
+// checkSums checks the checksums of a content: an MD5, which may be empty, and the CRC64 of a
+// header, if the request has it.
 func (c *call) checkSums(sum, headerCRC string, content []byte) *xmlform.Failure {
 	crc := c.Header.Get(headerCRC)
 	b, ok := protocol.DecodeBase64(sum)
@@ -148,8 +152,8 @@ func (c *call) checkSums(sum, headerCRC string, content []byte) *xmlform.Failure
 	return nil
 }
 
-// The first version whose responses contain the CRC64 of the body instead of the MD5, unless the request has an MD5, and the first
-// whose responses contain both then.
+// The first version whose responses contain the CRC64 of the body instead of the MD5, unless the
+// request has an MD5, and the first whose responses contain both then.
 const (
 	versionCRC64    = "2019-02-02"
 	versionBothSums = "2026-10-06"

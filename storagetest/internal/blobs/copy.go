@@ -22,7 +22,8 @@ const copySource = "x-ms-copy-source"
 // maxSource is the maximum length of a copySource.
 const maxSource = 2 << 10
 
-// versionCondition is the first version in which a condition on the target of a copy fails with the code of all conditions.
+// versionCondition is the first version in which a condition on the target of a copy fails with the
+// code of all conditions.
 const versionCondition = "2024-08-04"
 
 // copied says from where a blob was copied, and when. A copy ends before its response.
@@ -32,7 +33,8 @@ type copied struct {
 	at         time.Time
 }
 
-// properties returns the names and values of a copy: with the prefix Copy, elements of a list, and with x-ms-copy-, headers.
+// properties returns the names and values of a copy: with the prefix Copy, elements of a list, and
+// with x-ms-copy-, headers.
 func (x *copied) properties() [][2]string {
 	return [][2]string{{"Id", x.id}, {"Source", x.source}, {"Status", "success"},
 		{"Progress", fmt.Sprintf("%d/%d", x.size, x.size)}, {"CompletionTime", xmlform.HTTPTime(x.at)}}
@@ -49,11 +51,11 @@ func (x *copied) setHeader(h http.Header) {
 type use int
 
 const (
-	noSource   use = iota
-	copyLater      // Copy Blob: its own signature with the key permits the read, which the protocol allows to end later
-	copyNow        // Copy Blob From URL
-	putContent     // Put Blob From URL
-	putBlock       // Put Block From URL, Append Block From URL
+	noSource    use = iota
+	plainCopy       // Copy Blob: its own signature with the key permits the read, which the protocol allows to end later
+	copyFromURL     // Copy Blob From URL
+	putContent      // Put Blob From URL
+	putBlock        // Put Block From URL, Append Block From URL
 )
 
 // use returns what the request does with its source.
@@ -66,12 +68,13 @@ func (c *call) use() use {
 	case c.Header.Get("x-ms-blob-type") != "":
 		return putContent
 	case c.Header.Get("x-ms-requires-sync") != "":
-		return copyNow
+		return copyFromURL
 	}
-	return copyLater
+	return plainCopy
 }
 
-// source returns the blob that the request copies from, which its conditions accept. Only blobs of the account can be copied.
+// source returns the blob that the request copies from, which its conditions accept. Only blobs of
+// the account can be copied.
 func (c *call) source(now time.Time) (*blob, *xmlform.Failure) {
 	value := c.Header.Get(copySource)
 	u, err := url.Parse(value)
@@ -94,9 +97,9 @@ func (c *call) source(now time.Time) (*blob, *xmlform.Failure) {
 	case read.kind(a, nil) != requests.BlobGet:
 		return nil, xmlform.ErrNotImplemented // a snapshot or a version
 	}
-	b, f := read.readable(a, c.use() == copyLater && c.rights == nil, now)
+	b, f := read.readable(a, c.use() == plainCopy && c.rights == nil, now)
 	switch {
-	case f != nil && c.use() == copyLater && f.Status == http.StatusNotFound:
+	case f != nil && c.use() == plainCopy && f.Status == http.StatusNotFound:
 		return nil, f
 	case f != nil:
 		return nil, unverified(f.Failure)
@@ -104,8 +107,8 @@ func (c *call) source(now time.Time) (*blob, *xmlform.Failure) {
 	return b, c.checkSource(b)
 }
 
-// readOf returns a read of the blob at an address of the account: ACCOUNT.blob in any domain, or at a port a path that begins with the
-// account.
+// readOf returns a read of the blob at an address of the account: ACCOUNT.blob in any domain, or at
+// a port a path that begins with the account.
 func (c *call) readOf(u *url.URL) (*call, *xmlform.Failure) {
 	path := u.EscapedPath()
 	labels := strings.SplitN(strings.ToLower(u.Hostname()), ".", 3)
@@ -132,7 +135,8 @@ func isLocal(host string) bool {
 	return host == "localhost" || err == nil && address.IsLoopback()
 }
 
-// readable returns the blob at an address, or the failure of a read of it. A trusted read needs no signature.
+// readable returns the blob at an address, or the failure of a read of it. A trusted read needs no
+// signature.
 func (c *call) readable(a address, trusted bool, now time.Time) (*blob, *xmlform.Failure) {
 	var f *protocol.Failure
 	switch {
@@ -163,8 +167,8 @@ func unverified(f protocol.Failure) *xmlform.Failure {
 	return xmlform.NewFailure(f.Status, "CannotVerifyCopySource", f.Text)
 }
 
-// checkSource checks the conditions on the source. Operations other than Copy Blob read the source by conditions, and report how that
-// fails.
+// checkSource checks the conditions on the source. Operations other than Copy Blob read the source
+// by conditions, and report how that fails.
 func (c *call) checkSource(b *blob) *xmlform.Failure {
 	x, f := c.conditionsOf("x-ms-source-")
 	if f != nil {
@@ -174,13 +178,14 @@ func (c *call) checkSource(b *blob) *xmlform.Failure {
 	switch how := c.use(); {
 	case f == nil:
 		return nil
-	case how == copyLater, how == putContent && f.Status == http.StatusPreconditionFailed:
+	case how == plainCopy, how == putContent && f.Status == http.StatusPreconditionFailed:
 		return errSourceCondition
 	}
 	return unverified(f.Failure)
 }
 
-// fromSource returns the call with the content of its source as its body. A block can be a part of it.
+// fromSource returns the call with the content of its source as its body. A block can be a part of
+// it.
 func (c *call) fromSource(now time.Time) (*call, *blob, *xmlform.Failure) {
 	const header = "x-ms-source-range"
 	b, f := c.source(now)
@@ -205,7 +210,8 @@ func (c *call) fromSource(now time.Time) (*call, *blob, *xmlform.Failure) {
 	return c.withBody(body), b, c.checkSums(c.Header.Get("x-ms-source-content-md5"), "x-ms-source-content-crc64", body)
 }
 
-// putFromURL creates a block blob with the content of another blob. The block list of the source is not copied.
+// putFromURL creates a block blob with the content of another blob. The block list of the source is
+// not copied.
 func (c *call) putFromURL(parent *container, name string, old *blob, now time.Time) *xmlform.Response {
 	const header = "x-ms-copy-source-blob-properties"
 	kind, own := c.Header.Get("x-ms-blob-type"), strings.ToLower(c.Header.Get(header))
@@ -227,8 +233,8 @@ func (c *call) putFromURL(parent *container, name string, old *blob, now time.Ti
 	return filled.createBlob(parent, name, old, source, now)
 }
 
-// copyBlob makes a blob a copy of another blob of its type, with its blocks, properties and metadata. old is nil if there is no blob.
-// The copy has ended when the response is sent.
+// copyBlob makes a blob a copy of another blob of its type, with its blocks, properties and
+// metadata. old is nil if there is no blob. The copy has ended when the response is sent.
 func (c *call) copyBlob(parent *container, name string, old *blob, now time.Time) *xmlform.Response {
 	if wait := c.Header.Get("x-ms-requires-sync"); wait != "" && !strings.EqualFold(wait, "true") {
 		return xmlform.Refuse(xmlform.InvalidHeader("x-ms-requires-sync", wait))
@@ -242,7 +248,7 @@ func (c *call) copyBlob(parent *container, name string, old *blob, now time.Time
 		f = c.checkTarget(source, old, now)
 	}
 	sum := ""
-	if f == nil && c.use() == copyNow {
+	if f == nil && c.use() == copyFromURL {
 		sum, f = c.checkCopied(source)
 	}
 	if f != nil {
@@ -265,7 +271,8 @@ func (c *call) copyBlob(parent *container, name string, old *blob, now time.Time
 	return &xmlform.Response{Status: http.StatusAccepted, Header: header}
 }
 
-// checkTarget checks the lease ID, the conditions and the type of the blob that a copy replaces. old is nil if there is none.
+// checkTarget checks the lease ID, the conditions and the type of the blob that a copy replaces.
+// old is nil if there is none.
 func (c *call) checkTarget(source, old *blob, now time.Time) *xmlform.Failure {
 	f := c.checkCreate(old, now)
 	switch {
@@ -277,13 +284,14 @@ func (c *call) checkTarget(source, old *blob, now time.Time) *xmlform.Failure {
 		return errFiniteLease
 	case old.exists() && old.kind != source.kind:
 		return errWrongBlobType
-	case c.use() == copyNow && source.kind != blockBlob:
+	case c.use() == copyFromURL && source.kind != blockBlob:
 		return errSourceType
 	}
 	return nil
 }
 
-// checkCopied checks the MD5 of the content that Copy Blob From URL copies, and returns it if the response has it.
+// checkCopied checks the MD5 of the content that Copy Blob From URL copies, and returns it if the
+// response has it.
 func (c *call) checkCopied(source *blob) (sum string, f *xmlform.Failure) {
 	content, given := source.content.read(span{0, source.content.size()}), c.Header.Get("x-ms-source-content-md5")
 	if given != "" || c.Version < versionCRC64 {

@@ -16,14 +16,16 @@ import (
 // maxList is the most containers or blobs in a page.
 const maxList = 5000
 
-// The words of the parameter include. An account of storagetest has nothing of what most of them add to a list.
+// The words of the parameter include. An account of storagetest has nothing of what most of them
+// add to a list.
 var (
 	blobWords = []string{"snapshots", "metadata", "uncommittedblobs", "copy", "deleted", "tags", "versions", "deletedwithversions",
 		"immutabilitypolicy", "legalhold", "permissions"}
 	containerWords = []string{"metadata", "deleted", "system"}
 )
 
-// pageSize returns how many containers or blobs a page has at most. words are those of the parameter include.
+// pageSize returns how many containers or blobs a page has at most. words are those of the
+// parameter include.
 func (c *call) pageSize(limit *int, words []string) (int, *xmlform.Failure) {
 	n, f := xmlform.Number(c.Query, "maxresults", maxList, 1, 1<<31-1)
 	if f == nil {

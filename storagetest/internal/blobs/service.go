@@ -138,7 +138,7 @@ func (c *call) execute(now time.Time, in protocol.Injection) *xmlform.Response {
 		return xmlform.Properties(c.settings, c.Request, c.rights, now)
 	case c.Query.Get("restype") == "account" && c.Query.Get("comp") == "properties":
 		return c.accountInformation(now)
-	case slices.ContainsFunc(headersNotApplied, func(name string) bool { return c.Header.Get(name) != "" }):
+	case c.asksForMore():
 		return xmlform.Refuse(xmlform.ErrNotImplemented)
 	case c.Query.Get("comp") == "acl" && c.Query.Get("restype") == "container" && a.container != "":
 		return c.accessPolicies(c.store.containers[a.container], now)
@@ -175,6 +175,16 @@ func (c *call) execute(now time.Time, in protocol.Injection) *xmlform.Response {
 		return xmlform.Refuse(f)
 	}
 	return c.executeOnBlob(kind, target, a.blob, now)
+}
+
+// asksForMore reports whether the request has a header that no operation applies.
+func (c *call) asksForMore() bool {
+	for name := range c.Header {
+		if headersNotApplied[name] && c.Header.Get(name) != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // executeOnContainer executes a call to an existing container.
@@ -239,7 +249,8 @@ func (c *call) executeOnBlob(kind requests.Kind, parent *container, name string,
 	}
 }
 
-// content returns the call with the content that it writes as its body: that of its source, or of a structured message.
+// content returns the call with the content that it writes as its body: that of its source, or of a
+// structured message.
 func (c *call) content(kind requests.Kind, now time.Time) (*call, *xmlform.Failure) {
 	form := c.Header.Get(structuredBody)
 	switch kind {
@@ -288,8 +299,9 @@ func (c *call) kind(a address, f *xmlform.Failure) requests.Kind {
 	return kinds[method]
 }
 
-// headersNotApplied are the headers that change the meaning of a request, and that no operation applies.
-var headersNotApplied = []string{
+// headersNotApplied are the headers that change the meaning of a request, and that no operation
+// applies.
+var headersNotApplied = canonical(
 	"x-ms-if-tags", "x-ms-source-if-tags", "x-ms-tags", "x-ms-copy-source-tag-option",
 	"x-ms-access-tier", "x-ms-access-tier-if-modified-since", "x-ms-access-tier-if-unmodified-since", "x-ms-rehydrate-priority",
 	"x-ms-encryption-key", "x-ms-encryption-key-sha256", "x-ms-encryption-algorithm", "x-ms-encryption-scope",
@@ -298,9 +310,19 @@ var headersNotApplied = []string{
 	"x-ms-immutability-policy-mode", "x-ms-immutability-policy-until-date", "x-ms-legal-hold", "x-ms-seal-blob",
 	"x-ms-copy-source-authorization", "x-ms-source-lease-id", "x-ms-previous-snapshot-url",
 	"x-ms-blob-content-length", "x-ms-blob-sequence-number", "x-ms-sequence-number-action", "x-ms-page-write",
+)
+
+// canonical returns the names of headers as a request has them.
+func canonical(names ...string) map[string]bool {
+	all := make(map[string]bool, len(names))
+	for _, name := range names {
+		all[http.CanonicalHeaderKey(name)] = true
+	}
+	return all
 }
 
-// parametersNotApplied are the parameters of a query that change the meaning of a request, and that no operation applies.
+// parametersNotApplied are the parameters of a query that change the meaning of a request, and that
+// no operation applies.
 var parametersNotApplied = []string{"snapshot", "versionid", "deletetype", "showonly"}
 
 // The kinds of requests by their methods and the parameter comp.
@@ -314,8 +336,8 @@ var (
 	}
 
 	blobKinds = map[string]requests.Kind{
-		http.MethodPut: requests.BlobCreate, "PUT copy": requests.BlobCreate, "PUT appendblock": requests.BlobAppend, "PUT block": requests.BlobStage,
-		"PUT blocklist": requests.BlobCommit, "GET blocklist": requests.BlobBlocks, http.MethodGet: requests.BlobGet,
+		http.MethodPut: requests.BlobCreate, "PUT copy": requests.BlobCreate, "PUT appendblock": requests.BlobAppend,
+		"PUT block": requests.BlobStage, "PUT blocklist": requests.BlobCommit, "GET blocklist": requests.BlobBlocks, http.MethodGet: requests.BlobGet,
 		http.MethodHead: requests.BlobProperties, "GET metadata": requests.BlobProperties, "HEAD metadata": requests.BlobProperties,
 		"PUT metadata": requests.BlobSetMetadata, "PUT properties": requests.BlobSetHeaders, http.MethodDelete: requests.BlobDelete,
 		"PUT lease": requests.BlobLease,

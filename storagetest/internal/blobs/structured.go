@@ -112,7 +112,8 @@ func readSum(from *bytes.Reader, content []byte) *xmlform.Failure {
 	return nil
 }
 
-// structured makes the body of the response to a read a structured message, if the request wants one.
+// structured makes the body of the response to a read a structured message, if the request wants
+// one.
 func (c *call) structured(r *xmlform.Response) *xmlform.Response {
 	if c.Header.Get(structuredBody) == "" || r.Failure != nil {
 		return r

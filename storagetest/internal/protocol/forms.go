@@ -42,7 +42,8 @@ func DecodeBase64(s string) ([]byte, bool) {
 	return b, err == nil
 }
 
-// guid matches the forms of a GUID: 32 digits, with hyphens, in braces, in parentheses, and as hexadecimal numbers.
+// guid matches the forms of a GUID: 32 digits, with hyphens, in braces, in parentheses, and as
+// hexadecimal numbers.
 var (
 	guid         = regexp.MustCompile(`^(?:[0-9a-f]{32}|(\(|\{)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(\)|\})?)$`)
 	guidNumbers  = regexp.MustCompile(`^\{0x[0-9a-f]{1,8}(?:,0x[0-9a-f]{1,4}){2},\{0x[0-9a-f]{1,2}(?:,0x[0-9a-f]{1,2}){7}\}\}$`)
@@ -66,13 +67,4 @@ func ParseGUID(s string) (id string, ok bool) {
 		return "", false
 	}
 	return digits[:8] + "-" + digits[8:12] + "-" + digits[12:16] + "-" + digits[16:20] + "-" + digits[20:], true
-}
-
-// ParseETags returns the ETags of a condition, as they are.
-func ParseETags(condition string) []string {
-	var all []string
-	for tag := range strings.SplitSeq(condition, ",") {
-		all = append(all, strings.TrimSpace(tag))
-	}
-	return all
 }

@@ -163,8 +163,8 @@ func (c *call) entityOperation(a address, now time.Time) *response {
 	return refuse(errMethodNotAllowed)
 }
 
-// asksTooMuch reports whether the call has a condition of a write although it is a read or an insert, or a parameter of a query
-// although it reads one entity.
+// asksTooMuch reports whether the call has a condition of a write although it is a read or an
+// insert, or a parameter of a query although it reads one entity.
 func (c *call) asksTooMuch() bool {
 	if c.Method != http.MethodGet && c.Method != http.MethodPost {
 		return false

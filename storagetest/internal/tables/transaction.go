@@ -16,7 +16,8 @@ const (
 	maxTransactionSize = 4 << 20
 )
 
-// executeTransaction executes all operations of a transaction, or none. A fault may fail the last operation, or spread the Timestamps.
+// executeTransaction executes all operations of a transaction, or none. A fault may fail the last
+// operation, or spread the Timestamps.
 func (c *call) executeTransaction(now time.Time, in protocol.Injection) *response {
 	if len(c.Body) > maxTransactionSize {
 		return refuse(errBodyTooLarge)

@@ -92,7 +92,8 @@ func Number(query url.Values, name string, defaultValue, least, most int64) (int
 	return n, nil
 }
 
-// CheckIncludes checks that the parameter include of a query contains no other words than the given ones.
+// CheckIncludes checks that the parameter include of a query contains no other words than the given
+// ones.
 func CheckIncludes(query url.Values, known ...string) *Failure {
 	const name = "include"
 	for word := range strings.SplitSeq(query.Get(name), ",") {

@@ -21,8 +21,9 @@ const (
 	Rest   = "-" // the name of all other tests of a package together
 )
 
-// Most returns how many seconds a test of a package may take. Those that run whole programs (the emulator,
-// crews of processes, the SDK's own tests, each recipe alone, the Go command) may take more.
+// Most returns how many seconds a test of a package may take. Those that run whole programs (the
+// emulator, crews of processes, the SDK's own tests, each recipe alone, the Go command) may take
+// more.
 func Most(pkg string) float64 {
 	switch pkg {
 	case "integration", "integration/peers", "integration/processes", "patterns", "tools/house":
@@ -103,8 +104,8 @@ func (t Table) Write(file string) error {
 	return os.WriteFile(file, []byte(b.String()), 0o644)
 }
 
-// Compare returns an error for each test that takes more than [Most], unless it is recorded so, or more than twice its record and half a
-// second. A test without a record counts as one of Named.
+// Compare returns an error for each test that takes more than [Most], unless it is recorded so, or
+// more than twice its record and half a second. A test without a record counts as one of Named.
 func Compare(recorded, measured Table) error {
 	var all []error
 	for _, k := range measured.Keys() {
