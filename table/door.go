@@ -39,6 +39,8 @@ func (doors) Table(t any) *engine.Table {
 	return nil
 }
 
+func (doors) CheckPass(p any, used ...string) error { return checkPass(p.(*Pass), used...) }
+
 func (doors) InMode(t any, change func(*engine.Mode)) any { return t.(AnyTable).inMode(change) }
 
 func (doors) Rows(t *engine.Table, hasID bool) any { return rowsOf(t, hasID) }

@@ -172,3 +172,18 @@ func (partialError) Is(target error) bool { return target == ErrNoETag }
 
 // nilArgument is the error of an argument that is nil.
 func nilArgument(name string) error { return &ValueError{Field: name, Reason: "is nil"} }
+
+// DefinitionError is a mistake in a definition, such as an index, or in its use. Nothing was written.
+type DefinitionError struct {
+	Definition string // its name
+	Field      string // of the definition: an argument or an option
+	Reason     string // a predicate, such as "is nil"
+	Err        error  // the error of the field's own package, if that is the cause
+}
+
+func (e *DefinitionError) Error() string {
+	return "definition " + e.Definition + ": " + e.Field + " " + e.Reason
+}
+
+// Unwrap returns Err.
+func (e *DefinitionError) Unwrap() error { return e.Err }

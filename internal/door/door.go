@@ -15,6 +15,7 @@ import (
 // Tables is set by package table, before any function of this package is called.
 var Tables interface {
 	Table(t any) *engine.Table
+	CheckPass(p any, used ...string) error
 	InMode(t any, change func(*engine.Mode)) any
 	Rows(t *engine.Table, hasID bool) any
 	Elsewhere(t any, other *engine.Table) any
@@ -53,6 +54,10 @@ func Note(t, registry any) {
 		Table(t).Notes = noted.Notes()
 	}
 }
+
+// CheckPass returns a *table.ValueError for the fields of a *table.Pass that are wrong, or that a call does not use. used has the names of
+// those that it uses besides Progress.
+func CheckPass(p any, used ...string) error { return Tables.CheckPass(p, used...) }
 
 // InMode returns a *table.Table in another mode.
 func InMode[H any](t H, change func(*engine.Mode)) H { return Tables.InMode(t, change).(H) }

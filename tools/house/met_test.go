@@ -37,7 +37,7 @@ var mostNames = map[string]int{
 	"requests":              54,
 	"storagetest":           141,
 	"storagetest/crashtest": 42,
-	"table":                 368,
+	"table":                 391,
 	"transfer":              128,
 	"txn":                   7,
 	"verify":                76,
