@@ -25,7 +25,7 @@ var allocationsFile = filepath.Join("testdata", "allocations.txt")
 const allocationsHead = `# Allocations of one call of each operation of the library, as tools/bench measures it. TestAllocations compares them exactly with
 # the versions of Go and of the modules that this file names; with others, a tenth more is allowed. After an intended change:
 #
-#	go test ./tools/bench -run TestAllocations -update
+#	go -C tools test ./bench -run TestAllocations -update
 `
 
 // modules are the modules that take part in the allocations.

@@ -1,12 +1,12 @@
 // Command bench measures the library against its goals of speed, and prints one line for each goal.
 //
-//	go run ./tools/bench                    measure everything except the emulator
-//	go run ./tools/bench -run 'P1[3-6]|row' measure the lines whose number or name matches
-//	go run ./tools/bench -list              print the numbers and names of the lines
-//	go run ./tools/bench -json              print JSON
-//	go run ./tools/bench -slices 5          measure less precisely, in less time
-//	go run ./tools/bench -entities 100000   measure package verify with as many entities as its goal of memory is for
-//	go run ./tools/bench -azurite           measure the lines of the emulator Azurite, too
+//	go -C tools run ./bench                    measure everything except the emulator
+//	go -C tools run ./bench -run 'P1[3-6]|row' measure the lines whose number or name matches
+//	go -C tools run ./bench -list              print the numbers and names of the lines
+//	go -C tools run ./bench -json              print JSON
+//	go -C tools run ./bench -slices 5          measure less precisely, in less time
+//	go -C tools run ./bench -entities 100000   measure package verify with as many entities as its goal of memory is for
+//	go -C tools run ./bench -azurite           measure the lines of the emulator Azurite, too
 //
 // A line is one of four kinds:
 //

@@ -2,7 +2,7 @@
 //
 // Each file in the folder cases is a topic: a list of [Case] values as text, in which lines of requests begin with > and lines of
 // responses with <. [Cases] parses them. [Run] sends the requests of a case to a service and compares the status, the header and the
-// body of the responses. [Score] sums up by topic. The command storagetest/conformance prints the score of a service.
+// body of the responses. [Score] sums up by topic. The command tools/conformance/main prints the score of a service.
 //
 // A case is
 //

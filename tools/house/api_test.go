@@ -17,7 +17,7 @@ const root = "aztablekit"
 var updateAPI = flag.Bool("update", false, "write the exported names to docs/api.txt")
 
 // TestAPI: docs/api.txt contains the exported names of the public packages with their types. A
-// change that is meant is written to the file by go test ./tools/house -run TestAPI -update, and
+// change that is meant is written to the file by go -C tools test ./house -run TestAPI -update, and
 // from the first release on named in CHANGELOG.md.
 func TestAPI(t *testing.T) {
 	t.Parallel()
@@ -50,7 +50,7 @@ func TestAPI(t *testing.T) {
 		}
 	}
 	if t.Failed() {
-		t.Log("if the change is meant, run go test ./tools/house -run TestAPI -update, and name it in CHANGELOG.md")
+		t.Log("if the change is meant, run go -C tools test ./house -run TestAPI -update, and name it in CHANGELOG.md")
 	}
 }
 

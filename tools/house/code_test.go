@@ -203,7 +203,7 @@ type snippet struct {
 func TestCode(t *testing.T) {
 	t.Parallel()
 	c := newCompiler(t)
-	commands := regexp.MustCompile(`^((go run|go install|azt|cd) .*\n)+$`)
+	commands := regexp.MustCompile(`^((go run|go -C tools run|go install|azt|cd) .*\n)+$`)
 	found := map[string]bool{}
 	for _, s := range append(commentedCode(t), pageCode(t)...) {
 		entry := ""

@@ -11,13 +11,14 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 )
 
-// loaded is a package of this module with the types of its declarations.
+// loaded is a package of modules with the types of its declarations.
 type loaded struct {
 	path string
 	fset *token.FileSet
@@ -25,7 +26,7 @@ type loaded struct {
 	info *types.Info
 }
 
-// load returns the packages of this module, without their tests.
+// load returns the packages of modules, without their tests.
 func load(t *testing.T) []loaded {
 	t.Helper()
 	all, err := loadOnce()
@@ -36,13 +37,25 @@ func load(t *testing.T) []loaded {
 }
 
 var loadOnce = sync.OnceValues(func() (all []loaded, err error) {
+	for _, folder := range modules {
+		own, err := loadModule(folder)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, own...)
+	}
+	return all, nil
+})
+
+// loadModule returns the packages of the module in a folder.
+func loadModule(folder string) (all []loaded, err error) {
 	compiled := map[string]string{} // the export data of each package
 	type listed struct {
 		Dir, ImportPath, Export string
 		GoFiles                 []string
 	}
 	var own []listed
-	out, err := exec.Command("go", "list", "-export", "-deps", "-json=Dir,ImportPath,Export,GoFiles", "./...").Output()
+	out, err := exec.Command("go", "-C", folder, "list", "-export", "-deps", "-json=Dir,ImportPath,Export,GoFiles", "./...").Output()
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +67,7 @@ var loadOnce = sync.OnceValues(func() (all []loaded, err error) {
 			return nil, err
 		}
 		compiled[p.ImportPath] = p.Export
-		if strings.HasPrefix(p.ImportPath, module) {
+		if strings.HasPrefix(p.ImportPath, path.Join(module, folder)) {
 			own = append(own, p)
 		}
 	}
@@ -69,7 +82,7 @@ var loadOnce = sync.OnceValues(func() (all []loaded, err error) {
 			files = append(files, f)
 		}
 		info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
-		lookup := func(path string) (io.ReadCloser, error) { return os.Open(compiled[path]) }
+		lookup := func(name string) (io.ReadCloser, error) { return os.Open(compiled[name]) }
 		config := types.Config{Importer: importer.ForCompiler(fset, "gc", lookup)}
 		pkg, err := config.Check(p.ImportPath, fset, files, info)
 		if err != nil {
@@ -78,7 +91,7 @@ var loadOnce = sync.OnceValues(func() (all []loaded, err error) {
 		all = append(all, loaded{p.ImportPath, fset, pkg, info})
 	}
 	return all, nil
-})
+}
 
 // TestFiles: a file ends where a reader's question ends, after 600 lines at most.
 func TestFiles(t *testing.T) {

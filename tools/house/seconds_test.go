@@ -31,7 +31,7 @@ func TestSeconds(t *testing.T) {
 			t.Errorf("%s %s: got %.2f s; want at most %.0f s: fewer cases, and the others in .ci/nightly", folder, k.Name, all[k], most)
 		}
 		if !exist[folder][k.Name] && k.Name != record.Rest {
-			t.Errorf("%s %s: got a record of no test; go run ./tools/seconds -write ./%s", folder, k.Name, k.Package)
+			t.Errorf("%s %s: got a record of no test; go -C tools run ./seconds -write ./%s", folder, k.Name, k.Package)
 		}
 	}
 	if sum := all.Sum(); sum > budget || sum < budget/10 {

@@ -1,6 +1,6 @@
 // Command manyworkers measures how long worker processes take to fill indexes of a large table: one, and several of them, some of which are killed.
 //
-//	go run ./tools/manyworkers -workers 4 -kill 20
+//	go -C tools run ./manyworkers -workers 4 -kill 20
 //
 // It serves an account in memory on loopback, which takes some time for each request, and prints requests, time, and the memory of each worker.
 package main

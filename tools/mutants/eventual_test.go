@@ -144,7 +144,7 @@ func TestEventual(t *testing.T) {
 		{Name: "an abort record is stored for an old operation ID", File: "internal/engine/record.go",
 			Old: "\tcase age > commit.Retention:\n", New: "\tcase age > 1000*commit.Retention:\n", Test: "TestUntrusted"},
 	})
-	mutants.Run(t, "./integration/processes", []mutants.Mutant{
+	mutants.Run(t, "./tools/processes", []mutants.Mutant{
 		{Name: "the message of a killed worker is lost", File: "eventual/execute.go",
 			Old: "	return e.executeRecord(ctx, t, x)\n", New: "	_ = x.queue.delete(context.WithoutCancel(ctx), x.delivery)\n	return e.executeRecord(ctx, t, x)\n", Test: "TestKill", Args: []string{"-test.short"}},
 		{Name: "the move of a killed worker is not continued", File: "archive/handler.go",

@@ -18,7 +18,7 @@ import (
 
 var planted = flag.Bool("planted", false, "compile the bugs and run the tests on each, which takes half an hour on two cores; without it, the bugs are planted in the sources only")
 
-// Run plants each bug by itself and runs its test in a package of the module, which must fail, and not without a bug. All of the
+// Run plants each bug by itself and runs its test in a package of the project, which must fail, and not without a bug. All of the
 // bugs are compiled into one program, because compilation takes longer than most tests. Without the flag -planted, Run only
 // plants and parses them, and looks up the tests' names. A bug that cannot be planted any more fails, too.
 func Run(t *testing.T, pkg string, all []Mutant) {
@@ -36,8 +36,8 @@ func Run(t *testing.T, pkg string, all []Mutant) {
 		return
 	}
 	program := filepath.Join(dir, "planted")
-	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-overlay="+overlay, "-vet=off", "-o", program, pkg)
-	build.Dir = root
+	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-overlay="+overlay, "-vet=off", "-o", program)
+	build.Dir = filepath.Join(root, pkg)
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -139,12 +139,12 @@ func first(out string) string {
 	return ""
 }
 
-// root is the folder of the module.
+// root is the folder of the project, above that of the module of the tools.
 func root(t *testing.T) string {
 	t.Helper()
 	out, err := exec.Command("go", "env", "GOMOD").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return filepath.Dir(strings.TrimSpace(string(out)))
+	return filepath.Dir(filepath.Dir(strings.TrimSpace(string(out))))
 }

@@ -2,9 +2,9 @@
 // processes, but for the emulator, which all share. It compares the time with the recorded table,
 // which a test of tools/house checks.
 //
-//	go run ./tools/seconds               # all packages; fails for a test of more than 2 s (10 s where it runs programs), or of more than twice its record
-//	go run ./tools/seconds -write ./txn  # records the tests of a package
-//	go run ./tools/seconds -top 20       # and prints the slowest
+//	go -C tools run ./seconds               # all packages; fails for a test of more than 2 s (10 s where it runs programs), or of more than twice its record
+//	go -C tools run ./seconds -write ./txn  # records the tests of a package
+//	go -C tools run ./seconds -top 20       # and prints the slowest
 package main
 
 import (
@@ -40,8 +40,11 @@ func main() {
 }
 
 func run(patterns []string, lanes, top int, write bool) error {
+	if err := os.Chdir(".."); err != nil {
+		return err
+	}
 	if len(patterns) == 0 {
-		patterns = []string{"./..."}
+		patterns = []string{"./...", "./tools/..."}
 	}
 	recorded, err := record.Read(record.File)
 	if err != nil && !(write && errors.Is(err, os.ErrNotExist)) {
@@ -104,15 +107,25 @@ func show(all record.Table, top int) {
 // source is a package with tests.
 type source struct{ name, folder string }
 
+// list returns the packages that the patterns match. A pattern below ./tools is for the module there.
 func list(patterns []string) (all []source, err error) {
-	args := append([]string{"list", "-f", `{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Dir}}{{end}}`}, patterns...)
-	out, err := exec.Command("go", args...).Output()
-	for line := range strings.Lines(string(out)) {
-		if fields := strings.Fields(line); len(fields) == 2 {
-			all = append(all, source{strings.TrimPrefix(strings.TrimPrefix(fields[0], record.Module), "/"), fields[1]})
+	for _, pattern := range patterns {
+		cmd := exec.Command("go", "list", "-f", `{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Dir}}{{end}}`)
+		if below, is := strings.CutPrefix(pattern, "./tools/"); is {
+			cmd.Dir, pattern = "tools", "./"+below
+		}
+		cmd.Args = append(cmd.Args, pattern)
+		out, err := cmd.Output()
+		if err != nil {
+			return nil, err
+		}
+		for line := range strings.Lines(string(out)) {
+			if fields := strings.Fields(line); len(fields) == 2 {
+				all = append(all, source{strings.TrimPrefix(strings.TrimPrefix(fields[0], record.Module), "/"), fields[1]})
+			}
 		}
 	}
-	return all, err
+	return all, nil
 }
 
 // measure compiles the tests of a package, and runs each alone.

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	File   = "tools/seconds/record/seconds.txt" // in the folder of the module
+	File   = "tools/seconds/record/seconds.txt" // in the folder of the project
 	Module = "github.com/aztablekit/aztablekit"
 	most   = 2.0 // seconds of a test
 	Named  = 0.1 // seconds from which a test has a line of its own
@@ -26,13 +26,13 @@ const (
 // more.
 func Most(pkg string) float64 {
 	switch pkg {
-	case "integration", "integration/peers", "integration/processes", "patterns", "tools/house":
+	case "integration", "patterns", "tools/conformance", "tools/house", "tools/peers", "tools/processes":
 		return 5 * most
 	}
 	return most
 }
 
-// Test is a test of a package, by the folder of the package in the module.
+// Test is a test of a package, by the folder of the package in the project.
 type Test struct{ Package, Name string }
 
 // Table is how many seconds each test takes.
@@ -96,7 +96,7 @@ func Read(file string) (Table, error) {
 func (t Table) Write(file string) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Processor seconds of each test of %.1f s and more, alone in a process, and of the others of its package (%s).\n", Named, Rest)
-	b.WriteString("# go run ./tools/seconds -write ./txn measures those of a package anew.\n")
+	b.WriteString("# go -C tools run ./seconds -write ./txn measures those of a package anew.\n")
 	together := t.Together()
 	for _, k := range together.Keys() {
 		fmt.Fprintf(&b, "%s %s %.2f\n", cmp.Or(k.Package, "."), k.Name, together[k])

@@ -6,7 +6,7 @@ import (
 	_ "github.com/Azure/azure-sdk-for-go/sdk/messaging/azeventhubs/v2/checkpoints"
 	_ "github.com/distribution/distribution/v3/registry/storage/driver/azure"
 
-	"github.com/aztablekit/aztablekit/internal/suites"
+	"github.com/aztablekit/aztablekit/tools/suites"
 )
 
 // TestRegistry: the storage driver of the container registry passes its own tests, but for one that

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/internal/suites"
+	"github.com/aztablekit/aztablekit/tools/suites"
 )
 
 // suite is a package of the Go SDK, whose own tests call the live service.

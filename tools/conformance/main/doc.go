@@ -1,7 +1,7 @@
 // Command conformance holds a service, such as an emulator, against exchanges that tests of the official SDKs recorded with the live
 // services:
 //
-//	go run ./storagetest/conformance -endpoint UseDevelopmentStorage=true
+//	go -C tools run ./conformance/main -endpoint UseDevelopmentStorage=true
 //
 // It prints each case that is not answered as recorded, with the expected and the actual response, and then the numbers of cases by
 // topic. The flag -json prints the same as JSON. The flag -endpoint is a connection string; without it, the command measures

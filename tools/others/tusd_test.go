@@ -9,7 +9,7 @@ import (
 	"github.com/tus/tusd/v2/pkg/azurestore"
 	"github.com/tus/tusd/v2/pkg/handler"
 
-	"github.com/aztablekit/aztablekit/internal/suites"
+	"github.com/aztablekit/aztablekit/tools/suites"
 )
 
 // TestTusd: each upload of this version of tusd begins with a block of 0 bytes. The service refuses

@@ -1,12 +1,15 @@
-module github.com/aztablekit/aztablekit/integration/others
+module github.com/aztablekit/aztablekit/tools/others
 
 go 1.26.3
 
-replace github.com/aztablekit/aztablekit => ../..
+replace (
+	github.com/aztablekit/aztablekit => ../..
+	github.com/aztablekit/aztablekit/tools => ../
+)
 
 require (
 	github.com/Azure/azure-sdk-for-go/sdk/messaging/azeventhubs/v2 v2.0.2
-	github.com/aztablekit/aztablekit v0.0.0
+	github.com/aztablekit/aztablekit/tools v0.0.0
 	github.com/dapr/kit v0.16.2-0.20251124175541-3ac186dff64d
 	github.com/distribution/distribution/v3 v3.1.2
 	github.com/tus/tusd/v2 v2.9.1
@@ -15,6 +18,7 @@ require (
 
 require (
 	github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue v1.0.0 // indirect
+	github.com/aztablekit/aztablekit v0.0.0 // indirect
 	github.com/cloudevents/sdk-go/binding/format/protobuf/v2 v2.15.2 // indirect
 	github.com/cloudevents/sdk-go/v2 v2.15.2 // indirect
 	github.com/cyphar/filepath-securejoin v0.6.1 // indirect

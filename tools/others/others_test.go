@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/internal/suites"
+	"github.com/aztablekit/aztablekit/tools/suites"
 )
 
 // runPackage compiles the tests of a package of another module, and runs the suite with them.

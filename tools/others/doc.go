@@ -2,6 +2,6 @@
 // the storage driver of the container registry, the checkpoint store of Event Hubs, the drivers of
 // the Go Cloud Development Kit, the components of Dapr and the store of tusd.
 //
-// The package is a module of its own, so that users of the library need none of these modules. It
-// contains tests only.
+// The package is a module of its own, so that the other tools need neither these projects' modules
+// nor their newer Go. It contains tests only.
 package others

@@ -23,7 +23,7 @@ import (
 // concurrent changes: a message with the key, a copy, a deletion, by four workers that ask the queue every 50 ms and execute one
 // message at a time. The ratio is that of the two medians.
 //
-//	go test -run='^$' -bench=Moves -benchtime=1x ./integration/processes
+//	go test -run='^$' -bench=Moves -benchtime=1x ./tools/processes
 func BenchmarkMoves(b *testing.B) {
 	if testing.Short() {
 		b.Skip("-short: starts Azurite")
