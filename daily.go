@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
@@ -303,14 +302,9 @@ func (s *Store) noted(name string) (table.AnyTable, error) {
 
 // notifyPartition notifies workers of the pending commit records of a partition.
 func (s *Store) notifyPartition(ctx context.Context, t table.AnyTable, partition string) error {
-	opt := eventual.NotifyOptions{Partitions: keys.Stored(partition, "").Partition().Point()}
-	for {
-		result, err := s.outbox.NotifyPending(ctx, t, &opt)
-		if err != nil || result.Token == "" {
-			return err
-		}
-		opt.Token = result.Token
-	}
+	of := &table.Pass{Partitions: keys.Stored(partition, "").Partition().Point()}
+	_, err := s.outbox.NotifyPending(ctx, t, 0, of)
+	return err
 }
 
 // sweepPartition deletes what is old in a partition, and returns how many commit records of writes before a time are left.

@@ -140,16 +140,16 @@ func TestFaults(t *testing.T) {
 			staff := test.declare(s)
 			_, inserted := staff.Insert(t.Context(), &employee{Department: "Sales", ID: 1})
 			_, verified := s.Verify(t.Context(), nil)
-			_, worker := s.Worker()
+			_, backlog := s.Backlog(t.Context())
 			_, poison := s.Poison()
 			_, filled := s.Fill(t.Context(), nil)
-			_, notified := s.NotifyPending(t.Context(), "staff", nil)
+			_, notified := s.NotifyPending(t.Context(), "staff", 0, nil)
 			if inserted == nil || !strings.Contains("table "+strings.TrimPrefix(inserted.Error(), "table: Insert "), test.want) {
 				t.Errorf("Insert: got %v; want %q", inserted, test.want)
 			}
 			for method, err := range map[string]error{
 				"Ensure": s.Ensure(t.Context()), "Run": s.Run(endedContext(t)), "Drain": s.Drain(t.Context()), "RunDaily": s.RunDaily(t.Context()), "Verify": verified, "Ready": s.Ready(), "Err": s.Err(),
-				"Worker": worker, "Poison": poison, "Fill": filled, "Retire": s.Retire(t.Context(), "staff", "email", nil), "NotifyPending": notified,
+				"Backlog": backlog, "Poison": poison, "Fill": filled, "Retire": s.Retire(t.Context(), "staff", "email", nil), "NotifyPending": notified,
 			} {
 				if err == nil || !strings.Contains(err.Error(), test.want) {
 					t.Errorf("%s: got %v; want %q", method, err, test.want)

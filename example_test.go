@@ -113,7 +113,7 @@ func ExampleStore_Verify() {
 }
 
 // The effects that wait, and those that no attempt could execute.
-func ExampleStore_Worker() {
+func ExampleStore_Poison() {
 	ctx := context.Background()
 	company := aztablekit.Open(storagetest.New(nil), "company", nil)
 	refuse := func(context.Context, eventual.Job, int) error { return eventual.Poison(errors.New("no such address")) }
@@ -122,16 +122,14 @@ func ExampleStore_Worker() {
 	check(company.Ensure(ctx))
 	_, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 223})
 	check(err)
-	worker, err := company.Worker()
-	check(err)
-	backlog, err := worker.Backlog(ctx)
+	backlog, err := company.Backlog(ctx)
 	check(err)
 	fmt.Println(company.Drain(ctx))
 	poison, err := company.Poison()
 	check(err)
 	for m, err := range poison.List(ctx) {
 		check(err)
-		fmt.Println(backlog, worker.Stats().Poisoned, m.Kind, m.Class)
+		fmt.Println(backlog, company.Stats().Poisoned, m.Kind, m.Class)
 	}
 	// Output:
 	// eventual: Drain: table staff, partition "Sales": effect mail: poison: no such address
@@ -154,9 +152,9 @@ func ExampleStore_NotifyPending() {
 	_, err = acc.Queue("company-writes").ClearMessages(ctx, nil)
 	check(err)
 
-	result, err := company.NotifyPending(ctx, "staff", &eventual.NotifyOptions{Grace: -1}) // RunDaily leaves out the writes of the last minutes
+	done, err := company.NotifyPending(ctx, "staff", -1, nil) // RunDaily leaves out the writes of the last minutes
 	check(err)
-	fmt.Println("notified:", result.Sent)
+	fmt.Println("notified:", done.Changed)
 	check(company.Drain(ctx))
 	// Output:
 	// notified: 1

@@ -154,6 +154,12 @@ func optionCases() []optionCase {
 		"Table": "others", "Partitions": one, "Workers": true, "DryRun": true, "Fault": noted[verify.Fault](), "Rate": 1, "Concurrency": 3, "Token": "x",
 		"Progress": noted[aztablekit.Progress](),
 	}
+	whole := map[string]any{
+		"Partitions": one, "Rate": 1, "Concurrency": 3, "Token": "x", "DryRun": true, "Progress": noted[table.Progress](),
+		"Skip": of(func(r *optionRun) func(keys.Key, error) bool {
+			return func(keys.Key, error) bool { r.note("skipped"); return true }
+		}),
+	}
 	bulk := map[string]any{
 		"Concurrency": 1, "PartitionRate": 1, "Rate": 1, "Progress": noted[table.BulkResult](), "Window": 1, "WindowBytes": 1,
 		"Skip": of(func(r *optionRun) func(int, error) bool {
@@ -188,13 +194,12 @@ func optionCases() []optionCase {
 			_, err := table.BulkDelete(r.ctx, r.plain, table.Query[badge]{TableScan: true}, o.(*table.BulkOptions))
 			return err
 		}, elsewhere: map[string]string{"Skip": "nothing is refused"}},
-		{call: "Store.NotifyPending", options: &eventual.NotifyOptions{}, values: map[string]any{"Grace": 24 * time.Hour, "Max": 1, "Partitions": one, "Token": "x"},
-			run: func(r *optionRun, o any) error {
-				r.wait(time.Hour)
-				result, err := r.store.NotifyPending(r.ctx, "items", o.(*eventual.NotifyOptions))
-				r.note("%d sent", result.Sent)
-				return err
-			}},
+		{call: "Store.NotifyPending", options: &table.Pass{}, values: whole, run: func(r *optionRun, o any) error {
+			r.wait(time.Hour)
+			done, err := r.store.NotifyPending(r.ctx, "items", 0, o.(*table.Pass))
+			r.note("%d sent", done.Changed)
+			return err
+		}},
 		{call: "Ends.Sweep", options: &expire.SweepOptions{}, values: map[string]any{"Everywhere": true, "Partitions": one, "Rate": 1},
 			run: func(r *optionRun, o any) error {
 				r.wait(25 * time.Hour)

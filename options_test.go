@@ -20,7 +20,7 @@ import (
 )
 
 // optionStruct matches the structs of options in docs/api.txt, and their fields.
-var optionStruct = regexp.MustCompile(`^([a-z/]+): type (\w*Options|Settings|Common|Retry|Schema|Query|Verification|Grant|Endpoints) struct, (\w+) `)
+var optionStruct = regexp.MustCompile(`^([a-z/]+): type (\w*Options|Settings|Common|Retry|Schema|Query|Verification|Grant|Endpoints|Pass) struct, (\w+) `)
 
 // optionFields returns the fields of all exported structs of options: verify.Options.Rate.
 func optionFields(t *testing.T) (all []string) {

@@ -71,7 +71,7 @@ type Store struct {
 	mu           sync.Mutex
 	declarations []*declaration
 	owners       map[any]string // the table of each definition
-	worker       *eventual.Worker
+	worker       bareworker.Worker
 	running      atomic.Int32 // calls of Run
 }
 
@@ -177,7 +177,7 @@ func (s *Store) begin() error {
 	return nil
 }
 
-func (s *Store) newWorker(handlers []extend.Handler) (*eventual.Worker, error) {
+func (s *Store) newWorker(handlers []extend.Handler) (bareworker.Worker, error) {
 	return bareworker.New(s.queue("writes"), s.queue("poison"), handlers, &s.opt.Worker)
 }
 
@@ -219,7 +219,7 @@ func (s *Store) handlers() (all, missing []extend.Handler) {
 }
 
 // ready returns the worker, nil for a store without tables.
-func (s *Store) ready() (*eventual.Worker, error) {
+func (s *Store) ready() (bareworker.Worker, error) {
 	if err := s.begin(); err != nil {
 		return nil, err
 	}
@@ -333,7 +333,7 @@ func do(ctx context.Context, task extend.Task) error {
 // Run executes the effects of all writes, also those of other programs, and does the work of each day, until ctx ends. One program runs
 // it, or all do. It returns nil when ctx has ended and the running handlers have returned. What fails in the work of a day is logged
 // (Options.Common.Logger). Errors: the mistakes of the declarations; *table.ValueError for an effect without a handler;
-// eventual.ErrQueueNotFound; eventual.ErrRunning. Requests: those of [eventual.Worker.Run]; 1 when it begins and 1 a day to see whether
+// eventual.ErrQueueNotFound; eventual.ErrRunning. Requests: those of [bareworker.Worker.Run]; 1 when it begins and 1 a day to see whether
 // the work of the day is due, and in one process those of RunDaily with 2, 1 for each task and 1 every 3 minutes.
 func (s *Store) Run(ctx context.Context) error {
 	w, err := s.ready()
@@ -359,8 +359,8 @@ func (s *Store) Run(ctx context.Context) error {
 // Drain executes the effects that are due, and returns: for tests, and for programs that are started
 // from time to time. An effect that failed is due again a moment later, which Drain does not wait for.
 // Errors: those of Run, also eventual.ErrRunning while Run runs; the first error of a queue; the errors
-// of handlers, joined, also of one that returned eventual.Poison; see [eventual.Worker.Drain].
-// Requests: those of [eventual.Worker.Drain].
+// of handlers, joined, also of one that returned eventual.Poison; see [bareworker.Worker.Drain].
+// Requests: those of [bareworker.Worker.Drain].
 func (s *Store) Drain(ctx context.Context) error {
 	w, err := s.ready()
 	if w == nil || err != nil {
@@ -369,32 +369,32 @@ func (s *Store) Drain(ctx context.Context) error {
 	return w.Drain(ctx)
 }
 
-// NotifyPending sends a notification for each write of a table whose effects are still due: for each pending commit record that is older than
-// Grace of the options. It repairs a queue that was deleted, cleared or failed over. RunDaily does it for the partitions in which commit
-// records may be. It can run at any time, beside writers and workers: for a redundant notification a worker finds nothing to do, and no
-// effect is executed that is not due. Effects that wait on purpose are passed over, and so are those of a message that became poison in
-// the last 7 days, unless Grace is below 0: then a message that is still in the poison queue stays there, its effects are tried again, and may
-// become poison once more; replay or drop the message first.
+// NotifyPending sends a notification for each write of a table whose effects are still due, if the write is of an age or older; 0 means 10 minutes,
+// or 4 times WriteTimeout if that is longer. It repairs a queue that was deleted, cleared or failed over. RunDaily does it for the
+// partitions in which commit records may be. It can run at any time, beside writers and workers: for a redundant notification a worker finds
+// nothing to do, and no effect is executed that is not due. Effects that wait on purpose are passed over, and so are those of a message that
+// became poison in the last 7 days, unless the age is below 0: then a message that is still in the poison queue stays there, its effects are tried
+// again, and may become poison once more; replay or drop the message first.
 //
-// The call is bounded by Max of the options, and by ctx. The result is valid with every error, and its Token is where to resume; all commit
-// records before it were notified.
+// Of the pass, NotifyPending uses Partitions, Token, DryRun and Progress. The Progress is valid with every error: Changed are the
+// notifications, Counts has the partitions, and Token is where to go on.
 //
 // Errors: the mistakes of the declarations; *table.ValueError for a name that is no table of the store, and for a Token that is not from this
-// method; table.ErrRanged if the account has a signature for a range of keys, unless the options name a partition of which it sees all rows;
+// method; table.ErrRanged if the account has a signature for a range of keys, unless the pass is of one partition of which it sees all rows;
 // eventual.ErrQueueNotFound, or the *azcore.ResponseError of the queue; table.ErrTableNotFound and the other errors of a read (see package
 // table). Requests: 1 for each partition to find it, and 1 more to see that there are no more; 1 for each 1,000 rows of a partition's commit
 // records, at least 1; 1 for each notification, and more during an outage of the queue.
-func (s *Store) NotifyPending(ctx context.Context, tableName string, o *eventual.NotifyOptions) (eventual.NotifyResult, error) {
+func (s *Store) NotifyPending(ctx context.Context, tableName string, age time.Duration, p *table.Pass) (table.Progress, error) {
 	if err := s.begin(); err != nil {
-		return eventual.NotifyResult{}, err
+		return table.Progress{}, err
 	}
 	name := s.host.TableName(tableName)
 	for _, d := range s.declarations {
 		if strings.EqualFold(d.name, name) {
-			return s.outbox.NotifyPending(ctx, d.handle, o)
+			return s.outbox.NotifyPending(ctx, d.handle, age, p)
 		}
 	}
-	return eventual.NotifyResult{}, noTable(tableName)
+	return table.Progress{}, noTable(tableName)
 }
 
 // noTable is the error for a name that is no table of the store.
@@ -402,7 +402,7 @@ func noTable(name string) error {
 	return &table.ValueError{Field: "tableName", Reason: fmt.Sprintf("%.80q is no table of the store", name)}
 }
 
-// Ready returns nil if Run executes effects and its queue responds, for readiness probes; see [eventual.Worker.Ready]. Requests: none.
+// Ready returns nil if Run executes effects and its queue responds, for readiness probes; see [bareworker.Worker.Ready]. Requests: none.
 func (s *Store) Ready() error {
 	if err := s.Err(); err != nil {
 		return err
@@ -418,9 +418,51 @@ func (s *Store) Ready() error {
 	return eventual.ErrNotRunning
 }
 
-// Worker returns the worker of Run and Drain, for its counters, its backlog and its pauses; do not call its Run. It is nil for a store
-// without tables. Errors: those of Run.
-func (s *Store) Worker() (*eventual.Worker, error) { return s.ready() }
+// Stats returns the counters of Run and Drain in this program; those of the handlers are there from the start. They are zeros for a store
+// without tables, and for one with mistakes. Requests: none.
+func (s *Store) Stats() eventual.Stats {
+	w := s.workerOrNil()
+	if w == nil {
+		return eventual.Stats{}
+	}
+	stats := w.Stats()
+	stats.Kinds = w.StatsByKind()
+	return stats
+}
+
+// Backlog returns the approximate number of messages in the queue of the store, hidden ones included, 0 for a store without tables.
+// Errors: the mistakes of the declarations; eventual.ErrQueueNotFound; *azcore.ResponseError. 1 request.
+func (s *Store) Backlog(ctx context.Context) (int, error) {
+	w := s.workerOrNil()
+	if w == nil {
+		return 0, s.Err()
+	}
+	return w.Backlog(ctx)
+}
+
+// Pause stops Run and Drain in this program from receiving messages until [Store.Resume]. What was received or requested is still executed.
+func (s *Store) Pause() {
+	if w := s.workerOrNil(); w != nil {
+		w.Pause()
+	}
+}
+
+// Resume ends a pause.
+func (s *Store) Resume() {
+	if w := s.workerOrNil(); w != nil {
+		w.Resume()
+	}
+}
+
+// workerOrNil ends the declarations, and returns the worker: nil for a store without tables, and for one with mistakes.
+func (s *Store) workerOrNil() bareworker.Worker {
+	if s.begin() != nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.worker
+}
 
 // Poison returns the queue of the messages that no attempt could execute, to list, replay and drop them. Errors: the mistakes of the
 // declarations; *table.ValueError for a store without tables, which has no queues.
@@ -431,7 +473,7 @@ func (s *Store) Poison() (*eventual.PoisonQueue, error) {
 	if len(s.declarations) == 0 {
 		return nil, &table.ValueError{Field: "s", Reason: "has no tables, and so no effects"}
 	}
-	return eventual.NewPoisonQueue(s.queue("writes"), s.queue("poison"), &s.opt.Common)
+	return bareworker.NewPoisonQueue(s.queue("writes"), s.queue("poison"), &s.opt.Common)
 }
 
 // Verify compares the derived rows of all tables with their entities, and repairs them if o.Repair is set; see [verify.Run]. Options of

@@ -187,7 +187,7 @@ func TestNotifyPending(t *testing.T) {
 	company := aztablekit.Open(storagetest.New(nil), "company", nil)
 	aztablekit.Table(company, "staff", dept, empid)
 	var wrong *table.ValueError
-	if _, err := company.NotifyPending(t.Context(), "stuff", nil); !errors.As(err, &wrong) || wrong.Field != "tableName" {
+	if _, err := company.NotifyPending(t.Context(), "stuff", 0, nil); !errors.As(err, &wrong) || wrong.Field != "tableName" {
 		t.Errorf("got %v; want a *table.ValueError for tableName", err)
 	}
 }

@@ -49,7 +49,7 @@ func TestNewest(t *testing.T) {
 }
 
 // addMover returns a second mover, and a worker for both movers.
-func addMover(t testing.TB, fx *fixture, from *table.Table[clerk], to archive.Destination) (*bareworker.Mover[clerk], *eventual.Worker) {
+func addMover(t testing.TB, fx *fixture, from *table.Table[clerk], to archive.Destination) (*bareworker.Mover[clerk], bareworker.Worker) {
 	t.Helper()
 	m, err := bareworker.NewMover("second", from, to, fx.outbox)
 	must(t, err)

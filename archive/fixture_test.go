@@ -131,12 +131,12 @@ func (fx *fixture) options() eventual.WorkerOptions {
 }
 
 // worker returns a worker of the queue "moves", for the mover and the fixture's other handlers.
-func (fx *fixture) worker(opt eventual.WorkerOptions) (*eventual.Worker, error) {
+func (fx *fixture) worker(opt eventual.WorkerOptions) (bareworker.Worker, error) {
 	return bareworker.New(fx.account.Queue("moves"), fx.account.Queue("poison"), append(fx.handlers, fx.mover.Handler), &opt)
 }
 
 // newWorker is worker for tests.
-func (fx *fixture) newWorker(t testing.TB, opt eventual.WorkerOptions) *eventual.Worker {
+func (fx *fixture) newWorker(t testing.TB, opt eventual.WorkerOptions) bareworker.Worker {
 	t.Helper()
 	w, err := fx.worker(opt)
 	must(t, err)
@@ -144,7 +144,7 @@ func (fx *fixture) newWorker(t testing.TB, opt eventual.WorkerOptions) *eventual
 }
 
 // workerOf returns a worker of the queue "moves" for some movers.
-func (fx *fixture) workerOf(t testing.TB, opt eventual.WorkerOptions, handlers ...extend.Handler) *eventual.Worker {
+func (fx *fixture) workerOf(t testing.TB, opt eventual.WorkerOptions, handlers ...extend.Handler) bareworker.Worker {
 	t.Helper()
 	w, err := bareworker.New(fx.account.Queue("moves"), fx.account.Queue("poison"), handlers, &opt)
 	must(t, err)

@@ -21,7 +21,7 @@ type rowFixture struct {
 	*fixture
 	rows   *table.Table[table.Row]
 	mover  *bareworker.Mover[table.Row]
-	worker *eventual.Worker
+	worker bareworker.Worker
 }
 
 func newRowFixture(t testing.TB) (*rowFixture, *storagetest.Service) {

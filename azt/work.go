@@ -10,6 +10,7 @@ import (
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/query"
@@ -27,7 +28,7 @@ func poison(ctx context.Context, c *call) error {
 	}
 	what, store, ids := c.args[0], c.args[1], c.args[2:]
 	messages := acc.Queue(store + "-poison")
-	q, err := eventual.NewPoisonQueue(acc.Queue(store+"-writes"), messages, nil)
+	q, err := bareworker.NewPoisonQueue(acc.Queue(store+"-writes"), messages, nil)
 	if err != nil {
 		return usage("%v", err)
 	}
@@ -179,22 +180,16 @@ func (c *call) notify(ctx context.Context) error {
 	}
 	store := aztablekit.Open(acc, c.flags.store, nil)
 	aztablekit.Table[table.Row](store, c.args[0], nil, nil)
-	sent := 0
-	for token := ""; ; {
-		r, err := store.NotifyPending(ctx, c.args[0], &eventual.NotifyOptions{Partitions: in, Grace: c.flags.grace, Token: token})
-		sent += r.Sent
-		c.notes.progress("%d notifications of %d partitions", sent, r.Partitions)
-		if err != nil {
-			c.notes.line("%d notifications were sent", sent)
-			return err
-		}
-		token = r.Token
-		if token == "" {
-			break
-		}
+	report := func(p table.Progress) {
+		c.notes.progress("%d notifications of %d partitions", p.Changed, p.Counts["partitions"])
+	}
+	done, err := store.NotifyPending(ctx, c.args[0], c.flags.grace, &table.Pass{Partitions: in, Progress: report})
+	if err != nil {
+		c.notes.line("%d notifications were sent", done.Changed)
+		return err
 	}
 	c.out.columns("notifications")
-	c.outcome(sent, "%s sent to %s-writes", counted(sent, "notification"), c.flags.store)
+	c.outcome(done.Changed, "%s sent to %s-writes", counted(done.Changed, "notification"), c.flags.store)
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -71,7 +72,7 @@ func TestMostWaiting(t *testing.T) {
 				}
 				return storagetest.Slow(latency)
 			})
-			var w *eventual.Worker
+			var w bareworker.Worker
 			var running, mostRunning, mostReceived atomic.Int64
 			w = o.worker(t, eventual.WorkerOptions{Common: noPauses(), Concurrency: concurrency}, o.handle(func(context.Context, eventual.Job) error {
 				mostRunning.Store(max(mostRunning.Load(), running.Add(1)))

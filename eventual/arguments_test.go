@@ -27,7 +27,7 @@ func TestArguments(t *testing.T) {
 	var none *azqueue.QueueClient
 	ok := []extend.Handler{o.handler()}
 	for what, c := range map[string]struct {
-		queue, poison eventual.Queue
+		queue, poison *azqueue.QueueClient
 		handlers      []extend.Handler
 		o             eventual.WorkerOptions
 		field         string
@@ -64,13 +64,13 @@ func TestArguments(t *testing.T) {
 	if _, err := bareworker.NewOutbox(none, nil); !errors.As(err, &ve) || ve.Field != "queue" {
 		t.Errorf("NewOutbox: got %v, want a *ValueError for queue", err)
 	}
-	if _, err := eventual.NewPoisonQueue(poison, nil, nil); !errors.As(err, &ve) || ve.Field != "poison" {
+	if _, err := bareworker.NewPoisonQueue(poison, nil, nil); !errors.As(err, &ve) || ve.Field != "poison" {
 		t.Errorf("NewPoisonQueue: got %v, want a *ValueError for poison", err)
 	}
-	if _, err := eventual.NewPoisonQueue(nil, poison, nil); !errors.As(err, &ve) || ve.Field != "queue" {
+	if _, err := bareworker.NewPoisonQueue(nil, poison, nil); !errors.As(err, &ve) || ve.Field != "queue" {
 		t.Errorf("NewPoisonQueue: got %v, want a *ValueError for queue", err)
 	}
-	if _, err := eventual.NewPoisonQueue(poison, poison, nil); !errors.As(err, &ve) || ve.Field != "poison" {
+	if _, err := bareworker.NewPoisonQueue(poison, poison, nil); !errors.As(err, &ve) || ve.Field != "poison" {
 		t.Errorf("NewPoisonQueue of one queue: got %v, want a *ValueError for poison", err)
 	}
 	missing, err := bareworker.New(o.acc.Queue("nowhere"), poison, ok, nil)
@@ -78,7 +78,7 @@ func TestArguments(t *testing.T) {
 	if err := missing.Run(ctx); !errors.Is(err, eventual.ErrQueueNotFound) {
 		t.Errorf("Run: got %v, want ErrQueueNotFound", err)
 	}
-	nowhere, err := eventual.NewPoisonQueue(poison, o.acc.Queue("nowhere"), nil)
+	nowhere, err := bareworker.NewPoisonQueue(poison, o.acc.Queue("nowhere"), nil)
 	noError(t, err)
 	if _, err := nowhere.Backlog(ctx); !errors.Is(err, eventual.ErrQueueNotFound) {
 		t.Errorf("Backlog of poison: got %v, want ErrQueueNotFound", err)

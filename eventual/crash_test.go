@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
@@ -39,7 +40,7 @@ func officeOf(p *crashtest.Process) (*office, error) {
 }
 
 // workerOf returns a worker of a process. The worker executes one message at a time, so that its requests repeat with the schedule.
-func workerOf(p *crashtest.Process) (*eventual.Worker, error) {
+func workerOf(p *crashtest.Process) (bareworker.Worker, error) {
 	o, err := officeOf(p)
 	if err != nil {
 		return nil, err

@@ -3,7 +3,7 @@
 // consistent transactions pattern).
 //
 // A write stores its effects in its own transaction, in a commit record beside the entity, and
-// notifies a queue. A [Worker] receives the notification, reads the commit record, and executes the
+// notifies a queue. A worker receives the notification, reads the commit record, and executes the
 // effects.
 //
 //	type Reindex struct{ Last string } // the payload of the effect

@@ -11,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -55,22 +56,21 @@ func ExampleWorker() {
 	_, err := staff.Insert(ctx, &Employee{"Sales", 1, "Jones"})
 	check(err)
 
-	w, err := company.Worker() // that of Run and Drain
-	check(err)
-	n, err := w.Backlog(ctx)
+	n, err := company.Backlog(ctx)
 	check(err)
 	fmt.Println("waiting:", n)
 	check(company.Drain(ctx)) // a server calls Run
-	fmt.Println("done:", w.Stats().Completed)
-	for _, s := range w.StatsByKind() {
+	stats := company.Stats()
+	fmt.Println("done:", stats.Completed)
+	for _, s := range stats.Kinds {
 		fmt.Println("of", s.Table, "and kind", s.Kind, "executed:", s.Executed, "failed:", s.Failed)
 	}
 
 	running, stop := context.WithCancel(ctx)
 	ended := make(chan error)
-	w.Pause() // receives no messages until Resume
+	company.Pause() // receives no messages until Resume
 	go func() { ended <- company.Run(running) }()
-	w.Resume()
+	company.Resume()
 	stop()
 	fmt.Println("stopped:", <-ended)
 	// Output:
@@ -82,20 +82,18 @@ func ExampleWorker() {
 }
 
 // The probes of a worker process, for Kubernetes: it is ready while its queue responds, and alive while Run is running.
-func ExampleWorker_Ready() {
+func Example_probes() {
 	company := aztablekit.Open(storagetest.New(nil), "company", nil)
 	print := eventual.On("badge", badgeDue, func(context.Context, eventual.Job, Badge) error { return nil })
 	aztablekit.Table(company, "staff", department, empid, print)
-	w, err := company.Worker()
-	check(err)
 
 	http.HandleFunc("/readyz", func(rw http.ResponseWriter, _ *http.Request) {
-		if err := w.Ready(); err != nil {
+		if err := company.Ready(); err != nil {
 			http.Error(rw, err.Error(), http.StatusServiceUnavailable)
 		}
 	})
 	http.HandleFunc("/livez", func(rw http.ResponseWriter, _ *http.Request) {
-		if err := w.Ready(); errors.Is(err, eventual.ErrNotRunning) {
+		if err := company.Ready(); errors.Is(err, eventual.ErrNotRunning) {
 			http.Error(rw, err.Error(), http.StatusServiceUnavailable)
 		}
 	})
@@ -128,7 +126,7 @@ func ExamplePoisonQueue() {
 	check(err)
 	fmt.Println(company.Drain(ctx))
 
-	q, err := eventual.NewPoisonQueue(acc.Queue("company-writes"), acc.Queue("company-poison"), nil) // company.Poison, in a tool of an operator
+	q, err := bareworker.NewPoisonQueue(acc.Queue("company-writes"), acc.Queue("company-poison"), nil) // company.Poison, in a tool of an operator
 	check(err)
 	n, err := q.Backlog(ctx)
 	check(err)

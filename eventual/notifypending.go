@@ -1,15 +1,13 @@
 package eventual
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"time"
-
-	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/commit"
@@ -20,100 +18,71 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// NotifyOptions are the options of aztablekit.Store.NotifyPending. The zero value is ready for use.
-type NotifyOptions struct {
-	// Partitions restricts the call to a range of partitions. Defaults to the whole table.
-	Partitions keys.PartitionRange
-
-	// Grace is how old a write must be. For a younger write, the writer's own notification may still be hidden, for twice the
-	// writer's WriteTimeout, or a worker may be about to execute the effects. A redundant notification does no harm, so Grace only
-	// saves requests. Defaults to 10 min, or to 4 × WriteTimeout of the outbox if that is longer. Negative means none: all pending
-	// commit records are notified, also those whose effects wait on purpose or became poison in the last 7 days.
-	Grace time.Duration
-
-	// Max is how many notifications are sent at most. Defaults to 10,000; negative means no bound.
-	Max int
-
-	// Token is where to resume: NotifyResult.Token of the call before. Defaults to the beginning.
-	Token string
-}
-
-// NotifyResult is what aztablekit.Store.NotifyPending has done.
-type NotifyResult struct {
-	Partitions int    // partitions that were searched
-	Sent       int    // notifications, one for each pending commit record
-	Token      string // where the next call resumes, "" if the table is done
-}
-
 // NotifyPending is aztablekit.Store.NotifyPending.
-func (o *outbox) NotifyPending(ctx context.Context, source table.AnyTable, opt *NotifyOptions) (NotifyResult, error) {
-	if wire.IsNil(source) || door.Table(source) == nil {
-		return NotifyResult{}, fmt.Errorf("eventual: NotifyPending: %w", engine.CheckHandle("source", nil))
+func (o *outbox) NotifyPending(ctx context.Context, source table.AnyTable, age time.Duration, p *table.Pass) (table.Progress, error) {
+	n := notifier{outbox: o, source: source, all: age < 0}
+	if p != nil {
+		n.pass = *p
 	}
-	if opt == nil {
-		opt = &NotifyOptions{}
-	}
-	n := notifier{outbox: o, opt: *opt, source: source}
-	def(&n.opt.Grace, grace(o.opt.WriteTimeout))
-	def(&n.opt.Max, 10_000)
 	n.now = o.opt.Now()
-	n.before = n.now.Add(-n.opt.Grace)
-	if n.opt.Grace < 0 {
-		n.before = o.opt.Now().Add(2 * extend.Retention) // also of writers whose clocks are ahead
+	n.before = n.now.Add(-cmp.Or(age, grace(o.opt.WriteTimeout)))
+	if n.all {
+		n.before = n.now.Add(2 * extend.Retention) // also of writers whose clocks are ahead
 	}
 	if err := n.run(ctx); err != nil {
-		return n.result, fmt.Errorf("eventual: NotifyPending: %w", err)
+		return n.done, fmt.Errorf("eventual: NotifyPending: %w", err)
 	}
-	return n.result, nil
+	return n.done, nil
 }
 
 // notifier is one call of NotifyPending.
 type notifier struct {
 	outbox *outbox
 	source table.AnyTable
-	opt    NotifyOptions
+	pass   table.Pass
+	all    bool // also the records that wait on purpose, or whose message became poison
 	start  position
 	now    time.Time
 	before time.Time // only writes that are older are notified
-	result NotifyResult
+	done   table.Progress
 }
 
-// errMaxSent: NotifyOptions.Max notifications were sent.
-var errMaxSent = errors.New("eventual: enough notifications")
-
 func (n *notifier) run(ctx context.Context) (err error) {
-	if wire.IsNil(n.source) {
-		return &table.ValueError{Field: "source", Reason: "is nil; pass a *table.Table"}
+	if err := door.CheckPass(&n.pass, "Partitions", "Token", "DryRun"); err != nil {
+		return err
 	}
-	n.result.Token = n.opt.Token
-	if n.start, err = parsePosition(n.opt.Token); err != nil {
+	if wire.IsNil(n.source) {
+		return engine.CheckHandle("source", nil)
+	}
+	if err := engine.CheckHandle("source", door.Table(n.source)); err != nil {
+		return err
+	}
+	n.done.Token, n.done.Counts = n.pass.Token, map[string]int{}
+	if n.start, err = parsePosition(n.pass.Token); err != nil {
 		return err
 	}
 	for partition, err := range n.partitions(ctx) {
 		if err == nil {
 			err = n.notify(ctx, partition)
 		}
-		if err == errMaxSent {
-			return nil
-		}
 		if err != nil {
 			return err
 		}
 	}
-	n.result.Token = ""
+	n.done.Token = ""
 	return nil
 }
 
 // partitions yields the partitions to search.
 func (n *notifier) partitions(ctx context.Context) iter.Seq2[keys.PartitionKey, error] {
 	return func(yield func(keys.PartitionKey, error) bool) {
-		if one := n.opt.Partitions; one.IsPoint() {
+		if one := n.pass.Partitions; one.IsPoint() {
 			yield(one.Key(), nil)
 			return
 		}
 		in := keys.RawPartitions("", "")
-		if n.opt.Partitions.IsSet() {
-			in = n.opt.Partitions
+		if n.pass.Partitions.IsSet() {
+			in = n.pass.Partitions
 		}
 		if n.start.Partition != "" {
 			begun := keys.Stored(n.start.Partition, "").Partition()
@@ -147,11 +116,11 @@ func (n *notifier) notify(ctx context.Context, partition keys.PartitionKey) erro
 	if n.start.Partition == pk {
 		after = n.start.OperationID
 	}
-	n.result.Partitions++
+	n.done.Counts["partitions"]++
 	t := door.Table(n.source)
 	var failed error
 	err = t.Pending(ctx, pk, after, n.before, func(id string, w commit.Wait) bool {
-		if n.opt.Grace >= 0 && n.now.Before(w.Until) {
+		if !n.all && n.now.Before(w.Until) {
 			return true
 		}
 		failed = n.send(ctx, pk, id)
@@ -163,29 +132,31 @@ func (n *notifier) notify(ctx context.Context, partition keys.PartitionKey) erro
 	case err != nil:
 		return t.OpError("Pending", keys.Key{}, err)
 	}
-	n.result.Token = position{Partition: pk}.String()
+	n.done.Token, n.done.Through = position{Partition: pk}.String(), keys.Stored(pk, "")
+	if n.pass.Progress != nil {
+		n.pass.Progress(n.done)
+	}
 	return nil
 }
 
 // send sends a notification of an operation.
 func (n *notifier) send(ctx context.Context, pk, id string) error {
-	if n.opt.Max >= 0 && n.result.Sent >= n.opt.Max {
-		return errMaxSent
+	n.done.Rows++
+	if !n.pass.DryRun {
+		if _, err := n.outbox.Notify(ctx, extend.Notification{Table: n.source.Name(), Partition: pk, OperationID: id}); err != nil {
+			return err
+		}
 	}
-	if _, err := n.outbox.Notify(ctx, extend.Notification{Table: n.source.Name(), Partition: pk, OperationID: id}); err != nil {
-		return err
-	}
-	n.result.Sent++
-	n.result.Token = position{pk, id}.String()
+	n.done.Changed++
+	n.done.Token = position{pk, id}.String()
 	return nil
 }
 
-// grace is the default of NotifyOptions.Grace.
+// grace is the default age of the writes that NotifyPending notifies.
 func grace(writeTimeout time.Duration) time.Duration { return max(10*time.Minute, 4*writeTimeout) }
 
-// Behind reports whether a message has waited in the queue for longer than the default of NotifyOptions.Grace: workers are paused, or
-// have more to do than they can, so that a pending commit record does not tell whether its message was lost. 1 request; none for a queue
-// without the method PeekMessage.
+// Behind reports whether a message has waited in the queue for longer than the default age of NotifyPending: workers are paused, or
+// have more to do than they can, so that a pending commit record does not tell whether its message was lost. 1 request.
 func (o *outbox) Behind(ctx context.Context) (bool, error) {
 	m, err := o.queue.first(ctx)
 	if err != nil {
@@ -223,15 +194,9 @@ func (m firstMessage) age() time.Duration { return m.peeked.Sub(m.inserted) }
 
 // first returns the first visible message.
 func (q queueClient) first(ctx context.Context) (m firstMessage, err error) {
-	of, is := q.client.(interface {
-		PeekMessage(context.Context, *azqueue.PeekMessageOptions) (azqueue.PeekMessagesResponse, error)
-	})
-	if !is {
-		return m, nil
-	}
 	ctx, cancel, check := q.call(ctx)
 	defer cancel()
-	resp, err := of.PeekMessage(ctx, nil)
+	resp, err := q.client.PeekMessage(ctx, nil)
 	if err = check(err); err != nil {
 		return m, err
 	}
@@ -267,7 +232,7 @@ func parsePosition(text string) (p position, err error) {
 		err = json.Unmarshal(b, &p)
 	}
 	if err != nil || p.Partition == "" {
-		return p, &table.ValueError{Field: "NotifyOptions.Token", Reason: "is not from NotifyPending; use NotifyResult.Token of a call for the same table"}
+		return p, &table.ValueError{Field: "Pass.Token", Reason: "is not from NotifyPending; use NotifyResult.Token of a call for the same table"}
 	}
 	return p, nil
 }

@@ -42,30 +42,30 @@ func TestNotifyPending(t *testing.T) {
 		o.hire(t, 10, 20, 3)
 		o.clear(t, "notifications")
 		time.Sleep(11 * time.Minute)
-		o.hire(t, 20, 22, 3) // younger than NotifyOptions.Grace
+		o.hire(t, 20, 22, 3) // younger than the age
 		fresh := len(s.Messages("notifications"))
 		s.Count()
-		r, err := o.out.NotifyPending(ctx, o.base, nil)
+		r, err := o.out.NotifyPending(ctx, o.base, 0, nil)
 		noError(t, err)
-		testkit.Expect(t, "result", r, eventual.NotifyResult{Partitions: 3, Sent: 10})
+		testkit.Expect(t, "result", r, table.Progress{Rows: 10, Changed: 10, Counts: map[string]int{"partitions": 3}, Through: r.Through})
 		testkit.Expect(t, "messages", len(s.Messages("notifications")), fresh+10)
 		// 1 query for each of 3 partitions and for the end, 1 for each partition's commit records.
 		testkit.Expect(t, "requests", s.Count().String(), "10 message-put, 7 query")
 		drain(t, o.worker(t, fastPolling()))
-		r, err = o.out.NotifyPending(ctx, o.base, &eventual.NotifyOptions{Grace: -1})
+		r, err = o.out.NotifyPending(ctx, o.base, -1, nil)
 		noError(t, err)
-		testkit.Expect(t, "notifications of the poison that was dropped", r.Sent, 5)
+		testkit.Expect(t, "notifications of the poison that was dropped", r.Changed, 5)
 		drain(t, o.worker(t, fastPolling()))
 		noError(t, allExecuted(s))
 		testkit.Expect(t, "letters", len(s.Rows("sent")), 22)
-		r, err = o.out.NotifyPending(ctx, o.base, &eventual.NotifyOptions{Grace: -1})
+		r, err = o.out.NotifyPending(ctx, o.base, -1, nil)
 		noError(t, err)
-		testkit.Expect(t, "notifications if nothing is pending", r.Sent, 0)
+		testkit.Expect(t, "notifications if nothing is pending", r.Changed, 0)
 	})
 }
 
-// TestNotifyPendingResumes: a call resumes where the call before ended, after Max notifications or an error, also within a
-// partition.
+// TestNotifyPendingResumes: a dry run sends nothing, and a call resumes where the call before ended with an error, also
+// within a partition.
 func TestNotifyPendingResumes(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -74,25 +74,10 @@ func TestNotifyPendingResumes(t *testing.T) {
 		o.insert(t, clerk{fmt.Sprint("Größe ", i%4), i, "Jones"})
 	}
 	o.clear(t, "notifications")
-	opt := eventual.NotifyOptions{Grace: -1, Max: 5}
-	calls, sent := 0, 0
-	for ; calls == 0 || opt.Token != ""; calls++ {
-		r, err := o.out.NotifyPending(ctx, o.base, &opt)
-		noError(t, err)
-		atMost(t, "notifications of one call", r.Sent, 5)
-		if calls > 10 {
-			t.Fatalf("calls: got more than %d, want 5", calls)
-		}
-		sent, opt.Token = sent+r.Sent, r.Token
-	}
-	testkit.Expect(t, "notifications", sent, 23)
-	testkit.Expect(t, "calls", calls, 5)
-	texts := map[string]bool{}
-	for _, m := range s.Messages("notifications") {
-		texts[m.Text] = true
-	}
-	testkit.Expect(t, "writes notified", len(texts), 23)
-	o.clear(t, "notifications")
+	r, err := o.out.NotifyPending(ctx, o.base, -1, &table.Pass{DryRun: true})
+	noError(t, err)
+	testkit.Expect(t, "notifications that a dry run counts", r.Changed, 23)
+	testkit.Expect(t, "messages after a dry run", len(s.Messages("notifications")), 0)
 	left := 7
 	s.SetFaults(func(q storagetest.Request) storagetest.Fault {
 		if q.Kind == requests.MessagePut {
@@ -102,20 +87,20 @@ func TestNotifyPendingResumes(t *testing.T) {
 		}
 		return storagetest.Fault{}
 	})
-	r, err := o.out.NotifyPending(ctx, o.base, &eventual.NotifyOptions{Grace: -1})
-	if err == nil || r.Sent != 7 || r.Token == "" {
+	r, err = o.out.NotifyPending(ctx, o.base, -1, nil)
+	if err == nil || r.Changed != 7 || r.Token == "" {
 		t.Fatalf("got %+v, %v; want 7 notifications, Resume and an error", r, err)
 	}
 	s.SetFaults(nil)
-	r, err = o.out.NotifyPending(ctx, o.base, &eventual.NotifyOptions{Grace: -1, Token: r.Token})
+	r, err = o.out.NotifyPending(ctx, o.base, -1, &table.Pass{Token: r.Token})
 	noError(t, err)
-	testkit.Expect(t, "notifications after the error", r.Sent, 16)
+	testkit.Expect(t, "notifications after the error", r.Changed, 16)
 	testkit.Expect(t, "Token", r.Token, "")
 	testkit.Expect(t, "messages", len(s.Messages("notifications")), 23)
 	o.clear(t, "notifications")
-	r, err = o.out.NotifyPending(ctx, o.base, &eventual.NotifyOptions{Grace: -1, Partitions: dept.Of("Größe 1").Point()})
+	r, err = o.out.NotifyPending(ctx, o.base, -1, &table.Pass{Partitions: dept.Of("Größe 1").Point()})
 	noError(t, err)
-	testkit.Expect(t, "result for one partition", r, eventual.NotifyResult{Partitions: 1, Sent: 6})
+	testkit.Expect(t, "result for one partition", r, table.Progress{Rows: 6, Changed: 6, Counts: map[string]int{"partitions": 1}, Through: r.Through})
 	drain(t, o.worker(t, fastPolling()))
 	testkit.Expect(t, "letters", len(s.Rows("sent")), 6)
 }
@@ -127,11 +112,11 @@ func TestNotifyPendingArguments(t *testing.T) {
 	o, _ := newOffice(t, noPauses())
 	o.insert(t, clerk{"S", 1, "Jones"})
 	var ve *table.ValueError
-	if _, err := o.out.NotifyPending(ctx, nil, nil); !errors.As(err, &ve) || ve.Field != "source" {
+	if _, err := o.out.NotifyPending(ctx, nil, 0, nil); !errors.As(err, &ve) || ve.Field != "source" {
 		t.Errorf("without a table: got %v, want a *ValueError for source", err)
 	}
-	if _, err := o.out.NotifyPending(ctx, o.base, &eventual.NotifyOptions{Token: "x"}); !errors.As(err, &ve) || ve.Field != "NotifyOptions.Token" {
-		t.Errorf("got %v, want a *ValueError for NotifyOptions.Token", err)
+	if _, err := o.out.NotifyPending(ctx, o.base, 0, &table.Pass{Token: "x"}); !errors.As(err, &ve) || ve.Field != "Pass.Token" {
+		t.Errorf("got %v, want a *ValueError for Pass.Token", err)
 	}
 	for _, err := range extend.RecordsOf(o.base).Pending(ctx, keys.RawPartition("p"), "' or 1 eq 1", time.Now()) {
 		if !errors.As(err, &ve) {
@@ -140,7 +125,7 @@ func TestNotifyPendingArguments(t *testing.T) {
 	}
 	nowhere, err := bareworker.NewOutbox(o.acc.Queue("nowhere"), nil)
 	noError(t, err)
-	if _, err := nowhere.NotifyPending(ctx, o.base, &eventual.NotifyOptions{Grace: -1}); !errors.Is(err, eventual.ErrQueueNotFound) {
+	if _, err := nowhere.NotifyPending(ctx, o.base, -1, nil); !errors.Is(err, eventual.ErrQueueNotFound) {
 		t.Errorf("got %v, want ErrQueueNotFound", err)
 	}
 }
@@ -177,8 +162,8 @@ func TestNotifyPendingConcurrently(t *testing.T) {
 		stopFirst, stopSecond := start(t, o.worker(t, opt)), start(t, o.worker(t, opt))
 		sent := 0
 		for range 50 {
-			r, _ := o.out.NotifyPending(ctx, o.base, &eventual.NotifyOptions{Grace: -1})
-			sent += r.Sent
+			r, _ := o.out.NotifyPending(ctx, o.base, -1, nil)
+			sent += r.Changed
 			time.Sleep(200 * time.Millisecond)
 		}
 		writers.Wait()
@@ -219,12 +204,12 @@ func TestNotifyPendingWithGrant(t *testing.T) {
 			noError(t, err)
 			granted, err := bare.NewTable(acc.Tables(), "staff", schema, nil)
 			noError(t, err)
-			opt := eventual.NotifyOptions{Grace: -1}
+			var of table.Pass
 			if c.partition != "" {
-				opt.Partitions = keys.RawPartition(c.partition).Point()
+				of.Partitions = keys.RawPartition(c.partition).Point()
 			}
-			r, err := o.out.NotifyPending(ctx, granted, &opt)
-			if errors.Is(err, table.ErrRanged) != c.refused || !c.refused && (err != nil || r.Sent == 0) {
+			r, err := o.out.NotifyPending(ctx, granted, -1, &of)
+			if errors.Is(err, table.ErrRanged) != c.refused || !c.refused && (err != nil || r.Changed == 0) {
 				t.Errorf("got %+v, %v; want ErrRanged: %v", r, err, c.refused)
 			}
 		})

@@ -133,12 +133,12 @@ func (o *office) send(ctx context.Context, j eventual.Job, l letter) error {
 
 func (o *office) handler() extend.Handler { return bare.NewHandler("letter", o.base, o.send) }
 
-func (o *office) newWorker(opt eventual.WorkerOptions, handlers ...extend.Handler) (*eventual.Worker, error) {
+func (o *office) newWorker(opt eventual.WorkerOptions, handlers ...extend.Handler) (bareworker.Worker, error) {
 	return bareworker.New(o.acc.Queue("notifications"), o.acc.Queue("poison"), handlers, &opt)
 }
 
 // worker returns a worker with the given handlers, or with the handler of letters if there are none.
-func (o *office) worker(t testing.TB, opt eventual.WorkerOptions, handlers ...extend.Handler) *eventual.Worker {
+func (o *office) worker(t testing.TB, opt eventual.WorkerOptions, handlers ...extend.Handler) bareworker.Worker {
 	t.Helper()
 	if len(handlers) == 0 {
 		handlers = []extend.Handler{o.handler()}
@@ -151,7 +151,7 @@ func (o *office) worker(t testing.TB, opt eventual.WorkerOptions, handlers ...ex
 // poisonQueue returns the poison messages.
 func (o *office) poisonQueue(t testing.TB) *eventual.PoisonQueue {
 	t.Helper()
-	q, err := eventual.NewPoisonQueue(o.acc.Queue("notifications"), o.acc.Queue("poison"), nil)
+	q, err := bareworker.NewPoisonQueue(o.acc.Queue("notifications"), o.acc.Queue("poison"), nil)
 	noError(t, err)
 	return q
 }

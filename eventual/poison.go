@@ -9,6 +9,8 @@ import (
 	"iter"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
+
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -16,16 +18,15 @@ import (
 // PoisonQueue lists, replays and drops poison messages. It is safe for concurrent use.
 type PoisonQueue struct{ queue, worker queueClient }
 
-// NewPoisonQueue returns the poison messages of a worker, by its queue and its poison queue. It is for tools that do not know the tables of the store;
-// programs call Store.Poison. The queues of a store are NAME-writes and NAME-poison. It sends nothing. Errors: *table.ValueError for a queue that is nil, is
-// given twice, or has a name that the service refuses.
-func NewPoisonQueue(queue, poison Queue, o *table.Common) (*PoisonQueue, error) {
+// newPoisonQueue returns the poison messages of a worker, by its queue and its poison queue. It sends nothing. Errors: *table.ValueError for
+// a queue that is nil, is given twice, or has a name that the service refuses.
+func newPoisonQueue(queue, poison *azqueue.QueueClient, o *table.Common) (*PoisonQueue, error) {
 	err := cmp.Or(checkQueue("queue", queue), checkQueue("poison", poison))
 	if err == nil && isSameQueue(queue, poison) {
 		err = &table.ValueError{Field: "poison", Reason: "is the same client as queue; pass another queue"}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("eventual: NewPoisonQueue: %w", err)
+		return nil, fmt.Errorf("eventual: poison queue: %w", err)
 	}
 	if o == nil {
 		o = &table.Common{}

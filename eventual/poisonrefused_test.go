@@ -9,6 +9,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
@@ -53,7 +54,7 @@ func TestPoisonQueueRefused(t *testing.T) {
 			_, err := acc.Queue(queue).Create(ctx, nil)
 			testkit.NoError(t, err)
 		}
-		q, err = eventual.NewPoisonQueue(acc.Queue("moves"), acc.Queue("poison"), nil)
+		q, err = bareworker.NewPoisonQueue(acc.Queue("moves"), acc.Queue("poison"), nil)
 		testkit.NoError(t, err)
 		errs := testkit.EachRefused(t, s, name, prepare, func() error {
 			err := op()

@@ -20,16 +20,6 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Queue contains the methods of *azqueue.QueueClient that this package calls. Any client options are supported.
-type Queue interface {
-	Create(context.Context, *azqueue.CreateOptions) (azqueue.CreateResponse, error)
-	GetProperties(context.Context, *azqueue.GetQueuePropertiesOptions) (azqueue.GetQueuePropertiesResponse, error)
-	EnqueueMessage(ctx context.Context, content string, o *azqueue.EnqueueMessageOptions) (azqueue.EnqueueMessagesResponse, error)
-	DequeueMessages(context.Context, *azqueue.DequeueMessagesOptions) (azqueue.DequeueMessagesResponse, error)
-	UpdateMessage(ctx context.Context, messageID, popReceipt, content string, o *azqueue.UpdateMessageOptions) (azqueue.UpdateMessageResponse, error)
-	DeleteMessage(ctx context.Context, messageID, popReceipt string, o *azqueue.DeleteMessageOptions) (azqueue.DeleteMessageResponse, error)
-}
-
 // The limits of a queue ('Put Message', 'Get Messages').
 const (
 	maxVisibility = 7 * 24 * time.Hour
@@ -39,7 +29,7 @@ const (
 // queueClient sends each request once. With the SDK's retries, a repeated receive would hide messages that no worker has received,
 // and a repeated update would lose the receipt.
 type queueClient struct {
-	client  Queue
+	client  *azqueue.QueueClient
 	timeout time.Duration // of one request
 	made    string        // the call that creates the queue
 }
@@ -187,8 +177,8 @@ func wholeSeconds(d time.Duration) int32 {
 }
 
 // checkQueue returns an error for a queue that is nil, or that has a name that the service refuses. Errors: *table.ValueError.
-func checkQueue(argument string, q Queue) error {
-	return engine.CheckClient(argument, "queue", q, wire.IsNil(q))
+func checkQueue(argument string, q *azqueue.QueueClient) error {
+	return engine.CheckClient(argument, "queue", q, q == nil)
 }
 
 // ErrQueueNotFound: a queue does not exist. Ensure of the store creates queues.
@@ -249,7 +239,7 @@ func (r *readability) result() error {
 	return fmt.Errorf("%w since %s: %w", ErrNotReadable, r.since.UTC().Format(time.RFC3339), r.err)
 }
 
-// outbox is a [extend.Outbox] in a queue: its notifications outlive the writer, and a [Worker] receives them. It is safe for
+// outbox is a [extend.Outbox] in a queue: its notifications outlive the writer, and a worker receives them. It is safe for
 // concurrent use.
 type outbox struct {
 	queue queueClient
@@ -258,7 +248,7 @@ type outbox struct {
 
 // newOutbox returns an outbox in a queue. It sends nothing: Ensure of the outbox creates the queue. Errors: *table.ValueError for a
 // queue that is nil, or has a name that the service refuses.
-func newOutbox(queue Queue, c *table.Common) (*outbox, error) {
+func newOutbox(queue *azqueue.QueueClient, c *table.Common) (*outbox, error) {
 	if c == nil {
 		c = &table.Common{}
 	}

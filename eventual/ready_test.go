@@ -11,13 +11,14 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
 // expectReady reports a result of Ready that is not the wanted error, or whose text has not the wanted parts.
-func expectReady(t *testing.T, when string, w *eventual.Worker, want error, parts ...string) {
+func expectReady(t *testing.T, when string, w bareworker.Worker, want error, parts ...string) {
 	t.Helper()
 	got := w.Ready()
 	if !errors.Is(got, want) || want == nil && got != nil {

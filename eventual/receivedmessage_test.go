@@ -66,23 +66,3 @@ func TestHistoryDeadly(t *testing.T) {
 		}
 	}
 }
-
-// listedQueue is a client that cannot be compared.
-type listedQueue struct {
-	Queue
-	_ []string
-}
-
-// TestQueuesUncomparable: clients that cannot be compared are not the same, and no panic.
-func TestQueuesUncomparable(t *testing.T) {
-	t.Parallel()
-	a, b := Queue(&listedQueue{}), Queue(&listedQueue{})
-	for _, c := range []struct {
-		a, b Queue
-		want bool
-	}{{a, a, true}, {a, b, false}, {a, nil, false}, {listedQueue{}, listedQueue{}, false}, {a, listedQueue{}, false}} {
-		if got := isSameQueue(c.a, c.b); got != c.want {
-			t.Errorf("%T and %T: got %v; want %v", c.a, c.b, got, c.want)
-		}
-	}
-}

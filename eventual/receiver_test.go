@@ -10,6 +10,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -24,7 +25,7 @@ func TestConcurrency(t *testing.T) {
 		var running, most atomic.Int64
 		opt := fastPolling()
 		opt.Concurrency = 4
-		var w *eventual.Worker
+		var w bareworker.Worker
 		w = o.worker(t, opt, bare.NewHandler("letter", o.base, func(context.Context, eventual.Job, letter) error {
 			stats := w.Stats()
 			atMost(t, "messages received and not executed", stats.Received-stats.Effects, 4)

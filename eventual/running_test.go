@@ -11,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
@@ -45,7 +46,7 @@ func errorIf(condition bool, errs ...error) error {
 }
 
 // start runs a worker until stop is called.
-func start(t testing.TB, w *eventual.Worker) (stop func()) {
+func start(t testing.TB, w bareworker.Worker) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- w.Run(ctx) }()
@@ -57,7 +58,7 @@ func start(t testing.TB, w *eventual.Worker) (stop func()) {
 }
 
 // runUntil runs a worker until a condition holds, for a limited time, and returns how long that took.
-func runUntil(t testing.TB, w *eventual.Worker, limit time.Duration, condition func() bool) time.Duration {
+func runUntil(t testing.TB, w bareworker.Worker, limit time.Duration, condition func() bool) time.Duration {
 	t.Helper()
 	began := time.Now()
 	stop := start(t, w)
@@ -74,13 +75,13 @@ func runUntil(t testing.TB, w *eventual.Worker, limit time.Duration, condition f
 }
 
 // drain runs a worker until no message is visible. Handlers, and requests for their messages, may fail.
-func drain(t testing.TB, w *eventual.Worker) {
+func drain(t testing.TB, w bareworker.Worker) {
 	t.Helper()
 	noError(t, testkit.WithoutFailures(w.Drain(context.Background())))
 }
 
 // drainRepeatedly drains a queue each second, for a number of times, as a concurrent worker does.
-func drainRepeatedly(t testing.TB, w *eventual.Worker, times int) {
+func drainRepeatedly(t testing.TB, w bareworker.Worker, times int) {
 	for range times {
 		if err := testkit.WithoutFailures(w.Drain(context.Background())); err != nil {
 			t.Errorf("got the error %v, want none", err)
@@ -90,7 +91,7 @@ func drainRepeatedly(t testing.TB, w *eventual.Worker, times int) {
 }
 
 // runUntilEmpty runs a worker until the queue is empty, for a limited time.
-func runUntilEmpty(t testing.TB, w *eventual.Worker, s *storagetest.Service, limit time.Duration) {
+func runUntilEmpty(t testing.TB, w bareworker.Worker, s *storagetest.Service, limit time.Duration) {
 	t.Helper()
 	for end := s.Now().Add(limit); s.Now().Before(end); {
 		drain(t, w)

@@ -146,9 +146,9 @@ func TestPassedOver(t *testing.T) {
 				drain(t, w)
 				notify := func(grace time.Duration) int {
 					t.Helper()
-					result, err := o.out.NotifyPending(ctx, o.staff, &eventual.NotifyOptions{Grace: grace})
+					result, err := o.out.NotifyPending(ctx, o.staff, grace, nil)
 					noError(t, err)
-					return result.Sent
+					return result.Changed
 				}
 				for range 3 { // the message comes back when the record is old
 					time.Sleep(6 * time.Minute)

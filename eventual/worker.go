@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"reflect"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/tracing"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/aztablekit/aztablekit/extend"
@@ -22,9 +22,9 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Worker executes the effects of the writes that a queue names. Several workers may share a queue, in one process or in many. It is
+// worker executes the effects of the writes that a queue names. Several workers may share a queue, in one process or in many. It is
 // safe for concurrent use.
-type Worker struct {
+type worker struct {
 	env        environment
 	dispatcher *dispatcher
 	executor   executor
@@ -40,25 +40,29 @@ func init() { door.Workers = doors{} }
 type doors struct{}
 
 func (doors) Outbox(queue, o any) (any, error) {
-	q, _ := queue.(Queue)
+	q, _ := queue.(*azqueue.QueueClient)
 	return newOutbox(q, o.(*table.Common))
 }
 
 func (doors) Worker(queue, poison, handlers, o any) (any, error) {
-	q, _ := queue.(Queue)
-	p, _ := poison.(Queue)
+	q, _ := queue.(*azqueue.QueueClient)
+	p, _ := poison.(*azqueue.QueueClient)
 	return newWorker(q, p, handlers.([]extend.Handler), o.(*WorkerOptions))
 }
 
-func (doors) Clean(ctx context.Context, worker, t any, partition string, through time.Time) (left int, err error) {
-	return worker.(*Worker).clean(ctx, t.(table.AnyTable), partition, through)
+func (doors) PoisonQueue(queue, poison, o any) (any, error) {
+	return newPoisonQueue(queue.(*azqueue.QueueClient), poison.(*azqueue.QueueClient), o.(*table.Common))
+}
+
+func (doors) Clean(ctx context.Context, w, t any, partition string, through time.Time) (left int, err error) {
+	return w.(*worker).clean(ctx, t.(table.AnyTable), partition, through)
 }
 
 // newWorker returns a worker of a queue, with another queue for poison messages, and with handlers. The worker reads and writes
 // only the tables of its handlers. It sends nothing. Errors: *table.ValueError and *table.LimitError for wrong arguments and
 // options.
-func newWorker(queue, poison Queue, handlers []extend.Handler, o *WorkerOptions) (*Worker, error) {
-	fail := func(err error) (*Worker, error) { return nil, fmt.Errorf("eventual: worker: %w", err) }
+func newWorker(queue, poison *azqueue.QueueClient, handlers []extend.Handler, o *WorkerOptions) (*worker, error) {
+	fail := func(err error) (*worker, error) { return nil, fmt.Errorf("eventual: worker: %w", err) }
 	opt := o.withDefaults()
 	if err := opt.check(); err != nil {
 		return fail(err)
@@ -74,7 +78,7 @@ func newWorker(queue, poison Queue, handlers []extend.Handler, o *WorkerOptions)
 		return fail(&table.ValueError{Field: "poison", Reason: "is the same client as queue; pass another queue"})
 	}
 	timeout := opt.Retry.AttemptTimeout
-	w := &Worker{dispatcher: &dispatcher{perPartition: opt.PerPartition, changed: make(chan struct{}), byPartition: map[string]int{}}}
+	w := &worker{dispatcher: &dispatcher{perPartition: opt.PerPartition, changed: make(chan struct{}), byPartition: map[string]int{}}}
 	w.env.opt, w.env.handlers, w.env.tracer = opt, registered, wire.RedactSpans(opt.Tracing).NewTracer("aztablekit", "")
 	for _, h := range handlers {
 		w.env.stats.addKind(registered.tableHandlers(h.Table.Name()).table.Name(), h.Kind, func(*KindStats) {})
@@ -85,12 +89,12 @@ func newWorker(queue, poison Queue, handlers []extend.Handler, o *WorkerOptions)
 }
 
 // isSameQueue reports whether a and b are the same client.
-func isSameQueue(a, b Queue) bool {
-	return b != nil && reflect.ValueOf(a).Comparable() && a == b
+func isSameQueue(a, b *azqueue.QueueClient) bool {
+	return b != nil && a == b
 }
 
 // Ensure creates the worker's queues unless they exist. 1 request for each, at the same time; idempotent.
-func (w *Worker) Ensure(ctx context.Context) error {
+func (w *worker) Ensure(ctx context.Context) error {
 	var g errgroup.Group
 	queues := []queueClient{w.env.notifications, w.env.poison}
 	names := []string{"the queue of notifications", "the poison queue"}
@@ -121,7 +125,7 @@ var ErrRunning = errors.New("eventual: the worker is already running")
 // message 1 to read its commit record, 1 to mark the commit record as done, and 1 to delete the message, besides the handlers'
 // own; 1 for each renewal or return of a message, and 1 more if its effects wait for longer than the repair of lost messages does; 2 more
 // for poison; if the queue is empty, 1 every WorkerOptions.Idle.
-func (w *Worker) Run(ctx context.Context) error { return w.run(ctx, false) }
+func (w *worker) Run(ctx context.Context) error { return w.run(ctx, false) }
 
 // Drain runs until no more messages are visible, and each received message is completed or waits for
 // its next attempt: for tests, and for programs that are started from time to time. It does not wait
@@ -135,9 +139,9 @@ func (w *Worker) Run(ctx context.Context) error { return w.run(ctx, false) }
 // at a later attempt of the same Drain, has none, nor has an effect that waits on purpose:
 // [RetryAfter], or a kind or version that this worker does not know. A message that becomes poison
 // before a handler is called is only logged. Requests are those of Run.
-func (w *Worker) Drain(ctx context.Context) error { return w.run(ctx, true) }
+func (w *worker) Drain(ctx context.Context) error { return w.run(ctx, true) }
 
-func (w *Worker) run(ctx context.Context, drain bool) error {
+func (w *worker) run(ctx context.Context, drain bool) error {
 	if !w.begin() {
 		return ErrRunning
 	}
@@ -184,7 +188,7 @@ func (w *Worker) run(ctx context.Context, drain bool) error {
 }
 
 // begin reports whether the worker was not running.
-func (w *Worker) begin() bool {
+func (w *worker) begin() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	began := !w.running
@@ -192,7 +196,7 @@ func (w *Worker) begin() bool {
 	return began
 }
 
-func (w *Worker) end() {
+func (w *worker) end() {
 	w.dispatcher.update(func() { w.dispatcher.pools = nil })
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -201,10 +205,10 @@ func (w *Worker) end() {
 
 // Pause stops the worker from receiving messages until Resume. The worker still executes messages that it has received or
 // requested.
-func (w *Worker) Pause() { w.dispatcher.update(func() { w.dispatcher.paused = true }) }
+func (w *worker) Pause() { w.dispatcher.update(func() { w.dispatcher.paused = true }) }
 
 // Resume ends a pause.
-func (w *Worker) Resume() { w.dispatcher.update(func() { w.dispatcher.paused = false }) }
+func (w *worker) Resume() { w.dispatcher.update(func() { w.dispatcher.paused = false }) }
 
 // Ready returns nil if Run or Drain is running, and the queue of notifications has responded to the latest request to receive
 // messages. Handlers that take long, failed messages and a pause by Pause do not change the result. Call Ready in readiness probes:
@@ -224,7 +228,7 @@ func (w *Worker) Resume() { w.dispatcher.update(func() { w.dispatcher.paused = f
 // Limits: Ready reports an outage of the queue after the worker's next request to receive messages, which takes Retry.AttemptTimeout
 // at most. A worker without room for more messages sends no such request until handlers return, and a paused worker sends none until
 // Resume. Tables and the poison queue do not count. Requests: none.
-func (w *Worker) Ready() error {
+func (w *worker) Ready() error {
 	w.mu.Lock()
 	r := w.receiver
 	w.mu.Unlock()
@@ -234,17 +238,15 @@ func (w *Worker) Ready() error {
 	return r.readable.result()
 }
 
-// Stats returns the counters.
-func (w *Worker) Stats() Stats { return w.env.stats.read() }
+// Stats returns the counters but those of the handlers.
+func (w *worker) Stats() Stats { return w.env.stats.read() }
 
-// StatsByKind returns the counters of the handlers, sorted by table and kind. A handler that was not called yet has zeros, so that
-// the kinds of a metric are known from the start. Effects of kinds without a handler are not counted here; Stats.Deferred and
-// Stats.Poisoned count their messages. Requests: none.
-func (w *Worker) StatsByKind() []KindStats { return w.env.stats.readKinds() }
+// StatsByKind returns Stats.Kinds.
+func (w *worker) StatsByKind() []KindStats { return w.env.stats.readKinds() }
 
 // Backlog returns the approximate number of messages in the queue, including hidden messages. Errors: ErrQueueNotFound;
 // *azcore.ResponseError. 1 request.
-func (w *Worker) Backlog(ctx context.Context) (int, error) {
+func (w *worker) Backlog(ctx context.Context) (int, error) {
 	n, err := w.env.notifications.length(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("eventual: Backlog: %w", err)
@@ -385,7 +387,7 @@ func (o *WorkerOptions) check() error {
 	return nil
 }
 
-// Stats counts what a worker has done since it was made. [KindStats] counts the calls of each handler.
+// Stats counts what the worker of a store has done since it was made; see aztablekit.Store.
 type Stats struct {
 	Received      int // messages received
 	Completed     int // messages completed: their effects were executed, or nothing was due
@@ -396,6 +398,10 @@ type Stats struct {
 	Renewed       int // renewals of messages
 	Effects       int // handler calls that succeeded
 	QueueFailures int // requests to queues that failed
+
+	// Kinds are the counters of the handlers, sorted by table and kind. A handler that was not called yet has zeros. Effects of kinds
+	// without a handler are not counted here; Deferred and Poisoned count their messages.
+	Kinds []KindStats
 }
 
 // KindStats counts the calls of one handler since it was made.

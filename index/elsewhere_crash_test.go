@@ -13,7 +13,6 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -24,7 +23,7 @@ import (
 )
 
 // openProcess opens the table with definitions elsewhere for a process of a crash test.
-func openProcess(p *crashtest.Process, d elsewhere) (*table.Table[worker], bareworker.Outbox, *eventual.Worker, error) {
+func openProcess(p *crashtest.Process, d elsewhere) (*table.Table[worker], bareworker.Outbox, bareworker.Worker, error) {
 	acc, err := account.FromConnectionString(p.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: p}})
 	if err != nil {
 		return nil, nil, nil, err

@@ -55,13 +55,13 @@ type elsewhereScene struct {
 	elsewhere
 	staff  *table.Table[worker]
 	out    bareworker.Outbox
-	worker *eventual.Worker
+	worker bareworker.Worker
 
 	mostRows int // verify.Options.MostRows
 }
 
 // openElsewhere opens the table for one program.
-func openElsewhere(acc *account.Account, o *table.Options, definitions ...extend.Definition[worker]) (staff *table.Table[worker], out bareworker.Outbox, w *eventual.Worker, err error) {
+func openElsewhere(acc *account.Account, o *table.Options, definitions ...extend.Definition[worker]) (staff *table.Table[worker], out bareworker.Outbox, w bareworker.Worker, err error) {
 	base, err := bare.NewTable(acc.Tables(), "staff", schema, o)
 	if err != nil {
 		return nil, nil, nil, err

@@ -59,7 +59,7 @@ func openMovers(p *crashtest.Process, definitions ...extend.Definition[worker]) 
 }
 
 // worker returns a worker of the moves.
-func (m *movers) worker() (*eventual.Worker, error) {
+func (m *movers) worker() (bareworker.Worker, error) {
 	c := quick().Common
 	return bareworker.New(m.acc.Queue("moves"), m.acc.Queue("poison"), bare.Handlers(m.staff),
 		&eventual.WorkerOptions{Common: c, Concurrency: 1, Idle: 16 * time.Second, Attempts: 1000, MaxWait: 4 * time.Second, Visibility: 30 * time.Second})

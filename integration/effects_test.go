@@ -37,7 +37,7 @@ func effects(e *env) {
 	}))
 	e.must(err)
 	var printed []string
-	worker := func(handle func(badge) error) *eventual.Worker {
+	worker := func(handle func(badge) error) bareworker.Worker {
 		w, err := bareworker.New(notifications, poison, []extend.Handler{bare.NewHandler("badge", base, func(_ context.Context, _ eventual.Job, b badge) error { return handle(b) })},
 			&eventual.WorkerOptions{Concurrency: 1})
 		e.must(err)
@@ -104,7 +104,7 @@ func effects(e *env) {
 	if joined(printed) != "223Brown" { // by the message in base64
 		e.Errorf("executed effects: got %q; want 223Brown", printed)
 	}
-	q, err := eventual.NewPoisonQueue(notifications, poison, nil)
+	q, err := bareworker.NewPoisonQueue(notifications, poison, nil)
 	e.must(err)
 	classes := map[string]int{}
 	for p, err := range q.List(ctx) {

@@ -143,7 +143,7 @@ func measureLag(b *testing.B, service backend, attach attachment, inline bool) (
 		}
 		return err
 	}
-	newWorker := func() *eventual.Worker {
+	newWorker := func() bareworker.Worker {
 		w, err := bareworker.New(acc.Queue(name+"q"), acc.Queue(name+"p"), []extend.Handler{h}, &eventual.WorkerOptions{Concurrency: 8, Idle: 500 * time.Millisecond})
 		must(err)
 		return w

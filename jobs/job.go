@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
@@ -144,19 +143,13 @@ func (j *Job[T, P]) Bind(t *table.Table[T]) {
 // notifyPending notifies the workers of all ranges whose message was lost.
 func notifyPending(ctx context.Context, o extend.Outbox, t table.AnyTable) error {
 	n, is := o.(interface {
-		NotifyPending(ctx context.Context, source table.AnyTable, o *eventual.NotifyOptions) (eventual.NotifyResult, error)
+		NotifyPending(ctx context.Context, source table.AnyTable, age time.Duration, p *table.Pass) (table.Progress, error)
 	})
 	if !is {
 		return nil
 	}
-	var opt eventual.NotifyOptions
-	for {
-		result, err := n.NotifyPending(ctx, t, &opt)
-		if err != nil || result.Token == "" {
-			return err
-		}
-		opt.Token = result.Token
-	}
+	_, err := n.NotifyPending(ctx, t, 0, nil)
+	return err
 }
 
 // Start starts a job of the kind, under a name of yours, such as the date of a job of each week. The workers of the store execute it. arg is what all of

@@ -68,7 +68,7 @@ func newProgram(transport account.Transport, newID func() string) (*program, err
 	return c, err
 }
 
-func (c *program) worker() (*eventual.Worker, error) {
+func (c *program) worker() (bareworker.Worker, error) {
 	o := &eventual.WorkerOptions{Common: c.common, Concurrency: 1, Idle: 16 * time.Second, Attempts: 1000, MaxWait: 4 * time.Second, Visibility: 30 * time.Second}
 	return bareworker.New(c.account.Queue("moves"), c.account.Queue("poison"), []extend.Handler{c.mover.Handler}, o)
 }

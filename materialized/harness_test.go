@@ -81,7 +81,7 @@ type program struct {
 	view    *materialized.View[employee, member]
 	outbox  bareworker.Outbox
 	options table.Options
-	drainer *eventual.Worker
+	drainer bareworker.Worker
 }
 
 func open(connection string, transport policy.Transporter, o table.Options, is setting) (p *program, err error) {
@@ -117,7 +117,7 @@ func open(connection string, transport policy.Transporter, o table.Options, is s
 }
 
 // worker returns a worker that takes one message at a time.
-func (p *program) worker() (*eventual.Worker, error) {
+func (p *program) worker() (bareworker.Worker, error) {
 	return bareworker.New(p.account.Queue("effects"), p.account.Queue("poison"), bare.Handlers(p.staff),
 		&eventual.WorkerOptions{Common: p.options.Common, Concurrency: 1, Idle: 16 * time.Second, Attempts: 1000, MaxWait: 4 * time.Second, Visibility: 30 * time.Second})
 }

@@ -193,7 +193,7 @@ func TestForeignNote(t *testing.T) {
 }
 
 // expectConsistentAfter lets retries pass, and checks what is true at every instant.
-func (s *scene) expectConsistentAfter(t testing.TB, w *eventual.Worker) {
+func (s *scene) expectConsistentAfter(t testing.TB, w bareworker.Worker) {
 	t.Helper()
 	for range 3 {
 		s.Advance(3600e9)

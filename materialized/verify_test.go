@@ -183,7 +183,7 @@ func TestPending(t *testing.T) {
 	testkit.NoError(t, err)
 	s.Advance(11 * time.Minute)
 	s.repair(t, "1 missing, 1 dangling")
-	_, err = s.outbox.NotifyPending(ctx, s.staff, nil)
+	_, err = s.outbox.NotifyPending(ctx, s.staff, 0, nil)
 	testkit.NoError(t, err)
 	s.drain(t)
 	s.expectConsistent(t)
@@ -365,7 +365,7 @@ func TestRanged(t *testing.T) {
 func blind(m *engine.Mode) { m.BlindWrites = true }
 
 // fewAttempts returns a worker that makes messages poison after 2 attempts.
-func (p *program) fewAttempts(t testing.TB) *eventual.Worker {
+func (p *program) fewAttempts(t testing.TB) bareworker.Worker {
 	t.Helper()
 	w, err := bareworker.New(p.account.Queue("effects"), p.account.Queue("poison"), bare.Handlers(p.staff),
 		&eventual.WorkerOptions{Common: p.options.Common, Attempts: 2})

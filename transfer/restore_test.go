@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit"
-	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -93,7 +92,7 @@ func TestRestore(t *testing.T) {
 	}
 	to := openOffice(other)
 	testkit.NoError(t, to.Ensure(ctx))
-	_, err := to.NotifyPending(ctx, "staff", &eventual.NotifyOptions{Grace: -1})
+	_, err := to.NotifyPending(ctx, "staff", -1, nil)
 	testkit.NoError(t, err)
 	testkit.NoError(t, to.Drain(ctx))
 	report, err := to.Verify(ctx, nil)

@@ -120,7 +120,7 @@ var readMethods = map[string]func(context.Context, *outage) error{
 		return err
 	},
 	"NotifyPending": func(ctx context.Context, x *outage) error {
-		_, err := x.out.NotifyPending(ctx, x.sending, nil)
+		_, err := x.out.NotifyPending(ctx, x.sending, 0, nil)
 		return err
 	},
 	"Backlog": func(ctx context.Context, x *outage) error { _, err := x.poison.Backlog(ctx); return err },

@@ -91,7 +91,7 @@ func forgottenCalls(t *testing.T) []forgotten {
 	testkit.NoError(t, err)
 	worker, err := bareworker.New(s.Queue("none"), s.Queue("poison"), bare.Handlers(indexed), nil)
 	testkit.NoError(t, err)
-	poison, err := eventual.NewPoisonQueue(s.Queue("none"), s.Queue("poison"), nil)
+	poison, err := bareworker.NewPoisonQueue(s.Queue("none"), s.Queue("poison"), nil)
 	testkit.NoError(t, err)
 
 	type photographed struct{ Photo largeentity.Blob }

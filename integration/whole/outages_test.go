@@ -101,7 +101,7 @@ func openOutage(t *testing.T, s services, common table.Common) *outage {
 	x.events = bloblog.New(&extend.Host{Account: s}, "events", &bloblog.Options[Employee]{Common: common})
 	x.log, err = x.events.Writer("staff")
 	fatal(t, err)
-	x.poison, err = eventual.NewPoisonQueue(s.Queue("moves"), s.Queue("notifications"), &common)
+	x.poison, err = bareworker.NewPoisonQueue(s.Queue("moves"), s.Queue("notifications"), &common)
 	fatal(t, err)
 	x.cold = blobarchive.New(&extend.Host{Account: s}, "cold", &blobarchive.Options{Common: common})
 	return x

@@ -41,6 +41,7 @@ var Plans interface {
 var Workers interface {
 	Outbox(queue, o any) (any, error)
 	Worker(queue, poison, handlers, o any) (any, error)
+	PoisonQueue(queue, poison, o any) (any, error)
 	Clean(ctx context.Context, worker, t any, partition string, through time.Time) (left int, err error)
 }
 
@@ -125,18 +126,21 @@ func InsertRow[E any](ctx context.Context, t any, k keys.Key, r *stored.Row) (e 
 // InsertRowOp is InsertRow as an operation (O is table.Op).
 func InsertRowOp[O any](t any, k keys.Key, r *stored.Row) O { return Tables.InsertRowOp(t, k, r).(O) }
 
-// NewOutbox returns an outbox (O); see package bareworker. queue is an eventual.Queue, and o a *table.Common.
+// NewOutbox returns an outbox (O); see package bareworker. queue is an *azqueue.QueueClient, and o a *table.Common.
 func NewOutbox[O any](queue, o any) (O, error) {
 	made, err := Workers.Outbox(queue, o)
 	out, _ := made.(O)
 	return out, err
 }
 
-// NewWorker returns an *eventual.Worker (W); see package bareworker. handlers is an []extend.Handler, and o an *eventual.WorkerOptions.
+// NewWorker returns a bareworker.Worker (W); see package bareworker. handlers is an []extend.Handler, and o an *eventual.WorkerOptions.
 func NewWorker[W any](queue, poison, handlers, o any) (W, error) {
 	made, err := Workers.Worker(queue, poison, handlers, o)
-	w, _ := made.(W)
-	return w, err
+	if err != nil {
+		var none W
+		return none, err
+	}
+	return made.(W), nil
 }
 
 // Insert is extend.Plan.Insert for a row of the engine.

@@ -78,7 +78,7 @@ func (d byLast) Target(entity, row keys.Key) (reconcile.Target, error) {
 type scene struct {
 	*storagetest.Service
 	staff  *table.Table[employee]
-	worker *eventual.Worker
+	worker bareworker.Worker
 }
 
 func newScene(t testing.TB) *scene {

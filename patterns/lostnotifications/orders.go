@@ -57,6 +57,6 @@ func (s *Shops) Accept(ctx context.Context, o Order) error {
 // cleared or deleted, in any program: for a notification that was not lost, the worker finds nothing to do. Run does the same once a day, and
 // leaves out the writes of the last ten minutes. 2 requests for each shop, and 1 for each write. It can be interrupted and called again.
 func (s *Shops) NotifyAll(ctx context.Context) (int, error) {
-	result, err := s.NotifyPending(ctx, "orders", &eventual.NotifyOptions{Grace: -1, Max: -1})
-	return result.Sent, err
+	done, err := s.NotifyPending(ctx, "orders", -1, nil)
+	return done.Changed, err
 }

@@ -375,7 +375,7 @@ func newCaller(t *testing.T) *caller {
 	no(blobs.Ensure(ctx))
 	mover, err := bareworker.NewMover("archive", items, archive.Destination(destination), outbox)
 	no(err)
-	poison, err := eventual.NewPoisonQueue(s.Queue("notifications"), s.Queue("poison"), nil)
+	poison, err := bareworker.NewPoisonQueue(s.Queue("notifications"), s.Queue("poison"), nil)
 	no(err)
 	_, err = s.Queue("poison").Create(ctx, nil)
 	no(err)
@@ -430,7 +430,6 @@ func newCaller(t *testing.T) *caller {
 	c.valid[reflect.TypeFor[extend.Outbox]()] = reflect.ValueOf(outbox)
 	c.valid[reflect.TypeFor[archive.Destination]()] = reflect.ValueOf(destination)
 	c.valid[reflect.TypeFor[table.AnyField[item]]()] = reflect.ValueOf(size)
-	c.valid[reflect.TypeFor[eventual.Queue]()] = reflect.ValueOf(s.Queue("work"))
 	c.valid[reflect.TypeFor[table.AnyTable]()] = reflect.ValueOf(base)
 	c.valid[reflect.TypeFor[func(*item) error]()] = reflect.ValueOf(func(*item) error { return nil })
 	c.valid[reflect.TypeFor[func(*item) (string, bool)]()] = reflect.ValueOf(nameOf)
@@ -445,11 +444,10 @@ func newCaller(t *testing.T) *caller {
 		"extend.Completing": extend.Completing[item], "extend.RecordsOf": extend.RecordsOf, "extend.SweepAll": extend.SweepAll[item],
 		"transfer.Compare": transfer.Compare, "transfer.Container": transfer.Container, "transfer.CopyBlobs": transfer.CopyBlobs, "transfer.Snapshots": transfer.Snapshots[item], "transfer.Copy": transfer.Copy, "transfer.Export": transfer.Export, "transfer.Exported": transfer.Exported,
 		"transfer.Folder": transfer.Folder, "transfer.Import": transfer.Import, "transfer.ImportEntities": transfer.ImportEntities[item], "transfer.Of": transfer.Of, "transfer.CSV": transfer.CSV, "transfer.JSON": transfer.JSON, "transfer.WriteCSV": transfer.WriteCSV, "transfer.WriteJSON": transfer.WriteJSON,
-		"eventual.NewPoisonQueue": eventual.NewPoisonQueue,
-		"eventual.Poison":         eventual.Poison,
-		"eventual.RetryAfter":     eventual.RetryAfter,
-		"verify.Run":              verify.Run[item],
-		"index.NewDetails":        index.NewDetails[item], "index.NewLists": index.NewLists[item, string], "index.NewMulti": index.NewMulti[item, string],
+		"eventual.Poison":     eventual.Poison,
+		"eventual.RetryAfter": eventual.RetryAfter,
+		"verify.Run":          verify.Run[item],
+		"index.NewDetails":    index.NewDetails[item], "index.NewLists": index.NewLists[item, string], "index.NewMulti": index.NewMulti[item, string],
 		"index.NewGlobal": index.NewGlobal[item, string], "index.NewGlobalMulti": index.NewGlobalMulti[item, string], "index.NewUnique": index.NewUnique[item, string],
 		"index.NewUniqueMulti": index.NewUniqueMulti[item, string], "index.NewGlobalLists": index.NewGlobalLists[item, string],
 		"index.NewSummary": index.NewSummary[item, string], "index.New": index.New[item, string],

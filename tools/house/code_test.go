@@ -64,7 +64,7 @@ var readersCode = map[string]string{
 		var byEmail *index.Index[Employee, string]
 		var byName *index.Index[Employee, string]
 		var s *storagetest.Service
-		var w *eventual.Worker
+		var w bareworker.Worker
 		var company *aztablekit.Store
 		var payroll *index.Summary[Employee, string]`,
 	"azt": `

@@ -68,7 +68,7 @@ func (mp *moverProcess) connect(more ...policy.Policy) error {
 	return err
 }
 
-func (mp *moverProcess) worker() (*eventual.Worker, error) {
+func (mp *moverProcess) worker() (bareworker.Worker, error) {
 	return bareworker.New(mp.acc.Queue(mp.Name+"q"), mp.acc.Queue(mp.Name+"p"), []extend.Handler{mp.mover.Handler}, &eventual.WorkerOptions{
 		Concurrency: 4, Visibility: 2 * time.Second, Idle: 200 * time.Millisecond, Wait: time.Second, MaxWait: 2 * time.Second, Attempts: 100,
 	})

@@ -77,7 +77,7 @@ func (p *relocator) connect(more ...policy.Policy) error {
 	return err
 }
 
-func (p *relocator) worker() (*eventual.Worker, error) {
+func (p *relocator) worker() (bareworker.Worker, error) {
 	return bareworker.New(p.acc.Queue(p.Table+"q"), p.acc.Queue(p.Table+"p"), bare.Handlers(p.items), &eventual.WorkerOptions{
 		Concurrency: 4, Visibility: 2 * time.Second, Idle: 200 * time.Millisecond, Wait: time.Second, MaxWait: 2 * time.Second, Attempts: 100,
 	})
