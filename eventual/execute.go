@@ -105,7 +105,7 @@ func (e *executor) executeEffects(ctx context.Context, t *tableHandlers, record 
 		of, job := t, Job{Table: t.table.Name(), Partition: record.Partition, OperationID: record.OperationID, Effect: effect,
 			Attempt: x.attempt(), CommitRecord: record, Index: n}
 		if effect.Table != "" { // of an entity in another partition
-			job.Table, job.Partition = effect.Table, keys.Stored(effect.Partition, "").Partition()
+			job.Table, job.Partition = effect.Table, keys.Raw(effect.Partition, "").Partition()
 			of = e.env.handlers.tableHandlers(effect.Table)
 		}
 		h, known := of.handler(effect.Kind)

@@ -160,7 +160,7 @@ func TestElsewhereForeignRow(t *testing.T) {
 	s := newElsewhereScene(t, d, d.mail, d.names)
 	rows, err := bare.NewTable(s.Tables(), "staffmail", table.Schema[table.Row]{}, quick())
 	check(t, err)
-	foreign := &table.Row{Key: keys.Stored("mail_a", "mail_a_S:w_000001")}
+	foreign := &table.Row{Key: keys.Raw("mail_a", "mail_a_S:w_000001")}
 	check(t, foreign.Set("Theirs", "x"))
 	_, err = rows.Insert(ctx, foreign)
 	check(t, err)

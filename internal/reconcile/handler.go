@@ -73,7 +73,7 @@ func (h *handler) rowsIn(partition keys.PartitionKey, e extend.Effect) (entity k
 	if err != nil {
 		return entity, nil, err
 	}
-	entity = keys.Stored(pk, e.RowKey)
+	entity = keys.Raw(pk, e.RowKey)
 	if rows, err = decode(e.Payload); err == nil {
 		err = entity.Err()
 	}
@@ -153,7 +153,7 @@ func partitionOf(e extend.Effect, record keys.PartitionKey) keys.PartitionKey {
 	if e.Table == "" {
 		return record
 	}
-	return keys.Stored(e.Partition, "").Partition()
+	return keys.Raw(e.Partition, "").Partition()
 }
 
 // sweepTarget deletes a target that is an old tombstone. If a concurrent writer changes it, it is no old tombstone any more.
@@ -217,7 +217,7 @@ func decode(b []byte) (Rows, error) {
 	all := Rows{}
 	for name, rows := range p.Rows {
 		for _, k := range rows {
-			at := keys.Stored(k[0], k[1])
+			at := keys.Raw(k[0], k[1])
 			if at.Err() != nil {
 				return nil, errPayload
 			}

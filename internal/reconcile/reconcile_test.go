@@ -42,7 +42,7 @@ func (byLast) Name() string { return "last" }
 func (byLast) MaxRows() int { return 0 }
 
 func (byLast) row(entity keys.Key, name string) keys.Key {
-	return keys.Stored(name, entity.PartitionKey()+":"+entity.RowKey())
+	return keys.Raw(name, entity.PartitionKey()+":"+entity.RowKey())
 }
 
 func (d byLast) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[employee]) error {

@@ -41,7 +41,7 @@ func (s *Staff) writeBlobs(ctx context.Context, j eventual.Job, names []string) 
 		return eventual.Poison(err)
 	}
 	for _, name := range names {
-		if err := s.writeBlob(ctx, name, keys.Stored(pk, j.Effect.RowKey)); err != nil {
+		if err := s.writeBlob(ctx, name, keys.Raw(pk, j.Effect.RowKey)); err != nil {
 			return err
 		}
 	}
