@@ -55,7 +55,7 @@ func openProgram(p *crashtest.Process, hasIndex bool) (*program, error) {
 	is := &program{store: store}
 	var definitions []aztablekit.Definition[employee]
 	if hasIndex {
-		is.byName = index.New("name", keys.Text(), func(e *employee) (string, bool) { return e.Name, e.Name != "" }, &index.Options{Pointer: true})
+		is.byName = index.New("name", keys.Text(), func(e *employee) (string, bool) { return e.Name, e.Name != "" }, nil).Only()
 		definitions = append(definitions, is.byName)
 	}
 	is.staff = aztablekit.Table(is.store, "staff", dept, empid, definitions...)

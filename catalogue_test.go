@@ -22,7 +22,7 @@ type release struct {
 	t       *testing.T
 	store   *aztablekit.Store
 	staff   *table.Table[employee]
-	byEmail *index.Global[employee, string]
+	byEmail *index.Unique[employee, string]
 	byName  *index.Index[employee, string]
 }
 

@@ -92,17 +92,17 @@ func TestFaults(t *testing.T) {
 		}, "table staff: type aztablekit_test.employee has rows in"},
 		"a global index in the table and the rows of another type": {func(s *aztablekit.Store) *table.Table[employee] {
 			aztablekit.Table(s, "staff", badgeDept, badgeNo)
-			return plain(index.NewUnique("badge", keys.Text(), emailOf, &index.Options{Table: "staff"}))(s)
+			return plain(index.NewUnique("badge", keys.Text(), emailOf, &index.UniqueOptions{Table: "staff"}))(s)
 		}, "table staff: type aztablekit_test.employee has rows in"},
 		"global indexes of two types in one range": {func(s *aztablekit.Store) *table.Table[employee] {
-			number := index.NewUnique("number", keys.Text().Named("x"), func(*badge) (string, bool) { return "", false }, &index.Options{Table: "shared"})
+			number := index.NewUnique("number", keys.Text().Named("x"), func(*badge) (string, bool) { return "", false }, &index.UniqueOptions{Table: "shared"})
 			aztablekit.Table(s, "staff", badgeDept, badgeNo, number)
-			return plain(index.NewUnique("email", keys.Text().Named("x"), emailOf, &index.Options{Table: "shared"}))(s)
+			return plain(index.NewUnique("email", keys.Text().Named("x"), emailOf, &index.UniqueOptions{Table: "shared"}))(s)
 		}, "table staff: type aztablekit_test.employee has rows in"},
 		"copies of a field that is nil": {plain(index.New("email", keys.Text(), emailOf, nil).Only(nil)), "index email: Only has a field 0 that is nil"},
 		"one table of the indexes of two": {func(s *aztablekit.Store) *table.Table[employee] {
 			elsewhere := func() *index.Global[employee, string] {
-				return index.NewGlobal("email", keys.Text(), emailOf, &index.Options{Table: "Emails"})
+				return index.NewGlobal("email", keys.Text(), emailOf, &index.GlobalOptions{Table: "Emails"})
 			}
 			aztablekit.Table(s, "former", dept, empid, elsewhere())
 			return plain(elsewhere())(s)

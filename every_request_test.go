@@ -34,7 +34,7 @@ type busy struct {
 	t         *testing.T
 	service   *storagetest.Service
 	staff     *table.Table[employee]
-	byEmail   *index.Global[employee, string]
+	byEmail   *index.Unique[employee, string]
 	byName    *index.Index[employee, string]
 	bySalary  *index.Global[employee, int64]
 	headcount *index.Summary[employee, string]

@@ -217,7 +217,7 @@ func ExampleStore_Fill() {
 	staff = aztablekit.Table(company, "staff", dept, empid, byEmail)
 	check(company.Ensure(ctx))
 	_, err = byEmail.Get(ctx, staff, "JonesJ@contoso.com")
-	fmt.Println(errors.Is(err, index.ErrNotReadable))
+	fmt.Println(errors.Is(err, table.ErrNotReadable))
 
 	report, err := company.Fill(ctx, nil) // when all programs have the release
 	check(err)
@@ -243,7 +243,7 @@ func ExampleStore_Retire() {
 		fmt.Println(p.Table, p.Definitions, p.State, p.Wait, p.Swept)
 	}}))
 	_, err = byEmail.Get(ctx, staff, "JonesJ@contoso.com")
-	fmt.Println(errors.Is(err, index.ErrNotReadable))
+	fmt.Println(errors.Is(err, table.ErrNotReadable))
 	// Output:
 	// staff [email] retiring 150ms 0
 	// staff [email] retired 150ms 0

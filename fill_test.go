@@ -253,7 +253,7 @@ func TestFillRanges(t *testing.T) {
 				t.Errorf("%s: got %+v, %v; want the partitions of the range twice", what, all, err)
 			}
 			_, err = r.byEmail.Get(t.Context(), r.staff, "3")
-			r.expect("a look-up while the definition is building", err, index.ErrNotReadable)
+			r.expect("a look-up while the definition is building", err, table.ErrNotReadable)
 		}
 		all, err := r.store.Fill(t.Context(), nil)
 		if err != nil || all.Repaired > 0 {
@@ -316,7 +316,7 @@ func testRetireToken(t *testing.T, given func(own string) string) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		service := storagetest.New(nil)
-		byName := index.New("name", keys.Text(), func(e *employee) (string, bool) { return e.Name, true }, &index.Options{Pointer: true})
+		byName := index.New("name", keys.Text(), func(e *employee) (string, bool) { return e.Name, true }, nil).Only()
 		r := &release{t: t, store: aztablekit.Open(service, "company", nil)}
 		r.staff = aztablekit.Table(r.store, "staff", dept, empid, byName)
 		r.ensure()
@@ -369,8 +369,11 @@ func retirable(directory *table.Table[employee]) map[string]struct {
 	name := func(e *employee) (string, bool) { return e.Name, true }
 	names := func(e *employee) []string { return []string{e.Name, e.Name + "2"} }
 	all := map[string]kind{}
-	for what, o := range map[string]*index.Options{"copy": nil, "pointer": {Pointer: true}, "unique": {Unique: true}, "reserved": {Reserved: true}} {
+	for what, o := range map[string]*index.Options{"copy": nil, "pointer": nil, "unique": {Unique: true}, "reserved": {Reserved: true}} {
 		ix := index.New("name", keys.Text(), name, o)
+		if what == "pointer" {
+			ix = ix.Only()
+		}
 		all[what] = kind{ix, func(ctx context.Context, t *table.Table[employee]) (int, error) {
 			return byID(ix.Get(ctx, t, dept.Of("Sales"), "Jones"))
 		}}
@@ -379,7 +382,7 @@ func retirable(directory *table.Table[employee]) map[string]struct {
 	lists := index.NewLists("name", keys.Text(), name, nil)
 	summary := index.NewSummary("name", keys.Text(), name, nil)
 	global := index.NewGlobal("name", keys.Text(), name, nil)
-	inline := index.NewGlobal("name", keys.Text(), name, &index.Options{Inline: true, Pointer: true})
+	inline := index.NewGlobal("name", keys.Text(), name, &index.GlobalOptions{Inline: true}).Only()
 	unique := index.NewUniqueMulti("name", keys.Text(), 2, names, nil)
 	globalLists := index.NewGlobalLists("name", keys.Text(), name, nil)
 	all["multi"] = kind{multi, func(ctx context.Context, t *table.Table[employee]) (int, error) {
@@ -395,7 +398,10 @@ func retirable(directory *table.Table[employee]) map[string]struct {
 		}
 		return int(g.Count), nil
 	}}
-	for what, ix := range map[string]*index.Global[employee, string]{"global": global, "inline": inline, "unique in the whole table": unique} {
+	for what, ix := range map[string]interface {
+		aztablekit.Definition[employee]
+		Get(context.Context, *table.Table[employee], string) (*table.Entity[employee], error)
+	}{"global": global, "inline": inline, "unique in the whole table": unique} {
 		all[what] = kind{ix, func(ctx context.Context, t *table.Table[employee]) (int, error) { return byID(ix.Get(ctx, t, "Jones")) }}
 	}
 	all["global lists"] = kind{globalLists, func(ctx context.Context, t *table.Table[employee]) (int, error) {

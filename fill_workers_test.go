@@ -23,7 +23,7 @@ type clerks struct {
 	store   *aztablekit.Store
 	staff   *table.Table[employee]
 	byName  *index.Index[employee, string]
-	byEmail *index.Global[employee, string]
+	byEmail *index.Unique[employee, string]
 }
 
 func openClerks(s *storagetest.Service, indexes ...string) *clerks {

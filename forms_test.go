@@ -93,40 +93,34 @@ func indexForms() map[string]form {
 
 		"unique":    formOf(ofNames(&index.Options{Unique: true})),
 		"reserved":  formOf(ofNames(&index.Options{Reserved: true})),
-		"version 1": formOf(ofNames(&index.Options{Version: 1})),
-		"version 2": formOf(ofNames(&index.Options{Version: 2})),
 		"details A": formOf(func() definition { return details("A") }),
 		"details B": formOf(func() definition { return details("B") }),
-		"in":        formOf(func() definition { return index.New("x", keys.Text(), name, nil).In(there) }),
+		"in":        formOf(func() definition { return index.NewGlobal("x", keys.Text(), name, nil).In(there) }),
 		"in, unique": formOf(func() definition {
-			return index.New("x", keys.Text(), name, &index.Options{Unique: true}).In(there)
+			return index.NewUnique("x", keys.Text(), name, nil).In(there)
 		}),
 		"multi, ordered, named": formOf(func() definition {
 			return index.NewMulti("x", keys.Ordered().Named("y"), 3, names, nil)
 		}),
 	}
-	for what, o := range map[string]struct {
-		index   index.Options
-		lists   index.ListOptions
-		summary index.SummaryOptions
-	}{
-		"":           {},
-		", version":  {index.Options{Version: 1}, index.ListOptions{Version: 1}, index.SummaryOptions{Version: 1}},
-		", reserved": {index.Options{Reserved: true}, index.ListOptions{Reserved: true}, index.SummaryOptions{Reserved: true}},
-		", in table": {index.Options{Table: "others"}, index.ListOptions{Table: "others"}, index.SummaryOptions{}},
-	} {
-		all["global"+what] = formOf(func() definition { return index.NewGlobal("x", keys.Text(), name, &o.index) })
-		all["unique everywhere"+what] = formOf(func() definition { return index.NewUnique("x", keys.Text(), name, &o.index) })
-		all["global lists"+what] = formOf(func() definition { return index.NewGlobalLists("x", keys.Text(), name, &o.lists) })
-		all["lists in"+what] = formOf(func() definition {
-			return index.NewLists("x", keys.Text(), name, &o.lists).In(there)
+	for what, in := range map[string]string{"": "", ", in table": "others"} {
+		all["global"+what] = formOf(func() definition {
+			return index.NewGlobal("x", keys.Text(), name, &index.GlobalOptions{Table: in})
 		})
-		if o.index.Table == "" {
-			all["lists"+what] = formOf(func() definition { return index.NewLists("x", keys.Text(), name, &o.lists) })
-			all["summary"+what] = formOf(func() definition {
-				return index.NewSummary("x", keys.Text(), name, &o.summary, salary)
-			})
-		}
+		all["unique everywhere"+what] = formOf(func() definition {
+			return index.NewUnique("x", keys.Text(), name, &index.UniqueOptions{Table: in})
+		})
+		all["global lists"+what] = formOf(func() definition {
+			return index.NewGlobalLists("x", keys.Text(), name, &index.GlobalListOptions{Table: in})
+		})
+	}
+	for what, reserved := range map[string]bool{"": false, ", reserved": true} {
+		all["lists"+what] = formOf(func() definition {
+			return index.NewLists("x", keys.Text(), name, &index.ListOptions{Reserved: reserved})
+		})
+		all["summary"+what] = formOf(func() definition {
+			return index.NewSummary("x", keys.Text(), name, &index.SummaryOptions{Reserved: reserved}, salary)
+		})
 	}
 	return all
 }
@@ -140,18 +134,16 @@ func details(prefix string) *index.Details[employee] {
 func viewForms() map[string]form {
 	all := map[string]form{}
 	for what, o := range map[string]struct {
-		to      string
-		row     keys.AnyRow[badge]
-		version int
+		to  string
+		row keys.AnyRow[badge]
 	}{
-		"view": {to: "badges", row: badgeNo}, "elsewhere": {to: "others", row: badgeNo}, "version 1": {"badges", badgeNo, 1},
-		"version 2": {"badges", badgeNo, 2},
-		"wider":     {to: "badges", row: keys.Row(keys.Digits[int](5), func(b *badge) *int { return &b.Number }).Named("badge")},
+		"view": {to: "badges", row: badgeNo}, "elsewhere": {to: "others", row: badgeNo},
+		"wider": {to: "badges", row: keys.Row(keys.Digits[int](5), func(b *badge) *int { return &b.Number }).Named("badge")},
 	} {
 		all[what] = func(s *aztablekit.Store) {
 			to := aztablekit.Table(s, o.to, badgeDept, o.row)
 			derive := func(*employee, keys.Key) (badge, bool) { return badge{}, false }
-			aztablekit.Table(s, "staff", dept, empid, materialized.New("x", to, derive, &materialized.Options{Version: o.version}))
+			aztablekit.Table(s, "staff", dept, empid, materialized.New("x", to, derive, nil))
 		}
 	}
 	return all

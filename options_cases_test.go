@@ -40,7 +40,7 @@ type optionRun struct {
 	items   *table.Table[optionItem]
 	plain   *table.Table[badge]
 	bySize  *index.Index[optionItem, int64]
-	byName  *index.Global[optionItem, string]
+	byName  *index.Unique[optionItem, string]
 	ends    *expire.Ends[optionItem]
 	ctx     context.Context
 	stop    context.CancelFunc
@@ -200,12 +200,11 @@ func optionCases() []optionCase {
 			r.note("%d sent", done.Changed)
 			return err
 		}},
-		{call: "Ends.Sweep", options: &expire.SweepOptions{}, values: map[string]any{"Everywhere": true, "Partitions": one, "Rate": 1},
-			run: func(r *optionRun, o any) error {
-				r.wait(25 * time.Hour)
-				_, err := r.ends.Sweep(r.ctx, r.items, o.(*expire.SweepOptions))
-				return err
-			}, elsewhere: map[string]string{"Rate": "three entities are over"}},
+		{call: "Ends.Sweep", options: &table.Pass{}, values: whole, run: func(r *optionRun, o any) error {
+			r.wait(25 * time.Hour)
+			_, err := r.ends.Sweep(r.ctx, r.items, o.(*table.Pass))
+			return err
+		}, elsewhere: map[string]string{"Rate": "three entities are over", "Skip": "each can be deleted"}},
 	}
 	return all
 }

@@ -13,62 +13,55 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// indexOptionCases are the constructors of indexes: each takes the same options, and uses or
-// refuses each.
-func indexOptionCases() (all []optionCase) {
+// indexOptionCases are the constructors of definitions.
+func indexOptionCases() []optionCase {
 	number := keys.Digits[int64](6)
 	several := func(i *optionItem) []int64 { return []int64{i.Size, 7} }
-	for call, declare := range map[string]func(o *index.Options) extend.Definition[optionItem]{
-		"index.New": func(o *index.Options) extend.Definition[optionItem] { return index.New("i", number, bySizeOf, o) },
-		"index.NewMulti": func(o *index.Options) extend.Definition[optionItem] {
+	all := func(*optionItem) keys.PartitionKey { return optionGroup.Of("all") }
+	inPartition := map[string]any{"Reserved": true, "Unique": true}
+	global := map[string]any{"Inline": true, "Table": "another"}
+	unique := map[string]any{"Table": "another"}
+	return []optionCase{
+		declaring("index.New", inPartition, func(o *index.Options) optionDefinition { return index.New("i", number, bySizeOf, o) }),
+		declaring("index.NewMulti", inPartition, func(o *index.Options) optionDefinition {
 			return index.NewMulti("i", number, 3, several, o)
-		},
-		"index.NewGlobal": func(o *index.Options) extend.Definition[optionItem] {
+		}),
+		declaring("index.NewGlobal", global, func(o *index.GlobalOptions) optionDefinition {
 			return index.NewGlobal("i", number, bySizeOf, o)
-		},
-		"index.NewGlobalMulti": func(o *index.Options) extend.Definition[optionItem] {
+		}),
+		declaring("index.NewGlobalMulti", global, func(o *index.GlobalOptions) optionDefinition {
 			return index.NewGlobalMulti("i", number, 3, several, o)
-		},
-		"index.NewUnique": func(o *index.Options) extend.Definition[optionItem] {
+		}),
+		declaring("Global.In", global, func(o *index.GlobalOptions) optionDefinition {
+			return index.NewGlobal("i", number, bySizeOf, o).In(all)
+		}),
+		declaring("index.NewUnique", unique, func(o *index.UniqueOptions) optionDefinition {
 			return index.NewUnique("i", number, bySizeOf, o)
-		},
-		"index.NewUniqueMulti": func(o *index.Options) extend.Definition[optionItem] {
+		}),
+		declaring("index.NewUniqueMulti", unique, func(o *index.UniqueOptions) optionDefinition {
 			return index.NewUniqueMulti("i", number, 3, several, o)
-		},
-		"Index.In": func(o *index.Options) extend.Definition[optionItem] {
-			return index.New("i", number, bySizeOf, o).In(func(*optionItem) keys.PartitionKey { return optionGroup.Of("all") })
-		},
-	} {
-		c := optionCase{
-			call: call, options: &index.Options{},
-			values: map[string]any{"Inline": true, "Pointer": true, "ReadEntities": true, "Reserved": true, "Table": "another", "Unique": true, "Version": 2},
-			run:    func(r *optionRun, o any) error { return r.declare(declare(o.(*index.Options))) },
-		}
-		if strings.HasPrefix(call, "index.NewUnique") {
-			c.elsewhere = map[string]string{"Pointer": "its rows are pointers", "ReadEntities": "it always reads the entity"}
-		}
-		all = append(all, c)
-	}
-	for call, declare := range map[string]func(o *index.ListOptions) extend.Definition[optionItem]{
-		"index.NewLists": func(o *index.ListOptions) extend.Definition[optionItem] {
+		}),
+		declaring("Unique.In", unique, func(o *index.UniqueOptions) optionDefinition {
+			return index.NewUnique("i", number, bySizeOf, o).In(all)
+		}),
+		declaring("index.NewLists", map[string]any{"Property": "Other", "Reserved": true}, func(o *index.ListOptions) optionDefinition {
 			return index.NewLists("i", number, bySizeOf, o)
-		},
-		"index.NewGlobalLists": func(o *index.ListOptions) extend.Definition[optionItem] {
-			return index.NewGlobalLists("i", number, bySizeOf, o)
-		},
-	} {
-		all = append(all, optionCase{
-			call: call, options: &index.ListOptions{},
-			values: map[string]any{"Inline": true, "Property": "Other", "Reserved": true, "Table": "another", "Version": 2},
-			run:    func(r *optionRun, o any) error { return r.declare(declare(o.(*index.ListOptions))) },
-		})
+		}),
+		declaring("index.NewGlobalLists", map[string]any{"Inline": true, "Property": "Other", "Table": "another"},
+			func(o *index.GlobalListOptions) optionDefinition {
+				return index.NewGlobalLists("i", number, bySizeOf, o)
+			}),
+		declaring("index.NewSummary", map[string]any{"Most": int64(1), "Reserved": true}, func(o *index.SummaryOptions) optionDefinition {
+			return index.NewSummary("i", number, bySizeOf, o)
+		}),
 	}
-	return append(all, optionCase{
-		call: "index.NewSummary", options: &index.SummaryOptions{}, values: map[string]any{"Most": int64(1), "Reserved": true, "Version": 2},
-		run: func(r *optionRun, o any) error {
-			return r.declare(index.NewSummary("i", number, bySizeOf, o.(*index.SummaryOptions)))
-		},
-	})
+}
+
+type optionDefinition = extend.Definition[optionItem]
+
+// declaring is the case of a constructor with options of type O.
+func declaring[O any](call string, values map[string]any, declare func(*O) optionDefinition) optionCase {
+	return optionCase{call: call, options: new(O), values: values, run: func(r *optionRun, o any) error { return r.declare(declare(o.(*O))) }}
 }
 
 // declare declares a definition in a store of its own, and uses it: two entities are written with

@@ -46,10 +46,10 @@ func loggedBy(acc aztablekit.Account, fold func(string) string, now func() time.
 	derive := func(e *employee, _ keys.Key) (badge, bool) { return badge{fold(e.Name), e.ID}, true }
 	badges := aztablekit.Table(p.store, "badges", badgeDept, badgeNo)
 	p.staff = aztablekit.Table(p.store, "staff", dept, empid,
-		index.New("new", keys.Text(), name, nil), index.New("pointer", keys.Text(), name, &index.Options{Pointer: true}),
+		index.New("new", keys.Text(), name, nil), index.New("pointer", keys.Text(), name, nil).Only(),
 		index.New("reserved", keys.Text(), name, &index.Options{Reserved: true}),
 		index.NewMulti("multi", keys.Text(), 2, names, nil),
-		index.New("in", keys.Text(), name, nil).In(func(*employee) keys.PartitionKey { return keys.RawPartition("there") }),
+		index.NewGlobal("in", keys.Text(), name, nil).In(func(*employee) keys.PartitionKey { return keys.RawPartition("there") }),
 		index.NewGlobal("global", keys.Text(), name, nil), index.NewUnique("unique", keys.Text(), name, nil),
 		index.NewLists("lists", keys.Text(), name, nil), index.NewGlobalLists("globallists", keys.Text(), name, nil),
 		index.NewSummary("summary", keys.Text(), name, nil, salary),

@@ -53,7 +53,7 @@ var (
 func emailOf(e *employee) (string, bool) { return e.Email, e.Email != "" }
 
 // newUnique returns a unique index of all departments.
-func newUnique() *index.Global[employee, string] {
+func newUnique() *index.Unique[employee, string] {
 	return index.NewUnique("email", keys.Fold(keys.Text()), emailOf, nil)
 }
 

@@ -32,7 +32,7 @@ var schedules = testkit.Count("schedules", 75, "schedules of entities that end, 
 type office struct {
 	*aztablekit.Store
 	ends     *expire.Ends[session]
-	byMail   *index.Global[session, string]
+	byMail   *index.Unique[session, string]
 	sessions *table.Table[session]
 	service  *storagetest.Service
 	options  *expire.Options

@@ -28,8 +28,8 @@ type Options struct {
 	// of them, such as one for each session. The partitions in which something ends are then kept
 	// by hour, in a table of its own: the name of the table followed by that of the definition. A
 	// write by which an entity gets an end in another hour takes 1 request more, before its
-	// transaction. Entities from before the option have no such row: sweep them by
-	// SweepOptions.Everywhere.
+	// transaction. Entities from before the option have no such row: give a sweep
+	// their partitions in Pass.Partitions.
 	ManyPartitions bool
 }
 
@@ -52,7 +52,7 @@ type Ends[T any] struct {
 //
 // On a table in use the definition counts once aztablekit.Store.Fill has run. Before aztablekit.Store.Retire, call Sweep: what is over and not swept by then is there again. Errors, returned by the store and by each method of the
 // table's handle: *table.ValueError for a nil at, and for a second such definition of the table;
-// *index.DefinitionError for a wrong name, and by a write for an end behind the year 9999.
+// *table.DefinitionError for a wrong name, and by a write for an end behind the year 9999.
 func At[T any](at func(*T) time.Time, o *Options) *Ends[T] {
 	e := &Ends[T]{at: at}
 	if o != nil {
@@ -65,7 +65,7 @@ func At[T any](at func(*T) time.Time, o *Options) *Ends[T] {
 	e.hours = index.New(e.opt.Name, keys.Digits[int](hourDigits), func(v *T) (int, bool) {
 		end, has := engine.EndAt(at(v))
 		return hourOf(end), has
-	}, &index.Options{Pointer: true, Reserved: true})
+	}, &index.Options{Reserved: true}).Only()
 	return e
 }
 
@@ -134,7 +134,7 @@ func (e *Ends[T]) Define(d *extend.Declaration[T]) error {
 func (e *Ends[T]) end(value any) (end time.Time, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = &index.DefinitionError{Definition: e.opt.Name, Field: "at", Reason: fmt.Sprintf("panics: %v", p)}
+			err = &table.DefinitionError{Definition: e.opt.Name, Field: "at", Reason: fmt.Sprintf("panics: %v", p)}
 		}
 	}()
 	v, is := value.(*T)
@@ -145,7 +145,7 @@ func (e *Ends[T]) end(value any) (end time.Time, err error) {
 	if year := end.UTC().Year(); year > mostYear {
 		reason := fmt.Sprintf("returns an end in the year %d, and the last one is %d; "+
 			"a time in milliseconds is time.UnixMilli, not time.Unix; return the zero time for no end", year, mostYear)
-		return end, &index.DefinitionError{Definition: e.opt.Name, Field: "at", Reason: reason}
+		return end, &table.DefinitionError{Definition: e.opt.Name, Field: "at", Reason: reason}
 	}
 	return end, nil
 }
@@ -164,7 +164,7 @@ func (e *Ends[T]) check(t *table.Table[T]) error {
 		return err
 	}
 	if ends := door.Table(t).Mode.Ends; ends == nil || ends.Definition != e.opt.Name {
-		return &index.DefinitionError{Definition: e.opt.Name, Field: "table", Reason: "does not have the definition: use the handle of a table that the same definition was given to"}
+		return &table.DefinitionError{Definition: e.opt.Name, Field: "table", Reason: "does not have the definition: use the handle of a table that the same definition was given to"}
 	}
 	return nil
 }
@@ -176,7 +176,7 @@ func (e *Ends[T]) check(t *table.Table[T]) error {
 //		return nil
 //	})
 //
-// Errors: table.ErrNotFound if the entity is over; *index.DefinitionError for a handle without the definition; the errors of Update. 2 requests, and 2 more for each conflict.
+// Errors: table.ErrNotFound if the entity is over; *table.DefinitionError for a handle without the definition; the errors of Update. 2 requests, and 2 more for each conflict.
 func (e *Ends[T]) Extend(ctx context.Context, t *table.Table[T], k keys.Key, change func(*T) error) (*table.Entity[T], error) {
 	if err := e.check(t); err != nil {
 		return nil, err
@@ -190,7 +190,7 @@ func (e *Ends[T]) Extend(ctx context.Context, t *table.Table[T], k keys.Key, cha
 //	code, err := codesEnd.Take(ctx, codes, key)
 //
 // Errors: table.ErrNotFound if there is no such entity, it is over, or another caller has taken it; table.ErrUnknownOutcome around an *table.UnknownError if the record could not be read or stored: then the entity is
-// returned with the error, and counts if UnknownError.Resolve says that the deletion was applied; *index.DefinitionError for a handle without the definition; the errors of Get and Delete.
+// returned with the error, and counts if UnknownError.Resolve says that the deletion was applied; *table.DefinitionError for a handle without the definition; the errors of Get and Delete.
 // 2 requests, and 2 more for each conflict.
 func (e *Ends[T]) Take(ctx context.Context, t *table.Table[T], k keys.Key) (*table.Entity[T], error) {
 	if err := e.check(t); err != nil {

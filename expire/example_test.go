@@ -72,7 +72,7 @@ func Example() {
 	now = now.Add(2 * time.Hour)
 	done, err := ends.Sweep(ctx, visits, nil) // the store's RunDaily does it
 	check(err)
-	fmt.Printf("%s: %+v\n", ends.Name(), done)
+	fmt.Printf("%s: %d due, %d deleted\n", ends.Name(), done.Rows, done.Changed)
 	check(sweeps.Start(ctx, "today", struct{}{}, nil))
 	check(city.Drain(ctx))
 	// Output:
@@ -80,6 +80,6 @@ func Example() {
 	// ann comes in
 	// again: true
 	// the reservation is over: visitor_bob
-	// ends: {Partitions:1 Due:1 Deleted:1}
+	// ends: 1 due, 1 deleted
 	// the reservation is over: visitor_cy
 }

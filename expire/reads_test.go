@@ -13,7 +13,6 @@ import (
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/expire"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -92,13 +91,12 @@ func TestReads(t *testing.T) {
 	q := table.Query[session]{Partition: in}
 	full := index.New(byAll, keys.Text(), everyone, nil)
 	some := index.New(byAll, keys.Text(), everyone, nil).Only(mail)
-	pointer := index.New(byAll, keys.Text(), everyone, &index.Options{Pointer: true})
-	read := index.New(byAll, keys.Text(), everyone, &index.Options{ReadEntities: true})
+	pointer := index.New(byAll, keys.Text(), everyone, nil).Only()
 	unique := index.New(byMail, keys.Text(), mailOf, &index.Options{Unique: true})
-	uniquePointer := index.New(byMail, keys.Text(), mailOf, &index.Options{Unique: true, Pointer: true})
+	uniquePointer := index.New(byMail, keys.Text(), mailOf, &index.Options{Unique: true}).Only()
 	global := index.NewGlobal(byAll, keys.Text(), everyone, nil)
 	globalSome := index.NewGlobal(byAll, keys.Text(), everyone, nil).Only(mail)
-	globalPointer := index.NewGlobal(byAll, keys.Text(), everyone, &index.Options{Pointer: true})
+	globalPointer := index.NewGlobal(byAll, keys.Text(), everyone, nil).Only()
 	everywhere := index.NewUnique(byMail, keys.Text(), mailOf, nil)
 	lists := index.NewLists(byAll, keys.Text(), everyone, nil)
 	for _, c := range []struct {
@@ -216,9 +214,6 @@ func TestReads(t *testing.T) {
 		}, true, false},
 		{"an index of pointers", pointer, func(ctx context.Context, s *shop) ([]string, error) {
 			return ids(pointer.List(ctx, s.sessions, in, "all"))
-		}, true, true},
-		{"an index that reads entities", read, func(ctx context.Context, s *shop) ([]string, error) {
-			return ids(read.List(ctx, s.sessions, in, "all"))
 		}, true, true},
 		{"a unique value", unique, func(ctx context.Context, s *shop) ([]string, error) {
 			return one(unique.Get(ctx, s.sessions, in, mailOfA))
@@ -391,7 +386,7 @@ func TestLateRenewal(t *testing.T) {
 			return err
 		},
 		"Sweep": func(ctx context.Context, s *shop) error {
-			_, err := s.ends.Sweep(ctx, s.sessions, &expire.SweepOptions{Everywhere: true})
+			_, err := s.ends.Sweep(ctx, s.sessions, &table.Pass{Partitions: keys.RawPartitions("", "")})
 			return err
 		},
 	}

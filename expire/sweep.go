@@ -1,14 +1,15 @@
 package expire
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"time"
 
-	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/keyrange"
@@ -17,46 +18,35 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// SweepOptions are the options of [Ends.Sweep].
-type SweepOptions struct {
-	// Partitions is the range of partitions to sweep. All if unset.
-	Partitions keys.PartitionRange
-
-	// Everywhere looks into each partition also with Options.ManyPartitions: after rows were imported as they are, or the table of the notes was lost.
-	Everywhere bool
-
-	// Rate is the most rows that are written in a second, derived rows included. 0 is that of table.BulkOptions.
-	Rate int
-}
-
-// Swept counts what a sweep has done.
-type Swept struct {
-	Partitions int // that were looked into
-	Due        int // entities whose hour has passed
-	Deleted    int // of them. Others have another end by now, or were deleted by others
-}
-
 // Sweep deletes the entities that are over, with what follows from them, and runs the effects of their deletion: those that end in an hour that was over a minute ago. The store's RunDaily does it each day. It goes by the end that the
 // service has for an entity when it is read, and deletes by ETag: what is extended meanwhile stays. It is safe beside writers and other sweeps, and may be called again at any time. An entity that
-// cannot be deleted, such as one that cannot be decoded, does not stop it; its error comes at the end.
+// cannot be deleted, such as one that cannot be decoded, does not stop it; its error comes at the end, unless Pass.Skip takes it.
 //
-// Errors: index.ErrNotReadable on a table in use before Fill; *index.DefinitionError for a handle without the definition; *keys.KeyError for an invalid range; table.ErrRanged for a client whose signature is for
+// It looks into each partition of Pass.Partitions. With Options.ManyPartitions and without Pass.Partitions, it looks into those that
+// the notes name. After rows were imported as they are, or the table of the notes was lost, look into all:
+//
+//	ends.Sweep(ctx, sessions, &table.Pass{Partitions: keys.RawPartitions("", "")})
+//
+// Of a [table.Pass], it uses Partitions, Rate (0 is that of table.BulkOptions), DryRun, Skip and Progress. The [table.Progress] has the
+// entities whose hour has passed as Rows, and those that were deleted as Changed; others have another end by now, or were deleted by others. Its Counts have the partitions that were looked into, as partitions.
+//
+// Errors: table.ErrNotReadable on a table in use before Fill; *table.DefinitionError for a handle without the definition; *table.ValueError for another field of the pass; *keys.KeyError for an invalid range; table.ErrRanged for a client whose signature is for
 // a range of keys; errors of a read and of a write (see package table). Requests: 1 for each partition to find it, 1 for each partition for what is due in it, and for each 1,000 such entities, about 1 to read them and 1 to delete them for each 49, or
 // fewer with other definitions; with Options.ManyPartitions 1 for each 1,000 partitions in which something has ended since, and 1 to delete the note of each.
-func (e *Ends[T]) Sweep(ctx context.Context, t *table.Table[T], o *SweepOptions) (Swept, error) {
+func (e *Ends[T]) Sweep(ctx context.Context, t *table.Table[T], p *table.Pass) (table.Progress, error) {
 	if err := e.check(t); err != nil {
-		return Swept{}, err
+		return table.Progress{}, err
 	}
 	s := &sweep[T]{ends: e, table: t}
-	if o != nil {
-		s.opt = *o
+	if p != nil {
+		s.pass = *p
 	}
 	now := door.Table(t).Options.Now()
 	s.last = hourOf(now.Add(-time.Hour - grace))
-	err := s.opt.Partitions.Err()
+	err := cmp.Or(door.CheckPass(&s.pass, "Partitions", "Rate", "DryRun", "Skip"), s.pass.Partitions.Err())
 	switch {
 	case err != nil:
-	case e.opt.ManyPartitions && !s.opt.Everywhere:
+	case e.opt.ManyPartitions && !s.pass.Partitions.IsSet():
 		err = s.noted(ctx)
 	default:
 		_, err = s.sweep(ctx, s.partitions(ctx))
@@ -82,9 +72,9 @@ const (
 type sweep[T any] struct {
 	ends  *Ends[T]
 	table *table.Table[T]
-	opt   SweepOptions
+	pass  table.Pass
 	last  int // the last hour
-	done  Swept
+	done  table.Progress
 
 	failed []error // of entities that cannot be deleted
 }
@@ -100,7 +90,7 @@ func isDamaged(err error) bool {
 // partitions yields the partitions of the range.
 func (s *sweep[T]) partitions(ctx context.Context) iter.Seq2[keys.PartitionKey, error] {
 	return func(yield func(keys.PartitionKey, error) bool) {
-		in := s.opt.Partitions
+		in := s.pass.Partitions
 		if in.IsPoint() {
 			yield(keyrange.Partition(in), nil)
 			return
@@ -134,20 +124,24 @@ func (s *sweep[T]) sweep(ctx context.Context, partitions iter.Seq2[keys.Partitio
 				yield(nil, err)
 				return
 			}
-			s.done.Partitions++
-			for k, err := range s.ends.hours.Keys(ctx, s.table, table.Query[T]{Partition: partition, Rows: s.ends.hours.AtMost(s.last)}) {
+			s.count()
+			for k, err := range s.ends.hours.Keys(ctx, s.table, table.Query[T]{Partition: partition, Rows: s.ends.hours.Rows().AtMost(s.last)}) {
 				if err != nil {
 					yield(nil, err)
 					return
 				}
-				s.done.Due++
+				s.done.Rows++
+				if s.pass.DryRun {
+					s.done.Changed++
+					continue
+				}
 				entities = append(entities, k)
 				if !yield(of.EndOp(k), nil) {
 					return
 				}
 			}
 		}
-	}, engine.BulkOptions{Rate: s.opt.Rate, Skip: func(i int, err error) bool {
+	}, engine.BulkOptions{Rate: s.pass.Rate, Skip: func(i int, err error) bool {
 		gone := errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrTableNotFound)
 		if gone {
 			return true
@@ -156,14 +150,37 @@ func (s *sweep[T]) sweep(ctx context.Context, partitions iter.Seq2[keys.Partitio
 		if errors.Is(err, engine.ErrNotOver) || errors.Is(err, table.ErrChanged) || errors.Is(err, table.ErrContended) {
 			return true
 		}
-		damaged := isDamaged(err)
-		if damaged {
-			s.failed = append(s.failed, err)
-		}
-		return damaged
+		return s.skip(entities[i], err)
 	}})
-	s.done.Deleted += result.Applied
+	s.done.Changed += result.Applied
+	if err == nil && s.pass.Progress != nil {
+		done := s.done
+		done.Counts = maps.Clone(done.Counts)
+		s.pass.Progress(done)
+	}
 	return left, err
+}
+
+// count counts a partition.
+func (s *sweep[T]) count() {
+	if s.done.Counts == nil {
+		s.done.Counts = map[string]int{}
+	}
+	s.done.Counts["partitions"]++
+}
+
+// skip reports whether an entity with an error of its own is left as it is, and the others are swept.
+func (s *sweep[T]) skip(k keys.Key, err error) bool {
+	switch {
+	case !isDamaged(err):
+		return false
+	case s.pass.Skip != nil && s.pass.Skip(k, err):
+		s.done.Skipped++
+	default:
+		s.done.Faults++
+		s.failed = append(s.failed, err)
+	}
+	return true
 }
 
 // noted sweeps the partitions of the notes, and deletes these.
@@ -180,7 +197,8 @@ func (s *sweep[T]) noted(ctx context.Context) error {
 		due := slices.DeleteFunc(page.Entities, func(n *table.Entity[note]) bool {
 			return n.Value.Hour > hourOf(now.Add(-time.Hour-graceOfNotes)) || now.Sub(n.Timestamp) < graceOfNotes
 		})
-		if err := s.sweepNotes(ctx, rows, due); err != nil || page.Token == "" {
+		err = s.sweepNotes(ctx, rows, due)
+		if err != nil || page.Token == "" {
 			return err
 		}
 		token = page.Token
@@ -193,7 +211,7 @@ func (s *sweep[T]) sweepNotes(ctx context.Context, rows *table.Table[note], page
 		seen := map[string]bool{}
 		for _, n := range page {
 			in := n.Value.Partition
-			if seen[in] || s.opt.Partitions.IsSet() && !s.opt.Partitions.Contains(in) {
+			if seen[in] {
 				continue
 			}
 			seen[in] = true
@@ -202,16 +220,12 @@ func (s *sweep[T]) sweepNotes(ctx context.Context, rows *table.Table[note], page
 			}
 		}
 	})
-	if err != nil {
+	if err != nil || s.pass.DryRun {
 		return err
 	}
 	_, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for _, n := range page {
-			in := n.Value.Partition
-			if left[in] || s.opt.Partitions.IsSet() && !s.opt.Partitions.Contains(in) {
-				continue
-			}
-			if !yield(rows.DeleteOp(n), nil) {
+			if !left[n.Value.Partition] && !yield(rows.DeleteOp(n), nil) {
 				return
 			}
 		}
@@ -224,7 +238,7 @@ func (s *sweep[T]) sweepNotes(ctx context.Context, rows *table.Table[note], page
 // sweepDaily is Sweep for the work of each day. Before the definition is filled, there is nothing to sweep.
 func (e *Ends[T]) sweepDaily(ctx context.Context, t *table.Table[T]) error {
 	_, err := e.Sweep(ctx, t, nil)
-	if errors.Is(err, index.ErrNotReadable) {
+	if errors.Is(err, table.ErrNotReadable) {
 		return nil
 	}
 	return err
@@ -232,11 +246,11 @@ func (e *Ends[T]) sweepDaily(ctx context.Context, t *table.Table[T]) error {
 
 // Job is a kind of job that sweeps the table, by all workers of a store together: for what outgrows
 // one program. It looks into each partition, and waits for the rate of the job between two of them.
-// A Status counts what was due as rows, and what was deleted as changed. Requests: those of
+// A Status counts as a Progress of Sweep does. Requests: those of
 // [Ends.Sweep] for each partition; see package jobs.
 func (e *Ends[T]) Job(kind string) *jobs.Job[T, struct{}] {
 	return jobs.New(kind, func(ctx context.Context, s *jobs.Slice[T], _ struct{}) error {
-		all := &sweep[T]{table: s.Table, opt: SweepOptions{Partitions: s.Partitions}}
+		all := &sweep[T]{table: s.Table, pass: table.Pass{Partitions: s.Partitions}}
 		for partition, err := range all.partitions(ctx) {
 			if err != nil {
 				return err
@@ -245,11 +259,11 @@ func (e *Ends[T]) Job(kind string) *jobs.Job[T, struct{}] {
 			if err != nil {
 				return err
 			}
-			done, err := e.Sweep(ctx, s.Table, &SweepOptions{Partitions: keys.Raw(pk, "").Partition().Point(), Everywhere: true})
+			done, err := e.Sweep(ctx, s.Table, &table.Pass{Partitions: keys.Raw(pk, "").Partition().Point()})
 			if err != nil {
 				return err
 			}
-			s.Count(done.Due, done.Deleted, 0)
+			s.Count(done.Rows, done.Changed, 0)
 			if err := s.Passed(ctx, partition); err != nil {
 				return err
 			}

@@ -17,6 +17,7 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/expire"
 	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
@@ -37,13 +38,16 @@ func (s *shop) many(t *testing.T, u string, n int, d time.Duration) {
 	}
 }
 
-func (s *shop) sweep(t *testing.T, o *expire.SweepOptions) expire.Swept {
+// swept is what a test reads of the Progress of a sweep.
+type swept struct{ Partitions, Due, Deleted int }
+
+func (s *shop) sweep(t *testing.T, p *table.Pass) swept {
 	t.Helper()
-	done, err := s.ends.Sweep(t.Context(), s.sessions, o)
+	done, err := s.ends.Sweep(t.Context(), s.sessions, p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return done
+	return swept{done.Counts["partitions"], done.Rows, done.Changed}
 }
 
 // TestSweepRequests: a sweep finds what is due by one query for each partition, reads it together, and deletes up to 49 sessions in a transaction.
@@ -57,8 +61,11 @@ func TestSweepRequests(t *testing.T) {
 		t.Errorf("an hour that was over just now: got %+v; want nothing due", got)
 	}
 	s.clock.pass(time.Minute)
+	if got, want := s.sweep(t, &table.Pass{DryRun: true}), (swept{Partitions: 2, Due: 45, Deleted: 45}); got != want {
+		t.Errorf("dry run: got %+v; want %+v", got, want)
+	}
 	s.sent()
-	if got, want := s.sweep(t, nil), (expire.Swept{Partitions: 2, Due: 45, Deleted: 45}); got != want {
+	if got, want := s.sweep(t, nil), (swept{Partitions: 2, Due: 45, Deleted: 45}); got != want {
 		t.Errorf("got %+v; want %+v", got, want)
 	}
 	want := []string{"query sessions", "query sessions", "query sessions", "query sessions", "query sessions", "query sessions", "query sessions", "transaction sessions"} // 4 to find 2 partitions, 2 for what is due, 1 to read it
@@ -180,14 +187,14 @@ func TestManyPartitions(t *testing.T) {
 		t.Errorf("another end in its hour: got requests %q; want %q", got, want)
 	}
 	s.clock.pass(time.Hour + 11*time.Minute)
-	if got, want := s.sweep(t, nil), (expire.Swept{Partitions: 10, Due: 10, Deleted: 10}); got != want {
+	if got, want := s.sweep(t, nil), (swept{Partitions: 10, Due: 10, Deleted: 10}); got != want {
 		t.Errorf("got %+v; want %+v", got, want)
 	}
-	if got, want := s.sweep(t, nil), (expire.Swept{}); got != want {
+	if got, want := s.sweep(t, nil), (swept{}); got != want {
 		t.Errorf("again: got %+v; want %+v", got, want)
 	}
 	s.clock.pass(24 * time.Hour)
-	if got, want := s.sweep(t, &expire.SweepOptions{Partitions: user.Of("user1").Point()}), (expire.Swept{Partitions: 1, Due: 1, Deleted: 1}); got != want {
+	if got, want := s.sweep(t, &table.Pass{Partitions: user.Of("user1").Point()}), (swept{Partitions: 1, Due: 1, Deleted: 1}); got != want {
 		t.Errorf("one partition: got %+v; want %+v", got, want)
 	}
 	must(t, s.RunDaily(ctx))
@@ -215,11 +222,11 @@ func TestSweepAhead(t *testing.T) {
 	ahead := *s
 	ahead.clock = newClock(noon.Add(2 * time.Hour))
 	ahead.open(t, s.service, o)
-	if got, want := ahead.sweep(t, nil), (expire.Swept{}); got != want {
+	if got, want := ahead.sweep(t, nil), (swept{}); got != want {
 		t.Errorf("got %+v; want %+v", got, want)
 	}
 	s.clock.pass(72 * time.Hour)
-	if got, want := s.sweep(t, nil), (expire.Swept{Partitions: 1, Due: 1, Deleted: 1}); got != want {
+	if got, want := s.sweep(t, nil), (swept{Partitions: 1, Due: 1, Deleted: 1}); got != want {
 		t.Errorf("later: got %+v; want %+v", got, want)
 	}
 }
@@ -249,7 +256,7 @@ func TestSweepBesideInsert(t *testing.T) {
 				_, err = writer.sessions.Insert(t.Context(), &session{User: "late", ID: "a", Ends: noon.Add(ends)})
 				must(t, err)
 				s.clock.pass(72 * time.Hour)
-				if got, want := s.sweep(t, nil), (expire.Swept{Partitions: 1, Due: 1, Deleted: 1}); got != want {
+				if got, want := s.sweep(t, nil), (swept{Partitions: 1, Due: 1, Deleted: 1}); got != want {
 					t.Errorf("the sweep's clock wrong by %v, the writer's behind by %v, an end in %v: got %+v; want %+v", wrong, behind, ends, got, want)
 				}
 			}
@@ -264,10 +271,10 @@ func TestNoteStays(t *testing.T) {
 	s.insert(t, "a", time.Minute)
 	for _, after := range []time.Duration{time.Hour + 2*time.Minute, time.Hour + 9*time.Minute} {
 		s.clock.set(noon.Add(after))
-		testkit.Expect(t, "swept after "+after.String(), s.sweep(t, nil), expire.Swept{})
+		testkit.Expect(t, "swept after "+after.String(), s.sweep(t, nil), swept{})
 	}
 	s.clock.set(noon.Add(time.Hour + 10*time.Minute))
-	testkit.Expect(t, "swept later", s.sweep(t, nil), expire.Swept{Partitions: 1, Due: 1, Deleted: 1})
+	testkit.Expect(t, "swept later", s.sweep(t, nil), swept{Partitions: 1, Due: 1, Deleted: 1})
 	testkit.Expect(t, "notes", len(s.service.Rows("sessionsends")), 0)
 }
 
@@ -301,7 +308,7 @@ func TestSweepFailing(t *testing.T) {
 	s.clock.pass(2 * time.Hour)
 	done, err := s.ends.Sweep(t.Context(), s.sessions, nil)
 	expectError(t, err, "it has no name")
-	testkit.Expect(t, "deleted", done.Deleted, 2)
+	testkit.Expect(t, "deleted", done.Changed, 2)
 }
 
 // TestJobWithoutNotes: a job finds what has no notes, such as imported rows.
@@ -340,7 +347,7 @@ func TestSweepBehindNote(t *testing.T) {
 	_, err = writer.sessions.Insert(t.Context(), &session{User: "late", ID: "a", Ends: noon.Add(-5 * time.Hour)})
 	must(t, err)
 	s.clock.pass(3 * time.Hour)
-	if got, want := s.sweep(t, nil), (expire.Swept{Partitions: 1, Due: 1, Deleted: 1}); got != want {
+	if got, want := s.sweep(t, nil), (swept{Partitions: 1, Due: 1, Deleted: 1}); got != want {
 		t.Errorf("got %+v; want %+v", got, want)
 	}
 }
@@ -359,8 +366,16 @@ func TestSweepDamaged(t *testing.T) {
 	s.clock.pass(2 * time.Hour)
 	done, err := s.ends.Sweep(ctx, s.sessions, nil)
 	var de *table.DecodeError
-	if !errors.As(err, &de) || done.Deleted != 5 {
-		t.Errorf("got %+v, %v; want 5 deleted, and a DecodeError", done, err)
+	if !errors.As(err, &de) || done.Changed != 5 || done.Faults != 1 {
+		t.Errorf("got %+v, %v; want 5 deleted, 1 fault, and a DecodeError", done, err)
+	}
+	var damaged []keys.Key
+	done, err = s.ends.Sweep(ctx, s.sessions, &table.Pass{Skip: func(k keys.Key, err error) bool {
+		damaged = append(damaged, k)
+		return errors.As(err, new(*table.DecodeError))
+	}})
+	if err != nil || done.Skipped != 1 || !slices.Equal(damaged, []keys.Key{at("ann", "b")}) {
+		t.Errorf("with Skip: got %+v, %v and %v; want id_b skipped", done, err, damaged)
 	}
 }
 

@@ -134,9 +134,9 @@ func TestUniqueValues(t *testing.T) {
 	t.Parallel()
 	same := func(*session) (string, bool) { return "one", true }
 	inPartition := index.New("one", keys.Text(), same, &index.Options{Unique: true})
-	pointer := index.New("one", keys.Text(), same, &index.Options{Unique: true, Pointer: true})
+	pointer := index.New("one", keys.Text(), same, &index.Options{Unique: true}).Only()
 	everywhere := index.NewUnique("one", keys.Text(), same, nil)
-	atOnePlace := index.New("one", keys.Text(), same, &index.Options{Unique: true}).In(func(*session) keys.PartitionKey { return keys.RawPartition("ones") })
+	atOnePlace := index.NewUnique("one", keys.Text(), same, nil).In(func(*session) keys.PartitionKey { return keys.RawPartition("ones") })
 	get := func(ix *index.Index[session, string], partition keys.PartitionKey) func(context.Context, *shop) (*table.Entity[session], error) {
 		return func(ctx context.Context, s *shop) (*table.Entity[session], error) {
 			return ix.Get(ctx, s.sessions, partition, "one")
@@ -416,7 +416,7 @@ func TestFarEnds(t *testing.T) {
 	for _, far := range []int64{noon.UnixMilli(), noon.UnixMicro(), time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC).Unix()} {
 		_, err := s.sessions.Insert(ctx, &session{User: "ann", ID: "a", Hits: int(far)})
 		expectError(t, err, "time.UnixMilli")
-		var de *index.DefinitionError
+		var de *table.DefinitionError
 		if !errors.As(err, &de) || de.Definition != "ends" || de.Field != "at" {
 			t.Errorf("an end after %d s: got %v; want a *DefinitionError about at", far, err)
 		}

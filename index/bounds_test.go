@@ -2,7 +2,6 @@ package index_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -34,7 +33,7 @@ func city(t *testing.T, sum *index.Summary[worker, string], n int) (*table.Table
 }
 
 // TestBoundsOfLargeGroups: if the greatest value leaves a large group, the write reads no other entities, and the bounds are
-// approximate until verify.Run or until the group has shrunk. Small groups, and measures with Exact, always have exact bounds.
+// approximate until verify.Run or until the group has shrunk. Small groups, and measures with a greater ExactUpTo, always have exact bounds.
 func TestBoundsOfLargeGroups(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -76,19 +75,15 @@ func TestBoundsOfLargeGroups(t *testing.T) {
 		t.Errorf("verify of exact bounds: got %+v and faults %v; want no fault", r, f)
 	}
 
-	exact := ageOf(index.Measure[worker]{Exact: true})
+	exact := ageOf(index.Measure[worker]{ExactUpTo: 1e9})
 	staff, s = city(t, exact, 1003)
 	check(t, staff.DeleteAny(ctx, at(1002)))
 	if counts := s.Count(); counts[requests.Query] != 2 {
-		t.Errorf("requests of the delete of the greatest value with Exact: got %v; want 2 queries", counts)
+		t.Errorf("requests of the delete of the greatest value with ExactUpTo: got %v; want 2 queries", counts)
 	}
 	g, err := exact.Get(ctx, staff, sales, "York")
 	check(t, err)
 	testkit.Expect(t, "exact", g.Measures["Age"], index.Stat{Count: 1002, Sum: 1003*1006/2 - 1004, Min: 2, Max: 1003})
-	var de *index.DefinitionError
-	if _, err := bare.Attach(staff, ageOf(index.Measure[worker]{Exact: true, ApproximateBounds: true})); !errors.As(err, &de) {
-		t.Errorf("Attach with Exact and ApproximateBounds: got error %v; want a *DefinitionError", err)
-	}
 }
 
 // TestGreatestLeavesConcurrently: the greatest value leaves a large group while other programs write to the group: the write takes
@@ -138,15 +133,15 @@ func TestGreatestLeavesConcurrently(t *testing.T) {
 func TestLastOfMeasure(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	for _, loose := range []bool{false, true} {
-		sum := ageOf(index.Measure[worker]{ApproximateBounds: loose})
+	for _, exact := range []int64{0, -1, 2} {
+		sum := ageOf(index.Measure[worker]{ExactUpTo: exact})
 		staff, s := newStaff(t, sum)
 		insertAll(t, staff, s, worker{"S", 1, "Jones", "", 10, nil}, worker{"S", 2, "Jones", "", 20, nil}, worker{"S", 3, "Jones", "", 30, nil}, worker{"S", 4, "Jones", "", 0, nil})
 		is := func(want index.Stat) {
 			t.Helper()
 			g, err := sum.Get(ctx, staff, sales, "Jones")
 			check(t, err)
-			testkit.Expect(t, fmt.Sprint("loose ", loose), fmt.Sprintf("%+v", g.Measures["Age"]), fmt.Sprintf("%+v", want))
+			testkit.Expect(t, fmt.Sprint("exact up to ", exact), fmt.Sprintf("%+v", g.Measures["Age"]), fmt.Sprintf("%+v", want))
 		}
 		check(t, staff.MergeAny(ctx, at(3), age.Set(0)))
 		check(t, staff.MergeAny(ctx, at(1), age.Set(0)))
@@ -157,7 +152,7 @@ func TestLastOfMeasure(t *testing.T) {
 		check(t, err)
 		for _, property := range []string{"AgeCount", "AgeSum", "AgeMin", "AgeMax", "AgeMinCount", "AgeMaxCount"} {
 			if v, _ := row.Get(property); v != int64(0) {
-				t.Errorf("loose %v: got %s %v (%T); want 0 (int64)", loose, property, v, v)
+				t.Errorf("exact up to %v: got %s %v (%T); want 0 (int64)", exact, property, v, v)
 			}
 		}
 		check(t, staff.MergeAny(ctx, at(4), age.Set(-5))) // none

@@ -77,7 +77,7 @@ func (h *claimHistory) tick() int64 {
 }
 
 // do makes a call and records its result.
-func (h *claimHistory) do(ctx context.Context, m *movers, by *index.Global[worker, string], a claimCall) {
+func (h *claimHistory) do(ctx context.Context, m *movers, by *index.Unique[worker, string], a claimCall) {
 	start := h.tick()
 	var r claimResult
 	var err error

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
@@ -120,8 +121,8 @@ func TestLookups(t *testing.T) {
 		t.Errorf("look-up of Jon: got %v, error %v; want worker 3 with an ETag", jon, err)
 	}
 	testkit.Expect(t, "pointer", s.Count().String(), "1 get, 1 query")
-	if _, err := byLast.Get(ctx, staff, sales, "Jones"); !errors.Is(err, index.ErrSeveral) {
-		t.Errorf("look-up of one Jones: got error %v; want ErrSeveral", err)
+	if _, err := byLast.Get(ctx, staff, sales, "Jones"); err == nil || !strings.Contains(err.Error(), "several entities have the value") {
+		t.Errorf("look-up of one Jones: got error %v; want several entities", err)
 	}
 
 	s.Count()
@@ -136,10 +137,10 @@ func TestLookups(t *testing.T) {
 			t.Errorf("%s by a projection: got error %v; want ErrNoETag", verb, err)
 		}
 	}
-	testkit.Expect(t, "at least", ids(t, byAge.Query(ctx, staff, table.Query[worker]{Partition: sales, Rows: byAge.AtLeast(44)})), []int{1, 4})
-	testkit.Expect(t, "at most", ids(t, byAge.Query(ctx, staff, table.Query[worker]{Partition: sales, Rows: byAge.AtMost(44)})), []int{2, 3, 1})
-	testkit.Expect(t, "at least", ids(t, byEmail.Query(ctx, staff, table.Query[worker]{Partition: sales, Rows: byEmail.AtLeast("o")})), []int{2})
-	testkit.Expect(t, "at most", ids(t, byEmail.Query(ctx, staff, table.Query[worker]{Partition: sales, Rows: byEmail.AtMost("brown@x")})), []int{4})
+	testkit.Expect(t, "at least", ids(t, byAge.Query(ctx, staff, table.Query[worker]{Partition: sales, Rows: byAge.Rows().AtLeast(44)})), []int{1, 4})
+	testkit.Expect(t, "at most", ids(t, byAge.Query(ctx, staff, table.Query[worker]{Partition: sales, Rows: byAge.Rows().AtMost(44)})), []int{2, 3, 1})
+	testkit.Expect(t, "at least", ids(t, byEmail.Query(ctx, staff, table.Query[worker]{Partition: sales, Rows: byEmail.Rows().AtLeast("o")})), []int{2})
+	testkit.Expect(t, "at most", ids(t, byEmail.Query(ctx, staff, table.Query[worker]{Partition: sales, Rows: byEmail.Rows().AtMost("brown@x")})), []int{4})
 
 	testkit.Expect(t, "tags", ids(t, byTag.List(ctx, staff, sales, "b")), []int{1, 2})
 	testkit.Expect(t, "conditions", ids(t, byTag.Query(ctx, staff, table.Query[worker]{Partition: sales, Rows: byTag.Value("b"), Where: age.Gt(40)})), []int{1})
@@ -254,8 +255,8 @@ func TestCopiesAreEntities(t *testing.T) {
 	if !errors.Is(err, table.ErrNoETag) {
 		t.Errorf("pin by a copy: got error %v; want ErrNoETag", err)
 	}
-	if err := openAs(t, s.ConnectionString(), s, schema).Delete(ctx, insertMore(t, staff, s)); !errors.Is(err, index.ErrUnknownIndex) {
-		t.Errorf("delete of an indexed entity, by a handle without the indexes: got error %v; want ErrUnknownIndex", err)
+	if err := openAs(t, s.ConnectionString(), s, schema).Delete(ctx, insertMore(t, staff, s)); !errors.Is(err, table.ErrUnknownMaintainer) {
+		t.Errorf("delete of an indexed entity, by a handle without the indexes: got error %v; want ErrUnknownMaintainer", err)
 	}
 }
 

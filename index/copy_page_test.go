@@ -245,7 +245,7 @@ func testCopies[T any](t *testing.T, what string, schema table.Schema[T], only t
 // sameAsRows compares a list by an index with the rows of the page, read one by one.
 func sameAsRows[T any](t *testing.T, what string, staff *table.Table[T], page *copyPage, ix *index.Index[T, string], projected bool, name func(*T) (string, bool), change func(*T)) {
 	t.Helper()
-	ctx, q := context.Background(), table.Query[T]{Partition: sales, Rows: ix.All()}
+	ctx, q := context.Background(), table.Query[T]{Partition: sales, Rows: ix.Rows().All()}
 	var got, want []string
 	skipped := func(list *[]string) func(keys.Key, error) bool {
 		return func(k keys.Key, err error) bool {

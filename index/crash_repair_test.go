@@ -23,11 +23,11 @@ import (
 var (
 	mail        = func(w *worker) (string, bool) { return w.Email, w.Email != "" }
 	name        = func(w *worker) (string, bool) { return w.Last, true }
-	mailPointer = index.New("mp", keys.Fold(keys.Text()), mail, &index.Options{Unique: true, Pointer: true})
+	mailPointer = index.New("mp", keys.Fold(keys.Text()), mail, &index.Options{Unique: true}).Only()
 	mailOnly    = index.New("mo", keys.Fold(keys.Text()), mail, &index.Options{Unique: true}).Only(email)
-	namesFull   = index.New("nf", keys.Text(), name, &index.Options{ReadEntities: true})
+	namesFull   = index.New("nf", keys.Text(), name, nil)
 	nameLists   = index.NewLists("nl", keys.Text(), name, &index.ListOptions{Reserved: true})
-	nameSums    = index.NewSummary("ns", keys.Text(), name, &index.SummaryOptions{Reserved: true}, index.Measure[worker]{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), true }, ApproximateBounds: true})
+	nameSums    = index.NewSummary("ns", keys.Text(), name, &index.SummaryOptions{Reserved: true}, index.Measure[worker]{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), true }, ExactUpTo: -1})
 )
 
 func otherDefinitions() []extend.Definition[worker] {

@@ -15,7 +15,6 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/extend"
-	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -190,7 +189,7 @@ func operations() map[string]func(context.Context, *table.Table[worker]) error {
 		"DeleteAny": func(ctx context.Context, staff *table.Table[worker]) error { return staff.DeleteAny(ctx, at(1)) },
 		"Replace by a copy": func(ctx context.Context, staff *table.Table[worker]) error {
 			e, err := byEmail.Get(ctx, staff, sales, "A")
-			var de *index.DefinitionError
+			var de *table.DefinitionError
 			if errors.Is(err, table.ErrNotFound) || errors.As(err, &de) {
 				return staff.MergeAny(ctx, at(1), last.Set("Smith")) // of kinds without this index
 			} else if err != nil {
@@ -321,7 +320,7 @@ func TestSchedules(t *testing.T) {
 							if wrong != nil {
 								panic(wrong) // a violation
 							}
-							var de *index.DefinitionError
+							var de *table.DefinitionError
 							switch {
 							case err == nil:
 								succeeded.Add(1)

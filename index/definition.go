@@ -17,54 +17,22 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// DefinitionError is a mistake in a definition. Nothing was written.
-type DefinitionError struct {
-	Definition string // its name
-	Field      string // of the definition: key, layout, or an option
-	Reason     string
-	Err        error // the error of the field's own package, if that is the cause
-}
-
-func (e *DefinitionError) Error() string {
-	return fmt.Sprintf("index %s: %s %s", e.Definition, e.Field, e.Reason)
-}
-
-// Unwrap returns Err.
-func (e *DefinitionError) Unwrap() error { return e.Err }
-
-// FullError: a write would make a group of a [Summary] exceed its bound (SummaryOptions.Most, Measure.Most). Nothing was written.
-type FullError struct {
-	Definition string   // the name of the summary
-	Group      keys.Key // of its row
-	Value      any      // of the group, as the layout decodes it; the RowKey if it cannot
-	Measure    string   // whose Sum would be too great, "" for the number of entities
-	Got, Most  int64    // what the group would have, and its bound
-}
-
-func (e *FullError) Error() string {
-	of := "the number of entities"
-	if e.Measure != "" {
-		of = "the sum of " + e.Measure
-	}
-	return fmt.Sprintf("%s in the group %v of %s would be %d, and may be %d: delete some, or raise Most in all programs", of, e.Value, e.Definition, e.Got, e.Most)
-}
-
 // withDefinition adds the name of the definition to an error that does not contain it yet.
 func withDefinition(definition string, err error) error {
-	if de, is := err.(*DefinitionError); is && de.Definition == definition {
+	if de, is := err.(*table.DefinitionError); is && de.Definition == definition {
 		return err
 	}
 	return fmt.Errorf("index %s: %w", definition, err)
 }
 
-// checkName returns a *DefinitionError for a name that a definition cannot have.
+// checkName returns a *table.DefinitionError for a name that a definition cannot have.
 func checkName(name string) error {
 	if name == "" {
-		return &DefinitionError{Field: "name", Reason: "is empty"}
+		return &table.DefinitionError{Field: "name", Reason: "is empty"}
 	}
 	for _, c := range []byte(name) {
 		if (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z') {
-			return &DefinitionError{Definition: name, Field: "name", Reason: "may contain only letters and digits"}
+			return &table.DefinitionError{Definition: name, Field: "name", Reason: "may contain only letters and digits"}
 		}
 	}
 	return nil
@@ -76,7 +44,7 @@ func withOne[T any](t, made *table.Table[T], d definition[T]) (*table.Table[T], 
 		return nil, &table.ValueError{Field: "definitions", Reason: "contain nil or a zero definition; use one of index.New and the like"}
 	}
 	if door.Table(made).Mode.Maintainer(d.Name()) != nil {
-		return nil, &DefinitionError{Definition: d.Name(), Field: "name", Reason: "is the name of another definition of the table; choose another one"}
+		return nil, &table.DefinitionError{Definition: d.Name(), Field: "name", Reason: "is the name of another definition of the table; choose another one"}
 	}
 	m, err := d.maintainer(t)
 	if err != nil {
@@ -96,7 +64,7 @@ func withOne[T any](t, made *table.Table[T], d definition[T]) (*table.Table[T], 
 		return with, nil
 	case errors.As(err, &limit):
 		reason := fmt.Sprintf("are %d for one change of an entity, with those of the other definitions; a transaction has room for %d, and each value counts twice, for the row that is deleted and the row that is inserted", limit.Got, limit.Max)
-		return nil, &DefinitionError{Definition: d.Name(), Field: "rows", Reason: reason, Err: err}
+		return nil, &table.DefinitionError{Definition: d.Name(), Field: "rows", Reason: reason, Err: err}
 	}
 	return nil, fmt.Errorf("definition %s: %w", d.Name(), err)
 }
@@ -105,12 +73,16 @@ func withOne[T any](t, made *table.Table[T], d definition[T]) (*table.Table[T], 
 func checkRanges[T any](t *table.Table[T], m maintainer[T], others []maintainer[T]) error {
 	in := tableOf(m, t)
 	fail := func(format string, args ...any) error {
-		return &DefinitionError{Definition: m.Name(), Field: "layout", Reason: fmt.Sprintf(format, args...)}
+		return &table.DefinitionError{Definition: m.Name(), Field: "layout", Reason: fmt.Sprintf(format, args...)}
 	}
 	for _, r := range m.Ranges() {
 		own := door.Table(t).Mode.Schema.Rows()
+		otherwise := "set Reserved"
+		if _, is := m.(ofElsewhere[T]); is {
+			otherwise = "set another Table"
+		}
 		if in.Same(door.Table(t)) && keyrange.RowsOverlap(r, own) {
-			return fail("has its rows in %v, which overlaps the range of the table, %v: give the table's layout a name, or set Reserved", r, own)
+			return fail("has its rows in %v, which overlaps the range of the table, %v: give the table's layout a name, or %s", r, own, otherwise)
 		}
 		for _, other := range others {
 			if in.Same(tableOf(other, t)) && slices.ContainsFunc(other.Ranges(), func(o keys.RowRange) bool { return keyrange.RowsOverlap(r, o) }) {
@@ -126,7 +98,7 @@ func checkTargetProperties[T any](m maintainer[T], others []maintainer[T]) error
 	for _, other := range others {
 		for _, property := range other.targetProperties() {
 			if slices.Contains(m.targetProperties(), property) {
-				return &DefinitionError{Definition: m.Name(), Field: "prefix", Reason: fmt.Sprintf("makes the property %s, as %s does; choose another prefix", property, other.Name())}
+				return &table.DefinitionError{Definition: m.Name(), Field: "prefix", Reason: fmt.Sprintf("makes the property %s, as %s does; choose another prefix", property, other.Name())}
 			}
 		}
 	}
@@ -152,7 +124,7 @@ func withInline[T any](t *table.Table[T]) *table.Table[T] {
 	return t
 }
 
-// definition is an [Index], [Global], [Lists], [GlobalLists], [Details] or [Summary] of any kind of key.
+// definition is an [Index], [Global], [Unique], [Lists], [GlobalLists], [Details] or [Summary] of any kind of key.
 type definition[T any] interface {
 	extend.Definition[T]
 	maintainer(*table.Table[T]) (maintainer[T], error)
@@ -215,31 +187,14 @@ func digestOf(form string, content *table.Row) string {
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
 }
 
-// The errors to compare with errors.Is.
+// The errors of a write to compare with errors.Is, besides those of package table.
 var (
 	// ErrTaken: another entity has the value of a unique index, or its details are in the target of this entity's details. The
 	// *table.DerivedError around it contains the owner of the value, unless both entities are in one transaction. Check for it before
 	// table.ErrExists, which the error also is if the service has found the row.
 	ErrTaken = derived.ErrTaken
-	// ErrSeveral: several entities have the value that a look-up for one entity was given. Use List.
-	ErrSeveral = errors.New("several entities have the value; use List")
-	// ErrNotReadable: the index is not filled yet, or is being retired; see aztablekit.Store.Fill. The *table.CatalogueError around it
-	// contains the state.
-	ErrNotReadable = table.ErrNotReadable
-	// ErrRanged: the client's signature is for a range of keys. A write fails with ErrRanged if it has to read the other entities
-	// of a partition, or to find out that a row does not exist, and the signature is for a range of rows.
-	ErrRanged = table.ErrRanged
-	// ErrForeignRow: a row of another type, definition or program has the key of an index row, list or summary. The row is neither
-	// replaced nor deleted. A write that would need the key fails with this error (of a unique index with ErrTaken), and so does a
-	// read of the one list or summary with the key. The *table.DerivedError around it contains the key.
-	ErrForeignRow = table.ErrForeignRow
-	// ErrUnknownIndex: the entity is in an index that this handle lacks, so that a write would leave its index rows behind. Exception:
-	// a handle without any definitions and with table.Options.BlindWrites does not check in writes by key.
-	ErrUnknownIndex = table.ErrUnknownMaintainer
 	// ErrNoTarget: the entity that is to hold details does not exist. Insert it first; see [Details].
 	ErrNoTarget = errors.New("the entity that is to hold the details does not exist; insert it first")
-	// ErrOverflow: a sum of a [Summary] has more than 64 bits.
-	ErrOverflow = errors.New("a sum has more than 64 bits")
 )
 
 // repairable adds the way out to an error about a row that cannot be read.

@@ -46,17 +46,14 @@ func TestDefinitionsAreChecked(t *testing.T) {
 		"too many rows": {defs: []extend.Definition[worker]{
 			index.NewMulti("a", text, 25, func(w *worker) []string { return w.Tags }, nil), index.NewMulti("b", text, 25, func(w *worker) []string { return w.Tags }, nil),
 		}, name: "b", says: "97"},
-		"the rows of a list":                {defs: []extend.Definition[worker]{index.NewLists("a", text.Named("x"), of, nil), index.New("b", text.Named("x"), of, nil)}, name: "b", says: "overlaps the range of a:"},
-		"the rows of a summary":             {defs: []extend.Definition[worker]{index.New("a", text.Named("x"), of, nil), index.NewSummary("b", text.Named("x"), of, nil)}, name: "b", says: "overlaps the range of a:"},
-		"a broken layout":                   {defs: []extend.Definition[worker]{index.New("a", keys.Digits[int](0), func(w *worker) (int, bool) { return w.Age, true }, nil)}, name: "a", says: "layout"},
-		"no layout":                         {defs: []extend.Definition[worker]{index.New[worker, string]("a", nil, of, nil)}, name: "a", says: "layout is nil"},
-		"no key":                            {defs: []extend.Definition[worker]{index.New[worker]("a", text, nil, nil)}, name: "a", says: "key is nil"},
-		"no values":                         {defs: []extend.Definition[worker]{index.NewMulti("a", text, 0, func(w *worker) []string { return nil }, nil)}, name: "a", says: "most"},
-		"no partition":                      {defs: []extend.Definition[worker]{def("a", nil).In(nil)}, name: "a", says: "In is nil"},
-		"no partition of lists":             {defs: []extend.Definition[worker]{index.NewLists("a", text, of, nil).In(nil)}, name: "a", says: "In is nil"},
-		"a table for rows in the partition": {defs: []extend.Definition[worker]{def("a", &index.Options{Table: "others"})}, name: "a", says: "Options.Table"},
-		"inline in the partition":           {defs: []extend.Definition[worker]{index.NewLists("a", text, of, &index.ListOptions{Inline: true})}, name: "a", says: "Options.Inline"},
-		"a pointer of fields":               {defs: []extend.Definition[worker]{def("a", &index.Options{Pointer: true}).Only(last)}, name: "a", says: "Only"},
+		"the rows of a list":            {defs: []extend.Definition[worker]{index.NewLists("a", text.Named("x"), of, nil), index.New("b", text.Named("x"), of, nil)}, name: "b", says: "overlaps the range of a:"},
+		"the rows of a summary":         {defs: []extend.Definition[worker]{index.New("a", text.Named("x"), of, nil), index.NewSummary("b", text.Named("x"), of, nil)}, name: "b", says: "overlaps the range of a:"},
+		"a broken layout":               {defs: []extend.Definition[worker]{index.New("a", keys.Digits[int](0), func(w *worker) (int, bool) { return w.Age, true }, nil)}, name: "a", says: "layout"},
+		"no layout":                     {defs: []extend.Definition[worker]{index.New[worker, string]("a", nil, of, nil)}, name: "a", says: "layout is nil"},
+		"no key":                        {defs: []extend.Definition[worker]{index.New[worker]("a", text, nil, nil)}, name: "a", says: "key is nil"},
+		"no values":                     {defs: []extend.Definition[worker]{index.NewMulti("a", text, 0, func(w *worker) []string { return nil }, nil)}, name: "a", says: "most"},
+		"no partition":                  {defs: []extend.Definition[worker]{index.NewGlobal("a", text, of, nil).In(nil)}, name: "a", says: "In is nil"},
+		"no partition of unique values": {defs: []extend.Definition[worker]{index.NewUnique("a", text, of, nil).In(nil)}, name: "a", says: "In is nil"},
 		"a projection without its key": {defs: []extend.Definition[worker]{def("a", nil).Only(age)},
 			name: "a", says: "lacks a field that the key function uses"},
 		"a field that is none": {defs: []extend.Definition[worker]{def("a", nil).Only(table.FieldOf(func(*worker) *string { return new(string) }))}, name: "a", says: "Only"},
@@ -69,7 +66,7 @@ func TestDefinitionsAreChecked(t *testing.T) {
 				c.schema = schema
 			}
 			_, err := bare.Attach(openAs(t, s.ConnectionString(), s, c.schema), c.defs...)
-			var de *index.DefinitionError
+			var de *table.DefinitionError
 			if !errors.As(err, &de) || de.Definition != c.name || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "staff") {
 				t.Errorf("Attach: got error %v; want a *DefinitionError of %q whose text contains %q and staff", err, c.name, c.says)
 			}
@@ -127,7 +124,7 @@ func TestFaultyKeys(t *testing.T) {
 		return fmt.Sprint(flips % 2), w.Last == "fickle" // keys of the same length
 	}, nil)
 	staff, s := newStaff(t, ix, part, tags, plain)
-	var de *index.DefinitionError
+	var de *table.DefinitionError
 	var derived *table.DerivedError
 	var ke *keys.KeyError
 	var limit *table.LimitError
@@ -233,7 +230,7 @@ func TestMeasuresThatCollide(t *testing.T) {
 	for _, other := range []string{"AgeMin", "AgeMax"} {
 		_, err := bare.Attach(openAs(t, s.ConnectionString(), s, schema),
 			index.NewSummary("s", keys.Text(), name, nil, index.Measure[worker]{Name: "Age", Of: of}, index.Measure[worker]{Name: other, Of: of}))
-		var de *index.DefinitionError
+		var de *table.DefinitionError
 		if !errors.As(err, &de) || de.Field != "measures" {
 			t.Errorf("Attach with measures Age and %s: got error %v; want a *DefinitionError of measures", other, err)
 		}
@@ -284,7 +281,7 @@ func TestDetailsAreChecked(t *testing.T) {
 		"a measure twice":            {sums(index.Measure[worker]{Name: "M", Of: none}, index.Measure[worker]{Name: "M", Of: none}), "one", "measures", "two measures"},
 		"a measure of nothing":       {sums(index.Measure[worker]{Name: "M"}), "one", "measures", "Of is nil"},
 	} {
-		var de *index.DefinitionError
+		var de *table.DefinitionError
 		_, err := bare.Attach(base, c.definitions...)
 		if !errors.As(err, &de) || de.Definition != c.name || de.Field != c.field || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: Attach: got error %v; want a *DefinitionError of %q and %q whose text contains %q", what, err, c.name, c.field, c.says)

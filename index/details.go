@@ -27,7 +27,7 @@ import (
 // changes details cannot also contain an operation on the target: insert the target first.
 //
 // The target holds the details of one entity. Details of a second entity fail with ErrTaken until the first gives them up. Details
-// of another type or definition under the same prefix fail with ErrForeignRow. In one transaction, put the operation that gives the
+// of another type or definition under the same prefix fail with table.ErrForeignRow. In one transaction, put the operation that gives the
 // details up first; two entities that swap targets need two transactions. If the target is deleted, or written whole by a value
 // that lacks the details, they are gone until a copied field changes or verify.Run repairs them.
 //
@@ -65,7 +65,7 @@ func NewDetails[T any](name, prefix string, target func(*T) (keys.RowKey, bool),
 
 func (d *Details[T]) fail(field, reason string) {
 	if d.invalid == nil {
-		d.invalid = &DefinitionError{Definition: d.name, Field: field, Reason: reason}
+		d.invalid = &table.DefinitionError{Definition: d.name, Field: field, Reason: reason}
 	}
 }
 
@@ -91,15 +91,15 @@ func (d *Details[T]) maintainer(t *table.Table[T]) (maintainer[T], error) {
 	}
 	var err error
 	if m.copied, err = m.schema.Properties(untyped(d.fields)...); err != nil {
-		return m, &DefinitionError{Definition: d.name, Field: "fields", Reason: err.Error(), Err: err}
+		return m, &table.DefinitionError{Definition: d.name, Field: "fields", Reason: err.Error(), Err: err}
 	}
 	for _, name := range append([]string{"RowKey"}, m.copied...) {
 		if err := new(table.Row).Set(d.prefix+name, ""); err != nil {
-			return m, &DefinitionError{Definition: d.name, Field: "prefix", Reason: err.Error(), Err: err}
+			return m, &table.DefinitionError{Definition: d.name, Field: "prefix", Reason: err.Error(), Err: err}
 		}
 	}
 	if len(m.copied) == 0 {
-		return m, &DefinitionError{Definition: d.name, Field: "fields", Reason: "are all part of the key, which is always copied; add another field"}
+		return m, &table.DefinitionError{Definition: d.name, Field: "fields", Reason: "are all part of the key, which is always copied; add another field"}
 	}
 	return m, probeFunction(func(v *T) error { _, err := m.targetOf(v); return err })
 }
@@ -150,7 +150,7 @@ func (m *detailsMaintainer[T]) targetOf(v *T) (string, error) {
 		return "", fmt.Errorf("index %s: %w", m.name, err)
 	}
 	if again, err := callUser(m.name, "target", of, v); err != nil || again != r {
-		return "", &DefinitionError{Definition: m.name, Field: "target", Reason: fmt.Sprintf("is not pure: for one entity it returned %v, and then %v", r.e, again.e)}
+		return "", &table.DefinitionError{Definition: m.name, Field: "target", Reason: fmt.Sprintf("is not pure: for one entity it returned %v, and then %v", r.e, again.e)}
 	}
 	return rk, nil
 }
@@ -266,7 +266,7 @@ func (m *detailsMaintainer[T]) setDetails(ctx context.Context, p *extend.Plan, e
 // foreignDetails returns the error for a target that holds foreign details. Its advice differs from the advice about a foreign
 // row, because the target is an entity, which must not be deleted.
 func (m *detailsMaintainer[T]) foreignDetails(k keys.Key) error {
-	err := fmt.Errorf("%w: the target holds details of another definition under the prefix %q; choose another prefix", ErrForeignRow, m.prefix)
+	err := fmt.Errorf("%w: the target holds details of another definition under the prefix %q; choose another prefix", table.ErrForeignRow, m.prefix)
 	return &table.DerivedError{Maintainer: m.name, Key: k, Err: err}
 }
 

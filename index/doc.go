@@ -1,6 +1,6 @@
 // Package index keeps rows that follow from entities: secondary indexes, lists, details of one entity in another, and summaries ('Azure
 // Table storage table design guide': secondary indexes, index entities, denormalization). They are in the partition of their entities
-// and change in the same transaction, unless a definition is for all partitions ([NewGlobal], [NewUnique], [Index.In]).
+// and change in the same transaction, unless a definition is for all partitions ([NewGlobal], [NewUnique]).
 //
 // An index stores more rows for each entity, under other keys. A definition looks entities up:
 //
@@ -19,8 +19,8 @@
 //
 //   - [Index]: a row for each entity and value. A full copy by default, from which 1 request reads the entity; a copy of some
 //     fields; or a pointer. Unique or not, of several values ([NewMulti]) or several fields ([keys.Row2]).
-//   - [Global]: an index over all partitions, by a value alone: a moment later ([NewGlobal]), or unique at every instant ([NewUnique]).
-//     By order, ranges and prefixes over all partitions: [Index.In].
+//   - [Global]: an index over all partitions, by a value alone, a moment later. By order, ranges and prefixes: [Global.In].
+//   - [Unique]: a value that one entity of the whole table has, at every instant.
 //   - [Lists]: one row for all entities with a value.
 //   - [Details]: fields of one entity in another, such as the manager's in the department.
 //   - [Summary]: counts, sums, least and greatest values of a group, in one row.

@@ -45,8 +45,8 @@ func keyOfMember(text string) keys.Key {
 type elsewhereMaintainer[T any] struct {
 	name       string
 	definition any
-	tableName  string          // Options.Table
-	inline     bool            // Options.Inline
+	tableName  string          // the option Table
+	inline     bool            // the option Inline
 	table      *table.Table[T] // of the entities
 	rows       *table.Table[T] // where the rows are
 	ranges     []keys.RowRange // of their RowKeys
@@ -82,9 +82,9 @@ type rowForm[T any] interface {
 
 // newElsewhere returns the maintainer of a definition, whose maintainer in the entities' partitions is m.
 func newElsewhere[T, K any](t *table.Table[T], ix *Index[T, K], m maintainer[T], form rowForm[T]) (*elsewhereMaintainer[T], error) {
-	e := &elsewhereMaintainer[T]{name: ix.name, definition: m.Definition(), tableName: ix.opt.Table, inline: ix.opt.Inline, table: t, rowsOf: ix.rows, ranges: m.Ranges(), form: form}
+	e := &elsewhereMaintainer[T]{name: ix.name, definition: m.Definition(), tableName: ix.opt.table, inline: ix.opt.inline, table: t, rowsOf: ix.rows, ranges: m.Ranges(), form: form}
 	if door.Table(t).Mode.Outbox == nil {
-		return e, &DefinitionError{Definition: ix.name, Field: "table", Reason: "has no outbox, by which workers learn of rows in other partitions: declare it by aztablekit.Table"}
+		return e, &table.DefinitionError{Definition: ix.name, Field: "table", Reason: "has no outbox, by which workers learn of rows in other partitions: declare it by aztablekit.Table"}
 	}
 	name := door.Table(t).Prefix + e.tableName
 	if e.tableName == "" {
@@ -92,7 +92,7 @@ func newElsewhere[T, K any](t *table.Table[T], ix *Index[T, K], m maintainer[T],
 	}
 	other, err := engine.New(door.Table(t).Service, name, door.Table(t).Options)
 	if err = cmp.Or(edm.CheckTableName(name), err); err != nil {
-		return e, &DefinitionError{Definition: ix.name, Field: "Options.Table", Reason: err.Error(), Err: err}
+		return e, &table.DefinitionError{Definition: ix.name, Field: "Options.Table", Reason: err.Error(), Err: err}
 	}
 	place := ", in table " + strings.TrimPrefix(name, door.Table(t).Prefix)
 	e.formText, e.formerText = m.Form()+place, ""
@@ -138,7 +138,7 @@ func (m *elsewhereMaintainer[T]) recorded(texts []string) (rows []keys.Key, cont
 		case is && pk == "":
 			return rows, texts[i:], nil
 		case !is && m.ranges[0].Contains(text):
-			return nil, nil, &DefinitionError{Definition: m.name, Field: "name", Reason: errWasHere.Error(), Err: errWasHere}
+			return nil, nil, &table.DefinitionError{Definition: m.name, Field: "name", Reason: errWasHere.Error(), Err: errWasHere}
 		case is && k.Err() == nil:
 			rows = append(rows, k)
 		}
@@ -242,10 +242,9 @@ func (f copyForm[T, K]) contentOf(c *extend.Change[T], rows []keys.Key) (state [
 }
 
 func (f copyForm[T, K]) mayBe(entity, row keys.Key) bool {
-	rk := strings.TrimPrefix(row.RowKey(), f.prefixed(""))
-	k, of, err := f.byValueAndKey.Decode(rk)
+	k, of, err := f.byValueAndKey.Decode(row.RowKey())
 	if err != nil { // a layout that cannot decode
-		return strings.HasSuffix(rk, memberText(entity))
+		return strings.HasSuffix(row.RowKey(), memberText(entity))
 	}
 	return of == memberText(entity) && (!f.hasOwnPartitions() || f.byValue.PartitionKey(k).String() == row.PartitionKey())
 }
@@ -279,7 +278,7 @@ func (f listForm[T, K]) contentOf(*extend.Change[T], []keys.Key) (state []string
 }
 
 func (f listForm[T, K]) mayBe(_, row keys.Key) bool {
-	return !f.ix.hasOwnPartitions() || strings.TrimPrefix(row.RowKey(), f.ix.prefixed("")) == row.PartitionKey()
+	return row.RowKey() == row.PartitionKey()
 }
 
 func (f listForm[T, K]) follow(entity, row keys.Key, stored, _ *table.Row, has, repairs bool) (*table.Row, error) {
@@ -293,8 +292,9 @@ func (f listForm[T, K]) follow(entity, row keys.Key, stored, _ *table.Row, has, 
 	member := memberText(entity)
 	switch i, is := slices.BinarySearchFunc(all, member, keys.Compare); {
 	case has && !is:
-		if all = slices.Insert(all, i, member); lengthOf(all) > maxListUnits {
-			return nil, eventual.Poison(&ListFullError{Definition: f.ix.name, Row: row, Members: len(all)})
+		all = slices.Insert(all, i, member)
+		if err := f.checkRoom(row, all); err != nil {
+			return nil, eventual.Poison(err)
 		}
 	case !has && is:
 		all = slices.Delete(all, i, i+1)

@@ -23,7 +23,7 @@ func TestElsewhereColons(t *testing.T) {
 		Row:       keys.RawRowOf(func(s *site) *string { return &s.Path }),
 	}
 	owner := func(s *site) (string, bool) { return s.Owner, true }
-	pointers := index.NewGlobal("owner", keys.Text(), owner, &index.Options{Pointer: true})
+	pointers := index.NewGlobal("owner", keys.Text(), owner, nil).Only()
 	copies := index.NewGlobal("copy", keys.Text(), owner, nil)
 	lists := index.NewGlobalLists("list", keys.Text(), owner, nil)
 	a := openElsewhereOf(t, storagetest.New(nil), "sites", rawSchema, pointers, copies, lists)

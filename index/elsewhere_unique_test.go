@@ -23,7 +23,7 @@ import (
 )
 
 // newLogin is an index by which a worker logs in, whatever the department.
-func newLogin() *index.Global[worker, string] {
+func newLogin() *index.Unique[worker, string] {
 	return index.NewUnique("login", keys.Fold(keys.Text()), func(w *worker) (string, bool) { return w.Email, w.Email != "" },
 		nil)
 }
@@ -185,7 +185,7 @@ func TestGlobalReader(t *testing.T) {
 func TestUniqueScope(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	byLogin := index.New("login", keys.Text(), func(w *worker) (string, bool) { return w.Email, true }, &index.Options{Unique: true}).In(func(w *worker) keys.PartitionKey { return keys.RawPartition(w.Last) })
+	byLogin := index.NewUnique("login", keys.Text(), func(w *worker) (string, bool) { return w.Email, true }, nil).In(func(w *worker) keys.PartitionKey { return keys.RawPartition(w.Last) })
 	s := newElsewhereScene(t, elsewhere{}, byLogin)
 	insert := func(w worker) error { _, err := s.staff.Insert(ctx, &w); return err }
 	check(t, insert(worker{"S", 1, "Contoso", "a", 44, nil}))
@@ -202,20 +202,17 @@ func TestUniqueScope(t *testing.T) {
 	testkit.Expect(t, "requests of a change in one partition", s.Count().String(), "1 get, 1 message-put, 1 message-update, 3 transaction")
 }
 
-// TestGlobalOptions: options that do not fit together are errors of Attach.
+// TestGlobalOptions: what does not fit together is an error of Attach.
 func TestGlobalOptions(t *testing.T) {
 	t.Parallel()
 	of := func(w *worker) (string, bool) { return w.Email, true }
 	for field, definition := range map[string]extend.Definition[worker]{
-		"Options.Unique":       index.NewUnique("login", keys.Text(), of, &index.Options{Unique: true}),
-		"Only":                 index.NewUnique("login", keys.Text(), of, nil).Only(email),
-		"Options.ReadEntities": index.NewUnique("login", keys.Text(), of, &index.Options{ReadEntities: true}),
-		"Options.Inline":       index.NewUnique("login", keys.Text(), of, &index.Options{Inline: true}),
-		"table":                index.NewUnique("login", keys.Text(), of, nil), // no outbox
+		"Only":  index.NewUnique("login", keys.Text(), of, nil).In(func(*worker) keys.PartitionKey { return sales }).Only(email),
+		"table": index.NewUnique("login", keys.Text(), of, nil), // no outbox
 	} {
 		base, _ := newStaff(t)
 		_, err := bare.Attach(base, definition)
-		var de *index.DefinitionError
+		var de *table.DefinitionError
 		if !errors.As(err, &de) || de.Field != field {
 			t.Errorf("got %v; want a *DefinitionError about %s", err, field)
 		}
@@ -427,8 +424,8 @@ func TestVerifyGlobalVersions(t *testing.T) {
 	ctx := context.Background()
 	versioned := schema
 	versioned.Type, versioned.Version = "worker", 1
-	inOnePartition := index.New("one", keys.Text(), func(w *worker) (string, bool) { return w.Last, true },
-		&index.Options{Unique: true}).In(func(*worker) keys.PartitionKey { return keys.RawPartition("u") })
+	inOnePartition := index.NewUnique("one", keys.Text(), func(w *worker) (string, bool) { return w.Last, true },
+		nil).In(func(*worker) keys.PartitionKey { return keys.RawPartition("u") })
 	for _, ix := range []extend.Definition[worker]{newLogin(), inOnePartition} {
 		scene := openElsewhereOf(t, storagetest.New(nil), "staff", versioned, ix)
 		_, err := scene.t.Insert(ctx, &worker{"S", 1, "Jones", "a", 44, nil})

@@ -155,8 +155,8 @@ func verifyElsewhereDamage(t *testing.T, mostRows int) {
 			return err
 		}},
 		"a copy of no entity": {verify.Dangling, 1, func() error {
-			_, err := raw("staffcopies").InsertAt(ctx, keys.Raw("tag_b", "~x|tag_b_M:w_000009"),
-				(*table.Row)((*stored.Row)((&table.Row{Key: keys.Raw("M", "w_000009")})).Copy(keys.Raw("tag_b", "~x|tag_b_M:w_000009"), "")))
+			_, err := raw("staffcopies").InsertAt(ctx, keys.Raw("tag_b", "tag_b_M:w_000009"),
+				(*table.Row)((*stored.Row)((&table.Row{Key: keys.Raw("M", "w_000009")})).Copy(keys.Raw("tag_b", "tag_b_M:w_000009"), "")))
 			return err
 		}},
 		"a list with another": {verify.Dangling, 1, func() error {
@@ -310,7 +310,7 @@ func TestVerifyElsewhereRanged(t *testing.T) {
 	holder, err = bare.Attach(holder, d.age)
 	check(t, err)
 	before := fmt.Sprint(s.Rows("staff"))
-	if report, err := verify.Run(ctx, holder, &verify.Options{Repair: true}); !errors.Is(err, index.ErrRanged) || len(report.Faults) > 0 {
+	if report, err := verify.Run(ctx, holder, &verify.Options{Repair: true}); !errors.Is(err, table.ErrRanged) || len(report.Faults) > 0 {
 		t.Errorf("got report %+v, error %v; want ErrRanged", report, err)
 	}
 	testkit.Expect(t, "rows", fmt.Sprint(s.Rows("staff")), before)

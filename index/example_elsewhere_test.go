@@ -80,6 +80,27 @@ func ExampleNewUnique() {
 	// true
 }
 
+// The employees who have some addresses. An address that no employee has is reported.
+func ExampleUnique_GetMany() {
+	ctx := context.Background()
+	byEmail := index.NewUnique("email", keys.Fold(keys.Text()), func(e *Employee) (string, bool) { return e.Email, e.Email != "" }, nil)
+	staff, _ := wholeCompany(ctx, byEmail)
+	for e, err := range byEmail.GetMany(ctx, staff, "brownb@contoso.com", "nobody@contoso.com", "jonesa@contoso.com") {
+		switch {
+		case errors.Is(err, table.ErrNotFound):
+			fmt.Println("none")
+		case err != nil:
+			log.Fatal(err)
+		default:
+			fmt.Println(e.Key)
+		}
+	}
+	// Output:
+	// ('Sales','empid_000300')
+	// none
+	// ('Marketing','empid_000152')
+}
+
 // Several unique values of an entity: a skill that one employee has is that of no other.
 func ExampleNewUniqueMulti() {
 	ctx := context.Background()
@@ -99,9 +120,9 @@ func ExampleNewUniqueMulti() {
 }
 
 // With Inline, the rows are right when the write returns. One partition for all rows allows ranges of values.
-func ExampleIndex_In() {
+func ExampleGlobal_In() {
 	ctx := context.Background()
-	byName := index.New("name", keys.Ordered(), func(e *Employee) (string, bool) { return e.LastName, true }, &index.Options{Inline: true}).Only(lastName).In(func(*Employee) keys.PartitionKey {
+	byName := index.NewGlobal("name", keys.Ordered(), func(e *Employee) (string, bool) { return e.LastName, true }, &index.GlobalOptions{Inline: true}).Only(lastName).In(func(*Employee) keys.PartitionKey {
 		return keys.RawPartition("names")
 	})
 	staff, _ := wholeCompany(ctx, byName)
@@ -121,7 +142,7 @@ func ExampleIndex_In() {
 func ExampleGlobal_Page() {
 	ctx := context.Background()
 	byName := index.NewGlobal("name", keys.Text(), func(e *Employee) (string, bool) { return e.LastName, true },
-		&index.Options{Pointer: true, Inline: true})
+		&index.GlobalOptions{Inline: true}).Only()
 	staff, _ := wholeCompany(ctx, byName)
 	page, err := byName.Page(ctx, staff, "Jones", table.Query[Employee]{Limit: 1}, "")
 	if err != nil {
@@ -135,7 +156,7 @@ func ExampleGlobal_Page() {
 func ExampleNewGlobalLists() {
 	ctx := context.Background()
 	names := index.NewGlobalLists("names", keys.Text(), func(e *Employee) (string, bool) { return e.LastName, true },
-		&index.ListOptions{Table: "EmployeeDetails"})
+		&index.GlobalListOptions{Table: "EmployeeDetails"})
 	staff, company := wholeCompany(ctx, names)
 	if err := company.Drain(ctx); err != nil {
 		log.Fatal(err)

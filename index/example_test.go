@@ -29,7 +29,7 @@ var (
 	byMail = index.New("email", keys.Fold(keys.Text()), func(e *Employee) (string, bool) { return e.Email, e.Email != "" },
 		&index.Options{Unique: true})
 	byName = index.New("last", keys.Ordered(), func(e *Employee) (string, bool) { return e.LastName, true },
-		&index.Options{Pointer: true})
+		nil).Only()
 )
 
 var byDept = keys.Partition(dept, func(e *Employee) *string { return &e.Department })
@@ -106,7 +106,7 @@ func ExampleIndex_Query() {
 	ctx := context.Background()
 	staff := staffWith(ctx, byMail, byName)
 	sales := dept.PartitionKey("Sales")
-	for _, rows := range []keys.RowRange{byName.All(), byName.Value("Jones"), byName.Range("Brown", "Cao"), byName.AtLeast("C"), byName.AtMost("C"), byName.Starting("J")} {
+	for _, rows := range []keys.RowRange{byName.Rows().All(), byName.Value("Jones"), byName.Rows().Between("Brown", "Cao"), byName.Rows().AtLeast("C"), byName.Rows().AtMost("C"), byName.Rows().Starting("J")} {
 		for e := range byName.Query(ctx, staff, table.Query[Employee]{Partition: sales, Rows: rows, Limit: 1}) {
 			fmt.Println(e.Value.ID)
 		}
@@ -214,17 +214,17 @@ func ExampleNewDetails() {
 }
 
 // By last name and age: all of one name, the oldest first.
-func ExampleIndex_Under() {
+func ExampleIndex_Rows() {
 	type key struct {
 		Name string
 		Age  int
 	}
 	ctx := context.Background()
-	layout := keys.Row2(keys.Ordered(), keys.Desc(keys.Digits[int](3)), func(k *key) (*string, *int) { return &k.Name, &k.Age })
-	byNameAndAge := index.New("na", layout,
+	layout := keys.Row2(keys.Ordered(), keys.Desc(keys.Digits[int](3)), func(k *key) (*string, *int) { return &k.Name, &k.Age }).Named("na")
+	byNameAndAge := index.New("nameage", layout,
 		func(e *Employee) (key, bool) { return key{e.LastName, e.Age}, true }, nil)
 	staff := staffWith(ctx, byNameAndAge)
-	q := table.Query[Employee]{Partition: dept.PartitionKey("Sales"), Rows: byNameAndAge.Under(layout.Under("Jones").All())}
+	q := table.Query[Employee]{Partition: dept.PartitionKey("Sales"), Rows: layout.Under("Jones").All()}
 	for e, err := range byNameAndAge.Query(ctx, staff, q) {
 		if err != nil {
 			log.Fatal(err)

@@ -48,7 +48,7 @@ func TestFits(t *testing.T) {
 	s := storagetest.New(nil)
 	kinds := map[string]extend.Definition[landmark]{
 		"index":   index.New("local", keys.Fold(keys.Text()), localName, nil),
-		"ordered": index.New("local", keys.Ordered(), localName, &index.Options{Pointer: true}),
+		"ordered": index.New("local", keys.Ordered(), localName, nil).Only(),
 		"lists":   index.NewLists("local", keys.Text(), localName, nil),
 		"summary": index.NewSummary("local", keys.Text(), localName, nil),
 	}

@@ -32,7 +32,7 @@ var squads = table.Schema[squad]{
 // refusedFor reports whether a write failed because a foreign row has a key.
 func refusedFor(err error, k keys.Key) bool {
 	var de *table.DerivedError
-	return errors.Is(err, index.ErrForeignRow) && errors.As(err, &de) && de.Key == k
+	return errors.Is(err, table.ErrForeignRow) && errors.As(err, &de) && de.Key == k
 }
 
 // TestSummaryOverEntities: a summary with the name of the rows of another type counts no entities in them, and neither replaces nor
@@ -45,7 +45,7 @@ func TestSummaryOverEntities(t *testing.T) {
 		"a summary": index.NewSummary("team", keys.Text(), of, nil),
 		"lists":     index.NewLists("team", keys.Text(), of, nil),
 		"a unique index of pointers": index.New("team", keys.Text(), of,
-			&index.Options{Unique: true, Pointer: true}),
+			&index.Options{Unique: true}).Only(),
 	} {
 		staff, s := newStaff(t, d)
 		teams := openAs(t, s.ConnectionString(), s, squads)
@@ -261,7 +261,7 @@ func TestTwoTypesOneName(t *testing.T) {
 		check(t, err)
 		insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Jones", "", 40, nil})
 		for i, w := range []temp{{"S", "Jones", "", 11, 1}, {"S", "Cao", "a", 12, 1}, {"S", "Cao", "z", 13, 1}} {
-			if _, err := temps.Insert(ctx, &w); !errors.Is(err, index.ErrForeignRow) && !errors.Is(err, index.ErrTaken) {
+			if _, err := temps.Insert(ctx, &w); !errors.Is(err, table.ErrForeignRow) && !errors.Is(err, index.ErrTaken) {
 				t.Errorf("%s: Insert of temp %d, whose rows workers have: got error %v; want ErrForeignRow or ErrTaken", what, i, err)
 			}
 		}
@@ -385,7 +385,7 @@ func TestForeignAnything(t *testing.T) {
 			default:
 				st := x.step()
 				_, err := table.Transact(ctx, st.op)
-				if did = append(did, fmt.Sprint(st.does, st.key, err)); errors.Is(err, index.ErrForeignRow) {
+				if did = append(did, fmt.Sprint(st.does, st.key, err)); errors.Is(err, table.ErrForeignRow) {
 					refused++
 				}
 			}

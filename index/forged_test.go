@@ -117,7 +117,7 @@ type forgedScene struct {
 	*storagetest.Service
 	acc   *account.Account
 	staff *table.Table[worker]
-	login *index.Global[worker, string]
+	login *index.Unique[worker, string]
 	drain func(context.Context) error
 }
 

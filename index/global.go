@@ -10,18 +10,17 @@ import (
 )
 
 // Global is an index over all partitions of a table, with the methods that look entities up by a value alone ('Azure Table storage table
-// design guide': inter-partition secondary index pattern). [NewGlobal], [NewGlobalMulti], [NewUnique] and [NewUniqueMulti] make one. Each
-// value has a partition of its own, so that there is no order between values; an index over ranges of values has its rows in partitions
-// of the program's choice ([Index.In]). A Global can be a package's variable, and is safe for concurrent use.
+// design guide': inter-partition secondary index pattern). [NewGlobal] and [NewGlobalMulti] make one. Each value has a partition of its
+// own, so that there is no order between values; [Global.In] has it. A Global can be a package's variable, and is safe for concurrent
+// use.
 //
 // # Guarantees
 //
-// The rows of unique values change together with their entities, at every instant, in one write over several partitions; see
-// [table.Table.Move] for its guarantees. All other rows follow a moment later: a worker executes each committed change at least once, and
-// whatever crashes, is lost, repeated or late, the rows are in the end as the entity is. A look-up by a copy may find the entity as it was,
-// or find it under its old value; with Options.ReadEntities or Options.Pointer, a look-up reads the entity itself and leaves out entities
-// that do not have the value (a verified read). It may still miss an entity that got its value a moment ago. With Options.Inline, a write
-// returns when the rows are right.
+// The rows follow a moment later: a worker executes each committed change at least once, and whatever crashes, is lost, repeated or
+// late, the rows are in the end as the entity is. A look-up by a copy may find the entity as it was, or find it under its old value; a
+// look-up by a pointer ([Global.Only] without fields) reads the entity itself and leaves out entities that do not have the value (a
+// verified read). It may still miss an entity that got its value a moment ago. With GlobalOptions.Inline, a write returns when the
+// rows are right.
 //
 // A row that an entity does not have any more becomes a tombstone, which look-ups leave out. The work of a day deletes it two or three
 // days later.
@@ -30,8 +29,7 @@ import (
 //
 // A write that changes no row elsewhere takes no more requests than before. A full copy changes with every write of its entity; a
 // projected copy, a pointer and a list only if the value or a copied field changes. A write that changes rows takes 2 more, for its
-// notification. The worker takes 5, and 2 for each row: a value that changes has two. A write that changes a unique value takes 2
-// transactions more for each partition of the values, and 2 requests for the message.
+// notification. The worker takes 5, and 2 for each row: a value that changes has two.
 type Global[T, K any] struct{ ix *Index[T, K] }
 
 // NewGlobal defines an index over all partitions, whose rows follow their entities a moment later: workers keep them. name, layout and
@@ -40,47 +38,32 @@ type Global[T, K any] struct{ ix *Index[T, K] }
 //	byName := index.NewGlobal("name", keys.Text(), func(e *Employee) (string, bool) { return e.LastName, true }, nil)
 //
 //	for e, err := range byName.List(ctx, staff, "Jones") { … } // of all departments
-func NewGlobal[T, K any](name string, layout keys.Layout[K], key func(*T) (K, bool), o *Options) *Global[T, K] {
-	return global(single(name, layout, key, o), false)
+func NewGlobal[T, K any](name string, layout keys.Layout[K], key func(*T) (K, bool), o *GlobalOptions) *Global[T, K] {
+	return global(single(name, layout, key, globalOptionsOf(o)))
 }
 
 // NewGlobalMulti is [NewGlobal] for entities that have several values, up to most; see [NewMulti].
-func NewGlobalMulti[T, K any](name string, layout keys.Layout[K], most int, key func(*T) []K, o *Options) *Global[T, K] {
-	return global(multi(name, layout, most, key, o), false)
+func NewGlobalMulti[T, K any](name string, layout keys.Layout[K], most int, key func(*T) []K, o *GlobalOptions) *Global[T, K] {
+	return global(multi(name, layout, most, key, globalOptionsOf(o)))
 }
 
-// NewUnique defines a value that belongs to one entity in the whole table, at every instant. A
-// write that would give it to a second entity fails with ErrTaken. name, layout and key are those
-// of [New]. The rows are pointers. On a table in use, that begins with aztablekit.Store.Fill: until
-// then, a value can be stored twice, and aztablekit.Store.Ensure warns of it.
-//
-//	byEmail := index.NewUnique("email", keys.Fold(keys.Text()), func(e *Employee) (string, bool) { return e.Email, e.Email != "" }, nil)
-//
-//	e, err := byEmail.Get(ctx, staff, "JonesJ@contoso.com") // whatever the department
-func NewUnique[T, K any](name string, layout keys.Layout[K], key func(*T) (K, bool), o *Options) *Global[T, K] {
-	return global(single(name, layout, key, o), true)
-}
-
-// NewUniqueMulti is [NewUnique] for entities that have several unique values, up to most; see [NewMulti].
-func NewUniqueMulti[T, K any](name string, layout keys.Layout[K], most int, key func(*T) []K, o *Options) *Global[T, K] {
-	return global(multi(name, layout, most, key, o), true)
-}
-
-func global[T, K any](ix *Index[T, K], unique bool) *Global[T, K] {
-	if ix.opt.Unique {
-		ix.fail("Options.Unique", "is for values that are unique in a partition; leave it out: NewUnique is for values that are unique in the whole table")
+func globalOptionsOf(o *GlobalOptions) (opt options) {
+	if o != nil {
+		opt.table, opt.inline = o.Table, o.Inline
 	}
-	ix.opt.Unique, ix.elsewhere = unique, true
+	return opt
+}
+
+func global[T, K any](ix *Index[T, K]) *Global[T, K] {
 	g := &Global[T, K]{ix}
-	ix.definition = g
-	ix.ready()
+	ix.definition, ix.elsewhere = g, true
 	return g
 }
 
 // zeroIndex returns the index of a definition that no constructor has made.
 func zeroIndex[T, K any]() *Index[T, K] {
-	ix := newIndex[T, K]("", nil, 1, nil)
-	ix.invalid = &DefinitionError{Field: "definition", Reason: "is nil or zero; make it by New, NewGlobal, NewUnique or the like"}
+	ix := newIndex[T, K]("", nil, 1, options{})
+	ix.invalid = &table.DefinitionError{Field: "definition", Reason: "is nil or zero; make it by New, NewGlobal, NewUnique or the like"}
 	return ix
 }
 
@@ -92,11 +75,22 @@ func (g *Global[T, K]) index() *Index[T, K] {
 	return g.ix
 }
 
-// Only is [Index.Only]; it is not for unique values, whose rows are pointers.
+// Only is [Index.Only]: copies of some fields, or pointers.
 func (g *Global[T, K]) Only(fields ...table.AnyField[T]) *Global[T, K] {
 	c := &Global[T, K]{g.index().Only(fields...)}
 	c.ix.definition = c
 	return c
+}
+
+// In returns the same index with its rows in partitions of the program's choice, where they are sorted by their values: partition
+// returns that of the rows of an entity, and must be pure. Look-ups take a partition of the rows, and have orders, ranges and
+// prefixes over all partitions of the entities.
+//
+//	byName := index.NewGlobal("name", keys.Ordered(), func(e *Employee) (string, bool) { return e.LastName, true }, nil).In(func(e *Employee) keys.PartitionKey {
+//		return keys.RawPartition("names") // those of all departments, in order
+//	})
+func (g *Global[T, K]) In(partition func(*T) keys.PartitionKey) *Index[T, K] {
+	return g.index().at(partition)
 }
 
 // Name returns the name of the index.
@@ -109,8 +103,7 @@ func (g *Global[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
 	return g.index().maintainer(t)
 }
 
-// Get is [Index.Get] for a value in the whole table. A copy may be older than its entity; unique values, Pointer and ReadEntities read the
-// entity itself. Requests: 1; 2 for a unique value, and with Pointer or ReadEntities.
+// Get is [Index.Get] for a value in the whole table. A copy may be older than its entity. Requests: 1; by a pointer 2.
 func (g *Global[T, K]) Get(ctx context.Context, t *table.Table[T], k K) (*table.Entity[T], error) {
 	return g.index().Get(ctx, t, keys.PartitionKey{}, k)
 }
@@ -141,7 +134,7 @@ func (g *Global[T, K]) Keys(ctx context.Context, t *table.Table[T], k K, q table
 
 // Page is [Index.Page] for the entities that have a value; see [Global.Query].
 //
-//	page, err := byEmail.Page(ctx, staff, "jonesj@contoso.com", table.Query[Employee]{Limit: 20}, token)
+//	page, err := byName.Page(ctx, staff, "Jones", table.Query[Employee]{Limit: 20}, token)
 func (g *Global[T, K]) Page(ctx context.Context, t *table.Table[T], k K, q table.Query[T], token string) (*table.Page[T], error) {
 	of, err := g.query(k, q)
 	if err != nil {
@@ -164,8 +157,11 @@ func (g *Global[T, K]) query(k K, q table.Query[T]) (table.Query[T], error) {
 type GlobalLists[T, K any] struct{ l *Lists[T, K] }
 
 // NewGlobalLists defines lists over all partitions; name, layout and key are those of [New].
-func NewGlobalLists[T, K any](name string, layout keys.Layout[K], key func(*T) (K, bool), o *ListOptions) *GlobalLists[T, K] {
-	g := &GlobalLists[T, K]{NewLists(name, layout, key, o)}
+func NewGlobalLists[T, K any](name string, layout keys.Layout[K], key func(*T) (K, bool), o *GlobalListOptions) *GlobalLists[T, K] {
+	if o == nil {
+		o = &GlobalListOptions{}
+	}
+	g := &GlobalLists[T, K]{lists(name, layout, key, o.Property, options{table: o.Table, inline: o.Inline})}
 	g.l.ix.elsewhere = true
 	g.l.ix.definition = g
 	return g

@@ -53,7 +53,7 @@ var (
 		&index.Options{Unique: true})
 	// Pointers.
 	byLast = index.New("last", keys.Ordered(), func(w *worker) (string, bool) { return w.Last, true },
-		&index.Options{Pointer: true})
+		nil).Only()
 	// Projected copies.
 	byAge = index.New("age", keys.Digits[int](3), func(w *worker) (int, bool) { return w.Age, true },
 		nil).Only(last, age)

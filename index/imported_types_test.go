@@ -283,7 +283,7 @@ func TestStoredTypes(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	own := map[string]bool{"Dept": true, "ID": true, "Last": true, "Email": true, "Age": true, "Tags": true, reserved.OperationID: true}
-	age := []index.Measure[worker]{{Name: "Years", ApproximateBounds: true, Of: func(w *worker) (int64, bool) { return int64(w.Age), true }}}
+	age := []index.Measure[worker]{{Name: "Years", ExactUpTo: -1, Of: func(w *worker) (int64, bool) { return int64(w.Age), true }}}
 	ages := index.NewSummary("ages", keys.Text(), func(*worker) (string, bool) { return "all", true }, nil, age...)
 	names := index.NewLists("names", keys.Text(), func(w *worker) (string, bool) { return w.Last, true }, nil)
 	newScene := func(t *testing.T) (*table.Table[worker], *storagetest.Service) {
@@ -323,7 +323,7 @@ func TestStoredTypes(t *testing.T) {
 					err, failed := got.(error)
 					var de *table.DecodeError
 					switch {
-					case failed && !errors.As(err, &de) && !errors.Is(err, index.ErrForeignRow):
+					case failed && !errors.As(err, &de) && !errors.Is(err, table.ErrForeignRow):
 						t.Errorf("%s, property %s of %s as %s: got error %v; want a *DecodeError or ErrForeignRow", name, p.Name, row.RowKey, typ, err)
 					case failed && de != nil && de.Field != p.Name:
 						t.Errorf("%s, property %s of %s as %s: got error %v; want one that names the property", name, p.Name, row.RowKey, typ, err)

@@ -19,43 +19,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Options of an index. The zero value is a full copy of each entity under a value that several may have.
-type Options struct {
-	// Unique makes a value belong to one entity of a partition only. A write that would give it to a second entity fails with ErrTaken.
-	// With [Index.In], the partition is that of the rows, which change together with their entities as those of [NewUnique] do.
-	Unique bool
-
-	// Pointer stores only the entity's key: one small row for each value and entity. A write that does not change the value does not
-	// write the row, and a look-up costs 1 request more for each entity. Unique values in other partitions are always pointers.
-	Pointer bool
-
-	// ReadEntities makes look-ups read the entity itself instead of its copy, 1 request more for
-	// each: for tables in which other programs write entities without this library. Look-ups by
-	// pointers do so without it, and refuse it.
-	ReadEntities bool
-
-	// Version is for a change of the key function: raise it with a function that returns other
-	// values for stored entities. It is part of what must not change under the name of the
-	// definition, as the layout is: Store.Ensure then refuses the program until the rows of the
-	// function before are retired, and Store.Fill makes the new ones; see docs/indexes.md.
-	Version int
-
-	// Reserved stores the rows of the index among the library's own, which begin with ~x| and which lists of the partition leave out:
-	// for tables whose own RowKeys may be any text.
-	Reserved bool
-
-	// Table is the name of the table of rows that are not in the partitions of their entities. Several definitions of one table of
-	// entities may share it. It may also be the entities' own; [table.Table.Partitions] then lists the partitions of the rows, too.
-	// Defaults to a table of its own: the name of the entities' table, followed by the name of the definition.
-	Table string
-
-	// Inline lets the writer change rows in other partitions itself, after the commit and before the write returns. If that fails, a
-	// worker does it. It takes 2 requests for each row, and 3 more. It must not be set for unique values, which change with their entity.
-	Inline bool
-}
-
-// Index is a secondary index, in the partitions of its entities unless [Index.In] says otherwise, with the methods that look entities up.
-// [New] and [NewMulti] make one. An Index can be a package's variable, and is safe for concurrent use.
+// Index is a secondary index whose rows are sorted by their values, with the methods that look entities up in a partition: of the
+// entities ([New]), or of the rows ([Global.In], [Unique.In]). An Index can be a package's variable, and is safe for concurrent use.
 type Index[T, K any] struct {
 	name          string
 	byValue       values[K]                                     // the layout of a unique index: a row for each value
@@ -63,18 +28,28 @@ type Index[T, K any] struct {
 	key           func(*T) []K
 	oneKey        func(*T) (K, bool) // of an index in which an entity has one value; nil for another
 	maxValues     int                // of one entity
-	opt           Options
-	only          []table.AnyField[T]        // the copied fields; all if empty
+	opt           options
+	content       content
+	only          []table.AnyField[T]        // the copied fields of rows with some fields
 	elsewhere     bool                       // the rows are in other partitions than their entities, perhaps in another table
 	partition     func(*T) keys.PartitionKey // of the rows elsewhere; nil for a partition for each value
 	definition    any                        // as the program has it: the Index, or what contains it
 	invalid       error
 }
 
+// content is what a row contains besides the key of its entity.
+type content int
+
+const (
+	wholeEntity content = iota
+	someFields          // those of Index.only
+	keyOnly             // a pointer
+)
+
 // New defines an index. The RowKeys of its rows begin with name, which contains letters and digits, unless the layout has a name.
 // key returns an entity's value, and false for an entity that is not in the index. key must be pure: its result must depend on the
-// entity only, or index rows are lost. If a later release changes key, or an Upgrade of the schema changes what key returns,
-// look-ups find earlier entities only after they were written again or verify.Run has repaired them; see docs/indexes.md.
+// entity only, or index rows are lost. A later release with another key function is another definition: give it a new name; see
+// docs/indexes.md.
 //
 //	byEmail := index.New("email", keys.Fold(keys.Text()), func(e *Employee) (string, bool) {
 //		return e.Email, e.Email != ""
@@ -82,7 +57,7 @@ type Index[T, K any] struct {
 //
 // The store and the look-ups return the error of a wrong definition.
 func New[T, K any](name string, layout keys.Layout[K], key func(*T) (K, bool), o *Options) *Index[T, K] {
-	return single(name, layout, key, o).ready()
+	return single(name, layout, key, optionsOf(o))
 }
 
 // NewMulti defines an index in which an entity has up to most values: its tags, its telephone numbers. Equal values count once. A
@@ -90,11 +65,18 @@ func New[T, K any](name string, layout keys.Layout[K], key func(*T) (K, bool), o
 // with a *table.LimitError. A change may touch twice as many rows as values, of the 97 that all definitions of a table may touch
 // together, so most is 48 at most. Once entities are stored, most must not become smaller than the number of values of any of them.
 func NewMulti[T, K any](name string, layout keys.Layout[K], most int, key func(*T) []K, o *Options) *Index[T, K] {
-	return multi(name, layout, most, key, o).ready()
+	return multi(name, layout, most, key, optionsOf(o))
+}
+
+func optionsOf(o *Options) (opt options) {
+	if o != nil {
+		opt.unique, opt.reserved = o.Unique, o.Reserved
+	}
+	return opt
 }
 
 // single returns an index in which an entity has one value.
-func single[T, K any](name string, layout keys.Layout[K], key func(*T) (K, bool), o *Options) *Index[T, K] {
+func single[T, K any](name string, layout keys.Layout[K], key func(*T) (K, bool), o options) *Index[T, K] {
 	ix := newIndex[T](name, layout, 1, o)
 	if key == nil {
 		ix.fail("key", "is nil")
@@ -111,7 +93,7 @@ func single[T, K any](name string, layout keys.Layout[K], key func(*T) (K, bool)
 }
 
 // multi returns an index in which an entity has several values.
-func multi[T, K any](name string, layout keys.Layout[K], most int, key func(*T) []K, o *Options) *Index[T, K] {
+func multi[T, K any](name string, layout keys.Layout[K], most int, key func(*T) []K, o options) *Index[T, K] {
 	ix := newIndex[T](name, layout, most, o)
 	ix.key = key
 	if key == nil {
@@ -123,17 +105,11 @@ func multi[T, K any](name string, layout keys.Layout[K], most int, key func(*T) 
 	return ix
 }
 
-func newIndex[T, K any](name string, layout keys.Layout[K], most int, o *Options) *Index[T, K] {
-	ix := &Index[T, K]{name: name, maxValues: most}
+func newIndex[T, K any](name string, layout keys.Layout[K], most int, o options) *Index[T, K] {
+	ix := &Index[T, K]{name: name, maxValues: most, opt: o}
 	ix.definition = ix
-	if o != nil {
-		ix.opt = *o
-	}
 	if err := checkName(name); err != nil {
 		ix.invalid = err
-	}
-	if ix.opt.Version < 0 {
-		ix.fail("Options.Version", fmt.Sprintf("is %d; versions begin with 1, and 0 means none", ix.opt.Version))
 	}
 	if layout == nil {
 		ix.fail("layout", "is nil")
@@ -142,7 +118,7 @@ func newIndex[T, K any](name string, layout keys.Layout[K], most int, o *Options
 	ix.byValueAndKey = keydoor.Suffixed[K, keys.RowKey, keys.RowRange](layout, name)
 	ix.byValue = keydoor.Named[K, keys.PartitionKey, keys.RowKey, keys.RowRanges[K]](layout, name)
 	if err := ix.byValue.Rows().All().Err(); err != nil && ix.invalid == nil {
-		ix.invalid = &DefinitionError{Definition: name, Field: "layout", Reason: err.Error(), Err: err}
+		ix.invalid = &table.DefinitionError{Definition: name, Field: "layout", Reason: err.Error(), Err: err}
 	}
 	return ix
 }
@@ -154,6 +130,12 @@ func newIndex[T, K any](name string, layout keys.Layout[K], most int, o *Options
 //
 // The fields must include all that the key function uses. If a copy is of an older version than the schema, or of another kind,
 // look-ups read the entity itself, 1 request more, until the entity is written again or verify.Run repairs the copy.
+//
+// Without fields, a row contains only the key of its entity: a pointer, small, and not written by a write that leaves the value as
+// it was. Look-ups read the entity itself, 1 request more for each, and so are right in a table in which other programs write
+// entities without this library.
+//
+//	byName := index.New("name", keys.Text(), func(e *Employee) (string, bool) { return e.LastName, true }, nil).Only()
 func (ix *Index[T, K]) Only(fields ...table.AnyField[T]) *Index[T, K] {
 	c := ix.copy()
 	for i, f := range fields {
@@ -162,25 +144,24 @@ func (ix *Index[T, K]) Only(fields ...table.AnyField[T]) *Index[T, K] {
 			return c
 		}
 	}
-	c.only = slices.Clone(fields)
-	return c.ready()
+	c.only, c.content = slices.Clone(fields), someFields
+	if len(fields) == 0 {
+		c.content = keyOnly
+	}
+	if c.isUniqueElsewhere() && len(fields) > 0 {
+		c.fail("Only", "has fields, but the rows of a value that is unique in other partitions are pointers; leave it out")
+	}
+	return c
 }
 
-// In returns the same index with its rows in other partitions: partition returns that of the rows of an entity, and must be pure.
-// Look-ups take a partition of the rows.
-//
-//	byName := index.New("name", keys.Ordered(), func(e *Employee) (string, bool) { return e.LastName, true }, nil).In(func(e *Employee) keys.PartitionKey {
-//		return keys.RawPartition("names") // those of all departments, in order
-//	})
-//
-// See [Global] for guarantees and requests.
-func (ix *Index[T, K]) In(partition func(*T) keys.PartitionKey) *Index[T, K] {
+// at returns the same index with its rows in partitions of the program's choice.
+func (ix *Index[T, K]) at(partition func(*T) keys.PartitionKey) *Index[T, K] {
 	c := ix.copy()
 	if partition == nil {
 		c.fail(fieldPartition, "is nil")
 	}
-	c.elsewhere, c.partition = true, partition
-	return c.ready()
+	c.partition = partition
+	return c
 }
 
 func (ix *Index[T, K]) copy() *Index[T, K] {
@@ -192,39 +173,9 @@ func (ix *Index[T, K]) copy() *Index[T, K] {
 	return &c
 }
 
-// ready finds contradictions between the options.
-func (ix *Index[T, K]) ready() *Index[T, K] {
-	ix.opt.Pointer = ix.opt.Pointer || ix.isUniqueElsewhere()
-	switch {
-	case ix.opt.ReadEntities && ix.opt.Pointer:
-		ix.fail("Options.ReadEntities", "is set, but look-ups by pointers read the entity in any case; leave it out")
-	case ix.isUniqueElsewhere() && len(ix.only) > 0:
-		ix.fail("Only", "has fields, but the rows of a value that is unique in other partitions are pointers; leave it out")
-	case ix.opt.Pointer && len(ix.only) > 0:
-		ix.fail("Only", "has fields, but with Pointer the rows contain no fields; leave one of the two out")
-	case ix.isUniqueElsewhere() && ix.opt.Inline:
-		ix.fail("Options.Inline", "is set, but the rows of unique values change together with their entities; leave it out")
-	}
-	return ix
-}
-
-// err returns the mistake of the definition.
-func (ix *Index[T, K]) err() error {
-	reason := "is set, but the rows are in the partitions of their entities: leave it out, or use NewGlobal, NewUnique or In"
-	switch {
-	case ix.invalid != nil || ix.elsewhere:
-		return ix.invalid
-	case ix.opt.Table != "":
-		return &DefinitionError{Definition: ix.name, Field: "Options.Table", Reason: reason}
-	case ix.opt.Inline:
-		return &DefinitionError{Definition: ix.name, Field: "Options.Inline", Reason: reason}
-	}
-	return nil
-}
-
 func (ix *Index[T, K]) fail(field, reason string) {
 	if ix.invalid == nil {
-		ix.invalid = &DefinitionError{Definition: ix.name, Field: field, Reason: reason}
+		ix.invalid = &table.DefinitionError{Definition: ix.name, Field: field, Reason: reason}
 	}
 }
 
@@ -241,15 +192,15 @@ func (ix *Index[T, K]) Define(d *extend.Declaration[T]) error { return define(d,
 
 // isUniqueElsewhere reports whether the rows of unique values are in other partitions than their entities.
 func (ix *Index[T, K]) isUniqueElsewhere() bool {
-	return ix.elsewhere && ix.opt.Unique
+	return ix.elsewhere && ix.opt.unique
 }
 
 // full reports whether the rows are full copies of their entities.
-func (ix *Index[T, K]) full() bool { return !ix.opt.Pointer && len(ix.only) == 0 }
+func (ix *Index[T, K]) full() bool { return ix.content == wholeEntity }
 
 // prefixed returns the RowKey under which a key of the layout is stored.
 func (ix *Index[T, K]) prefixed(s string) string {
-	if ix.opt.Reserved {
+	if ix.opt.reserved {
 		return reserved.Derived + s
 	}
 	return s
@@ -257,7 +208,7 @@ func (ix *Index[T, K]) prefixed(s string) string {
 
 // prefixedRange returns the range in which a range of the layout is stored.
 func (ix *Index[T, K]) prefixedRange(r keys.RowRange) keys.RowRange {
-	if !ix.opt.Reserved || r.Err() != nil {
+	if !ix.opt.reserved || r.Err() != nil {
 		return r
 	}
 	from, to, closed := r.Bounds()
@@ -283,7 +234,7 @@ func (m *indexMaintainer[T, K]) Definition() any    { return m.definition }
 func (m *indexMaintainer[T, K]) Form() string       { return m.form("index") }
 func (m *indexMaintainer[T, K]) FormerForm() string { return m.formerForm("index") }
 
-func (m *indexMaintainer[T, K]) Ranges() []keys.RowRange    { return []keys.RowRange{m.All()} }
+func (m *indexMaintainer[T, K]) Ranges() []keys.RowRange    { return []keys.RowRange{m.all()} }
 func (m *indexMaintainer[T, K]) targetProperties() []string { return nil }
 
 func (m *indexMaintainer[T, K]) Owns(row *table.Row) bool {
@@ -338,7 +289,7 @@ func (m *indexMaintainer[T, K]) Maintain(ctx context.Context, p *extend.Plan, c 
 	c.SetState(append(slices.Clip(want), content...)...)
 	same = same && slices.Equal(contentWas, content)
 	var taken error
-	if m.opt.Unique {
+	if m.opt.unique {
 		taken = ErrTaken
 	}
 	for _, rk := range want {
@@ -377,11 +328,11 @@ func (m *indexMaintainer[T, K]) removeRow(ctx context.Context, p *extend.Plan, e
 	k := keys.Raw(entity.PartitionKey(), rk)
 	unread := m.mode.Active && (!m.mode.RowsRead || m.mode.Foreign[rk])
 	ambiguous := m.mode.Active
-	if !m.opt.Unique {
+	if !m.opt.unique {
 		_, of, err := m.byValueAndKey.Decode(strings.TrimPrefix(rk, m.prefixed("")))
 		ambiguous = err != nil || of != entity.RowKey()
 	}
-	if ambiguous || unread || unproven || !m.All().Contains(rk) {
+	if ambiguous || unread || unproven || !m.all().Contains(rk) {
 		row, err := p.Entity(ctx, k.Row()) // also finds an entity that the same transaction writes
 		if err != nil {
 			return err
@@ -440,7 +391,7 @@ func (m *indexMaintainer[T, K]) contentState(row *stored.Row) []string {
 	switch {
 	case m.full():
 		return nil
-	case m.opt.Pointer:
+	case m.content == keyOnly:
 		return []string{"/"}
 	}
 	return []string{"/" + digestOf(projectionID(m.copied), (*table.Row)(row))}
@@ -476,7 +427,7 @@ func (m *indexMaintainer[T, K]) checkProjection(copied *stored.Row) error {
 	}
 	rows, err := m.rows(&e.Value, e.Key)
 	if err == nil && !slices.Contains(rows, copied.Key) {
-		err = &DefinitionError{Definition: m.name, Field: "Only", Reason: fmt.Sprintf("lacks a field that the key function uses: the whole entity has the row %q, and the copied fields give %q", copied.Key.RowKey(), rowKeysOf(rows))}
+		err = &table.DefinitionError{Definition: m.name, Field: "Only", Reason: fmt.Sprintf("lacks a field that the key function uses: the whole entity has the row %q, and the copied fields give %q", copied.Key.RowKey(), rowKeysOf(rows))}
 	}
 	return err
 }
@@ -518,19 +469,19 @@ func (m *indexMaintainer[T, K]) Copied() (whole bool, properties []string, id st
 func (m *indexMaintainer[T, K]) Without(*table.Row, ...string) (*table.Row, error) { return nil, nil }
 
 func (m *indexMaintainer[T, K]) Shared() bool { return false }
-func (m *indexMaintainer[T, K]) Unique() bool { return m.opt.Unique }
+func (m *indexMaintainer[T, K]) Unique() bool { return m.opt.unique }
 
 func (ix *Index[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
 	m := &indexMaintainer[T, K]{Index: ix, table: t, schema: door.Table(t).Mode.Schema}
-	if err := ix.err(); err != nil {
-		return m, err
+	if ix.invalid != nil {
+		return m, ix.invalid
 	}
 	if door.Table(t).Options.OmitOperationID && ix.full() {
-		return m, &DefinitionError{Definition: ix.name, Field: "Only", Reason: "has no fields, but with Common.OmitOperationID nothing shows whether a full copy is up to date: give it the fields to copy, or set Pointer"}
+		return m, &table.DefinitionError{Definition: ix.name, Field: "Only", Reason: "is not called, but with Common.OmitOperationID nothing shows whether a full copy is up to date: call it with the fields to copy, or with none"}
 	}
 	var err error
 	if m.copied, err = m.schema.Properties(untyped(ix.only)...); err != nil {
-		return m, &DefinitionError{Definition: ix.name, Field: "Only", Reason: err.Error(), Err: err}
+		return m, &table.DefinitionError{Definition: ix.name, Field: "Only", Reason: err.Error(), Err: err}
 	}
 	if err := ix.probe(t, m.copied...); err != nil || !ix.elsewhere {
 		return m, err

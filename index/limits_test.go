@@ -69,10 +69,10 @@ func TestManyRows(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	tags := func(n int) extend.Definition[worker] {
-		return index.NewMulti("tag", keys.Text(), n, func(w *worker) []string { return w.Tags }, &index.Options{Pointer: true})
+		return index.NewMulti("tag", keys.Text(), n, func(w *worker) []string { return w.Tags }, nil).Only()
 	}
 	staff, s := newStaff(t, tags(48))
-	var de *index.DefinitionError
+	var de *table.DefinitionError
 	if _, err := bare.Attach(openAs(t, s.ConnectionString(), s, schema), tags(49)); !errors.As(err, &de) {
 		t.Errorf("Attach of an index with at most 49 values: got error %v; want a *DefinitionError", err)
 	}
@@ -148,13 +148,13 @@ func TestSummaryIsRepaired(t *testing.T) {
 	}
 }
 
-// TestApproximateMeasures: a measure with ApproximateBounds makes no write read other entities, and its statistics report
+// TestApproximateMeasures: a measure without exact bounds makes no write read other entities, and its statistics report
 // approximate bounds.
 func TestApproximateMeasures(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	loose := index.NewSummary("ages", keys.Text(), func(w *worker) (string, bool) { return w.Last, true },
-		nil, index.Measure[worker]{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), true }, ApproximateBounds: true})
+		nil, index.Measure[worker]{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), true }, ExactUpTo: -1})
 	staff, s := newStaff(t, loose)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Jones", "", 30, nil}, worker{"S", 3, "Jones", "", 40, nil}, worker{"S", 4, "Jones", "", 50, nil})
 	told := func(want index.Stat) {
@@ -302,7 +302,7 @@ func TestFieldsThatCannotBeCopied(t *testing.T) {
 	} {
 		_, err := bare.Attach(openAs(t, s.ConnectionString(), s, bags), index.New("name", keys.Text(), bagName,
 			nil).Only(table.FieldOf(func(b *bag) *string { return &b.Name }), field))
-		var de *index.DefinitionError
+		var de *table.DefinitionError
 		var te *table.TypeError
 		if refused := errors.As(err, &de) && de.Field == "Only" && errors.As(err, &te); refused != (name != "of the keys") || !refused && err != nil {
 			t.Errorf("%s: got error %v, refused %v; want refused %v, by a *DefinitionError of Only with a *TypeError, and no other error",
@@ -311,7 +311,7 @@ func TestFieldsThatCannotBeCopied(t *testing.T) {
 	}
 	// A list's property must have room for the number of its last part.
 	long := index.NewLists("l", keys.Text(), name, &index.ListOptions{Property: strings.Repeat("M", 254)})
-	var de *index.DefinitionError
+	var de *table.DefinitionError
 	if _, err := bare.Attach(openAs(t, s.ConnectionString(), s, schema), long); !errors.As(err, &de) || de.Definition != "l" || de.Field != "Property" || !strings.Contains(err.Error(), "256") {
 		t.Errorf("Attach with a property of 254 characters for a list: got error %v; want a *DefinitionError of l and Property whose text contains 256", err)
 	}

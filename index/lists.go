@@ -21,28 +21,14 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// ListOptions are the options of [Lists] and [GlobalLists].
-type ListOptions struct {
-	// Property is the name of the property that contains the members: their RowKeys, separated by /, which no RowKey contains. If the
-	// property is full, the rest is in properties with 2, 3 and so on behind the name. Defaults to Members. If a later release changes
-	// the name, entities are listed there once they are written again, or verify.Run has repaired them.
-	Property string
-
-	// Version, Reserved, Table and Inline have the same meaning as in Options.
-	Version  int
-	Reserved bool
-	Table    string
-	Inline   bool
-}
-
 // Lists are index entities as the design guide draws them: one row for each value, which lists all entities that have it. A change
 // of the value touches three rows in one transaction.
 //
 // All writers of a value share its row. Each reads it first, 1 request more, and the write is
 // replanned after a conflict. A list has the room of one entity, 1 MiB, for 500 Ki characters: some
-// 39,000 members whose RowKeys have 12. Beyond that, a write fails with a *ListFullError, 1 request
-// more, which looks whether the entity is as it was. One row for each member (Options.Pointer) has
-// neither limit; use it unless the rows must look like this.
+// 39,000 members whose RowKeys have 12. Beyond that, a write fails with a *table.LimitError, 1 request
+// more, which looks whether the entity is as it was. One row for each member ([Index.Only] without
+// fields) has neither limit; use it unless the rows must look like this.
 type Lists[T, K any] struct {
 	ix       *Index[T, K] // the layout and the range of the rows
 	property string
@@ -53,14 +39,13 @@ func NewLists[T, K any](name string, layout keys.Layout[K], key func(*T) (K, boo
 	if o == nil {
 		o = &ListOptions{}
 	}
-	// A list has the RowKey that the row of a unique index would have.
-	as := Options{Unique: true, Pointer: true, Version: o.Version, Reserved: o.Reserved}
-	as.Table, as.Inline = o.Table, o.Inline
-	l := &Lists[T, K]{property: o.Property, ix: single(name, layout, key, &as)}
-	l.ix.definition = l
-	if l.property == "" {
-		l.property = defaultListProperty
-	}
+	return lists(name, layout, key, o.Property, options{reserved: o.Reserved})
+}
+
+func lists[T, K any](name string, layout keys.Layout[K], key func(*T) (K, bool), property string, o options) *Lists[T, K] {
+	o.unique = true // a list has the RowKey that the row of a unique index would have
+	l := &Lists[T, K]{property: cmp.Or(property, defaultListProperty), ix: single(name, layout, key, o)}
+	l.ix.definition, l.ix.content = l, keyOnly
 	if err := new(table.Row).Set(l.listProperty(99), ""); err != nil { // a longer name than any list needs
 		l.ix.fail("Property", fmt.Sprintf("names a property that cannot be stored: %v", err))
 	}
@@ -69,39 +54,15 @@ func NewLists[T, K any](name string, layout keys.Layout[K], key func(*T) (K, boo
 
 const defaultListProperty = "Members"
 
-// In returns the same lists in other partitions: partition returns that of the list of an entity, and must be pure. They follow eventually,
-// and contain the keys of their members, PartitionKey:RowKey; see [GlobalLists].
-func (l *Lists[T, K]) In(partition func(*T) keys.PartitionKey) *Lists[T, K] {
-	c := *l
-	c.ix = l.ix.copy()
-	c.ix.definition = &c
-	if partition == nil {
-		c.ix.fail(fieldPartition, "is nil")
-	}
-	c.ix.elsewhere, c.ix.partition = true, partition
-	return &c
-}
-
 // Name returns the name of the definition.
 func (l *Lists[T, K]) Name() string { return l.ix.Name() }
 
 // Define adds the definition to the declaration of a table; aztablekit.Table calls it.
 func (l *Lists[T, K]) Define(d *extend.Declaration[T]) error { return define(d, l) }
 
-// ListFullError: a list has no room for another member. Nothing was written.
-type ListFullError struct {
-	Definition string
-	Row        keys.Key // of the list
-	Members    int      // with the member that has no room
-}
-
-func (e *ListFullError) Error() string {
-	return fmt.Sprintf("index %s: the list %v of %d members has more than the 1 MiB of an entity: use index.New with Options.Pointer, which stores one row for each member", e.Definition, e.Row, e.Members)
-}
-
 // Keys returns the keys of the entities that have the value k in a partition, in their order.
-// Errors: ErrNotReadable; ErrForeignRow if a foreign row has the list's key; *table.DecodeError for
-// a list that another program has stored with other types; *keys.KeyError; *DefinitionError for a
+// Errors: table.ErrNotReadable; table.ErrForeignRow if a foreign row has the list's key; *table.DecodeError for
+// a list that another program has stored with other types; *keys.KeyError; *table.DefinitionError for a
 // wrong definition, and for a handle without it; errors of a read (see package table). 1 request.
 func (l *Lists[T, K]) Keys(ctx context.Context, t *table.Table[T], partition keys.PartitionKey, k K) ([]keys.Key, error) {
 	all, _, err := l.keys(ctx, t, partition, k)
@@ -152,9 +113,9 @@ func (l *Lists[T, K]) memberKey(list keys.Key, member string) keys.Key {
 
 // List yields the entities that have the value k in a partition, in the order of their keys. It
 // reads each entity, and leaves out entities that have another value by then. Errors:
-// ErrNotReadable; ErrForeignRow if a foreign row has the list's key; *table.DecodeError for a list
+// table.ErrNotReadable; table.ErrForeignRow if a foreign row has the list's key; *table.DecodeError for a list
 // that another program has stored with other types, or an entity that does not fit T;
-// *keys.KeyError; *DefinitionError for a wrong definition, and for a handle without it; errors of a
+// *keys.KeyError; *table.DefinitionError for a wrong definition, and for a handle without it; errors of a
 // read (see package table). 1 request, and 1 for each entity, 10 at a time.
 func (l *Lists[T, K]) List(ctx context.Context, t *table.Table[T], partition keys.PartitionKey, k K) iter.Seq2[*table.Entity[T], error] {
 	return func(yield func(*table.Entity[T], error) bool) {
@@ -227,7 +188,7 @@ type listsMaintainer[T, K any] struct {
 // MaxRows counts the list that the entity leaves and the list that it joins.
 func (m *listsMaintainer[T, K]) MaxRows() int { return 2 }
 
-func (m *listsMaintainer[T, K]) Ranges() []keys.RowRange    { return []keys.RowRange{m.ix.All()} }
+func (m *listsMaintainer[T, K]) Ranges() []keys.RowRange    { return []keys.RowRange{m.ix.all()} }
 func (m *listsMaintainer[T, K]) targetProperties() []string { return nil }
 
 func (m *listsMaintainer[T, K]) Owns(row *table.Row) bool {
@@ -311,8 +272,10 @@ func (m *listsMaintainer[T, K]) setMember(ctx context.Context, p *extend.Plan, e
 	}
 	// A list that contains the member already is written too, so that a repair that is about to remove the member fails by the list's
 	// ETag.
-	if member && lengthOf(all) > maxListUnits {
-		return &ListFullError{Definition: m.ix.name, Row: k, Members: len(all)}
+	if member {
+		if err := m.checkRoom(k, all); err != nil {
+			return err
+		}
 	}
 	if row, err = m.row(k, row, all); err != nil {
 		return err
@@ -329,6 +292,17 @@ const (
 	maxListProperty = 30 << 10
 	maxListUnits    = 500 << 10
 )
+
+// checkRoom returns a *table.LimitError for members that have no room in the row of a list.
+func (l *Lists[T, K]) checkRoom(k keys.Key, all []string) error {
+	n := lengthOf(all)
+	if n <= maxListUnits {
+		return nil
+	}
+	field := fmt.Sprintf("index %s: the list %v of %d members", l.ix.name, k, len(all))
+	limit := fmt.Sprintf("characters of RowKeys; a row has room for %d: index.New with Only() stores one row for each member", maxListUnits)
+	return &table.LimitError{Field: field, Limit: limit, Got: n, Max: maxListUnits}
+}
 
 // row returns the row of a list with these members, and with the other properties of the row before.
 func (l *listsMaintainer[T, K]) row(k keys.Key, before *table.Row, all []string) (*table.Row, error) {
@@ -420,8 +394,8 @@ func (m *listsMaintainer[T, K]) Without(row *table.Row, entities ...string) (*ta
 
 func (l *Lists[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
 	m := &listsMaintainer[T, K]{Lists: l, tag: tagOf(l.ix.name, t)}
-	if err := l.ix.err(); err != nil {
-		return m, err
+	if l.ix.invalid != nil {
+		return m, l.ix.invalid
 	}
 	if err := l.ix.probe(t); err != nil || !l.ix.elsewhere {
 		return m, err

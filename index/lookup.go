@@ -20,6 +20,7 @@ import (
 // errNotFound: a look-up found no entity. errNotFoundUnfilled also says why a handle that knows no
 // catalogue may find none; a store lets a program look up when the index is filled.
 var (
+	errSeveral          = errors.New("several entities have the value; use List")
 	errNotFound         = fmt.Errorf("%w with this value in the index", table.ErrNotFound)
 	errNotFoundUnfilled = fmt.Errorf("%w (an entity that was stored without the index is found after verify.Run with Repair)", errNotFound)
 )
@@ -32,19 +33,19 @@ func notFound[T any](t *table.Table[T]) error {
 	return errNotFoundUnfilled
 }
 
-// Get returns the entity that has the value k in a partition: of the entities or, with [Index.In], of the rows. A copy in another
-// partition may be older than its entity; Pointer and ReadEntities read the entity itself. A full copy has the entity's key, fields and other columns as they
+// Get returns the entity that has the value k in a partition: of the entities or, with [Global.In], of the rows. A copy in another
+// partition may be older than its entity; a look-up by a pointer reads the entity itself. A full copy has the entity's key, fields and other columns as they
 // were last written; Replace, Merge and Delete of it read the row first, and fail with table.ErrChanged if the row is not as it was
 // copied. An entity of a projected copy has only the copied fields: it is Partial, and cannot be written.
 //
 // Entities that other programs have stored without the index are not found until they are written
-// again or verify.Run with Repair has added them. Errors: table.ErrNotFound; ErrSeveral if several
-// entities have the value of an index that is not unique; table.ErrChanged if a unique value went
-// from one entity to another at each of Retry.ConflictAttempts attempts; ErrNotReadable;
-// *keys.KeyError; *DefinitionError for a wrong definition, and for a handle without it;
+// again or verify.Run with Repair has added them. Errors: table.ErrNotFound; another one if several
+// entities have the value of an index that is not unique, for which see List; table.ErrChanged if a unique value went
+// from one entity to another at each of Retry.ConflictAttempts attempts; table.ErrNotReadable;
+// *keys.KeyError; *table.DefinitionError for a wrong definition, and for a handle without it;
 // *table.DecodeError for a row that does not fit T; errors of a read (see package table).
 //
-// Requests: 1; 2 with Pointer or ReadEntities. If the row's entity no longer has the value, 1 more: Get reads the row again. If
+// Requests: 1; 2 by a pointer. If the row's entity no longer has the value, 1 more: Get reads the row again. If
 // several entities have the value of an index that is not unique, up to 2 of them are read.
 func (ix *Index[T, K]) Get(ctx context.Context, t *table.Table[T], partition keys.PartitionKey, k K) (*table.Entity[T], error) {
 	ctx, end := door.Table(t).Span(ctx, "Get")
@@ -57,7 +58,7 @@ func (ix *Index[T, K]) Get(ctx context.Context, t *table.Table[T], partition key
 }
 
 func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition keys.PartitionKey, k K) (*table.Entity[T], error) {
-	if !ix.opt.Unique {
+	if !ix.opt.unique {
 		if err := ix.checkPartition(t, partition); err != nil {
 			return nil, err
 		}
@@ -68,7 +69,7 @@ func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition key
 			case err != nil:
 				return nil, err
 			case first != nil:
-				return nil, ErrSeveral
+				return nil, errSeveral
 			}
 			first = e
 		}
@@ -126,10 +127,9 @@ func (ix *Index[T, K]) uniqueKey(t *table.Table[T], partition keys.PartitionKey,
 }
 
 // List yields the entities that have the value k in a partition, in the order of their keys.
-// Errors: ErrNotReadable; *keys.KeyError; *DefinitionError for a wrong definition, and for a handle
+// Errors: table.ErrNotReadable; *keys.KeyError; *table.DefinitionError for a wrong definition, and for a handle
 // without it; *table.DecodeError for a row that does not fit T; errors of a read (see package
-// table). Requests: 1 for each 1,000; with Pointer or ReadEntities 1 more for each entity, 10 at a
-// time.
+// table). Requests: 1 for each 1,000; by pointers 1 more for each entity, 10 at a time.
 func (ix *Index[T, K]) List(ctx context.Context, t *table.Table[T], partition keys.PartitionKey, k K) iter.Seq2[*table.Entity[T], error] {
 	return func(yield func(*table.Entity[T], error) bool) {
 		q := table.Query[T]{Partition: ix.partitionForValue(partition, k), Rows: ix.Value(k)}
@@ -165,24 +165,23 @@ func (ix *Index[T, K]) checkPartition(t *table.Table[T], partition keys.Partitio
 // several fields are inverted, lo is the value that sorts first. keys.Text can be used in a unique
 // index only; [keys.Ordered] in any.
 func (ix *Index[T, K]) Between(ctx context.Context, t *table.Table[T], partition keys.PartitionKey, lo, hi K) iter.Seq2[*table.Entity[T], error] {
-	return ix.queryIn(ctx, t, partition, table.Query[T]{Partition: partition, Rows: ix.Range(lo, hi)})
+	return ix.queryIn(ctx, t, partition, table.Query[T]{Partition: partition, Rows: ix.Rows().Between(lo, hi)})
 }
 
 // Prefix is [Index.Query] for the beginning of values: it yields the entities whose values begin with k, which is text or bytes,
-// in the order of the values. For an index over several fields, Query with [Index.Under] yields the entities whose first field
-// has a value.
+// in the order of the values. For an index over several fields, see [Index.Rows].
 func (ix *Index[T, K]) Prefix(ctx context.Context, t *table.Table[T], partition keys.PartitionKey, k K) iter.Seq2[*table.Entity[T], error] {
-	return ix.queryIn(ctx, t, partition, table.Query[T]{Partition: partition, Rows: ix.Starting(k)})
+	return ix.queryIn(ctx, t, partition, table.Query[T]{Partition: partition, Rows: ix.Rows().Starting(k)})
 }
 
-// Query is [table.Table.List] by the index. The query's Rows are a range of the index ([Index.Value], [Index.Range], …), and all
-// of it if unset. Limits, pages, cursors and budgets are as in List; a budget also counts the requests for entities, and lets at
-// least one be read. Conditions need a full copy without ReadEntities. Requests: 1 for each 1,000; with Pointer or ReadEntities 1
-// more for each entity, 10 at a time and up to 40 ahead of the loop.
+// Query is [table.Table.List] by the index. The query's Rows are a range of the index ([Index.Rows], [Index.Value]), and all of it
+// if unset. Limits, pages, cursors and budgets are as in List; a budget also counts the requests for entities, and lets at least
+// one be read. Conditions need full copies. Requests: 1 for each 1,000; by pointers 1 more for each entity, 10 at a time and up to
+// 40 ahead of the loop.
 //
-// Errors: ErrNotReadable; table.ErrTableScan for a query without a partition; table.ErrBudget;
+// Errors: table.ErrNotReadable; table.ErrTableScan for a query without a partition; table.ErrBudget;
 // *keys.KeyError for Rows of another range; *table.ValueError for conditions that the index rows
-// cannot answer; *table.LimitError for too many conditions; *DefinitionError for a wrong
+// cannot answer; *table.LimitError for too many conditions; *table.DefinitionError for a wrong
 // definition, and for a handle without it; *table.DecodeError for a row that does not fit T, or
 // whose `_sys` another program has stored with another type; *table.TokenError for a Cursor of
 // another query; errors of a read (see package table).
@@ -200,10 +199,10 @@ func (ix *Index[T, K]) Query(ctx context.Context, t *table.Table[T], q table.Que
 }
 
 // Keys yields the keys of the entities that a query finds, from the index rows alone: 1 request for
-// each 1,000, also with Pointer and ReadEntities. It does not compare the index rows with the
-// entities. Errors: ErrNotReadable; table.ErrTableScan; table.ErrBudget; *keys.KeyError,
+// each 1,000, also by pointers. It does not compare the index rows with the
+// entities. Errors: table.ErrNotReadable; table.ErrTableScan; table.ErrBudget; *keys.KeyError,
 // *table.ValueError, *table.LimitError and *table.TokenError for the query, as in Query;
-// *DefinitionError for a wrong definition, and for a handle without it; *table.DecodeError for a
+// *table.DefinitionError for a wrong definition, and for a handle without it; *table.DecodeError for a
 // row whose `_sys` another program has stored with another type; errors of a read (see package
 // table).
 func (ix *Index[T, K]) Keys(ctx context.Context, t *table.Table[T], q table.Query[T]) iter.Seq2[keys.Key, error] {
@@ -419,16 +418,11 @@ func (ix *Index[T, K]) rowsQuery(t *table.Table[T], q table.Query[T]) (from *tab
 	if from, err = ix.readable(t); err != nil {
 		return nil, q, err
 	}
-	if (!ix.full() || ix.readsEntity()) && door.Table(t).Mode.Schema.Query(&q).Where.Op != "" {
-		return nil, q, &table.ValueError{Field: "Query.Where", Reason: "is set, but needs an index of full copies without ReadEntities, whose rows contain all properties; filter the entities instead"}
+	if !ix.full() && door.Table(t).Mode.Schema.Query(&q).Where.Op != "" {
+		return nil, q, &table.ValueError{Field: "Query.Where", Reason: "is set, but needs an index of full copies, whose rows contain all properties; filter the entities instead"}
 	}
-	switch {
-	case !q.Rows.IsSet():
-		q.Rows = ix.All()
-	case ix.opt.Reserved && q.Rows.Err() == nil && within(q.Rows, ix.byValueAndKey.All()):
-		q.Rows = ix.prefixedRange(q.Rows) // a range of the layout itself
-	case q.Rows.Err() == nil && !within(q.Rows, ix.All()):
-		return nil, q, &keys.KeyError{Key: "RowKey", Value: q.Rows.String(), Reason: "is not in the range of this index, " + ix.All().String() + ": use a range that the index returns; Under converts a range of its layout"}
+	if q.Rows, err = ix.rowsIn(q.Rows); err != nil {
+		return nil, q, err
 	}
 	// The limit counts entities, and rows whose entity has changed yield none.
 	if q.Limit > 0 && q.PageSize == 0 {
@@ -442,6 +436,25 @@ func (ix *Index[T, K]) rowsQuery(t *table.Table[T], q table.Query[T]) (from *tab
 	return from, q, nil
 }
 
+// rowsIn returns the range of the stored rows for a range of the index or of its layout, and for an unset one.
+func (ix *Index[T, K]) rowsIn(r keys.RowRange) (keys.RowRange, error) {
+	all := ix.Rows().All()
+	refuse := func(reason string) (keys.RowRange, error) {
+		return r, &keys.KeyError{Key: "RowKey", Value: r.String(), Reason: reason}
+	}
+	switch _, _, closed := r.Bounds(); {
+	case !r.IsSet():
+		return ix.all(), nil
+	case r.Err() != nil:
+		return r, nil // the query returns the error
+	case !within(r, all):
+		return refuse("is not in the range of this index, " + all.String() + ": use a range of Index.Rows, or of its layout if that has a name")
+	case closed && !ix.opt.unique:
+		return refuse("has a last key, and the keys of this index go on behind their values: use a range of Index.Rows")
+	}
+	return ix.prefixedRange(r), nil
+}
+
 // Page is [table.Table.Page] by the index: it reads entities of a query from the position of a token on, "" for the beginning.
 // The token can be stored, and used by another process. It is behind the last entity of the page, although index rows and
 // entities beyond it may have been read.
@@ -453,12 +466,12 @@ func (ix *Index[T, K]) rowsQuery(t *table.Table[T], q table.Query[T]) (from *tab
 // empty if the page before it contains all remaining entities.
 //
 // Errors: *table.TokenError for a corrupt token, and for a token of another table, index, query or
-// version; *table.ValueError for a query with a Cursor; ErrNotReadable; table.ErrTableScan;
+// version; *table.ValueError for a query with a Cursor; table.ErrNotReadable; table.ErrTableScan;
 // table.ErrBudget; *keys.KeyError, *table.ValueError and *table.LimitError for the query, as in
-// Query; *DefinitionError for a wrong definition, and for a handle without it; *table.DecodeError
+// Query; *table.DefinitionError for a wrong definition, and for a handle without it; *table.DecodeError
 // for a row that cannot be read; errors of a read (see package table). With table.ErrBudget, the
 // page is returned as far as it was read, with its Token. Requests are those of Query: 1 for each
-// 1,000, with Pointer or ReadEntities 1 more for each entity; and 1 more if the token is in the
+// 1,000, by pointers 1 more for each entity; and 1 more if the token is in the
 // middle of one of the service's pages, or if entities of index rows have changed.
 func (ix *Index[T, K]) Page(ctx context.Context, t *table.Table[T], q table.Query[T], token string) (*table.Page[T], error) {
 	if q.Cursor != nil {
@@ -477,66 +490,31 @@ func (ix *Index[T, K]) Page(ctx context.Context, t *table.Table[T], q table.Quer
 
 var errPageCursor = &table.ValueError{Field: "Query.Cursor", Reason: "is set, but a page begins at its token; use Query for a cursor"}
 
-// Value returns the range of the rows under the value k.
+// Rows returns the ranges of the rows by their values, for a [table.Query]. They compare values, and if some of several fields are
+// inverted, the lower bound is the value that sorts first. Intervals of [keys.Text] are for a unique index
+// only; those of [keys.Ordered] for any.
+//
+//	q := table.Query[Employee]{Partition: dept.Of("Sales"), Rows: byHire.Rows().AtLeast(monday)}
+//
+// A query also takes the ranges of the layout that was given to New, if that has a name: of an index by name and age,
+// layout.Under("Jones").All() selects a name.
+func (ix *Index[T, K]) Rows() keys.RowRanges[K] {
+	if ix.opt.unique {
+		return ix.byValue.Rows()
+	}
+	return ix.byValueAndKey.Rows().(keys.RowRanges[K])
+}
+
+// Value returns the range of the rows under the value k; see [Index.Rows].
 func (ix *Index[T, K]) Value(k K) keys.RowRange {
-	if !ix.opt.Unique {
-		return ix.prefixedRange(ix.byValueAndKey.Prefix(k))
+	if ix.opt.unique {
+		return ix.byValue.RowKey(k).Point()
 	}
-	return ix.prefixedRange(ix.byValue.RowKey(k).Point())
+	return ix.byValueAndKey.Prefix(k)
 }
 
-// Range returns the range of the rows under values from lo to hi, both included.
-func (ix *Index[T, K]) Range(lo, hi K) keys.RowRange {
-	if !ix.opt.Unique {
-		return ix.prefixedRange(ix.byValueAndKey.Between(lo, hi))
-	}
-	return ix.prefixedRange(ix.byValue.Rows().Between(lo, hi))
-}
-
-// AtLeast returns the range of the rows under lo and greater values.
-func (ix *Index[T, K]) AtLeast(lo K) keys.RowRange {
-	if !ix.opt.Unique {
-		return ix.prefixedRange(ix.byValueAndKey.AtLeast(lo))
-	}
-	return ix.prefixedRange(ix.byValue.Rows().AtLeast(lo))
-}
-
-// AtMost returns the range of the rows under hi and smaller values.
-func (ix *Index[T, K]) AtMost(hi K) keys.RowRange {
-	if !ix.opt.Unique {
-		return ix.prefixedRange(ix.byValueAndKey.AtMost(hi))
-	}
-	return ix.prefixedRange(ix.byValue.Rows().AtMost(hi))
-}
-
-// Starting returns the range of the rows under values that begin with k, which is text or bytes.
-func (ix *Index[T, K]) Starting(k K) keys.RowRange {
-	return ix.prefixedRange(ix.byValueAndKey.Starting(k))
-}
-
-// Under returns the range of the rows whose values are in r, a range of the layout that was given to New. For an index by
-// department and date, Under of the layout's Under("Sales").All() selects one department. Ranges of [keys.Text] compare keys, and not texts. If the index is not unique, queries refuse
-// ranges with a last value, such as ranges up to a value; use [Index.Range] or [Index.AtMost].
-func (ix *Index[T, K]) Under(r keys.RowRange) keys.RowRange {
-	all := ix.byValueAndKey.All()
-	if !r.IsSet() || r.Err() != nil || within(r, all) {
-		return ix.prefixedRange(r)
-	}
-	name, end, _ := all.Bounds()
-	from, to, closed := r.Bounds()
-	switch {
-	case to == "":
-		return ix.prefixedRange(keyrange.Stored(name+from, end))
-	case closed && !ix.opt.Unique:
-		return r
-	case closed:
-		to += " " // the first key behind the closed range
-	}
-	return ix.prefixedRange(keyrange.Stored(name+from, name+to))
-}
-
-// All returns the range of all rows of the index.
-func (ix *Index[T, K]) All() keys.RowRange { return ix.prefixedRange(ix.byValueAndKey.All()) }
+// all returns the range of all rows of the index, as they are stored.
+func (ix *Index[T, K]) all() keys.RowRange { return ix.prefixedRange(ix.Rows().All()) }
 
 // within reports whether a range is inside another.
 func within(r, all keys.RowRange) bool {
@@ -550,16 +528,16 @@ func within(r, all keys.RowRange) bool {
 }
 
 // readsEntity reports whether a look-up reads the entity that an index row names.
-func (ix *Index[T, K]) readsEntity() bool { return ix.opt.Pointer || ix.opt.ReadEntities }
+func (ix *Index[T, K]) readsEntity() bool { return ix.content == keyOnly }
 
-// readable returns the handle of the table where the rows of the definition are. Errors: ErrNotReadable; *DefinitionError if the
+// readable returns the handle of the table where the rows of the definition are. Errors: table.ErrNotReadable; *table.DefinitionError if the
 // definition is wrong, or t does not have it.
 func (ix *Index[T, K]) readable(t *table.Table[T]) (rows *table.Table[T], err error) {
 	if err := engine.CheckHandle("t", door.Table(t)); err != nil {
 		return nil, err
 	}
-	if err := ix.err(); err != nil {
-		return nil, err
+	if ix.invalid != nil {
+		return nil, ix.invalid
 	}
 	// An index without rows and an index that the table does not have would look the same, and so
 	// would an index of the same name.
@@ -571,7 +549,7 @@ func (ix *Index[T, K]) readable(t *table.Table[T]) (rows *table.Table[T], err er
 			return ix.lookingUp(t, t), nil
 		}
 	}
-	return nil, &DefinitionError{Definition: ix.name, Field: "table", Reason: "does not have the definition: use the handle of a table that the same definition was given to"}
+	return nil, &table.DefinitionError{Definition: ix.name, Field: "table", Reason: "does not have the definition: use the handle of a table that the same definition was given to"}
 }
 
 // lookingUp returns a handle of the rows of the index whose reads are answers only while the index is readable.

@@ -18,25 +18,25 @@ import (
 // list.
 func TestPagesByIndex(t *testing.T) {
 	t.Parallel()
+	whole := index.New("last", keys.Ordered(), name, nil)
 	for _, c := range []struct {
 		what     string
-		options  index.Options
-		only     []table.AnyField[worker]
+		index    *index.Index[worker, string]
 		limit    int
 		requests []string // of each page
 	}{
-		{"full copies", index.Options{}, nil, 4, []string{"1 query", "1 query", "1 query"}},
-		{"full copies", index.Options{}, nil, 5, []string{"1 query", "1 query"}},
-		{"full copies without a limit", index.Options{}, nil, 0, []string{"1 query"}},
-		{"projected copies", index.Options{}, []table.AnyField[worker]{last}, 4, []string{"1 query", "1 query", "1 query"}},
-		{"pointers", index.Options{Pointer: true}, nil, 4, []string{"4 get, 1 query", "4 get, 1 query", "2 get, 1 query"}},
-		{"pointers without a limit", index.Options{Pointer: true}, nil, 0, []string{"10 get, 1 query"}},
-		{"entities", index.Options{ReadEntities: true}, nil, 5, []string{"5 get, 1 query", "5 get, 1 query"}},
+		{"full copies", whole, 4, []string{"1 query", "1 query", "1 query"}},
+		{"full copies", whole, 5, []string{"1 query", "1 query"}},
+		{"full copies without a limit", whole, 0, []string{"1 query"}},
+		{"projected copies", whole.Only(last), 4, []string{"1 query", "1 query", "1 query"}},
+		{"pointers", whole.Only(), 4, []string{"4 get, 1 query", "4 get, 1 query", "2 get, 1 query"}},
+		{"pointers without a limit", whole.Only(), 0, []string{"10 get, 1 query"}},
+		{"pointers", whole.Only(), 5, []string{"5 get, 1 query", "5 get, 1 query"}},
 	} {
 		t.Run(fmt.Sprint(c.what, ", ", c.limit), func(t *testing.T) {
 			t.Parallel()
 			ctx := context.Background()
-			ix := index.New("last", keys.Ordered(), name, &c.options).Only(c.only...)
+			ix := c.index
 			staff, s := newStaff(t, ix)
 			var want []int
 			for i := range 10 {

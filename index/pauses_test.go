@@ -40,7 +40,7 @@ func TestPausesOfGet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
 		byMail := index.New("mail", keys.Text(), func(w *worker) (string, bool) { return w.Email, w.Email != "" },
-			&index.Options{Unique: true, Pointer: true})
+			&index.Options{Unique: true}).Only()
 		staff, s := newStaff(t, byMail)
 		insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "", 30, nil})
 		owner, reads := 1, 0

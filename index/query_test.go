@@ -49,7 +49,7 @@ func TestCursorOfPointers(t *testing.T) {
 		want = append(want, i)
 	}
 	// Its rows are pointers, so that look-ups read the entities, one by one.
-	pointers := index.New("last", keys.Ordered(), name, &index.Options{Pointer: true})
+	pointers := index.New("last", keys.Ordered(), name, nil).Only()
 	projections := index.New("last", keys.Ordered(), name, nil).Only(age, last)
 	for what, ix := range map[string]*index.Index[worker, string]{"pointers": pointers, "projections to be": projections} {
 		for how, o := range map[string]struct {

@@ -111,12 +111,12 @@ func TestListRows(t *testing.T) {
 	}
 }
 
-// TestReadEntities: a look-up with ReadEntities reads the entity, and returns its current content.
-func TestReadEntities(t *testing.T) {
+// TestPointers: a look-up by a pointer reads the entity, and returns its current content.
+func TestPointers(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for unique, requests := range map[bool]string{false: "1 get, 1 query", true: "2 get"} {
-		ix := index.New("mail", keys.Text(), func(w *worker) (string, bool) { return w.Email, true }, &index.Options{ReadEntities: true, Unique: unique})
+		ix := index.New("mail", keys.Text(), func(w *worker) (string, bool) { return w.Email, true }, &index.Options{Unique: unique}).Only()
 		staff, s := newStaff(t, ix)
 		insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
 		e, err := ix.Get(ctx, staff, sales, "a")

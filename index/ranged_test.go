@@ -10,7 +10,6 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/keyrange"
@@ -48,7 +47,7 @@ func TestVerifyRanged(t *testing.T) {
 			before := fmt.Sprint(s.Rows("staff"))
 			s.Count()
 			r, err := verify.Run(ctx, holder, &c.verify, asDefinitions(copyDefinitions())...)
-			if errors.Is(err, index.ErrRanged) != c.refused || !c.refused && (err != nil || !r.Sound() || r.Entities != 3) || len(r.Faults) > 0 {
+			if errors.Is(err, table.ErrRanged) != c.refused || !c.refused && (err != nil || !r.Sound() || r.Entities != 3) || len(r.Faults) > 0 {
 				t.Errorf("verify with repair: got %+v, error %v; want no fault, ErrRanged %v, and without ErrRanged a sound report of 3 entities and no error", r, err, c.refused)
 			}
 			if n := s.Count(); n.Total() == 0 || n[requests.Get]+n[requests.Query] != n.Total() {
@@ -110,7 +109,7 @@ func TestSummaryThroughGrant(t *testing.T) {
 	holder, err := bare.Attach(grantedOf(t, s, account.Grant{Partitions: sales.Point(), Rows: wid.Rows().All()}), byLast)
 	check(t, err)
 	before := len(s.Rows("staff"))
-	if err := holder.DeleteAny(ctx, at(1)); !errors.Is(err, index.ErrRanged) || len(s.Rows("staff")) != before {
+	if err := holder.DeleteAny(ctx, at(1)); !errors.Is(err, table.ErrRanged) || len(s.Rows("staff")) != before {
 		t.Errorf("entities without maintainer state: delete: got error %v and %d rows; want ErrRanged and %d rows", err, len(s.Rows("staff")), before)
 	}
 }

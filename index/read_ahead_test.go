@@ -19,7 +19,7 @@ func TestReadAhead(t *testing.T) {
 	for what, ix := range map[string]*index.Index[worker, string]{
 		"full copies": index.New("last", keys.Ordered(), name, nil),
 		"projected":   index.New("last", keys.Ordered(), name, nil).Only(last),
-		"pointers":    index.New("last", keys.Ordered(), name, &index.Options{Pointer: true}),
+		"pointers":    index.New("last", keys.Ordered(), name, nil).Only(),
 	} {
 		staff, s := newStaff(t, ix)
 		for i := range 25 {

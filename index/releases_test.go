@@ -69,15 +69,14 @@ func TestUpgradedSchema(t *testing.T) {
 func TestOtherKindOfCopy(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	kind := func(pointer, unique bool, only ...table.AnyField[worker]) *index.Index[worker, int] {
-		o := &index.Options{Pointer: pointer, Unique: unique}
-		return index.New("age", keys.Digits[int](3), func(w *worker) (int, bool) { return w.Age, true }, o).Only(only...)
+	full := func(unique bool) *index.Index[worker, int] {
+		return index.New("age", keys.Digits[int](3), func(w *worker) (int, bool) { return w.Age, true }, &index.Options{Unique: unique})
 	}
 	kinds := map[string]func(unique bool) *index.Index[worker, int]{
-		"full":    func(unique bool) *index.Index[worker, int] { return kind(false, unique) },
-		"narrow":  func(unique bool) *index.Index[worker, int] { return kind(false, unique, age) },
-		"wide":    func(unique bool) *index.Index[worker, int] { return kind(false, unique, age, last, email) },
-		"pointer": func(unique bool) *index.Index[worker, int] { return kind(true, unique) },
+		"full":    full,
+		"narrow":  func(unique bool) *index.Index[worker, int] { return full(unique).Only(age) },
+		"wide":    func(unique bool) *index.Index[worker, int] { return full(unique).Only(age, last, email) },
+		"pointer": func(unique bool) *index.Index[worker, int] { return full(unique).Only() },
 	}
 	for n := range 2 * len(kinds) * len(kinds) {
 		unique := n%2 == 1
@@ -137,7 +136,7 @@ func TestOtherKindOfCopy(t *testing.T) {
 func TestTamperedEntities(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	verified := index.NewMulti("tag", keys.Text(), 2, func(w *worker) []string { return w.Tags }, &index.Options{ReadEntities: true})
+	verified := index.NewMulti("tag", keys.Text(), 2, func(w *worker) []string { return w.Tags }, nil).Only()
 	staff, s := newStaff(t, byEmail, verified)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, []string{"x"}}, worker{"S", 2, "Cao", "b", 31, []string{"x", "y"}})
 	e, err := byEmail.Get(ctx, staff, sales, "a")
@@ -172,7 +171,7 @@ func TestTamperedEntities(t *testing.T) {
 func TestStalePointer(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	pointer := index.New("mail", keys.Text(), func(w *worker) (string, bool) { return w.Email, true }, &index.Options{Unique: true, Pointer: true})
+	pointer := index.New("mail", keys.Text(), func(w *worker) (string, bool) { return w.Email, true }, &index.Options{Unique: true}).Only()
 	staff, s := newStaff(t, pointer, byLast)
 	for i := range 100 {
 		insertAll(t, staff, s, worker{"S", i, "Jones", string(rune('0' + i)), 30, nil})
@@ -196,7 +195,7 @@ func TestAttachedTwice(t *testing.T) {
 	ctx := context.Background()
 	staff, _ := newStaff(t, index.New("a", keys.Text().Named("x"), func(w *worker) (string, bool) { return w.Last, true }, nil))
 	_, err := bare.Attach(staff, index.New("b", keys.Text().Named("x"), func(w *worker) (string, bool) { return w.Email, true }, nil))
-	var de *index.DefinitionError
+	var de *table.DefinitionError
 	if !errors.As(err, &de) || de.Definition != "b" {
 		t.Errorf("attach b with the key name x of a: got error %v; want a *DefinitionError of b", err)
 	}
@@ -309,7 +308,7 @@ func TestRenamedProperties(t *testing.T) {
 	}
 
 	// Another kind under the name does not make entities unwritable.
-	pointer := index.New("team", keys.Text(), of, &index.Options{Pointer: true})
+	pointer := index.New("team", keys.Text(), of, nil).Only()
 	s2 := storagetest.New(nil)
 	base = openAs(t, s2.ConnectionString(), s2, schema)
 	check(t, base.Ensure(ctx))

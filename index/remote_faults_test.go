@@ -72,7 +72,7 @@ func TestRemoteGlobalBulkMessage(t *testing.T) {
 func TestRemoteScopeBulkCost(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	byLogin := index.New("login", keys.Text(), func(w *worker) (string, bool) { return w.Email, true }, &index.Options{Unique: true}).In(func(w *worker) keys.PartitionKey { return keys.RawPartition("all") })
+	byLogin := index.NewUnique("login", keys.Text(), func(w *worker) (string, bool) { return w.Email, true }, nil).In(func(w *worker) keys.PartitionKey { return keys.RawPartition("all") })
 	s := newElsewhereScene(t, elsewhere{}, byLogin)
 	done, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for i := range 98 {

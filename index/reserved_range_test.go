@@ -25,13 +25,14 @@ func TestReservedRanges(t *testing.T) {
 			r    keys.RowRange
 			want []int
 		}{
-			"at least c":      {byEmail.AtLeast("c"), []int{3, 4, 5}},
-			"at most b":       {byEmail.AtMost("b"), []int{1, 2}},
-			"begins with c":   {byEmail.Starting("c"), []int{3, 4}},
-			"under b to c":    {byEmail.Under(text.Named("mail").Rows().Between("b", "c")), []int{2, 3}},
-			"under, unnamed":  {byEmail.Under(text.Rows().Between("b", "c")), []int{2, 3}},
-			"under, at least": {byEmail.Under(text.Rows().AtLeast("c")), []int{3, 4, 5}},
-			"range":           {byEmail.Range("b", "cc"), []int{2, 3, 4}},
+			"at least c":         {byEmail.Rows().AtLeast("c"), []int{3, 4, 5}},
+			"at most b":          {byEmail.Rows().AtMost("b"), []int{1, 2}},
+			"before c":           {byEmail.Rows().Before("c"), []int{1, 2}},
+			"begins with c":      {byEmail.Rows().Starting("c"), []int{3, 4}},
+			"b to cc":            {byEmail.Rows().Between("b", "cc"), []int{2, 3, 4}},
+			"c":                  {byEmail.Value("c"), []int{3}},
+			"layout, b to c":     {text.Named("mail").Rows().Between("b", "c"), []int{2, 3}},
+			"layout, at least c": {text.Named("mail").Rows().AtLeast("c"), []int{3, 4, 5}},
 		} {
 			got := ids(t, byEmail.Query(ctx, staff, table.Query[worker]{Partition: sales, Rows: c.r}))
 			testkit.Expect(t, fmt.Sprint("reserved ", reserved, ", ", what), got, c.want)

@@ -24,13 +24,13 @@ import (
 // rowKey returns the RowKey of the row of a value and an entity.
 func (ix *Index[T, K]) rowKey(k K, primary keys.Key) (string, error) {
 	var e keys.RowKey
-	if !ix.opt.Unique {
+	if !ix.opt.unique {
 		e = ix.byValueAndKey.Of(k, ix.suffixOf(primary))
 	} else {
 		e = ix.byValue.RowKey(k)
 	}
 	s, err := e.Result()
-	if err == nil && ix.opt.Reserved {
+	if err == nil && ix.opt.reserved {
 		s = ix.prefixed(s)
 		err = keys.Raw("p", s).Err() // the prefix makes it longer
 	}
@@ -73,7 +73,7 @@ func (ix *Index[T, K]) rows(v *T, primary keys.Key) ([]keys.Key, error) {
 	}
 	again, err := ix.rowsOnce(v, primary)
 	if err == nil && !slices.Equal(rows, again) {
-		err = &DefinitionError{Definition: ix.name, Field: "key", Reason: fmt.Sprintf("is not pure: for one entity it returned the keys of %q, and then of %q", rowKeysOf(rows), rowKeysOf(again))}
+		err = &table.DefinitionError{Definition: ix.name, Field: "key", Reason: fmt.Sprintf("is not pure: for one entity it returned the keys of %q, and then of %q", rowKeysOf(rows), rowKeysOf(again))}
 	}
 	return rows, err
 }
@@ -161,7 +161,7 @@ func (ix *Index[T, K]) partitionElsewhere(v *T, k K) (string, error) {
 		return "", err
 	}
 	if !e.IsSet() {
-		return "", &DefinitionError{Definition: ix.name, Field: fieldPartition, Reason: "returns no key"}
+		return "", &table.DefinitionError{Definition: ix.name, Field: fieldPartition, Reason: "returns no key"}
 	}
 	return e.Result()
 }
@@ -214,7 +214,7 @@ func (ix *Index[T, K]) entityOfCopy(ctx context.Context, t *table.Table[T], row 
 	switch {
 	case e == nil:
 		return ix.entityOf(ctx, t, (*table.Row)(row))
-	case ix.readsEntity(), !ix.full():
+	case !ix.full():
 		return ix.readEntity(ctx, t, e.Key, row.Key)
 	}
 	return current(e, row.Key, hasRow), nil
@@ -270,7 +270,7 @@ func current[T any](e *table.Entity[T], row keys.Key, hasRow func(v *T, primary,
 
 // hasOneRow reports whether an entity has one row at most, in its own partition and under its value and its own RowKey.
 func (ix *Index[T, K]) hasOneRow() bool {
-	return ix.oneKey != nil && !ix.opt.Unique && !ix.elsewhere && !ix.opt.Reserved
+	return ix.oneKey != nil && !ix.opt.unique && !ix.elsewhere && !ix.opt.reserved
 }
 
 // maker makes the RowKeys of the rows of an index.
@@ -320,7 +320,7 @@ func (ix *Index[T, K]) oneRowKey(v *T, primary keys.Key) ([]string, error) {
 	case again.err != nil:
 		return nil, withDefinition(ix.name, again.err)
 	case again != r:
-		return nil, &DefinitionError{Definition: ix.name, Field: "key", Reason: fmt.Sprintf("is not pure: for one entity it returned the keys of %q, and then of %q", r.all(), again.all())}
+		return nil, &table.DefinitionError{Definition: ix.name, Field: "key", Reason: fmt.Sprintf("is not pure: for one entity it returned the keys of %q, and then of %q", r.all(), again.all())}
 	}
 	return r.all(), nil
 }
@@ -386,9 +386,9 @@ func (ix *Index[T, K]) probe(t *table.Table[T], only ...string) error {
 		}
 		again, err := callUser(ix.name, "key", ix.key, &v)
 		if err != nil || !reflect.DeepEqual(whole, again) {
-			return &DefinitionError{Definition: ix.name, Field: "key", Reason: fmt.Sprintf("is not pure: for one entity it returned %v, and then %v", whole, again)}
+			return &table.DefinitionError{Definition: ix.name, Field: "key", Reason: fmt.Sprintf("is not pure: for one entity it returned %v, and then %v", whole, again)}
 		}
-		var de *DefinitionError
+		var de *table.DefinitionError
 		_, err = ix.rows(&v, at)
 		partitionPanics := errors.As(err, &de) && de.Field == fieldPartition && strings.HasPrefix(de.Reason, "panics")
 		if (len(ix.only) == 0 || ix.elsewhere) && de != nil && !partitionPanics {
@@ -404,7 +404,7 @@ func (ix *Index[T, K]) probe(t *table.Table[T], only ...string) error {
 		want, err1 := ix.rowsOnce(&v, at)
 		got, err2 := ix.rowsOnce(part.(*T), at)
 		if err1 == nil && (err2 != nil || !slices.Equal(want, got)) {
-			return &DefinitionError{Definition: ix.name, Field: "Only", Reason: "lacks a field that the key function uses; add the field"}
+			return &table.DefinitionError{Definition: ix.name, Field: "Only", Reason: "lacks a field that the key function uses; add the field"}
 		}
 	}
 	return nil
@@ -413,21 +413,18 @@ func (ix *Index[T, K]) probe(t *table.Table[T], only ...string) error {
 // form describes what must not change under the name of the definition; see derived.Maintainer.
 func (ix *Index[T, K]) form(kind string) string {
 	text := ix.kind(kind) + " by " + ix.byValue.Spelling()
-	if ix.opt.Reserved {
+	if ix.opt.reserved {
 		text += ", reserved"
 	}
 	if ix.partition != nil {
 		text += ", in partitions of In"
-	}
-	if ix.opt.Version > 0 {
-		text += fmt.Sprintf(", version %d", ix.opt.Version)
 	}
 	return text
 }
 
 // kind tells an index of unique values from others.
 func (ix *Index[T, K]) kind(kind string) string {
-	if ix.opt.Unique && kind == "index" {
+	if ix.opt.unique && kind == "index" {
 		return "unique index"
 	}
 	return kind
@@ -435,9 +432,6 @@ func (ix *Index[T, K]) kind(kind string) string {
 
 // formerForm is form as releases have stored it that knew layouts by the key of a sample.
 func (ix *Index[T, K]) formerForm(kind string) string {
-	if ix.opt.Version > 0 {
-		return ""
-	}
 	var k K
 	seed := 1
 	fillSample(reflect.ValueOf(&k).Elem(), &seed, 0)
@@ -454,7 +448,7 @@ func probeFunction[T any](f func(*T) error) error {
 	for seed := range 4 {
 		var v T
 		fillSample(reflect.ValueOf(&v).Elem(), &seed, 0)
-		var de *DefinitionError
+		var de *table.DefinitionError
 		if errors.As(f(&v), &de) && !strings.HasPrefix(de.Reason, "panics") {
 			return de
 		}
@@ -503,7 +497,7 @@ func fillSample(v reflect.Value, n *int, depth int) {
 func callUser[T, R any](definition, field string, f func(*T) R, v *T) (r R, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = &DefinitionError{Definition: definition, Field: field, Reason: fmt.Sprintf("panics: %v", p)}
+			err = &table.DefinitionError{Definition: definition, Field: field, Reason: fmt.Sprintf("panics: %v", p)}
 		}
 	}()
 	return f(v), nil

@@ -250,8 +250,8 @@ func TestDetails(t *testing.T) {
 	check(t, err)
 	_, err = byBudget.Insert(ctx, &department{Name: "S", Budget: 7})
 	check(t, err)
-	if err := staff.Merge(ctx, es[1], email.Set("a")); !errors.Is(err, index.ErrUnknownIndex) {
-		t.Errorf("head of a department with derived rows: got error %v; want ErrUnknownIndex", err)
+	if err := staff.Merge(ctx, es[1], email.Set("a")); !errors.Is(err, table.ErrUnknownMaintainer) {
+		t.Errorf("head of a department with derived rows: got error %v; want ErrUnknownMaintainer", err)
 	}
 }
 
@@ -279,9 +279,9 @@ func TestFullList(t *testing.T) {
 	check(t, err)
 	s.Count()
 	_, err = staff.Insert(ctx, &worker{"S", 999999, "Jones", "", 1, nil})
-	var full *index.ListFullError
-	if !errors.As(err, &full) || full.Members != most+1 || !strings.Contains(err.Error(), "one row for each member") {
-		t.Fatalf("insert into a full list: got error %v; want a *ListFullError of %d members that contains one row for each member", err, most+1)
+	var full *table.LimitError
+	if !errors.As(err, &full) || full.Got <= full.Max || !strings.Contains(full.Field, fmt.Sprintf("of %d members", most+1)) || !strings.Contains(err.Error(), "one row for each member") {
+		t.Fatalf("insert into a full list: got error %v; want a *LimitError of %d members that contains one row for each member", err, most+1)
 	}
 	testkit.Expect(t, "requests", s.Count().String(), "2 get") // the list, and the key of the worker
 	// A member that the list already contains fits.

@@ -29,16 +29,12 @@ type Measure[T any] struct {
 	// Of returns the number, and false for an entity that has none. It must be pure.
 	Of func(*T) (v int64, ok bool)
 
-	// ApproximateBounds keeps Min and Max if the last entity with one of them leaves: approximate bounds, which no entity may have any
-	// more, and which Stat.Approximate reports. No write then reads other entities, and verify.Run with Repair makes the bounds exact
-	// again. Count and Sum are always exact. Groups of more than 1,000 entities have approximate bounds also without
-	// ApproximateBounds, unless Exact is set.
-	ApproximateBounds bool
-
-	// Exact keeps Min and Max exact also in groups of more than 1,000 entities. If the last entity with one of them leaves such a
-	// group, the write reads all entities of the partition, and starts again whenever a concurrent writer has changed the group:
-	// in a group that changes all the time it fails with table.ErrContended.
-	Exact bool
+	// ExactUpTo is the most entities of a group in which Min and Max are exact. If the last entity with one of them leaves such a
+	// group, the write reads all entities of the partition, and starts again whenever a concurrent writer has changed the group: in
+	// a group that changes all the time it fails with table.ErrContended. A larger group keeps Min and Max as approximate bounds,
+	// which no entity may have any more, and which Stat.Approximate reports; verify.Run with Repair makes them exact again. Count
+	// and Sum are always exact. 0 means 1,000, and a negative number none.
+	ExactUpTo int64
 
 	// Most is the greatest Sum that a group may have, such as bytes for each customer. A write that would make the Sum of a group greater than
 	// this fails with a *FullError; see SummaryOptions.Most. 0 means no bound.
@@ -52,8 +48,7 @@ type Measure[T any] struct {
 // replanned if a concurrent writer has changed the row. If the last entity with the least or the greatest value leaves a group of
 // up to 1,000 entities, the write reads all entities of the partition, 1 request for each 1,000, and Min and Max stay exact. In a
 // larger group such a write reads no other entities: Min or Max stays as an approximate bound, which Stat.Approximate reports,
-// until verify.Run with Repair makes it exact, or the group has shrunk to 1,000. Measure.Exact and Measure.ApproximateBounds choose
-// one of the two for groups of any size.
+// until verify.Run with Repair makes it exact, or the group has shrunk to 1,000. Measure.ExactUpTo is for another number than 1,000.
 //
 // The first write of an entity that was stored before the summary was declared, or that another
 // program has replaced without its _ix, counts again the group that the stored entity is in and the
@@ -65,33 +60,16 @@ type Measure[T any] struct {
 // entity is inserted again into that group, or joins it later from the other group, the group counts it twice until verify.Run
 // repairs the group.
 //
-// Sums are whole numbers, which do not drift: for money, count cents. A write fails with ErrOverflow if a sum would have more than
+// Sums are whole numbers, which do not drift: for money, count cents. A write fails with a *table.LimitError if a sum would have more than
 // 64 bits, also if only an operation in the middle of its transaction makes it so large.
 //
 // The group's row contains the name and kind of the definition and the type of its entities. If a row of another type, definition
-// or program has the group's key, writes and Get fail with ErrForeignRow, and All leaves the group out.
+// or program has the group's key, writes and Get fail with table.ErrForeignRow, and All leaves the group out.
 type Summary[T, K any] struct {
 	ix       *Index[T, K] // the key function and the range of the rows
 	layout   values[K]
 	measures []Measure[T]
 	most     int64 // entities of a group; 0 for no bound
-}
-
-// SummaryOptions are the options of a [Summary].
-type SummaryOptions struct {
-	// Version and Reserved have the same meaning as in Options. Version is for the functions of
-	// measures, too.
-	Version  int
-	Reserved bool
-
-	// Most is the most entities that a group may have: a quota. A write that would make a group
-	// larger fails with a *FullError, in any race of writers, and changes nothing. 0 means no
-	// bound. All programs must have the same bound. A refusal takes 1 request more, which looks
-	// whether the entity is as it was; in a table with ends (package expire) another one, which
-	// looks for entities that are over, and those that delete them. Writes that are not refused
-	// take none. Groups that exceed it already, because it was set or lowered later, keep their
-	// entities, and take no more. In a transaction, let entities leave before others join.
-	Most int64
 }
 
 // maxMeasures is the most measures that a row has room for, with seven properties each.
@@ -107,9 +85,9 @@ func NewSummary[T, K any](name string, layout keys.Layout[K], key func(*T) (K, b
 	if o == nil {
 		o = &SummaryOptions{}
 	}
-	as := Options{Unique: true, Pointer: true, Version: o.Version, Reserved: o.Reserved}
-	s := &Summary[T, K]{ix: single(name, layout, key, &as), measures: slices.Clone(measures), most: o.Most}
-	s.ix.definition = s
+	ix := single(name, layout, key, options{unique: true, reserved: o.Reserved})
+	s := &Summary[T, K]{ix: ix, measures: slices.Clone(measures), most: o.Most}
+	s.ix.definition, s.ix.content = s, keyOnly
 	s.layout = s.ix.byValue
 	seen, properties := map[string]bool{}, map[string]string{} // names, and the names by their properties
 	if o.Most < 0 {
@@ -128,8 +106,6 @@ func NewSummary[T, K any](name string, layout keys.Layout[K], key func(*T) (K, b
 			s.ix.fail("measures", fmt.Sprintf("contain %q, whose function Of is nil", m.Name))
 		case m.Most < 0:
 			s.ix.fail("measures", fmt.Sprintf("contain %q, whose Most is %d; a bound is positive, and 0 means none", m.Name, m.Most))
-		case m.ApproximateBounds && m.Exact:
-			s.ix.fail("measures", fmt.Sprintf("contain %q with both ApproximateBounds and Exact; set one of the two", m.Name))
 		}
 		for _, of := range []string{"Count", "Sum", "Min", "Max", "MinCount", "MaxCount", "Loose"} {
 			if err := new(table.Row).Set(m.Name+of, 0); err != nil {
@@ -156,7 +132,7 @@ type Stat struct {
 	Count, Sum, Min, Max int64
 
 	// Approximate reports that Min and Max are approximate bounds: all entities are between them, but perhaps none has them. Causes
-	// are a group of more than 1,000 entities, Measure.ApproximateBounds, and a repair by verify.Run that changes many entities of the
+	// are a group of more entities than Measure.ExactUpTo, and a repair by verify.Run that changes many entities of the
 	// group. If the repair was interrupted, the bounds stay approximate until the group changes or verify.Run runs again.
 	Approximate bool
 }
@@ -169,8 +145,8 @@ type Group[K any] struct {
 }
 
 // Get returns the summary of the entities that have the value k in a partition. If there are none,
-// its Count is 0. Errors: ErrNotReadable; ErrForeignRow if a foreign row has the group's key;
-// *keys.KeyError; *DefinitionError for a wrong definition, and for a handle without it;
+// its Count is 0. Errors: table.ErrNotReadable; table.ErrForeignRow if a foreign row has the group's key;
+// *keys.KeyError; *table.DefinitionError for a wrong definition, and for a handle without it;
 // *table.DecodeError for a row that another program has stored with other types; errors of a read
 // (see package table). 1 request.
 func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition keys.PartitionKey, k K) (g *Group[K], err error) {
@@ -201,8 +177,8 @@ func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition ke
 }
 
 // All yields the summaries of a partition, in the order of their values, without groups whose key a foreign row has. 1 request
-// for each 1,000. Errors: ErrNotReadable; table.ErrTableScan for an unset partition; *keys.KeyError if the layout cannot decode a
-// value; *table.DecodeError for a row that another program has stored with other types; *DefinitionError for a wrong definition,
+// for each 1,000. Errors: table.ErrNotReadable; table.ErrTableScan for an unset partition; *keys.KeyError if the layout cannot decode a
+// value; *table.DecodeError for a row that another program has stored with other types; *table.DefinitionError for a wrong definition,
 // and for a handle without it; errors of a read (see package table).
 func (s *Summary[T, K]) All(ctx context.Context, t *table.Table[T], partition keys.PartitionKey) iter.Seq2[*Group[K], error] {
 	return func(yield func(*Group[K], error) bool) {
@@ -216,7 +192,7 @@ func (s *Summary[T, K]) All(ctx context.Context, t *table.Table[T], partition ke
 			return
 		}
 		mine := tagOf(summaryTag+s.ix.name, t)
-		for row, err := range rows.Rows(ctx, table.Query[T]{Partition: partition, Rows: s.ix.All()}) {
+		for row, err := range rows.Rows(ctx, table.Query[T]{Partition: partition, Rows: s.ix.all()}) {
 			var k K
 			var g *Group[K]
 			if err == nil {
@@ -256,7 +232,7 @@ func (s *Summary[T, K]) group(row *table.Row, k K) (*Group[K], error) {
 	return g, nil
 }
 
-// maxExactGroup is the most entities of a group with exact bounds, unless a measure says otherwise: one page of a list.
+// maxExactGroup is Measure.ExactUpTo unless it is set: one page of a list.
 const maxExactGroup = 1000
 
 // approximate reports whether the bounds of each measure may be approximate in a group of so many entities. In a repair, all
@@ -264,7 +240,7 @@ const maxExactGroup = 1000
 func (s *Summary[T, K]) approximate(count int64, repairing bool) []bool {
 	all := make([]bool, len(s.measures))
 	for i, m := range s.measures {
-		all[i] = m.ApproximateBounds || repairing || count > maxExactGroup && !m.Exact
+		all[i] = repairing || count > cmp.Or(m.ExactUpTo, maxExactGroup)
 	}
 	return all
 }
@@ -441,7 +417,7 @@ func (s *Summary[T, K]) contributionOf(v *T, k keys.Key) (contribution, error) {
 			return c, err
 		}
 		if again, err := callUser(s.ix.name, "measure "+m.Name, of, v); err != nil || again != r {
-			return c, &DefinitionError{Definition: s.ix.name, Field: "measure " + m.Name, Reason: "is not pure: it returned different values for one entity"}
+			return c, &table.DefinitionError{Definition: s.ix.name, Field: "measure " + m.Name, Reason: "is not pure: it returned different values for one entity"}
 		}
 		if r.ok {
 			c.values[i] = &r.v

@@ -31,7 +31,7 @@ func bounded(most, years int64) *index.Summary[worker, string] {
 func expectFull(t *testing.T, what string, err error, value, measure string, got, most int64) {
 	t.Helper()
 	var full *index.FullError
-	if !errors.As(err, &full) || full.Definition != "quota" || full.Value != any(value) || full.Measure != measure || full.Got != got || full.Most != most {
+	if !errors.As(err, &full) || full.Definition != "quota" || full.Value != any(value) || full.Measure != measure || full.Most != most || !strings.Contains(err.Error(), fmt.Sprintf("would be %d", got)) {
 		t.Errorf("%s: got error %v; want a *FullError of %s, %q, %d of %d", what, err, value, measure, got, most)
 	}
 }
@@ -222,7 +222,7 @@ func TestMostNegative(t *testing.T) {
 	t.Parallel()
 	for _, quota := range []*index.Summary[worker, string]{bounded(-1, 0), bounded(0, -1)} {
 		staff, _ := newStaff(t)
-		var de *index.DefinitionError
+		var de *table.DefinitionError
 		if _, err := bare.Attach(staff, quota); !errors.As(err, &de) || !strings.Contains(err.Error(), "a bound is positive") {
 			t.Errorf("got error %v; want a *DefinitionError about the bound", err)
 		}

@@ -41,7 +41,7 @@ func (s *Summary[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
 // MaxRows counts the group that the entity leaves and the group that it joins.
 func (m *summaryMaintainer[T, K]) MaxRows() int { return 2 }
 
-func (m *summaryMaintainer[T, K]) Ranges() []keys.RowRange    { return []keys.RowRange{m.ix.All()} }
+func (m *summaryMaintainer[T, K]) Ranges() []keys.RowRange    { return []keys.RowRange{m.ix.all()} }
 func (m *summaryMaintainer[T, K]) targetProperties() []string { return nil }
 
 func (m *summaryMaintainer[T, K]) Owns(row *table.Row) bool {
@@ -103,7 +103,7 @@ func (m *summaryMaintainer[T, K]) changeCounted(ctx context.Context, p *extend.P
 
 // leaveGroup subtracts a contribution from a group that the entity is no longer in.
 func (m *summaryMaintainer[T, K]) leaveGroup(ctx context.Context, p *extend.Plan, entity keys.Key, had *contribution) error {
-	if !m.ix.All().Contains(had.group) {
+	if !m.ix.all().Contains(had.group) {
 		// The RowKey is of a former layout, or another program has written it. Nothing is subtracted from a row that is not this
 		// summary's.
 		row, err := p.Entity(ctx, keys.Raw(entity.PartitionKey(), had.group).Row())
@@ -189,6 +189,23 @@ func (m *summaryMaintainer[T, K]) changeGroup(ctx context.Context, p *extend.Pla
 	return m.putGroup(p, k, row, t)
 }
 
+// FullError: a write would make a group of a [Summary] exceed its bound (SummaryOptions.Most, Measure.Most). Nothing was written.
+type FullError struct {
+	Definition string // the name of the summary
+	Value      any    // of the group, as the layout decodes it; the RowKey if it cannot
+	Measure    string // whose Sum would be too great, "" for the number of entities
+	Most       int64  // the bound
+	got        int64  // what the group would have
+}
+
+func (e *FullError) Error() string {
+	of := "the number of entities"
+	if e.Measure != "" {
+		of = "the sum of " + e.Measure
+	}
+	return fmt.Sprintf("%s in the group %v of %s would be %d, and may be %d: delete some, or raise Most in all programs", of, e.Value, e.Definition, e.got, e.Most)
+}
+
 // full returns an error if a change of an entity makes the total of its group exceed a bound. An entity may leave a group that exceeds it
 // already, and change in it without growing. A repair counts what there is.
 func (m *summaryMaintainer[T, K]) full(k keys.Key, was, more *contribution, t *total) error {
@@ -196,7 +213,7 @@ func (m *summaryMaintainer[T, K]) full(k keys.Key, was, more *contribution, t *t
 		return nil
 	}
 	refuse := func(measure string, got, most int64) error {
-		refused := &FullError{Definition: m.ix.name, Group: k, Value: k.RowKey(), Measure: measure, Got: got, Most: most}
+		refused := &FullError{Definition: m.ix.name, Value: k.RowKey(), Measure: measure, Most: most, got: got}
 		if value, err := m.layout.Decode(strings.TrimPrefix(k.RowKey(), m.ix.prefixed(""))); err == nil {
 			refused.Value = value
 		}
@@ -268,7 +285,8 @@ func (s *summaryMaintainer[T, K]) rowOf(k keys.Key, t total) (*table.Row, error)
 	for i, m := range s.measures {
 		st := &t.stats[i]
 		if !st.sum.IsInt64() {
-			return nil, fmt.Errorf("%w: %sSum of %v", ErrOverflow, m.Name, k)
+			field := fmt.Sprintf("index %s: the sum of %s in %v", s.ix.name, m.Name, k)
+			return nil, &table.LimitError{Field: field, Limit: "bits", Got: st.sum.BitLen() + 1, Max: 64}
 		}
 		err = errors.Join(err, r.Set(m.Name+"Count", st.count), r.Set(m.Name+"Sum", st.sum.Int64()), r.Set(m.Name+"Min", st.min), r.Set(m.Name+"Max", st.max),
 			r.Set(m.Name+"MinCount", st.minCount), r.Set(m.Name+"MaxCount", st.maxCount))
@@ -385,7 +403,7 @@ func (m *summaryMaintainer[T, K]) Totals(pk string, entities iter.Seq2[*table.Ro
 	rowsOf := func(totals map[string]*total, failed map[string]error) map[string]*table.Row {
 		rows := map[string]*table.Row{}
 		for rk, t := range totals {
-			if !m.ix.All().Contains(rk) {
+			if !m.ix.all().Contains(rk) {
 				continue // a group of a former layout, which the members leave when they are repaired
 			}
 			if row, err := m.rowOf(keys.Raw(pk, rk), *t); err != nil {

@@ -25,14 +25,15 @@ func TestSums(t *testing.T) {
 	insertAll(t, staff, s, worker{"S", 1, "J", "", -10, nil}, worker{"S", 2, "J", "", math.MaxInt64 - 2, nil}, worker{"S", 3, "J", "", 5, nil}, worker{"S", 4, "J", "", -20, nil},
 		worker{"S", 5, "K", "", 1, nil}, worker{"S", 6, "K", "", 2, nil}, worker{"S", 7, "K", "", 0, nil})
 	check(t, staff.DeleteAny(ctx, at(4)))
-	if err := staff.DeleteAny(ctx, at(1)); !errors.Is(err, index.ErrOverflow) {
-		t.Errorf("delete that leaves a sum above 64 bits: got error %v; want ErrOverflow", err)
+	var le *table.LimitError
+	if err := staff.DeleteAny(ctx, at(1)); !errors.As(err, &le) || le.Limit != "bits" || le.Got != 65 {
+		t.Errorf("delete that leaves a sum above 64 bits: got error %v; want a *LimitError of 65 bits", err)
 	}
 	check(t, staff.DeleteAny(ctx, at(5)))
 	g, err := big.Get(ctx, staff, sales, "K")
 	check(t, err)
 	testkit.Expect(t, "K", *g, index.Group[string]{Value: "K", Count: 2, Measures: map[string]index.Stat{"Age": {Count: 1, Sum: 2, Min: 2, Max: 2}}})
-	var de *index.DefinitionError
+	var de *table.DefinitionError
 	var measures []index.Measure[worker]
 	for i := range 70 {
 		measures = append(measures, index.Measure[worker]{Name: fmt.Sprint("M", i), Of: func(*worker) (int64, bool) { return 0, false }})

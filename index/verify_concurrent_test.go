@@ -219,7 +219,7 @@ func TestInsertedDuringRepair(t *testing.T) {
 func TestBoundsDuringRepair(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	sum := ageOf(index.Measure[worker]{ApproximateBounds: true})
+	sum := ageOf(index.Measure[worker]{ExactUpTo: -1})
 	staff, s := newStaff(t, sum)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Jones", "", 40, nil}, worker{"S", 3, "Jones", "", 50, nil})
 	check(t, staff.DeleteAny(ctx, at(3))) // the bounds are approximate now

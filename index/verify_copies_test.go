@@ -43,7 +43,7 @@ var (
 	partSmall = func(p *part) (int32, bool) { return p.Small, true }
 	partsFull = index.New("full", keys.Digits[int32](3), partSmall, nil)
 	partsSome = index.New("some", keys.Digits[int32](3), partSmall, nil).Only(partFlag, partFloat, table.FieldOf(func(p *part) *int32 { return &p.Small }))
-	partsKeys = index.New("keys", keys.Digits[int32](3), partSmall, &index.Options{Pointer: true})
+	partsKeys = index.New("keys", keys.Digits[int32](3), partSmall, nil).Only()
 )
 
 // overwriteTyped changes a row as another program does that keeps the types of its properties.

@@ -49,9 +49,9 @@ func TestRepairsAreLinear(t *testing.T) {
 		&index.ListOptions{Property: "EmployeeIDs"})
 	double := index.NewSummary("ages", keys.Text(), name,
 		nil, index.Measure[worker]{Name: "Age", Of: func(w *worker) (int64, bool) { return 2 * int64(w.Age), w.Age > 0 }})
-	lowerLast := index.New("last", keys.Ordered(), func(w *worker) (string, bool) { return strings.ToLower(w.Last), w.Last != "" }, &index.Options{Pointer: true})
+	lowerLast := index.New("last", keys.Ordered(), func(w *worker) (string, bool) { return strings.ToLower(w.Last), w.Last != "" }, nil).Only()
 	nobodys := func(*worker) (string, bool) { return "", false }
-	noLast := index.New("last", keys.Ordered(), nobodys, &index.Options{Pointer: true})
+	noLast := index.New("last", keys.Ordered(), nobodys, nil).Only()
 	noEmail := index.New("email", keys.Fold(keys.Text()), nobodys, &index.Options{Unique: true})
 	one := func(i int) worker { return worker{"S", i, "Jones", "", 1 + i, nil} }
 	each := func(i int) worker { return worker{"S", i, fmt.Sprint("L", i), fmt.Sprint("e", i), 1, nil} }

@@ -375,7 +375,7 @@ func TestConflictOfDetails(t *testing.T) {
 		t.Errorf("department after the other entity released it: got %+v, error %v; want HeadLast %q and no error", dep, err, "Cao")
 	}
 
-	unique := index.New("mail", keys.Text(), func(w *worker) (string, bool) { return w.Email, true }, &index.Options{Unique: true, Pointer: true})
+	unique := index.New("mail", keys.Text(), func(w *worker) (string, bool) { return w.Email, true }, &index.Options{Unique: true}).Only()
 	base, s := newStaff(t)
 	insertAll(t, base, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "a", 30, nil})
 	staff, err = bare.Attach(base, unique)

@@ -203,7 +203,7 @@ func TestEmptyKeys(t *testing.T) {
 	t.Parallel()
 	anywhere := schema
 	anywhere.Row, anywhere.Partition = nil, nil
-	ix := index.New("l", keys.Text(), name, &index.Options{Reserved: true, Pointer: true})
+	ix := index.New("l", keys.Text(), name, &index.Options{Reserved: true}).Only()
 	for _, empty := range []string{"RowKey", "PartitionKey"} {
 		staff, s := attached(t, anywhere, ix)
 		row := map[string]any{"PartitionKey": "S", "RowKey": "z", "Last": "Cao", "Dept": "S"}

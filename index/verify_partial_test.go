@@ -89,7 +89,7 @@ func TestRepairTakesNothing(t *testing.T) {
 func TestReleaseKeepsOthers(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	unique := index.NewMulti("tag", keys.Text(), 3, func(w *worker) []string { return w.Tags }, &index.Options{Unique: true, Pointer: true})
+	unique := index.NewMulti("tag", keys.Text(), 3, func(w *worker) []string { return w.Tags }, &index.Options{Unique: true}).Only()
 	staff, s := newStaff(t, unique)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, []string{"a", "b"}})
 	check(t, rawTable(t, s).DeleteAny(ctx, rowAt("tag_b")))
@@ -152,7 +152,7 @@ func TestRepairContinuesAfterFailure(t *testing.T) {
 	// A department that has index rows now.
 	staff, _, s = newCampus(t)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "b", 30, nil}, worker{"T", 2, "Cao", "b", 30, nil})
-	byBudget := index.New("budget", keys.Digits[int](3), func(d *department) (int, bool) { return d.Budget, true }, &index.Options{Pointer: true})
+	byBudget := index.New("budget", keys.Digits[int](3), func(d *department) (int, bool) { return d.Budget, true }, nil).Only()
 	indexed, err := bare.Attach(openAs(t, s.ConnectionString(), s, depts), byBudget)
 	check(t, err)
 	e, err := indexed.Get(ctx, rowAt("department"))
@@ -175,7 +175,7 @@ func TestUnrepairedIsReported(t *testing.T) {
 			panic("no")
 		}
 		return w.Last, true
-	}, &index.Options{Pointer: true})
+	}, nil).Only()
 	staff, s := newStaff(t, fragile, byAge)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil})
 	check(t, rawTable(t, s).DeleteAny(ctx, rowAt("fr_Jones_w_000001")))

@@ -40,7 +40,7 @@ func TestVerifyScope(t *testing.T) {
 	}
 
 	// A duplicate value of another definition, and sound rows of a third one.
-	byMail := index.New("mail", keys.Text(), func(w *worker) (string, bool) { return w.Email, true }, &index.Options{Unique: true, Pointer: true})
+	byMail := index.New("mail", keys.Text(), func(w *worker) (string, bool) { return w.Email, true }, &index.Options{Unique: true}).Only()
 	staff, s = newStaff(t, byMail, byLast, byAge)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
 	check(t, rawTable(t, s).DeleteAny(ctx, rowAt("mail_a")))

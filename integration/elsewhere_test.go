@@ -18,10 +18,10 @@ func elsewhere(e *env) {
 	ctx := context.Background()
 	byMail := index.NewUnique("mail", keys.Fold(keys.Text()), func(w *employee) (string, bool) { return w.Email, w.Email != "" },
 		nil)
-	byLast := index.New("last", keys.Ordered(), func(w *employee) (string, bool) { return w.Last, true },
+	byLast := index.NewGlobal("last", keys.Ordered(), func(w *employee) (string, bool) { return w.Last, true },
 		nil).In(func(*employee) keys.PartitionKey { return keys.RawPartition("company") })
 	names := index.NewGlobalLists("name", keys.Text(), func(w *employee) (string, bool) { return w.Last, true },
-		&index.ListOptions{Inline: true})
+		&index.GlobalListOptions{Inline: true})
 	base := newTable(e, staffSchema, nil)
 	queue := e.acc.Queue(base.Name() + "q")
 	out, err := bareworker.NewOutbox(queue, nil)

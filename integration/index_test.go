@@ -22,7 +22,7 @@ func indexes(e *env) {
 	sales := dept.PartitionKey("Sales")
 	byMail := index.New("mail", keys.Fold(keys.Text()), func(w *employee) (string, bool) { return w.Email, w.Email != "" },
 		&index.Options{Unique: true})
-	byLast := index.New("last", keys.Ordered(), func(w *employee) (string, bool) { return w.Last, true }, &index.Options{Pointer: true})
+	byLast := index.New("last", keys.Ordered(), func(w *employee) (string, bool) { return w.Last, true }, nil).Only()
 	byAge := index.New("age", keys.Digits[int32](3), func(w *employee) (int32, bool) { return w.Age, true },
 		&index.Options{Reserved: true}).Only(age, first)
 	names := index.NewLists("name", keys.Text(), func(w *employee) (string, bool) { return w.Last, true }, nil)

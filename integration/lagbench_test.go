@@ -82,7 +82,7 @@ func attachView(ctx context.Context, acc *account.Account, items *table.Table[it
 }
 
 func attachIndex(ctx context.Context, _ *account.Account, items *table.Table[item], inline bool) (t *table.Table[item], h extend.Handler, read func(context.Context, item) (string, error), err error) {
-	byID := index.NewGlobal("byid", keys.Digits[int](6), func(i *item) (int, bool) { return i.ID, true }, &index.Options{Inline: inline})
+	byID := index.NewGlobal("byid", keys.Digits[int](6), func(i *item) (int, bool) { return i.ID, true }, &index.GlobalOptions{Inline: inline})
 	if t, err = bare.Attach(items, byID); err != nil {
 		return
 	}

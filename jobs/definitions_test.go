@@ -42,7 +42,7 @@ func TestVerifyDefinitions(t *testing.T) {
 			store := aztablekit.Open(s, "office", &aztablekit.Options{Daily: -1})
 			byLast := func(name string) *index.Index[clerk, string] {
 				of := func(c *clerk) (string, bool) { return c.Last, true }
-				return index.New(name, keys.Text(), of, &index.Options{Pointer: true}) // no write refreshes its rows
+				return index.New(name, keys.Text(), of, nil).Only() // no write refreshes its rows
 			}
 			check := jobs.Verify[clerk]("check")
 			staff := aztablekit.Table(store, "staff", dept, empid, byLast("first"), byLast("second"), check)

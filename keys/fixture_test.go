@@ -26,9 +26,15 @@ func tripleOf[A, B, C any](a keys.Component[A], b keys.Component[B], c keys.Comp
 	return keys.Row3(a, b, c, func(t *triple[A, B, C]) (*A, *B, *C) { return &t.a, &t.b, &t.c })
 }
 
+type suffixed[K any] struct {
+	keydoor.Layout[K, keys.RowKey, keys.RowRange]
+	keys.RowRanges[K]
+}
+
 // suffixedBy is a layout of the rows of an index.
-func suffixedBy[K any](l keys.Layout[K], name string) keydoor.Layout[K, keys.RowKey, keys.RowRange] {
-	return keydoor.Suffixed[K, keys.RowKey, keys.RowRange](l, name)
+func suffixedBy[K any](l keys.Layout[K], name string) suffixed[K] {
+	of := keydoor.Suffixed[K, keys.RowKey, keys.RowRange](l, name)
+	return suffixed[K]{of, of.Rows().(keys.RowRanges[K])}
 }
 
 // values is a layout of values, with its methods.

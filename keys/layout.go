@@ -84,7 +84,7 @@ type opened[K any] struct{ of *valueLayout[K] }
 func openNamed[K any](l Layout[K], name string) any { return opened[K]{namedLayout(l, name)} }
 
 func (l opened[K]) suffixed() any {
-	return suffixed[K]{RowRanges: RowRanges[K]{&ranges[K]{layout: *l.of, more: true}}, layout: l.of}
+	return suffixed[K]{ranges: RowRanges[K]{&ranges[K]{layout: *l.of, more: true}}, layout: l.of}
 }
 
 func (l opened[K]) PartitionKey(k K) PartitionKey { return PartitionKey{l.of.encode(k)} }
@@ -318,8 +318,8 @@ func unnamed[A any](n int, p *Component[A]) error {
 
 // suffixed is a layout of keys that end with another key.
 type suffixed[K any] struct {
-	RowRanges[K] // with more set
-	layout       *valueLayout[K]
+	ranges RowRanges[K] // with more set
+	layout *valueLayout[K]
 }
 
 func (l suffixed[K]) Of(k K, suffix RowKey) RowKey { return l.Maker().Of(k, suffix) }
@@ -383,4 +383,6 @@ func (l suffixed[K]) Decode(s string) (k K, suffix string, err error) {
 	return k, r.rest, r.err
 }
 
-func (l suffixed[K]) Prefix(k K) RowRange { return RowRange{l.in.valueRange(k)} }
+func (l suffixed[K]) Rows() any { return l.ranges }
+
+func (l suffixed[K]) Prefix(k K) RowRange { return RowRange{l.ranges.in.valueRange(k)} }

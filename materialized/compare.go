@@ -40,9 +40,6 @@ func (m *maintainer[T, V]) Definition() any { return m.View }
 // Form implements internal/derived.Maintainer's method for a view.
 func (m *maintainer[T, V]) Form() string {
 	text := "view, in table " + strings.TrimPrefix(m.to.Name(), door.Table(m.to).Prefix)
-	if m.opt.Version > 0 {
-		text += fmt.Sprintf(", version %d", m.opt.Version)
-	}
 	return text
 }
 

@@ -14,7 +14,6 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/materialized"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
 )
@@ -121,7 +120,7 @@ func TestImpure(t *testing.T) {
 			return derive(calls)
 		}})
 		_, err := s.staff.Insert(context.Background(), &employee{Department: "Sales", ID: 1, Salary: 1})
-		var de *materialized.DefinitionError
+		var de *table.DefinitionError
 		if !errors.As(err, &de) || de.Field != "derive" {
 			t.Errorf("%s: got error %v; want a *DefinitionError of derive", what, err)
 		}

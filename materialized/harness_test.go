@@ -100,7 +100,7 @@ func open(connection string, transport policy.Transporter, o table.Options, is s
 	}
 	if is.summary {
 		p.heads = index.NewSummary("heads", perDept, func(m *member) (string, bool) { return m.Department, true },
-			nil, index.Measure[member]{Name: "Salary", Of: func(m *member) (int64, bool) { return m.Salary, true }, ApproximateBounds: true})
+			nil, index.Measure[member]{Name: "Salary", Of: func(m *member) (int64, bool) { return m.Salary, true }, ExactUpTo: -1})
 		if p.company, err = bare.Attach(p.company, p.heads); err != nil {
 			return nil, err
 		}

@@ -51,7 +51,7 @@ func TestDefinitions(t *testing.T) {
 		{nil, materialized.New("v", s.company, memberOf, nil), ""},
 	} {
 		_, err := bare.Attach(c.from, c.view)
-		var de *materialized.DefinitionError
+		var de *table.DefinitionError
 		if err == nil || errors.As(err, &de) != (c.want != "") || de != nil && de.Field != c.want {
 			t.Errorf("got error %v; want a DefinitionError about %q", err, c.want)
 		}
@@ -98,11 +98,11 @@ func TestFunctions(t *testing.T) {
 	}})
 	for last, is := range map[string]func(error) bool{
 		"panics": func(err error) bool {
-			var de *materialized.DefinitionError
+			var de *table.DefinitionError
 			return errors.As(err, &de) && de.Field == "derive"
 		},
 		"impure": func(err error) bool {
-			var de *materialized.DefinitionError
+			var de *table.DefinitionError
 			return errors.As(err, &de) && de.Field == "derive"
 		},
 		"invalid": func(err error) bool { var ke *keys.KeyError; return errors.As(err, &ke) },

@@ -36,21 +36,16 @@ type Options struct {
 	// worker does it. One view with Inline lets the writer execute all views of the table. It takes the worker's requests for the
 	// rows, and 2 more, to read the commit record and to mark it as done.
 	Inline bool
-
-	// Version is for a change of derive: raise it with a function that returns other entities for
-	// stored ones. Store.Ensure then refuses the program until the view is retired, and Store.Fill
-	// makes the derived entities again; see docs/views.md.
-	Version int
 }
 
 // New defines a view. derive returns what the entity under a key contributes to the view, and false if it contributes nothing. The
 // key of the derived entity follows from its fields, by the schema of to. derive must be pure, since workers and [verify.Run] call it
-// again; and two entities must not have one derived entity, for which see [ErrTaken].
+// again; for a release with another one, see docs/views.md; and two entities must not have one derived entity, for which see [ErrTaken].
 //
 // The table to may be a handle with maintainers of its own, such as an index or a summary of package index: they are written in the
 // transaction of the derived entity. It may be of another store, whose Ensure creates it, also in another storage account. Only the
 // view should write its entities. The store returns
-// the error of a wrong definition, *DefinitionError.
+// the error of a wrong definition, *table.DefinitionError.
 //
 // A write that changes a view takes 3 requests instead of 1, and a worker 5, and 2 for each derived entity: one more if the derived
 // entity gets another key, and the requests of the maintainers of the view's table. A write that changes no view takes no more than
@@ -102,7 +97,7 @@ func (v *View[T, V]) deriveTwice(e *T, k keys.Key) (derived[V], error) {
 		return d, err
 	}
 	if again, err := v.once(e, k); err != nil || again.key != d.key || again.digest != d.digest {
-		return derived[V]{}, &DefinitionError{View: v.name, Field: "derive", Reason: "is not pure: it returned different values for one entity"}
+		return derived[V]{}, &table.DefinitionError{Definition: v.name, Field: "derive", Reason: "is not pure: it returned different values for one entity"}
 	}
 	return d, nil
 }
@@ -133,7 +128,7 @@ func (v *View[T, V]) once(e *T, k keys.Key) (d derived[V], err error) {
 func (v *View[T, V]) call(e *T, k keys.Key) (value V, ok bool, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = &DefinitionError{View: v.name, Field: "derive", Reason: fmt.Sprintf("panics: %v", p)}
+			err = &table.DefinitionError{Definition: v.name, Field: "derive", Reason: fmt.Sprintf("panics: %v", p)}
 		}
 	}()
 	value, ok = v.derive(e, k)
@@ -171,7 +166,7 @@ type ofHandle[T any] interface {
 // check returns what is wrong with the definition.
 func (v *View[T, V]) check(from *table.Table[T]) error {
 	fail := func(field, reason string) error {
-		return &DefinitionError{View: v.name, Field: field, Reason: reason}
+		return &table.DefinitionError{Definition: v.name, Field: field, Reason: reason}
 	}
 	switch {
 	case !validName(v.name):
@@ -179,11 +174,9 @@ func (v *View[T, V]) check(from *table.Table[T]) error {
 	case v.to == nil:
 		return fail("to", "is nil; give the handle that aztablekit.Table has returned")
 	case door.Table(v.to).Fault != nil:
-		return &DefinitionError{View: v.name, Field: "to", Reason: "was declared wrong: " + door.Table(v.to).Fault.Error()}
+		return &table.DefinitionError{Definition: v.name, Field: "to", Reason: "was declared wrong: " + door.Table(v.to).Fault.Error()}
 	case v.derive == nil:
 		return fail("derive", "is nil")
-	case v.opt.Version < 0:
-		return fail("Options.Version", fmt.Sprintf("is %d; versions begin with 1, and 0 means none", v.opt.Version))
 	case v.parts:
 		return fail("to", "stores entities with parts; a derived entity is one row")
 	case door.Table(v.to).Same(door.Table(from)) && keyrange.RowsOverlap(door.Table(v.to).Mode.Schema.Rows(), door.Table(from).Mode.Schema.Rows()):
@@ -230,7 +223,7 @@ func withView[T any](t *table.Table[T], v definition[T]) (*table.Table[T], error
 		return nil, err
 	}
 	if door.Table(t).Mode.Maintainer(prefix+v.Name()) != nil {
-		return nil, &DefinitionError{View: v.Name(), Field: "name", Reason: "is the name of another view of the table"}
+		return nil, &table.DefinitionError{Definition: v.Name(), Field: "name", Reason: "is the name of another view of the table"}
 	}
 	t, err := extend.With(t, extend.Maintainer[T](v.maintainer(t)))
 	if err != nil {
@@ -419,15 +412,3 @@ func recorded(state []string) (k keys.Key, digest string) {
 // ErrTaken: two entities have one derived entity. The first keeps it. The message of the second becomes poison after
 // eventual.WorkerOptions.Attempts attempts, and [verify.Run] reports it, until one of the two changes.
 var ErrTaken = errors.New("another entity has this derived entity")
-
-// DefinitionError is the error of a view that is defined or declared wrongly, or whose function
-// cannot be called.
-type DefinitionError struct {
-	View   string
-	Field  string // the argument or option
-	Reason string
-}
-
-func (e *DefinitionError) Error() string {
-	return fmt.Sprintf("view %q: %s: %s", e.View, e.Field, e.Reason)
-}

@@ -117,7 +117,7 @@ func TestInlineWithIndex(t *testing.T) {
 	ctx := context.Background()
 	s := newScene(t, setting{})
 	byLast := index.NewGlobal("last", keys.Text(), func(e *employee) (string, bool) { return e.Last, e.Last != "" },
-		&index.Options{Inline: true})
+		&index.GlobalOptions{Inline: true})
 	staff, err := bare.WithOutbox(s.base, s.outbox)
 	testkit.NoError(t, err)
 	staff, err = bare.Attach(staff, byLast)

@@ -23,7 +23,7 @@ var interPartitionIndex = recipe{
 		own. No transaction covers two partitions: each write stores a commit record in its own transaction, and a worker then
 		makes the copies follow the employee, whatever crashes or is repeated. The pointers by hire year are in other partitions of
 		the table itself. A copy that is out of date becomes a tombstone (~ in _sys), which look-ups leave out; it is deleted a day
-		later. With index.Options.Inline, the writer itself would change the rows of all indexes before its method returns.`,
+		later. With GlobalOptions.Inline, the writer itself would change the rows of all indexes before its method returns.`,
 	kept: "interpartitionindex",
 	run: func(ctx context.Context, r *Run) error {
 		type Employee = interpartitionindex.Employee

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit"
-	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/patterns/newindex"
 	"github.com/aztablekit/aztablekit/table"
@@ -78,7 +77,7 @@ var newIndex = recipe{
 				_, err1 := staff.Employees.Insert(ctx, &Employee{Department: sales, ID: 4, Email: "dan@contoso.com"})
 				_, err2 := old.Insert(ctx, &Employee{Department: sales, ID: 5, Email: "eve@contoso.com"})
 				_, err3 := staff.ByEmail(ctx, sales, "bob@contoso.com")
-				return errors.Join(err1, err2, r.Refused(err3, index.ErrNotReadable))
+				return errors.Join(err1, err2, r.Refused(err3, table.ErrNotReadable))
 			}, ""},
 			{"Fill waits, and adds the rows in transactions of up to 100 operations, each entity by its ETag", func() error {
 				report, err := staff.Fill(ctx, nil)

@@ -40,7 +40,7 @@ var (
 	ErrKeyChanged = errs.ErrKeyChanged
 	// ErrPartial: only some properties of the entity were read, so that Replace would delete the other properties. Get it first,
 	// or merge. An entity from a copy of some properties ([Entity.Partial]) has no ETag either, so that Merge and Delete are
-	// refused as well: Get it by its Key, or let the index read entities (index.Options.ReadEntities).
+	// refused as well: Get it by its Key, or let the rows of the index be pointers (index.Index.Only).
 	ErrPartial = errs.ErrPartial
 	// ErrNoETag: the entity was not read from the table or written to it, so it has no ETag.
 	ErrNoETag = errs.ErrNoETag
@@ -165,7 +165,7 @@ var (
 type partialError struct{}
 
 func (partialError) Error() string {
-	return "only some of its properties were read, and the others are zero: Get it by its Key, or let the index read entities (ReadEntities)"
+	return "only some of its properties were read, and the others are zero: Get it by its Key, or let the rows of the index be pointers (Only)"
 }
 
 func (partialError) Is(target error) bool { return target == ErrNoETag }

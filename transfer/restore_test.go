@@ -44,7 +44,7 @@ type office struct {
 	staff   *table.Table[person]
 	members *table.Table[member]
 	city    *index.Index[person, string]
-	email   *index.Global[person, string]
+	email   *index.Unique[person, string]
 }
 
 func openOffice(s *storagetest.Service, more ...aztablekit.Definition[person]) *office {

@@ -16,7 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/txn"
 )
 
-func uniqueCents(in string) *index.Global[bankAccount, string] {
+func uniqueCents(in string) *index.Unique[bankAccount, string] {
 	return index.NewUnique("cents", keys.Ordered(), func(a *bankAccount) (string, bool) {
 		return fmt.Sprint(a.Cents), in == "" && a.Cents != 100 || a.City == in
 	}, nil)

@@ -361,7 +361,7 @@ func openTyped(company *aztablekit.Store) error {
 
 // page:
 var byName = index.New("name", keys.Ordered(), func(e *Employee) (string, bool) { return e.Name, e.Name != "" },
-	&index.Options{Pointer: true, Reserved: true})
+	&index.Options{Reserved: true}).Only()
 
 // page:end
 

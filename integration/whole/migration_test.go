@@ -204,7 +204,7 @@ func TestMigration(t *testing.T) {
 		m.expectOld("both write", 0)
 
 		// 2. An index of pointers. The old program only reads now. Its queries by properties find what they found; one for all rows finds the pointers.
-		pointers := index.New("name", keys.Ordered(), clerkName, &index.Options{Pointer: true, Reserved: true})
+		pointers := index.New("name", keys.Ordered(), clerkName, &index.Options{Reserved: true}).Only()
 		company, staff := m.release(pointers)
 		_, err = company.Fill(ctx, nil)
 		fatal(t, err)

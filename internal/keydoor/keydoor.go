@@ -77,19 +77,12 @@ type Layout[K, P, R any] interface {
 	// Decode returns the value and the suffix of a key. A key that Of does not make is a *keys.KeyError.
 	Decode(s string) (k K, suffix string, err error)
 
-	// All returns the range of all keys of the layout, and Prefix that of the keys with the value k.
-	All() R
+	// Prefix returns the range of the keys with the value k.
 	Prefix(k K) R
 
-	// Between returns the range of the keys with values from lo to hi, both included; AtLeast and AtMost have one bound. They
-	// compare values as keys.RowRanges does. A part that does not sort by its values before another part is a *keys.KeyError: use
-	// keys.Ordered in place of keys.Text.
-	Between(lo, hi K) R
-	AtLeast(lo K) R
-	AtMost(hi K) R
-
-	// Starting returns the range of the keys whose value begins with k; see keys.RowRanges.
-	Starting(k K) R
+	// Rows returns the ranges of the keys by their values, a keys.RowRanges. In an interval, a part that does not sort by its values
+	// before another part is a *keys.KeyError: use keys.Ordered in place of keys.Text.
+	Rows() any
 }
 
 // Maker makes the keys of a Layout, one after another. Keys that were returned do not change. A Maker is for one goroutine.

@@ -33,13 +33,13 @@ func keyOf(department string, id int) keys.Key {
 // its rows are in a table of their own.
 var byEmail = index.NewUnique("email", keys.Fold(keys.Text()),
 	func(e *Employee) (string, bool) { return e.Email, e.Email != "" },
-	&index.Options{Table: "emails"})
+	&index.UniqueOptions{Table: "emails"})
 
 // payroll counts the employees of a department, and adds their salaries, in one row of the department.
 var payroll = index.NewSummary("payroll", keys.Text(),
 	func(*Employee) (string, bool) { return "all", true },
 	nil, index.Measure[Employee]{
-		Name:              "Salary",
-		Of:                func(e *Employee) (int64, bool) { return e.Salary, true },
-		ApproximateBounds: true, // the service shows no smallest and no largest salary
+		Name:      "Salary",
+		Of:        func(e *Employee) (int64, bool) { return e.Salary, true },
+		ExactUpTo: -1, // the service shows no smallest and no largest salary
 	})

@@ -23,7 +23,7 @@ var (
 	empid = keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
 
 	// A row without fields for each employee, under the last name.
-	members = index.New("last", keys.Text(), func(e *Employee) (string, bool) { return e.LastName, true }, &index.Options{Pointer: true})
+	members = index.New("last", keys.Text(), func(e *Employee) (string, bool) { return e.LastName, true }, nil).Only()
 )
 
 // Staff is the employees of a company.

@@ -30,7 +30,7 @@ var (
 	// A row for each name, in the partition of the employees. It changes in the transaction of an employee.
 	inDepartment = index.NewLists("name", keys.Text(), lastName, nil)
 	// A row for each name, in a table of its own. A worker changes it a moment later.
-	everywhere = index.NewGlobalLists("details", keys.Text(), lastName, &index.ListOptions{Table: "EmployeeDetails"})
+	everywhere = index.NewGlobalLists("details", keys.Text(), lastName, &index.GlobalListOptions{Table: "EmployeeDetails"})
 )
 
 func lastName(e *Employee) (string, bool) { return e.LastName, e.LastName != "" }

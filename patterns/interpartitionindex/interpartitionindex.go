@@ -27,10 +27,10 @@ var (
 
 	// A full copy of each employee in the partition of the address, in a table of all addresses.
 	byEmail = index.NewGlobal("email", keys.Fold(keys.Text()), func(e *Employee) (string, bool) { return e.Email, e.Email != "" },
-		&index.Options{Table: "emails"})
+		&index.GlobalOptions{Table: "emails"})
 	// A row without fields, which names its employee, in a second partition for each department.
-	byYear = index.New("hired", keys.Digits[int](4), func(e *Employee) (int, bool) { return e.Hired, true },
-		&index.Options{Pointer: true, Table: "staff"}).In(func(e *Employee) keys.PartitionKey { return hiredDept.PartitionKey(e.Department) })
+	byYear = index.NewGlobal("hired", keys.Digits[int](4), func(e *Employee) (int, bool) { return e.Hired, true },
+		&index.GlobalOptions{Table: "staff"}).Only().In(func(e *Employee) keys.PartitionKey { return hiredDept.PartitionKey(e.Department) })
 )
 
 // Staff is the employees of a company.
@@ -45,7 +45,7 @@ func Open(acc aztablekit.Account, o *aztablekit.Options) *Staff {
 	return &Staff{s, aztablekit.Table(s, "staff", dept, empid, byEmail, byYear)}
 }
 
-// ByEmail returns the employee who has an address, table.ErrNotFound for none, index.ErrSeveral for several. 1 request.
+// ByEmail returns the employee who has an address, table.ErrNotFound for none, another error for several. 1 request.
 func (s *Staff) ByEmail(ctx context.Context, address string) (*table.Entity[Employee], error) {
 	return byEmail.Get(ctx, s.Employees, address)
 }

@@ -25,7 +25,7 @@ var (
 
 	// The rows of both are in the department of their employee, and move in the same write.
 	byEmail = index.New("email", keys.Fold(keys.Text()), func(e *Employee) (string, bool) { return e.Email, e.Email != "" }, &index.Options{Unique: true})
-	byName  = index.New("last", keys.Ordered(), func(e *Employee) (string, bool) { return e.LastName, true }, &index.Options{Pointer: true})
+	byName  = index.New("last", keys.Ordered(), func(e *Employee) (string, bool) { return e.LastName, true }, nil).Only()
 )
 
 // Staff is the employees of a company.

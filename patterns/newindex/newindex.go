@@ -49,7 +49,7 @@ func (s *Staff) Duplicates(ctx context.Context) (all []verify.Fault, report veri
 	return all, report, err
 }
 
-// ByEmail returns the employee who has an address, table.ErrNotFound for none, index.ErrNotReadable until Fill has ended. 1 request, and once a
+// ByEmail returns the employee who has an address, table.ErrNotFound for none, table.ErrNotReadable until Fill has ended. 1 request, and once a
 // minute 1 more, to read which indexes the table has.
 func (s *Staff) ByEmail(ctx context.Context, department, address string) (*table.Entity[Employee], error) {
 	return byEmail.Get(ctx, s.Employees, dept.Of(department), address)

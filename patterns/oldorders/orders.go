@@ -34,7 +34,7 @@ var (
 	// Pointer keeps the properties out of the rows of the index, so that no query by a property finds them, and Reserved gives them
 	// keys behind all others.
 	byStatus = index.New("status", keys.Text(), func(o *Order) (string, bool) { return o.Status, o.Status != "" },
-		&index.Options{Pointer: true, Reserved: true})
+		&index.Options{Reserved: true}).Only()
 )
 
 // Orders is the table.

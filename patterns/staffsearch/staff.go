@@ -33,7 +33,7 @@ var (
 	// A copy of two fields, in the order of hiring.
 	byHire = index.New("hired", keys.Date(), func(e *Employee) (time.Time, bool) { return e.Hired, true }, nil).Only(lastName, hired)
 	// A row without fields, which names its employee.
-	byName = index.New("last", keys.Ordered(), func(e *Employee) (string, bool) { return e.LastName, true }, &index.Options{Pointer: true})
+	byName = index.New("last", keys.Ordered(), func(e *Employee) (string, bool) { return e.LastName, true }, nil).Only()
 )
 
 // Staff is the employees of a company.

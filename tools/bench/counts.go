@@ -71,7 +71,7 @@ func counts() []count {
 
 // pointerIndex is emailIndex with rows that contain only the keys of the orders.
 func pointerIndex(name string) *index.Index[order, string] {
-	return index.New(name, keys.Text(), func(o *order) (string, bool) { return o.Email, true }, &index.Options{Pointer: true})
+	return index.New(name, keys.Text(), func(o *order) (string, bool) { return o.Email, true }, nil).Only()
 }
 
 // countIndexed counts the requests of f on a loaded entity with indexes.
@@ -133,7 +133,7 @@ func countElsewhere(ctx context.Context, moves, byKey, ofWorker bool) (int, erro
 	if err != nil {
 		return 0, err
 	}
-	byEmail := index.NewGlobal("email", keys.Text(), func(o *order) (string, bool) { return o.Email, true }, &index.Options{Pointer: true})
+	byEmail := index.NewGlobal("email", keys.Text(), func(o *order) (string, bool) { return o.Email, true }, nil).Only()
 	t, e, err := o.remote(ctx, byEmail)
 	if err != nil {
 		return 0, err

@@ -350,6 +350,7 @@ func newCaller(t *testing.T) *caller {
 	byName := index.New("names", text, nameOf, nil)
 	lists := index.NewLists("lists", text, nameOf, nil)
 	sums := index.NewSummary("sums", text, nameOf, nil)
+	unique := index.NewUnique("unique", text, nameOf, nil)
 	byNameAlone, listsOfAll := index.NewGlobal("global", text, nameOf, nil), index.NewGlobalLists("listsofall", text, nameOf, nil)
 	size := table.FieldOf(func(v *item) *int64 { return &v.Size })
 	name := table.FieldOf(func(v *item) *string { return &v.Group })
@@ -506,7 +507,7 @@ func newCaller(t *testing.T) *caller {
 	c.receivers = []any{
 		company, effect, values, declaration, company.Host(), details, views, &aztablekit.Settings[item]{}, new(verify.Report), archive.Into[item]("none", nil),
 		expire.At(func(*item) time.Time { return time.Time{} }, nil), check, new(jobs.Slice[item]), new(jobs.Job[item, int]), new(azt.Program),
-		acc, account.Grant{}, mover.Mover, destination, blobs, records, outbox, poison, byName, byNameAlone, listsOfAll, lists, sums, text,
+		acc, account.Grant{}, mover.Mover, destination, blobs, records, outbox, poison, byName, byNameAlone, unique, listsOfAll, lists, sums, text,
 		keys.Partition(text, func(v *item) *string { return &v.Group }), keys.Partition2(text, text, two), keys.Partition3(text, text, text, three),
 		keys.Row(text, func(v *item) *string { return &v.Group }), keys.Row2(text, text, two), keys.Row3(text, text, text, three), text.Rows(),
 		keys.Component[string]{},

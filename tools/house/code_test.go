@@ -106,7 +106,10 @@ var readersCode = map[string]string{
 	"index Index.Only": `
 		var lastName, email table.Field[Employee, string]`,
 	"index Global.Page": `
-		var byEmail *index.Global[Employee, string]`,
+		var byName *index.Global[Employee, string]`,
+	"index Index.Rows": `
+		var byHire *index.Index[Employee, time.Time]
+		var monday time.Time`,
 	"keys": `
 		type Review struct { Employee, Year int }`,
 	"jobs Export": `
@@ -144,7 +147,7 @@ var readersCode = map[string]string{
 		var errNoMoney error
 		type Employee struct{}
 		var staff *table.Table[Employee]
-		var byMail *index.Global[Employee, string]
+		var byMail *index.Unique[Employee, string]
 		var mail string`,
 	"lease": `
 		var leases *lease.Leases

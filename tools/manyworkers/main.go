@@ -44,7 +44,7 @@ func open(acc aztablekit.Account, kind string, o *aztablekit.Options) (*aztablek
 	last := func(e *employee) (string, bool) { return e.Last, true }
 	switch kind {
 	case "partition":
-		of = append(of, index.New("last", keys.Text(), last, &index.Options{Pointer: true}))
+		of = append(of, index.New("last", keys.Text(), last, nil).Only())
 	case "elsewhere":
 		of = append(of, index.NewGlobal("last", keys.Text(), last, nil))
 	}

@@ -32,8 +32,6 @@ func TestGuards(t *testing.T) {
 			Old: "e.Type(reserved.MaintainerState) != \"\" && !(*stored.Row)(e)", New: "!(*stored.Row)(e)", Test: "TestElsewhereStateLost"},
 		{Name: "a key that cannot be decoded is no row of the definition", File: "index/elsewhere.go",
 			Old: "if err != nil { // a layout that cannot decode", New: "if err != nil && false {", Test: "TestElsewhereLayouts"},
-		{Name: "a list has a partition of its own", File: "index/elsewhere.go",
-			Old: "return !f.ix.hasOwnPartitions() || ", New: "return ", Test: "TestElsewhereLayouts"},
 		{Name: "a row of another program is an entity's", File: "index/elsewhere.go",
 			Old: "if !m.Owns(row) || m.form", New: "if m.form", Test: "TestVerifyElsewhereForeignRow"},
 	})

@@ -52,7 +52,7 @@ func TestVerify(t *testing.T) {
 		{Name: "a row is released that maintainer state still contains", File: "verify/partition_confirm.go",
 			Old: "		err = p.releaseRows(ctx, d, s.entity)\n", New: "		err = p.removeEntity(ctx, d, row, owner)\n", Test: "TestReleasedRow"},
 		{Name: "forged maintainer state is trusted", File: "index/index.go",
-			Old: "	if ambiguous || unread || unproven || !m.All().Contains(rk) {\n", New: "	if unread && ambiguous && unproven && false {\n", Test: "TestForgedState"},
+			Old: "	if ambiguous || unread || unproven || !m.all().Contains(rk) {\n", New: "	if unread && ambiguous && unproven && false {\n", Test: "TestForgedState"},
 		{Name: "unconfirmed findings are dropped", File: "verify/partition_confirm.go",
 			Old: "k.status == readAgain && k.fault.Kind == 0", New: "k.status == readAgain && k.fault.Kind < 0", Test: "TestUnconfirmedIsCounted"},
 		{Name: "entities count as copies", File: "internal/derived/row.go",

@@ -42,7 +42,7 @@ type opened struct {
 	store    *aztablekit.Store
 	members  *table.Table[member]
 	byName   *index.Index[member, string]
-	byNumber *index.Global[member, int]
+	byNumber *index.Unique[member, int]
 }
 
 func (r released) program() (*opened, error) {
@@ -111,7 +111,7 @@ func runReleased(settings []byte) error {
 		line := releasedLine{Number: n, Sent: time.Now()}
 		_, err := o.members.Insert(context.Background(), numberedMember(n))
 		if err == nil && r.Newer {
-			if err := o.find(context.Background(), n); err != nil && !errors.Is(err, index.ErrNotReadable) {
+			if err := o.find(context.Background(), n); err != nil && !errors.Is(err, table.ErrNotReadable) {
 				line.Missed = err.Error()
 			}
 		}

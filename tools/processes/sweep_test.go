@@ -59,7 +59,7 @@ func runVisitSweeper(settings []byte) error {
 	}
 	fmt.Println("begins")
 	done, err := ends.Sweep(inputContext(), visits, nil)
-	fmt.Println("deleted", done.Deleted)
+	fmt.Println("deleted", done.Changed)
 	return err
 }
 
@@ -119,7 +119,7 @@ func TestSweep(t *testing.T) {
 
 	rest, err := ends.Sweep(ctx, visits, nil) // what the killed process was at
 	must(t, err)
-	testkit.Expect(t, "visits that are left to sweep", rest.Deleted, 0)
+	testkit.Expect(t, "visits that are left to sweep", rest.Changed, 0)
 	acc, err := service.open()
 	must(t, err)
 	rows, err := bare.NewTable(acc.Tables(), visits.Name(), table.Schema[table.Row]{}, nil) // which knows of no ends
