@@ -16,6 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/internal/work"
 	"github.com/aztablekit/aztablekit/keys"
@@ -205,7 +206,7 @@ func TestDayOnce(t *testing.T) {
 		testkit.NoError(t, stores[0].Ensure(ctx))
 		stop := running(t, stores...)
 		time.Sleep(7*24*time.Hour + time.Hour)
-		peeks := service.Count()[requests.MessagePeek] // one for each run, and one for the look into all partitions
+		peeks := service.Count()[kinds.MessagePeek] // one for each run, and one for the look into all partitions
 		stop()
 		testkit.Expect(t, "runs of the work of a day in a week", peeks-1, 7)
 	})
@@ -271,11 +272,11 @@ func TestDayHandedOver(t *testing.T) {
 		<-hangs
 		stop()
 		service.SetFaults(nil)
-		first := service.Count()[requests.MessagePeek]
+		first := service.Count()[kinds.MessagePeek]
 		stop = running(t, process())
 		time.Sleep(2 * time.Hour)
 		stop()
-		testkit.Expect(t, "runs of the first task", first+service.Count()[requests.MessagePeek], 1)
+		testkit.Expect(t, "runs of the first task", first+service.Count()[kinds.MessagePeek], 1)
 		row := service.Rows("reminderswork")
 		if len(row) != 1 || fmt.Sprint(row[0].Get("Done")) != "" || fmt.Sprint(row[0].Get("Owner")) != "" {
 			t.Errorf("got row %v, want one of work that is done", row)

@@ -12,10 +12,10 @@ import (
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/materialized"
-	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -172,7 +172,7 @@ func TestPendingWarned(t *testing.T) {
 			if got := strings.Contains(p.log.String(), words); got != want {
 				t.Errorf("%s: got a warning: %v; want one: %v\n%s", when, got, want, p.log.String())
 			}
-			testkit.Expect(t, "peeks", service.Count()[requests.MessagePeek], 1)
+			testkit.Expect(t, "peeks", service.Count()[kinds.MessagePeek], 1)
 		}
 		expect("without effects", false)
 		if _, err := p.staff.Insert(ctx, &employee{"Sales", 1, "Jones", "", 1}); err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/materialized"
@@ -494,7 +495,7 @@ func TestReadyWithoutTables(t *testing.T) {
 // TestEnsureFailsForQueues: Ensure names each queue that it could not create.
 func TestEnsureFailsForQueues(t *testing.T) {
 	t.Parallel()
-	service := storagetest.New(&storagetest.Options{Faults: storagetest.OfKind(requests.QueueCreate, storagetest.Refuse(403, "AuthorizationFailure"))})
+	service := storagetest.New(&storagetest.Options{Faults: storagetest.OfKind(kinds.QueueCreate, storagetest.Refuse(403, "AuthorizationFailure"))})
 	company := aztablekit.Open(service, "company", nil)
 	aztablekit.Table(company, "staff", dept, empid)
 	err := company.Ensure(t.Context())

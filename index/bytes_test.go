@@ -79,7 +79,7 @@ func bytesOf(p storagetest.Property) int {
 	case []byte:
 		return n + 4 + len(v)
 	case string:
-		if p.Type == storagetest.GUID {
+		if p.Type == "Edm.Guid" {
 			return n + 16
 		}
 		return n + 4 + 2*len(utf16.Encode([]rune(v)))

@@ -45,7 +45,7 @@ func overwriteRow(t testing.TB, s *storagetest.Service, row storagetest.Row, f f
 		} else {
 			columns[p.Name] = p.Value
 		}
-		if p.Type == storagetest.GUID {
+		if p.Type == "Edm.Guid" {
 			columns[p.Name+"@odata.type"] = p.Type
 		}
 	}

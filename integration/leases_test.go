@@ -48,8 +48,8 @@ func leases(e *env) {
 	e.must(write(p))
 
 	err = two.Elect(ctx, "x", func(ctx context.Context, second *lease.Lease) error { // when the first lease is over
-		if second.Token() != first.Token()+1 {
-			e.Errorf("got token %d after %d; want the next one", second.Token(), first.Token())
+		if second.Fence() != first.Fence()+1 {
+			e.Errorf("got fence %d after %d; want the next one", second.Fence(), first.Fence())
 		}
 		q, err := second.In(ctx, data, keys.RawPartition("p"))
 		if err != nil {

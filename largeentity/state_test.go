@@ -14,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -205,7 +206,7 @@ func TestSweepConcurrent(t *testing.T) {
 	must(t, err)
 	lists := 0
 	s.BeforeRequest = func(r *http.Request) {
-		if requests.KindOf(r) != requests.BlobList {
+		if requests.KindOf(r) != kinds.BlobList {
 			return
 		}
 		if lists++; lists == 2 { // after the rows were read
@@ -223,7 +224,7 @@ func TestSweepConcurrent(t *testing.T) {
 	_, err = fx.account.Container("photos").NewBlobClient(e.Value.Photo.Name()).Delete(ctx, nil)
 	must(t, err)
 	s.BeforeRequest = func(r *http.Request) {
-		if requests.KindOf(r) == requests.BlobProperties {
+		if requests.KindOf(r) == kinds.BlobProperties {
 			other.overwrite(t, e.Value.Photo.Name(), text(30))
 		}
 	}

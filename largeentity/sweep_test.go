@@ -14,6 +14,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/barevalues"
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -106,12 +107,12 @@ func TestSweep(t *testing.T) {
 	}
 	counts := s.Count()
 	for kind := range counts {
-		if kind != requests.BlobList && kind != requests.Query && kind != requests.BlobProperties && kind != requests.Get {
+		if kind != kinds.BlobList && kind != requests.Query && kind != kinds.BlobProperties && kind != requests.Get {
 			t.Errorf("a dry run: got requests %v; want only reads", counts)
 			break
 		}
 	}
-	if lists := counts[requests.BlobList] + counts[requests.Query]; lists > 4*n/1000+4*40+10 {
+	if lists := counts[kinds.BlobList] + counts[requests.Query]; lists > 4*n/1000+4*40+10 {
 		t.Errorf("got %d requests for lists; want few", lists)
 	}
 	got = nil

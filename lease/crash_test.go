@@ -25,10 +25,10 @@ var leaseSchedules = testkit.Count("schedules", 60, "schedules of holders of a l
 type fight struct {
 	mu             sync.Mutex
 	holders        []*lease.Lease
-	entered        int64 // the greatest token with which a holder has entered
+	entered        int64 // the greatest fence with which a holder has entered
 	acked, unknown int64 // increments of the counter
 	late           error // a write that should have been refused
-	token          int64 // of the register, as it was seen last
+	fence          int64 // of the register, as it was seen last
 }
 
 // fighter is a program of a fight. Register 1 is written blindly, so that only the guard protects it; register 2 is a counter.
@@ -84,14 +84,14 @@ func (a *fighter) enterPartition(ctx context.Context, held *lease.Lease) (*lease
 	if err == nil {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		a.entered = max(a.entered, held.Token())
+		a.entered = max(a.entered, held.Fence())
 	}
 	return g, err
 }
 
 // write writes the register, and then the counter.
 func (a *fighter) write(ctx context.Context, held *lease.Lease, g *lease.Partition) error {
-	if err := a.guarded(ctx, held, false, g.Guard(), a.blind.UpsertOp(&register{Group: "S", ID: 1, Token: held.Token()}, table.ReplaceExisting)); err != nil {
+	if err := a.guarded(ctx, held, false, g.Guard(), a.blind.UpsertOp(&register{Group: "S", ID: 1, Token: held.Fence()}, table.ReplaceExisting)); err != nil {
 		return err
 	}
 	e, err := a.registers.Get(ctx, counterKey())
@@ -111,8 +111,8 @@ func (a *fighter) guarded(ctx context.Context, held *lease.Lease, counts bool, o
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
-	case err == nil && held.Token() < entered:
-		a.late = fmt.Errorf("a write with token %d was applied after a holder with token %d had entered", held.Token(), entered)
+	case err == nil && held.Fence() < entered:
+		a.late = fmt.Errorf("a write with fence %d was applied after a holder with fence %d had entered", held.Fence(), entered)
 	case err != nil && !errors.Is(err, table.ErrUnknownOutcome) || !counts:
 	case err == nil:
 		a.acked++
@@ -138,22 +138,22 @@ func (f *fight) invariant(s *storagetest.Service) error {
 	if believers > 1 {
 		return fmt.Errorf("%d holders believe at once", believers)
 	}
-	tokens := map[int64]bool{}
+	fences := map[int64]bool{}
 	for _, h := range f.holders {
-		if tokens[h.Token()] {
-			return fmt.Errorf("two holders have the token %d", h.Token())
+		if fences[h.Fence()] {
+			return fmt.Errorf("two holders have the fence %d", h.Fence())
 		}
-		tokens[h.Token()] = true
+		fences[h.Fence()] = true
 	}
 	for _, r := range s.Rows(registerName) {
 		if r.RowKey != "0001" {
 			continue
 		}
-		token, _ := r.Get("Token").(int64)
-		if token < f.token {
-			return fmt.Errorf("the token of the register went back from %d to %d", f.token, token)
+		fence, _ := r.Get("Token").(int64)
+		if fence < f.fence {
+			return fmt.Errorf("the fence of the register went back from %d to %d", f.fence, fence)
 		}
-		f.token = token
+		f.fence = fence
 	}
 	return nil
 }

@@ -20,8 +20,8 @@
 // # Why a guard
 //
 // No lease can stop a program that sleeps: it wakes when its lease is over, does not know yet, and writes. So a holder enters each partition that it writes,
-// with a token that is greater than all before. This deletes the guard of the holder before, and the transactions that require that
-// guard ([Partition.Guard]) are refused by storage, whatever the sleeper believes. Systems outside of the store can compare [Lease.Token].
+// with a fence that is greater than all before. This deletes the guard of the holder before, and the transactions that require that
+// guard ([Partition.Guard]) are refused by storage, whatever the sleeper believes. Systems outside of the store can compare [Lease.Fence].
 //
 // # Guarantees
 //

@@ -187,10 +187,10 @@ func TestLeaders(t *testing.T) {
 						mu.Lock()
 						leaders++
 						terms++
-						if leaders > 1 || held.Token() <= last {
-							t.Errorf("got %d leaders, and token %d after %d; want one leader, whose token is greater", leaders, held.Token(), last)
+						if leaders > 1 || held.Fence() <= last {
+							t.Errorf("got %d leaders, and fence %d after %d; want one leader, whose fence is greater", leaders, held.Fence(), last)
 						}
-						last = held.Token()
+						last = held.Fence()
 						mu.Unlock()
 						defer func() {
 							mu.Lock()
@@ -200,7 +200,7 @@ func TestLeaders(t *testing.T) {
 						g, err := held.In(ctx, p.registers, registerPartition())
 						for range 5 {
 							if err == nil {
-								err = p.add(ctx, g, held.Token())
+								err = p.add(ctx, g, held.Fence())
 							}
 							time.Sleep(3 * time.Second)
 						}

@@ -18,14 +18,14 @@ var (
 type HeldError struct {
 	Name  string        // of the lease
 	Owner string        // as the holder's program names itself; for people
-	Token int64         // of the holder
+	Fence int64         // of the holder
 	Left  time.Duration // until another program may take the lease if the holder does not renew it, by the service's clock
 
 	timeToLive time.Duration
 }
 
 func (e *HeldError) Error() string {
-	return fmt.Sprintf("lease %s: %v: %.100q, with token %d; it ends in %v unless it is renewed", e.Name, ErrHeld, e.Owner, e.Token, e.Left.Round(time.Second))
+	return fmt.Sprintf("lease %s: %v: %.100q, with fence %d; it ends in %v unless it is renewed", e.Name, ErrHeld, e.Owner, e.Fence, e.Left.Round(time.Second))
 }
 
 // Unwrap returns ErrHeld.
@@ -47,13 +47,13 @@ func (e *HeldError) wait() time.Duration {
 // LostError reports that a holder does not have its lease any more, as far as it can know. It is [ErrLost].
 type LostError struct {
 	Name   string // of the lease
-	Token  int64  // of the holder that has lost it
+	Fence  int64  // of the holder that has lost it
 	Reason string // a sentence without a full stop
 	Err    error  // of the last renewal, if that is the cause; nil for none
 }
 
 func (e *LostError) Error() string {
-	text := fmt.Sprintf("lease %s: %v, which was held with token %d: %s", e.Name, ErrLost, e.Token, e.Reason)
+	text := fmt.Sprintf("lease %s: %v, which was held with fence %d: %s", e.Name, ErrLost, e.Fence, e.Reason)
 	if e.Err != nil {
 		text += "; the last renewal failed: " + e.Err.Error()
 	}
@@ -68,16 +68,16 @@ func (e *LostError) Unwrap() []error {
 	return []error{ErrLost, e.Err}
 }
 
-// RestoredError reports that another holder has entered a partition, with a token that is greater or the same, although the row of the lease says that none
+// RestoredError reports that another holder has entered a partition, with a fence that is greater or the same, although the row of the lease says that none
 // was after this one: the table of leases was restored, or dropped and made again. Call [Leases.Raise] with Entered, and acquire the lease again.
 type RestoredError struct {
 	Name             string // of the lease
-	Token            int64  // of the holder
+	Fence            int64  // of the holder
 	Table, Partition string // that it could not enter
-	Entered          int64  // the token of the holder that has entered
+	Entered          int64  // the fence of the holder that has entered
 }
 
 func (e *RestoredError) Error() string {
-	return fmt.Sprintf("lease %s: its token is %d, but another holder with token %d has entered the partition %q of table %s: the table of leases was restored, or dropped; release the lease, call Leases.Raise with %d, and acquire it again",
-		e.Name, e.Token, e.Entered, e.Partition, e.Table, e.Entered)
+	return fmt.Sprintf("lease %s: its fence is %d, but another holder with fence %d has entered the partition %q of table %s: the table of leases was restored, or dropped; release the lease, call Leases.Raise with %d, and acquire it again",
+		e.Name, e.Fence, e.Entered, e.Partition, e.Table, e.Entered)
 }

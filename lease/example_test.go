@@ -75,13 +75,13 @@ func Example() {
 			if _, err := table.Transact(ctx, sales.Guard(), o.accounts.ReplaceOp(a)); err != nil {
 				return err
 			}
-			fmt.Println("paid with token", held.Token(), "and now", a.Value.Balance)
+			fmt.Println("paid with fence", held.Fence(), "and now", a.Value.Balance)
 		}
 		return nil
 	})
 	fmt.Println(err)
 	// Output:
-	// paid with token 1 and now 102
+	// paid with fence 1 and now 102
 	// <nil>
 }
 
@@ -106,15 +106,15 @@ func ExampleLeases_Acquire() {
 	_, err = two.leases.Acquire(ctx, "invoices")
 	var other *lease.HeldError
 	if errors.As(err, &other) {
-		fmt.Println(other.Owner, "has it, with token", other.Token)
+		fmt.Println(other.Owner, "has it, with fence", other.Fence)
 	}
 	check(held.Release(ctx))
 	held, err = two.leases.Acquire(ctx, "invoices")
 	check(err)
-	fmt.Println("then machine 2, with token", held.Token())
+	fmt.Println("then machine 2, with fence", held.Fence())
 	// Output:
-	// machine 1 has it, with token 1
-	// then machine 2, with token 2
+	// machine 1 has it, with fence 1
+	// then machine 2, with fence 2
 }
 
 // The context of the function ends when the lease is lost, or when the context of the call ends.
@@ -122,14 +122,14 @@ func ExampleLeases_Elect() {
 	ctx, cancel := context.WithCancel(context.Background())
 	o := openOffice(storagetest.New(nil), "machine 1")
 	err := o.leases.Elect(ctx, "invoices", func(ctx context.Context, held *lease.Lease) error {
-		fmt.Println("leader, with token", held.Token())
+		fmt.Println("leader, with fence", held.Fence())
 		cancel() // the program is to end
 		<-ctx.Done()
 		return ctx.Err()
 	})
 	fmt.Println(err)
 	// Output:
-	// leader, with token 1
+	// leader, with fence 1
 	// context canceled
 }
 
@@ -228,7 +228,7 @@ func ExamplePartition_Guard() {
 	// Output: true
 }
 
-// The table of leases was lost. The partition has seen greater tokens than its lease, and Raise makes them greater again.
+// The table of leases was lost. The partition has seen greater fences than its lease, and Raise makes them greater again.
 func ExampleLeases_Raise() {
 	ctx := context.Background()
 	service := storagetest.New(nil)
@@ -250,13 +250,13 @@ func ExampleLeases_Raise() {
 	check(held.Release(ctx))
 	var restored *lease.RestoredError
 	if errors.As(err, &restored) {
-		fmt.Println(restored.Token, restored.Entered)
+		fmt.Println(restored.Fence, restored.Entered)
 		check(o.leases.Raise(ctx, "interest", restored.Entered))
 	}
 	held, err = o.leases.Acquire(ctx, "interest")
 	check(err)
 	_, err = held.In(ctx, o.accounts, dept.Of("Sales"))
-	fmt.Println(held.Token(), err)
+	fmt.Println(held.Fence(), err)
 	// Output:
 	// 1 3
 	// 5 <nil>

@@ -28,7 +28,7 @@ type Partition struct {
 	lost  error
 }
 
-// In enters a partition of data: it stores the holder's token there, and deletes the guard of the holder before, whose writes with
+// In enters a partition of data: it stores the holder's fence there, and deletes the guard of the holder before, whose writes with
 // [Partition.Guard] the service refuses from then on. Enter each partition once, and keep what In returns.
 //
 //	sales, err := held.In(ctx, staff, dept.Of("Sales"))
@@ -51,7 +51,7 @@ func (l *Lease) In(ctx context.Context, t table.AnyTable, partition keys.Partiti
 	ctx, end := h.Span(ctx, "In")
 	defer func() { end(err) }()
 	prefix := reserved.Holder + l.name + "|"
-	g := &Partition{lease: l, key: keys.Raw(pk, prefix+guardOf(l.token)), lost: l.overtaken(h.Name, pk)}
+	g := &Partition{lease: l, key: keys.Raw(pk, prefix+guardOf(l.fence)), lost: l.overtaken(h.Name, pk)}
 	g.rows = door.InMode(door.Rows[table.Table[table.Row]](h, false), func(m *engine.Mode) { m.Guard = (*holder)(l) })
 	e := entering{to: g, head: keys.Raw(pk, prefix+headKey), prefix: prefix}
 	conflicts := h.Options.NewConflicts()
@@ -70,18 +70,18 @@ func (l *Lease) In(ctx context.Context, t table.AnyTable, partition keys.Partiti
 	}
 }
 
-// headKey ends the RowKey of the row with the token of the last holder that has entered. It is never deleted.
+// headKey ends the RowKey of the row with the fence of the last holder that has entered. It is never deleted.
 const headKey = "head"
 
-// mostToken is a number above all tokens.
-const mostToken = math.MaxInt64
+// mostFence is a number above all fences.
+const mostFence = math.MaxInt64
 
 // guardOf ends the RowKey of the guard of a holder.
-func guardOf(token int64) string { return fmt.Sprintf("%019d", token) }
+func guardOf(fence int64) string { return fmt.Sprintf("%019d", fence) }
 
 // overtaken returns the error of a write after a later holder has entered.
 func (l *Lease) overtaken(tableName, partition string) error {
-	return &LostError{Name: l.name, Token: l.token, Reason: fmt.Sprintf("a later holder has entered the partition %q of table %s", partition, tableName)}
+	return &LostError{Name: l.name, Fence: l.fence, Reason: fmt.Sprintf("a later holder has entered the partition %q of table %s", partition, tableName)}
 }
 
 // entering is the entry of a holder into a partition.
@@ -91,12 +91,12 @@ type entering struct {
 	prefix string
 
 	// What was read.
-	token   int64       // of the head, 0 if there is none
+	fence   int64       // of the head, 0 if there is none
 	mine    bool        // the head is of this acquisition
 	etag    azcore.ETag // of the head
 	guards  []keys.Key  // of holders before
 	present bool        // the holder's guard is there
-	greater int64       // the greatest token of all
+	greater int64       // the greatest fence of all
 }
 
 // attempt reads the head and the guards, and enters unless the holder is in. Requests: 2, and 1 if it is in.
@@ -110,7 +110,7 @@ func (e *entering) attempt(ctx context.Context) (in bool, err error) {
 		return false, h.OpError("In", e.head, err)
 	}
 	switch {
-	case e.greater > l.token, e.token == l.token && !e.mine:
+	case e.greater > l.fence, e.fence == l.fence && !e.mine:
 		return false, l.explainGreater(ctx, h.Name, e.head.PartitionKey(), e.greater)
 	case e.mine && e.present:
 		return true, l.Err()
@@ -121,7 +121,7 @@ func (e *entering) attempt(ctx context.Context) (in bool, err error) {
 
 // read reads the head and the guards. 1 request.
 func (e *entering) read(ctx context.Context) error {
-	e.token, e.mine, e.etag, e.guards, e.present, e.greater = 0, false, "", nil, false, 0
+	e.fence, e.mine, e.etag, e.guards, e.present, e.greater = 0, false, "", nil, false, 0
 	q := table.Query[table.Row]{Partition: keys.RawPartition(e.head.PartitionKey()), Rows: keyrange.Stored(e.prefix, strings.TrimSuffix(e.prefix, "|")+"}")}
 	for r, err := range e.to.rows.Rows(ctx, q) {
 		if err != nil {
@@ -138,23 +138,23 @@ func (e *entering) read(ctx context.Context) error {
 func (e *entering) add(r *table.Row) error {
 	end := strings.TrimPrefix(r.Key.RowKey(), e.prefix)
 	if end == headKey {
-		token, _ := r.Get(propertyToken)
-		n, is := token.(int64)
-		e.token = n
+		fence, _ := r.Get(propertyFence)
+		n, is := fence.(int64)
+		e.fence = n
 		if !is || n < 1 {
-			return &table.DecodeError{Field: propertyToken, Reason: fmt.Sprintf("of row %s is %v; it must be an Edm.Int64 above 0", r.Key.RowKey(), token)}
+			return &table.DecodeError{Field: propertyFence, Reason: fmt.Sprintf("of row %s is %v; it must be an Edm.Int64 above 0", r.Key.RowKey(), fence)}
 		}
 		nonce, _ := r.Get(propertyNonce)
 		e.etag, e.mine = r.ETag, nonce == e.to.lease.nonce
-		e.greater = max(e.greater, e.token)
+		e.greater = max(e.greater, e.fence)
 		return nil
 	}
-	token, err := strconv.ParseInt(end, 10, 64)
-	if err != nil || token < 0 || guardOf(token) != end {
+	fence, err := strconv.ParseInt(end, 10, 64)
+	if err != nil || fence < 0 || guardOf(fence) != end {
 		return &table.DecodeError{Field: "row " + r.Key.RowKey(), Reason: "is no guard of a lease, but has the key of one; delete it"}
 	}
-	e.greater = max(e.greater, token)
-	if token == e.to.lease.token {
+	e.greater = max(e.greater, fence)
+	if fence == e.to.lease.fence {
 		e.present = true
 	} else {
 		e.guards = append(e.guards, r.Key)
@@ -165,12 +165,12 @@ func (e *entering) add(r *table.Row) error {
 // ops returns the operations that enter: the head by its ETag first, so that a late copy of the request is refused.
 func (e *entering) ops(h *engine.Table) []*engine.Op {
 	head := &engine.Op{Table: h, Method: "In", Kind: aztables.TransactionTypeUpdateReplace, Key: e.head, Match: e.etag, StoresID: true}
-	if e.token == 0 {
+	if e.fence == 0 {
 		head.Kind = aztables.TransactionTypeAdd
 	}
 	l := e.to.lease
 	w := edm.NewWriter(e.head.PartitionKey(), e.head.RowKey(), 2)
-	w.Put(propertyToken, edm.Value{Kind: edm.Int64, I: l.token})
+	w.Put(propertyFence, edm.Value{Kind: edm.Int64, I: l.fence})
 	w.Put(propertyNonce, edm.Value{Kind: edm.String, S: l.nonce})
 	head.Body, head.Err = w.Finish()
 	ops := []*engine.Op{head}
@@ -190,8 +190,8 @@ func (p *Partition) write(h *engine.Table, kind aztables.TransactionType, match 
 	return op
 }
 
-// explainGreater returns why a holder cannot enter a partition that one with a greater token has entered. If the row of the lease is still this holder's, the
-// tokens of the table of leases are not those that the partition has seen.
+// explainGreater returns why a holder cannot enter a partition that one with a greater fence has entered. If the row of the lease is still this holder's, the
+// fences of the table of leases are not those that the partition has seen.
 func (l *Lease) explainGreater(ctx context.Context, tableName, partition string, entered int64) error {
 	r, err := l.leases.read(ctx, "In", l.name)
 	switch {
@@ -201,7 +201,7 @@ func (l *Lease) explainGreater(ctx context.Context, tableName, partition string,
 		_ = l.end("another holder has it")
 		return l.overtaken(tableName, partition)
 	}
-	return &RestoredError{Name: l.name, Token: l.token, Table: tableName, Partition: partition, Entered: entered}
+	return &RestoredError{Name: l.name, Fence: l.fence, Table: tableName, Partition: partition, Entered: entered}
 }
 
 // Guard returns an operation for [table.Transact] and the other functions that write one transaction, beside operations on entities of the

@@ -33,14 +33,14 @@ func TestNoFence(t *testing.T) {
 		expectIs(t, "a write after the end, by the holder's clocks", a.put(t.Context(), g, e, 100, 1), lease.ErrLost)
 		testkit.Expect(t, "requests of a write after the end", s.Count().String(), "none")
 		next, h := b.enter(t)
-		testkit.NoError(t, b.add(t.Context(), h, next.Token()))
+		testkit.NoError(t, b.add(t.Context(), h, next.Fence()))
 		held.Believe()
 		s.Count()
 		_, err = table.Transact(t.Context(), a.registers.InsertOp(&register{Group: "S", ID: 2}), g.Guard())
 		expectIs(t, "a write of a holder whose clocks stand still", err, lease.ErrLost)
 		testkit.Expect(t, "requests of a refused write", s.Count().String(), "1 transaction")
 		testkit.Expect(t, "rows", len(s.Rows(registerName)), 4) // register 1, the catalogue, a head and a guard
-		testkit.NoError(t, b.add(t.Context(), h, next.Token()))
+		testkit.NoError(t, b.add(t.Context(), h, next.Fence()))
 	})
 }
 
@@ -112,7 +112,7 @@ func TestExpiredIsTaken(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 			held, _ := b.enter(t)
-			testkit.Expect(t, "token", held.Token(), 2)
+			testkit.Expect(t, "fence", held.Fence(), 2)
 		})
 	}
 }
@@ -182,7 +182,7 @@ func TestReleasedBelief(t *testing.T) {
 		s.SetFaults(nil)
 		next, err := b.leases.Acquire(t.Context(), "x")
 		testkit.NoError(t, err)
-		testkit.Expect(t, "token", next.Token(), 2)
+		testkit.Expect(t, "fence", next.Fence(), 2)
 		expectIs(t, "the holder whose release is not answered", held.Err(), lease.ErrLost)
 		expectIs(t, "its write", a.add(t.Context(), g, 1), lease.ErrLost)
 		expectIs(t, "its renewal", held.Renew(t.Context()), lease.ErrLost)
@@ -274,12 +274,12 @@ func TestThiefDies(t *testing.T) {
 		time.Sleep(18 * time.Second)
 		thief, err := b.leases.Acquire(t.Context(), "x")
 		testkit.NoError(t, err)
-		testkit.Expect(t, "token of the thief", thief.Token(), 2)
+		testkit.Expect(t, "fence of the thief", thief.Fence(), 2)
 		time.Sleep(18 * time.Second)
 		c := open(s, 0, nil)
 		testkit.NoError(t, c.store.Ensure(t.Context()))
 		next, h := c.enter(t)
-		testkit.Expect(t, "token of the next", next.Token(), 3)
+		testkit.Expect(t, "fence of the next", next.Fence(), 3)
 		testkit.NoError(t, c.add(t.Context(), h, 3))
 		thief.Believe()
 		_, err = thief.In(t.Context(), b.registers, group.Of("S"))
@@ -308,8 +308,8 @@ func TestLateEntry(t *testing.T) {
 			next, h := b.enter(t)
 			s.Deliver()
 			held.Believe()
-			expectIs(t, "a write of the first holder", a.add(t.Context(), g, held.Token()), lease.ErrLost)
-			testkit.NoError(t, b.add(t.Context(), h, next.Token()))
+			expectIs(t, "a write of the first holder", a.add(t.Context(), g, held.Fence()), lease.ErrLost)
+			testkit.NoError(t, b.add(t.Context(), h, next.Fence()))
 		})
 	}
 }

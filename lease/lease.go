@@ -20,7 +20,7 @@ type Lease struct {
 	leases *Leases
 	name   string
 	nonce  string
-	token  int64
+	fence  int64
 	lasts  time.Duration
 	under  *engine.Table // the leases' table, for requests that end with the belief in the lease
 
@@ -45,8 +45,8 @@ const (
 )
 
 // newLease returns a lease that is about to be acquired.
-func (s *Leases) newLease(name string, token int64) *Lease {
-	l := &Lease{leases: s, name: name, nonce: s.rows.Options.NewID(), token: token, lasts: belief(s.timeToLive), turn: make(chan struct{}, 1), at: pace.MomentOf(s.rows.Options.Now)}
+func (s *Leases) newLease(name string, fence int64) *Lease {
+	l := &Lease{leases: s, name: name, nonce: s.rows.Options.NewID(), fence: fence, lasts: belief(s.timeToLive), turn: make(chan struct{}, 1), at: pace.MomentOf(s.rows.Options.Now)}
 	mode := s.rows.Mode
 	mode.Guard = (*holder)(l)
 	l.under = s.rows.WithMode(mode)
@@ -56,9 +56,9 @@ func (s *Leases) newLease(name string, token int64) *Lease {
 // Name returns the name of the lease.
 func (l *Lease) Name() string { return l.name }
 
-// Token returns the token of this holder: greater than that of each holder before. Give it to systems outside of the store, which refuse what comes
-// with a smaller token than they have seen.
-func (l *Lease) Token() int64 { return l.token }
+// Fence returns the fence of this holder: greater than that of each holder before. Give it to systems outside of the store, which refuse what comes
+// with a smaller fence than they have seen.
+func (l *Lease) Fence() int64 { return l.fence }
 
 // Until returns when the holder stops to believe in its lease unless it renews it: some time before another holder can have it. It goes by the wall clock or
 // by the monotonic clock, whichever has gone further.
@@ -71,7 +71,7 @@ func (l *Lease) Err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.ended == nil && l.leftLocked() <= 0 {
-		l.ended = &LostError{Name: l.name, Token: l.token, Reason: "it was not renewed in time", Err: l.failed}
+		l.ended = &LostError{Name: l.name, Fence: l.fence, Reason: "it was not renewed in time", Err: l.failed}
 	}
 	return l.ended
 }
@@ -95,7 +95,7 @@ func (l *Lease) end(reason string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.ended == nil {
-		l.ended = &LostError{Name: l.name, Token: l.token, Reason: reason}
+		l.ended = &LostError{Name: l.name, Fence: l.fence, Reason: reason}
 	}
 	return l.ended
 }
@@ -221,13 +221,13 @@ func (l *Lease) Release(ctx context.Context) (err error) {
 			return l.leases.rows.OpError("Release", keyOf(l.name), table.ErrUnknownOutcome)
 		case rowTaken:
 			reason := "another holder has it or had it before the release, or its row is gone"
-			return &LostError{Name: l.name, Token: l.token, Reason: reason}
+			return &LostError{Name: l.name, Fence: l.fence, Reason: reason}
 		}
 		etag, err := l.merge(ctx, "Release", l.leases.rows, l.etag, edm.Column{Name: propertyReleased, Value: edm.Value{Kind: edm.Bool, I: 1}})
 		l.etag = etag
 		if err == nil {
 			l.row = rowFreed
-			l.leases.keepFreed(l.name, &row{token: l.token, released: true, etag: etag})
+			l.leases.keepFreed(l.name, &row{fence: l.fence, released: true, etag: etag})
 			return nil
 		}
 		if !isOpen(err) {

@@ -69,17 +69,17 @@ func keyOf(n int) keys.Key { return keys.At(group.Of("S"), id.Of(n)) }
 func registerKey() keys.Key { return keyOf(1) }
 
 // add adds 1 to the register in a guarded transaction, after a read. 2 requests.
-func (p *program) add(ctx context.Context, g *lease.Partition, token int64) error {
+func (p *program) add(ctx context.Context, g *lease.Partition, fence int64) error {
 	e, err := p.registers.Get(ctx, registerKey())
 	if err != nil {
 		return err
 	}
-	return p.put(ctx, g, e, e.Value.N+1, token)
+	return p.put(ctx, g, e, e.Value.N+1, fence)
 }
 
 // put stores a register in a guarded transaction. 1 request.
-func (p *program) put(ctx context.Context, g *lease.Partition, e *table.Entity[register], n, token int64) error {
-	e.Value.N, e.Value.Token = n, token
+func (p *program) put(ctx context.Context, g *lease.Partition, e *table.Entity[register], n, fence int64) error {
+	e.Value.N, e.Value.Token = n, fence
 	_, err := table.Transact(ctx, g.Guard(), p.registers.ReplaceOp(e))
 	return err
 }
@@ -130,7 +130,7 @@ func TestRequests(t *testing.T) {
 		e, err := a.registers.Get(ctx, registerKey())
 		testkit.NoError(t, err)
 		s.Count()
-		testkit.NoError(t, a.put(ctx, g, e, 1, held.Token()))
+		testkit.NoError(t, a.put(ctx, g, e, 1, held.Fence()))
 		expect("a guarded write", "1 transaction")
 		testkit.NoError(t, held.Release(ctx))
 		expect("Release", "1 merge")
@@ -138,18 +138,18 @@ func TestRequests(t *testing.T) {
 		expect("Release again", "none")
 		held, err = a.leases.Acquire(ctx, "x")
 		testkit.NoError(t, err)
-		testkit.Expect(t, "token", held.Token(), 2)
+		testkit.Expect(t, "fence", held.Fence(), 2)
 		expect("Acquire of what the process has released", "1 replace")
 		testkit.NoError(t, held.Release(ctx))
 		s.Count()
 		held, err = b.leases.Acquire(ctx, "x")
 		testkit.NoError(t, err)
-		testkit.Expect(t, "token", held.Token(), 3)
+		testkit.Expect(t, "fence", held.Fence(), 3)
 		expect("Acquire of what another process has released", "1 get, 1 replace")
 		time.Sleep(18 * time.Second)
 		held, err = a.leases.Acquire(ctx, "x")
 		testkit.NoError(t, err)
-		testkit.Expect(t, "token", held.Token(), 4)
+		testkit.Expect(t, "fence", held.Fence(), 4)
 		expect("Acquire of what is over, with what another process has changed since", "1 get, 2 replace")
 		time.Sleep(18 * time.Second)
 		_, err = a.leases.Acquire(ctx, "x")

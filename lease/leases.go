@@ -161,12 +161,12 @@ func (s *Leases) Acquire(ctx context.Context, name string) (*Lease, error) {
 	return s.acquireAlone(ctx, "Acquire", name, 0)
 }
 
-// Raise makes the next token of a lease greater than a token of which the table of leases knows nothing, because it was restored, or dropped and
+// Raise makes the next fence of a lease greater than a fence of which the table of leases knows nothing, because it was restored, or dropped and
 // made again; see [RestoredError]. It acquires the lease and releases it. Errors and requests are those of Acquire and of [Lease.Release];
-// *table.ValueError for a negative token, and for the greatest. Idempotent, but each call uses up a token.
+// *table.ValueError for a negative fence, and for the greatest. Idempotent, but each call uses up a fence.
 func (s *Leases) Raise(ctx context.Context, name string, above int64) error {
-	if above < 0 || above >= mostToken-1 {
-		return fmt.Errorf("lease: Raise %.100q: %w", name, &table.ValueError{Field: "above", Reason: fmt.Sprintf("is %d; it must be a token, from 0 to %d", above, mostToken-2)})
+	if above < 0 || above >= mostFence-1 {
+		return fmt.Errorf("lease: Raise %.100q: %w", name, &table.ValueError{Field: "above", Reason: fmt.Sprintf("is %d; it must be a fence, from 0 to %d", above, mostFence-2)})
 	}
 	held, err := s.acquireAlone(ctx, "Raise", name, above)
 	if err != nil {
@@ -185,7 +185,7 @@ func (s *Leases) acquireAlone(ctx context.Context, method, name string, above in
 	return s.acquire(ctx, method, name, above)
 }
 
-// acquire acquires a lease with a token that is greater than a given one.
+// acquire acquires a lease with a fence that is greater than a given one.
 func (s *Leases) acquire(ctx context.Context, method, name string, above int64) (_ *Lease, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, s.rows.OpError(method, keyOf(name), err)
@@ -199,12 +199,12 @@ func (s *Leases) acquire(ctx context.Context, method, name string, above int64) 
 			}
 		}
 		if left := seen.left(); left > 0 {
-			return nil, &HeldError{Name: name, Owner: seen.owner, Token: seen.token, Left: left, timeToLive: seen.timeToLive}
+			return nil, &HeldError{Name: name, Owner: seen.owner, Fence: seen.fence, Left: left, timeToLive: seen.timeToLive}
 		}
-		if seen.token >= mostToken-1 {
-			return nil, s.rows.OpError(method, keyOf(name), &table.LimitError{Field: propertyToken, Limit: "tokens", Got: int(seen.token), Max: int(mostToken - 1)})
+		if seen.fence >= mostFence-1 {
+			return nil, s.rows.OpError(method, keyOf(name), &table.LimitError{Field: propertyFence, Limit: "fences", Got: int(seen.fence), Max: int(mostFence - 1)})
 		}
-		l := s.newLease(name, max(seen.token, above)+1)
+		l := s.newLease(name, max(seen.fence, above)+1)
 		was := seen.etag
 		seen, err = s.take(ctx, method, l, was)
 		switch {

@@ -23,7 +23,7 @@ import (
 // guardedCall is a call of a holder: it enters the partition, reads the register, or writes a value that nothing else writes.
 type guardedCall struct {
 	what         string // enter, read, write
-	token, value int64
+	fence, value int64
 }
 
 // guardedResult is its result.
@@ -32,7 +32,7 @@ type guardedResult struct {
 	value   int64  // that a read has found
 }
 
-// guardedState is the register, and the token of the last holder that has entered.
+// guardedState is the register, and the fence of the last holder that has entered.
 type guardedState struct{ value, entered int64 }
 
 // guardedModel says that a register is written by the last holder that has entered, and by no other.
@@ -48,9 +48,9 @@ var guardedModel = porcupine.NondeterministicModel{
 			}
 			return nil
 		case "enter":
-			after.entered, legal = c.token, c.token >= now.entered
+			after.entered, legal = c.fence, c.fence >= now.entered
 		case "write":
-			after.value, legal = c.value, c.token == now.entered
+			after.value, legal = c.value, c.fence == now.entered
 		}
 		switch {
 		case r.outcome == "done" && legal:
@@ -115,9 +115,9 @@ func (h *guardedHistory) holds(f *fight) func(context.Context, *crashtest.Proces
 				time.Sleep(18 * time.Second)
 				continue
 			}
-			token := held.Token()
+			fence := held.Fence()
 			var g *lease.Partition
-			err = h.do(guardedCall{what: "enter", token: token}, func() (_ int64, err error) {
+			err = h.do(guardedCall{what: "enter", fence: fence}, func() (_ int64, err error) {
 				g, err = held.In(ctx, a.registers, registerPartition())
 				return 0, err
 			})
@@ -130,8 +130,8 @@ func (h *guardedHistory) holds(f *fight) func(context.Context, *crashtest.Proces
 				}
 				held.Believe()
 				v := h.value()
-				_ = h.do(guardedCall{"write", token, v}, func() (int64, error) {
-					_, err := table.Transact(ctx, g.Guard(), a.registers.UpsertOp(&register{Group: "S", ID: 1, N: v, Token: token}, table.ReplaceExisting))
+				_ = h.do(guardedCall{"write", fence, v}, func() (int64, error) {
+					_, err := table.Transact(ctx, g.Guard(), a.registers.UpsertOp(&register{Group: "S", ID: 1, N: v, Token: fence}, table.ReplaceExisting))
 					return 0, err
 				})
 				_ = h.do(guardedCall{what: "read"}, func() (int64, error) {

@@ -51,7 +51,7 @@ func (n *night) job(p *program, took time.Duration) func(context.Context, *lease
 		n.mu.Lock()
 		n.did++
 		n.mu.Unlock()
-		_, err = table.Transact(ctx, g.Guard(), p.registers.InsertOp(&register{Group: "S", ID: doneID, Token: held.Token()}))
+		_, err = table.Transact(ctx, g.Guard(), p.registers.InsertOp(&register{Group: "S", ID: doneID, Token: held.Fence()}))
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		n.done = n.done || err == nil

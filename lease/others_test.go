@@ -27,7 +27,7 @@ func TestPassedOver(t *testing.T) {
 			testkit.NoError(t, err)
 			p, err := held.In(ctx, registers, group.Of("S"))
 			testkit.NoError(t, err)
-			_, err = table.Transact(ctx, p.Guard(), registers.InsertOp(&register{Group: "S", ID: int(held.Token()), N: held.Token()}))
+			_, err = table.Transact(ctx, p.Guard(), registers.InsertOp(&register{Group: "S", ID: int(held.Fence()), N: held.Fence()}))
 			testkit.NoError(t, err)
 			testkit.NoError(t, held.Release(ctx))
 		}
@@ -62,7 +62,7 @@ func TestPassedOver(t *testing.T) {
 		testkit.NoError(t, err)
 		held, err = leases.Acquire(ctx, "x")
 		testkit.NoError(t, err)
-		testkit.Expect(t, "token", held.Token(), 4)
+		testkit.Expect(t, "fence", held.Fence(), 4)
 		_, err = held.In(ctx, registers, group.Of("S")) // the deletion has left the head
 		testkit.NoError(t, err)
 	})
@@ -83,6 +83,6 @@ func TestImportedGuard(t *testing.T) {
 		_, err = transfer.Import(ctx, transfer.Exported(place), b.registers, nil)
 		testkit.NoError(t, err)
 		first.Believe() // it was asleep
-		expectIs(t, "a write of the first holder", a.add(ctx, g, first.Token()), lease.ErrLost)
+		expectIs(t, "a write of the first holder", a.add(ctx, g, first.Fence()), lease.ErrLost)
 	})
 }

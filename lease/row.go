@@ -17,14 +17,14 @@ import (
 )
 
 // The row of a lease: its PartitionKey is the name of the lease. It stays, also if the lease is
-// never acquired again: without it, tokens would begin again, and a holder that was asleep would
-// have the token of a later one. So do the head and the last guard in each partition that a holder
+// never acquired again: without it, fences would begin again, and a holder that was asleep would
+// have the fence of a later one. So do the head and the last guard in each partition that a holder
 // has entered. Package model shows it: its variants "a release deletes the row" and "no head".
 const (
 	rowKey = "lease"
 
 	propertyOwner    = "Owner"
-	propertyToken    = "Token"    // of the last acquisition
+	propertyFence    = "Token"    // of the last acquisition
 	propertyNonce    = "Nonce"    // of the last acquisition
 	propertySeconds  = "Seconds"  // time to live
 	propertyReleased = "Released" // true or absent
@@ -33,7 +33,7 @@ const (
 // row is the row of a lease as it was read.
 type row struct {
 	owner, nonce string
-	token        int64
+	fence        int64
 	timeToLive   time.Duration
 	released     bool
 	etag         azcore.ETag // "" if there is no row
@@ -85,16 +85,16 @@ func decode(found engine.Reserved) (*row, error) {
 	}
 	owner, err1 := property(propertyOwner, edm.String)
 	nonce, err2 := property(propertyNonce, edm.String)
-	token, err3 := property(propertyToken, edm.Int64)
+	fence, err3 := property(propertyFence, edm.Int64)
 	seconds, err4 := property(propertySeconds, edm.Int64)
 	released := stored.Find(columns, propertyReleased)
 	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		return nil, err
 	}
-	r := &row{owner: owner.S, nonce: nonce.S, token: token.I, timeToLive: time.Duration(seconds.I) * time.Second, released: released.I == 1, etag: found.Row.ETag}
+	r := &row{owner: owner.S, nonce: nonce.S, fence: fence.I, timeToLive: time.Duration(seconds.I) * time.Second, released: released.I == 1, etag: found.Row.ETag}
 	switch {
-	case token.I < 1 || token.I == mostToken:
-		return nil, &table.DecodeError{Field: propertyToken, Reason: fmt.Sprintf("is %d; tokens begin with 1, and each is less than %d", token.I, int64(mostToken))}
+	case fence.I < 1 || fence.I == mostFence:
+		return nil, &table.DecodeError{Field: propertyFence, Reason: fmt.Sprintf("is %d; fences begin with 1, and each is less than %d", fence.I, int64(mostFence))}
 	case seconds.I < 1 || seconds.I > int64(mostTimeToLive/time.Second):
 		return nil, &table.DecodeError{Field: propertySeconds, Reason: fmt.Sprintf("is %d; a lease lasts from 1 to %d seconds", seconds.I, int64(mostTimeToLive/time.Second))}
 	case released.Kind != edm.Absent && released.Kind != edm.Bool:
@@ -118,7 +118,7 @@ func (s *Leases) store(ctx context.Context, method string, l *Lease, was azcore.
 	}
 	return send(ctx, op, l.name, []edm.Column{
 		{Name: propertyOwner, Value: edm.Value{Kind: edm.String, S: s.owner}},
-		{Name: propertyToken, Value: edm.Value{Kind: edm.Int64, I: l.token}},
+		{Name: propertyFence, Value: edm.Value{Kind: edm.Int64, I: l.fence}},
 		{Name: propertyNonce, Value: edm.Value{Kind: edm.String, S: l.nonce}},
 		{Name: propertySeconds, Value: edm.Value{Kind: edm.Int64, I: int64(s.timeToLive / time.Second)}},
 	})

@@ -86,10 +86,10 @@ func TestNames(t *testing.T) {
 	testkit.NoError(t, a.leases.Raise(t.Context(), "last", 1<<63-4))
 	held, err := a.leases.Acquire(t.Context(), "last")
 	testkit.NoError(t, err)
-	testkit.Expect(t, "the greatest token", held.Token(), int64(1<<63-2))
+	testkit.Expect(t, "the greatest fence", held.Fence(), int64(1<<63-2))
 	testkit.NoError(t, held.Release(t.Context()))
 	if _, err := a.leases.Acquire(t.Context(), "last"); !errors.As(err, new(*table.LimitError)) {
-		t.Errorf("behind the greatest token: got error %v; want a *LimitError", err)
+		t.Errorf("behind the greatest fence: got error %v; want a *LimitError", err)
 	}
 	for _, above := range []int64{-1, 1<<63 - 2, 1<<63 - 1} {
 		if err := a.leases.Raise(t.Context(), "b", above); !errors.As(err, new(*table.ValueError)) {
@@ -175,18 +175,18 @@ func TestForgedRows(t *testing.T) {
 	forge(t, s, "leases", row("", ""))
 	held, err := a.leases.Acquire(t.Context(), "x")
 	testkit.NoError(t, err)
-	testkit.Expect(t, "token", held.Token(), 8)
+	testkit.Expect(t, "fence", held.Fence(), 8)
 
 	s, a, _ = inMemory(t, nil)
 	forge(t, s, "leases", row("Token", `"Token@odata.type":"Edm.Int64","Token":"9223372036854775806"`))
 	_, err = a.leases.Acquire(t.Context(), "x")
 	var limit *table.LimitError
 	if !errors.As(err, &limit) || limit.Field != "Token" {
-		t.Errorf("a lease with the greatest token: got error %v; want a *LimitError about it", err)
+		t.Errorf("a lease with the greatest fence: got error %v; want a *LimitError about it", err)
 	}
 }
 
-// TestForgedPartition: rows of a partition that have the keys of guards and are none are errors, and a greater token is one that has entered.
+// TestForgedPartition: rows of a partition that have the keys of guards and are none are errors, and a greater fence is one that has entered.
 func TestForgedPartition(t *testing.T) {
 	t.Parallel()
 	for json, want := range map[string]func(error) bool{
@@ -213,7 +213,7 @@ func TestForgedPartition(t *testing.T) {
 			t.Errorf("%s: got error %v; want another outcome", json, err)
 		}
 		if err == nil {
-			testkit.NoError(t, a.add(t.Context(), g, held.Token()))
+			testkit.NoError(t, a.add(t.Context(), g, held.Fence()))
 		}
 	}
 }
@@ -243,7 +243,7 @@ func (d dateless) Do(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// TestRestored: a lease whose table was dropped and made again has small tokens, and cannot enter a partition. The error says what to call, and then it can.
+// TestRestored: a lease whose table was dropped and made again has small fences, and cannot enter a partition. The error says what to call, and then it can.
 func TestRestored(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -254,20 +254,20 @@ func TestRestored(t *testing.T) {
 		testkit.NoError(t, err)
 		for range 3 {
 			held, g := a.enter(t)
-			testkit.NoError(t, a.add(t.Context(), g, held.Token()))
+			testkit.NoError(t, a.add(t.Context(), g, held.Fence()))
 			testkit.NoError(t, held.Release(t.Context()))
 		}
 		_, err = s.Tables().DeleteTable(t.Context(), "leases", nil)
 		testkit.NoError(t, err)
 		b := open(s, 0, nil)
 		testkit.NoError(t, b.store.Ensure(t.Context()))
-		for _, token := range []int64{1, 2, 3} { // 3 is the token of the last holder, which may still write with it
+		for _, fence := range []int64{1, 2, 3} { // 3 is the fence of the last holder, which may still write with it
 			held, err := b.leases.Acquire(t.Context(), "x")
 			testkit.NoError(t, err)
-			testkit.Expect(t, "token", held.Token(), token)
+			testkit.Expect(t, "fence", held.Fence(), fence)
 			_, err = held.In(t.Context(), b.registers, group.Of("S"))
 			var restored *lease.RestoredError
-			if !errors.As(err, &restored) || restored.Entered != 3 || restored.Token != token || !strings.Contains(err.Error(), "Leases.Raise with 3") {
+			if !errors.As(err, &restored) || restored.Entered != 3 || restored.Fence != fence || !strings.Contains(err.Error(), "Leases.Raise with 3") {
 				t.Fatalf("got error %v; want a *RestoredError that names Raise and 3", err)
 			}
 			expectIs(t, "Raise while it is held", b.leases.Raise(t.Context(), "x", 3), lease.ErrHeld)
@@ -275,8 +275,8 @@ func TestRestored(t *testing.T) {
 		}
 		testkit.NoError(t, b.leases.Raise(t.Context(), "x", 3))
 		held, g := b.enter(t)
-		testkit.Expect(t, "token", held.Token(), 5)
-		testkit.NoError(t, b.add(t.Context(), g, held.Token()))
+		testkit.Expect(t, "fence", held.Fence(), 5)
+		testkit.NoError(t, b.add(t.Context(), g, held.Fence()))
 	})
 }
 
@@ -287,27 +287,27 @@ func TestErrors(t *testing.T) {
 		_, a, b := inMemory(t, &lease.Options{Owner: "machine 7"})
 		held, g := a.enter(t)
 		_, err := b.leases.Acquire(t.Context(), "x")
-		testkit.Expect(t, "held", err.Error(), `lease x: another holder has the lease: "machine 7", with token 1; it ends in 16s unless it is renewed`)
+		testkit.Expect(t, "held", err.Error(), `lease x: another holder has the lease: "machine 7", with fence 1; it ends in 16s unless it is renewed`)
 		time.Sleep(18 * time.Second)
 		b.enter(t)
-		testkit.Expect(t, "over", held.Err().Error(), "lease x: the lease is lost, which was held with token 1: it was not renewed in time")
+		testkit.Expect(t, "over", held.Err().Error(), "lease x: the lease is lost, which was held with fence 1: it was not renewed in time")
 		held.Believe()
 		err = a.add(t.Context(), g, 1)
 		var lost *lease.LostError
 		if !errors.As(err, &lost) {
 			t.Fatalf("got error %v; want a *LostError", err)
 		}
-		testkit.Expect(t, "overtaken", lost.Error(), `lease x: the lease is lost, which was held with token 1: a later holder has entered the partition "S" of table registers`)
+		testkit.Expect(t, "overtaken", lost.Error(), `lease x: the lease is lost, which was held with fence 1: a later holder has entered the partition "S" of table registers`)
 		if errors.Is(err, table.ErrNotFound) {
 			t.Errorf("got error %v, which is ErrNotFound; want one that no program takes for a missing entity", err)
 		}
-		with := &lease.LostError{Name: "x", Token: 2, Reason: "it was not renewed in time", Err: table.ErrUnreachable}
+		with := &lease.LostError{Name: "x", Fence: 2, Reason: "it was not renewed in time", Err: table.ErrUnreachable}
 		expectIs(t, "a failed renewal", with, table.ErrUnreachable)
-		testkit.Expect(t, "a failed renewal", with.Error(), fmt.Sprint("lease x: the lease is lost, which was held with token 2: it was not renewed in time; the last renewal failed: ", table.ErrUnreachable))
+		testkit.Expect(t, "a failed renewal", with.Error(), fmt.Sprint("lease x: the lease is lost, which was held with fence 2: it was not renewed in time; the last renewal failed: ", table.ErrUnreachable))
 	})
 }
 
-// TestReleasedBeside: a partition with a greater token is no proof of a restored table if the
+// TestReleasedBeside: a partition with a greater fence is no proof of a restored table if the
 // holder has released its lease meanwhile.
 func TestReleasedBeside(t *testing.T) {
 	t.Parallel()

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/requests"
 )
 
@@ -15,28 +16,28 @@ func TestKindOfBlobs(t *testing.T) {
 	t.Parallel()
 	const agent = "app azsdk-go-azblob/v1.8.0 (go1.25; linux)"
 	for request, want := range map[string]requests.Kind{
-		"PUT /logs?restype=container":                requests.ContainerCreate,
-		"DELETE /logs?restype=container":             requests.ContainerDelete,
-		"GET /?comp=list":                            requests.ContainerList,
-		"GET /logs?restype=container":                requests.ContainerGet,
-		"HEAD /logs?restype=container":               requests.ContainerGet,
-		"PUT /logs?comp=metadata&restype=container":  requests.ContainerSet,
-		"PUT /logs?comp=lease&restype=container":     requests.ContainerLease,
-		"GET /logs?comp=list&restype=container":      requests.BlobList,
+		"PUT /logs?restype=container":                kinds.ContainerCreate,
+		"DELETE /logs?restype=container":             kinds.ContainerDelete,
+		"GET /?comp=list":                            kinds.ContainerList,
+		"GET /logs?restype=container":                kinds.ContainerGet,
+		"HEAD /logs?restype=container":               kinds.ContainerGet,
+		"PUT /logs?comp=metadata&restype=container":  kinds.ContainerSet,
+		"PUT /logs?comp=lease&restype=container":     kinds.ContainerLease,
+		"GET /logs?comp=list&restype=container":      kinds.BlobList,
 		"PUT /logs/a.log":                            requests.BlobCreate,
 		"PUT /logs/a.log?comp=copy&copyid=a":         requests.BlobCreate,
 		"PUT /logs/a.log?comp=appendblock":           requests.BlobAppend,
 		"GET /logs/a.log":                            requests.BlobGet,
-		"HEAD /logs/a.log":                           requests.BlobProperties,
-		"PUT /logs/a.log?comp=metadata":              requests.BlobSetMetadata,
-		"PUT /logs/a.log?comp=properties":            requests.BlobSetHeaders,
+		"HEAD /logs/a.log":                           kinds.BlobProperties,
+		"PUT /logs/a.log?comp=metadata":              kinds.BlobSetMetadata,
+		"PUT /logs/a.log?comp=properties":            kinds.BlobSetHeaders,
 		"DELETE /logs/a.log":                         requests.BlobDelete,
-		"PUT /logs/a.log?comp=lease":                 requests.BlobLease,
+		"PUT /logs/a.log?comp=lease":                 kinds.BlobLease,
 		"GET /logs/messages":                         requests.BlobGet,
 		"GET /logs/Tables":                           requests.BlobGet,
 		"PUT /logs/a.log?comp=block&blockid=AAAA":    requests.BlobStage,
 		"PUT /logs/a.log?comp=blocklist":             requests.BlobCommit,
-		"GET /logs/a.log?comp=blocklist":             requests.BlobBlocks,
+		"GET /logs/a.log?comp=blocklist":             kinds.BlobBlocks,
 		"PUT /logs/a.log?comp=snapshot":              requests.Other,
 		"GET /logs/a.log?snapshot=2014-07-31":        requests.Other,
 		"GET /logs/a.log?versionid=2014-07-31":       requests.Other,
@@ -44,7 +45,7 @@ func TestKindOfBlobs(t *testing.T) {
 		"GET /?comp=properties&restype=service":      requests.Other,
 		"POST /logs?comp=batch&restype=container":    requests.Other,
 		"PUT /logs/$batch?comp=appendblock":          requests.BlobAppend,
-		"GET /$root?restype=container&comp=metadata": requests.ContainerGet,
+		"GET /$root?restype=container&comp=metadata": kinds.ContainerGet,
 	} {
 		method, address, _ := strings.Cut(request, " ")
 		for _, c := range []struct {

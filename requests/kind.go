@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Kind is what a request asks for. The kinds are the constants of this package.
+// Kind is what a request asks for. The kinds are the constants of this package, and kinds with a name only, such as queue-create:
+// [Kinds] has them all.
 type Kind int
 
 // The kinds of requests. Conditional and unconditional writes are different kinds, as the service distinguishes them. The request
@@ -30,36 +31,36 @@ const (
 
 	MessagePut
 	MessageGet // receives messages and hides them
-	MessagePeek
+	messagePeek
 	MessageUpdate
 	MessageDelete
-	MessageClear // all messages of a queue
+	messageClear // all messages of a queue
 
-	QueueCreate
-	QueueDelete
-	QueueList // one page of the list of queues
-	QueueGet  // the metadata of a queue
-	QueueSet  // the metadata of a queue
+	queueCreate
+	queueDelete
+	queueList // one page of the list of queues
+	queueGet  // the metadata of a queue
+	queueSet  // the metadata of a queue
 
-	ContainerCreate
-	ContainerDelete
-	ContainerList // one page of the list of containers
-	ContainerGet  // the properties and the metadata of a container
-	ContainerSet  // the metadata of a container
-	ContainerLease
+	containerCreate
+	containerDelete
+	containerList // one page of the list of containers
+	containerGet  // the properties and the metadata of a container
+	containerSet  // the metadata of a container
+	containerLease
 
 	BlobCreate // or replaces a blob, also by a copy
 	BlobAppend // a block to an append blob
 	BlobStage  // an uncommitted block of a block blob
 	BlobCommit // creates or replaces a block blob by a list of blocks
-	BlobBlocks // the lists of the blocks of a block blob
+	blobBlocks // the lists of the blocks of a block blob
 	BlobGet    // the content of a blob, or a range of it
-	BlobProperties
-	BlobSetMetadata
-	BlobSetHeaders
+	blobProperties
+	blobSetMetadata
+	blobSetHeaders
 	BlobDelete
-	BlobList // one page of the blobs of a container
-	BlobLease
+	blobList // one page of the blobs of a container
+	blobLease
 )
 
 var names = [...]string{
@@ -69,17 +70,17 @@ var names = [...]string{
 	InsertOrMerge: "insert-or-merge", Delete: "delete", Transaction: "transaction",
 	TableCreate: "table-create", TableDelete: "table-delete", TableQuery: "table-query",
 
-	MessagePut: "message-put", MessageGet: "message-get", MessagePeek: "message-peek", MessageUpdate: "message-update",
-	MessageDelete: "message-delete", MessageClear: "message-clear",
+	MessagePut: "message-put", MessageGet: "message-get", messagePeek: "message-peek", MessageUpdate: "message-update",
+	MessageDelete: "message-delete", messageClear: "message-clear",
 
-	QueueCreate: "queue-create", QueueDelete: "queue-delete", QueueList: "queue-list", QueueGet: "queue-get", QueueSet: "queue-set",
+	queueCreate: "queue-create", queueDelete: "queue-delete", queueList: "queue-list", queueGet: "queue-get", queueSet: "queue-set",
 
-	ContainerCreate: "container-create", ContainerDelete: "container-delete", ContainerList: "container-list", ContainerGet: "container-get",
-	ContainerSet: "container-set", ContainerLease: "container-lease",
+	containerCreate: "container-create", containerDelete: "container-delete", containerList: "container-list", containerGet: "container-get",
+	containerSet: "container-set", containerLease: "container-lease",
 
 	BlobCreate: "blob-create", BlobAppend: "blob-append", BlobStage: "blob-stage", BlobCommit: "blob-commit",
-	BlobBlocks: "blob-blocks", BlobGet: "blob-get", BlobProperties: "blob-properties", BlobSetMetadata: "blob-set-metadata",
-	BlobSetHeaders: "blob-set-headers", BlobDelete: "blob-delete", BlobList: "blob-list", BlobLease: "blob-lease",
+	blobBlocks: "blob-blocks", BlobGet: "blob-get", blobProperties: "blob-properties", blobSetMetadata: "blob-set-metadata",
+	blobSetHeaders: "blob-set-headers", BlobDelete: "blob-delete", blobList: "blob-list", blobLease: "blob-lease",
 }
 
 // Kinds returns all kinds.
@@ -187,7 +188,7 @@ func messageKind(r *http.Request, path string) Kind {
 	case all && r.Method == http.MethodPost:
 		return MessagePut
 	case all && r.Method == http.MethodGet && q.Get("peekonly") == "true":
-		return MessagePeek
+		return messagePeek
 	case all && r.Method == http.MethodGet && (q.Has("numofmessages") || q.Has("visibilitytimeout")):
 		return MessageGet
 	case one && r.Method == http.MethodPut:
@@ -228,18 +229,18 @@ func blobKind(r *http.Request) Kind {
 	case q.Has("restype"):
 		return Other
 	case operation == "GET" && r.Method == http.MethodHead:
-		return BlobProperties
+		return blobProperties
 	}
 	return blobKinds[operation]
 }
 
 var containerKinds = map[string]Kind{
-	"PUT": ContainerCreate, "DELETE": ContainerDelete, "GET": ContainerGet, "GET metadata": ContainerGet, "PUT metadata": ContainerSet,
-	"PUT lease": ContainerLease, "GET list": BlobList,
+	"PUT": containerCreate, "DELETE": containerDelete, "GET": containerGet, "GET metadata": containerGet, "PUT metadata": containerSet,
+	"PUT lease": containerLease, "GET list": blobList,
 }
 
 var blobKinds = map[string]Kind{
-	"GET list": ContainerList, "PUT": BlobCreate, "PUT copy": BlobCreate, "PUT appendblock": BlobAppend,
-	"PUT block": BlobStage, "PUT blocklist": BlobCommit, "GET blocklist": BlobBlocks, "GET": BlobGet, "GET metadata": BlobProperties,
-	"PUT metadata": BlobSetMetadata, "PUT properties": BlobSetHeaders, "DELETE": BlobDelete, "PUT lease": BlobLease,
+	"GET list": containerList, "PUT": BlobCreate, "PUT copy": BlobCreate, "PUT appendblock": BlobAppend,
+	"PUT block": BlobStage, "PUT blocklist": BlobCommit, "GET blocklist": blobBlocks, "GET": BlobGet, "GET metadata": blobProperties,
+	"PUT metadata": blobSetMetadata, "PUT properties": blobSetHeaders, "DELETE": BlobDelete, "PUT lease": blobLease,
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 
-	"github.com/aztablekit/aztablekit/requests"
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
@@ -83,7 +83,7 @@ func TestBlobPages(t *testing.T) {
 			t.Errorf("pages of %d: got %d pages: %q; want %q", size, pages, got, want)
 		}
 	}
-	s.SetFaults(storagetest.OfKind(requests.BlobList, storagetest.ShortPage(4)))
+	s.SetFaults(storagetest.OfKind(kinds.BlobList, storagetest.ShortPage(4)))
 	if got, pages := names(t, c, nil); !slices.Equal(got, want) || pages != 8 {
 		t.Errorf("short pages: got %d pages: %q; want 8 pages: %q", pages, got, want)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
@@ -74,7 +75,7 @@ func (r *recognized) Do(req *http.Request) (*http.Response, error) {
 	}
 	want := d.Kind
 	switch d.Kind {
-	case requests.MessageClear, requests.QueueCreate, requests.QueueDelete, requests.QueueList, requests.QueueGet, requests.QueueSet:
+	case kinds.MessageClear, kinds.QueueCreate, kinds.QueueDelete, kinds.QueueList, kinds.QueueGet, kinds.QueueSet:
 		want = requests.Other // because the URL may name a blob
 	}
 	if got := requests.KindOf(req); got != want {

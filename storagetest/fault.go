@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
 )
@@ -298,7 +299,7 @@ func (a *adverse) choose(r Request) Fault {
 	shortPage, partitionPage, move, late := oneIn(shortPages), oneIn(partitionPages), oneIn(moves), oneIn(delays)
 	spread := oneIn(spreads)
 	switch r.Kind {
-	case requests.Query, requests.TableQuery, requests.QueueList, requests.ContainerList, requests.BlobList:
+	case requests.Query, requests.TableQuery, kinds.QueueList, kinds.ContainerList, kinds.BlobList:
 		switch {
 		case partitionPage && r.Kind == requests.Query:
 			return PartitionPage()

@@ -14,6 +14,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
@@ -107,7 +108,7 @@ func TestShortPageOfMessages(t *testing.T) {
 	r.put("a", "")
 	r.put("b", "")
 	for n, want := range map[int]string{0: "", 1: "a", 2: "a b"} {
-		r.SetFaults(storagetest.OfKind(requests.MessagePeek, storagetest.ShortPage(n)))
+		r.SetFaults(storagetest.OfKind(kinds.MessagePeek, storagetest.ShortPage(n)))
 		if got := texts(r.send("GET", "/hints/messages?peekonly=true&numofmessages=32", "")); got != want {
 			t.Errorf("ShortPage(%d): got %s; want %s", n, got, want)
 		}

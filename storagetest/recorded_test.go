@@ -190,7 +190,7 @@ func TestMetadataCase(t *testing.T) {
 func TestRowText(t *testing.T) {
 	t.Parallel()
 	row := storagetest.Row{PartitionKey: "Sales", RowKey: "O'Brien", Properties: []storagetest.Property{
-		{Name: "Photo", Type: storagetest.Binary, Value: []byte("a\x00")}, {Name: "Hired", Type: storagetest.DateTime, Value: recordedTime}, {Name: "Salary", Type: storagetest.Int32, Value: int32(5)}, {Name: "Name", Type: storagetest.String, Value: "Ann"},
+		{Name: "Photo", Type: "Edm.Binary", Value: []byte("a\x00")}, {Name: "Hired", Type: "Edm.DateTime", Value: recordedTime}, {Name: "Salary", Type: "Edm.Int32", Value: int32(5)}, {Name: "Name", Type: "Edm.String", Value: "Ann"},
 	}}
 	want := `('Sales','O''Brien') {Photo: "a\x00", Hired: 2017-10-02T20:21:54.8228007Z, Salary: 5, Name: Ann}`
 	for _, format := range []string{"%v", "%+v", "%s"} {

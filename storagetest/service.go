@@ -274,26 +274,11 @@ func (s *Service) ContainerNames() []string {
 	return s.blobs.Containers()
 }
 
-// Type is a type of values in tables.
-type Type string
-
-// The types of values. JSON needs no annotation for the first four.
-const (
-	String   Type = "Edm.String"
-	Int32    Type = "Edm.Int32"
-	Boolean  Type = "Edm.Boolean"
-	Double   Type = "Edm.Double"
-	Int64    Type = "Edm.Int64"
-	DateTime Type = "Edm.DateTime"
-	GUID     Type = "Edm.Guid"
-	Binary   Type = "Edm.Binary"
-)
-
 // Property is a property of a row. Value is a string (also for GUID, in lower case), int32, bool, float64, int64, time.Time or
 // []byte.
 type Property struct {
 	Name  string
-	Type  Type
+	Type  string // "Edm.String", "Edm.Int32", "Edm.Int64", "Edm.Double", "Edm.Boolean", "Edm.DateTime", "Edm.Guid" or "Edm.Binary"
 	Value any
 }
 
@@ -349,7 +334,7 @@ func (s *Service) Rows(table string) []Row {
 		r := Row{PartitionKey: e.PartitionKey, RowKey: e.RowKey, ETag: e.ETag, Timestamp: e.Timestamp}
 		r.Properties = make([]Property, 0, len(e.Properties))
 		for _, p := range e.Properties {
-			r.Properties = append(r.Properties, Property{p.Name, Type(p.Type), p.Value})
+			r.Properties = append(r.Properties, Property{p.Name, string(p.Type), p.Value})
 		}
 		rows = append(rows, r)
 	}

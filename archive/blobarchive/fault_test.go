@@ -13,6 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/archive/blobarchive"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -196,7 +197,7 @@ func TestOutages(t *testing.T) {
 					"List":         func(ctx context.Context) error { return first(fx.List(ctx, keys.RawPartition("S"))) },
 					"Sweep":        func(ctx context.Context) error { return fx.Sweep(ctx, keys.RawPartition("S"), fx.service.Now()) },
 				} {
-					for _, kind := range []requests.Kind{requests.BlobGet, requests.BlobCreate, requests.BlobList, requests.BlobDelete} {
+					for _, kind := range []requests.Kind{requests.BlobGet, requests.BlobCreate, kinds.BlobList, requests.BlobDelete} {
 						fx.service.SetFaults(nil)
 						_, version = fx.get(id)
 						fx.service.SetFaults(storagetest.OfKind(kind, f))

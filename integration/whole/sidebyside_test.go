@@ -300,9 +300,9 @@ func TestAztablesTypes(t *testing.T) {
 	fatal(t, err)
 	_, err = x.client.AddEntity(ctx, []byte(`{"PartitionKey":"Sales","RowKey":"000223","Ratio":3.0,"N":5,"Narrow":6}`), nil)
 	fatal(t, err)
-	expect := func(after string, want map[string]storagetest.Type) {
+	expect := func(after string, want map[string]string) {
 		t.Helper()
-		got := map[string]storagetest.Type{}
+		got := map[string]string{}
 		for _, p := range x.row().Properties {
 			got[p.Name] = p.Type
 		}
@@ -312,19 +312,19 @@ func TestAztablesTypes(t *testing.T) {
 			}
 		}
 	}
-	expect("an insert by aztables", map[string]storagetest.Type{"Ratio": "Edm.Int32", "N": "Edm.Int32", "Narrow": "Edm.Int32"})
+	expect("an insert by aztables", map[string]string{"Ratio": "Edm.Int32", "N": "Edm.Int32", "Narrow": "Edm.Int32"})
 	update := func(f func(n *numbers)) {
 		t.Helper()
 		_, err := tab.Update(ctx, jones, func(n *numbers) error { f(n); return nil })
 		fatal(t, err)
 	}
 	update(func(n *numbers) { n.Ratio, n.N = n.Ratio+1, n.N+1 })
-	expect("an update", map[string]storagetest.Type{"Ratio": "Edm.Int32", "N": "Edm.Int32", "Narrow": "Edm.Int32"})
+	expect("an update", map[string]string{"Ratio": "Edm.Int32", "N": "Edm.Int32", "Narrow": "Edm.Int32"})
 	update(func(n *numbers) { n.Ratio, n.N = n.Ratio+0.5, 1<<40 })
-	expect("values that do not fit", map[string]storagetest.Type{"Ratio": "Edm.Double", "N": "Edm.Int64", "Narrow": "Edm.Int32"})
+	expect("values that do not fit", map[string]string{"Ratio": "Edm.Double", "N": "Edm.Int64", "Narrow": "Edm.Int32"})
 	_, err = tab.Upsert(ctx, &numbers{"Sales", "000223", 3, 5, 6}, table.ReplaceExisting)
 	fatal(t, err)
-	expect("an upsert", map[string]storagetest.Type{"Ratio": "Edm.Double", "N": "Edm.Int64", "Narrow": "Edm.Int32"})
+	expect("an upsert", map[string]string{"Ratio": "Edm.Double", "N": "Edm.Int64", "Narrow": "Edm.Int32"})
 
 	_, err = x.client.AddEntity(ctx, []byte(`{"PartitionKey":"Sales","RowKey":"000224","Hired":"2014-07-31T09:00:00Z"}`), nil)
 	fatal(t, err)

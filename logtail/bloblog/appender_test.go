@@ -19,6 +19,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/lease"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/logtail/bloblog"
 	"github.com/aztablekit/aztablekit/requests"
@@ -274,7 +275,7 @@ func TestCloseTwice(t *testing.T) {
 		w := newWriter(t, l, "orders")
 		appendAll(t, w, 1)
 		noError(t, w.Flush(context.Background()))
-		s.SetFaults(storagetest.OfKind(requests.BlobSetMetadata, storagetest.Hang()))
+		s.SetFaults(storagetest.OfKind(kinds.BlobSetMetadata, storagetest.Hang()))
 		began := time.Now()
 		noError(t, w.Close(context.Background()))
 		testkit.Expect(t, "time of Close", time.Since(began), 30*time.Second)

@@ -16,7 +16,7 @@ import (
 type Task struct {
 	Queue, Name string
 	Worker      string // who works on it
-	Leader      int64  // the token of the leader that has given it out
+	Leader      int64  // the fence of the leader that has given it out
 }
 
 var (
@@ -59,7 +59,7 @@ func (p *Program) Lead(ctx context.Context, of string, f func(ctx context.Contex
 
 // Give gives a task to a worker, whichever worker had it before: lease.ErrLost if the program leads no more. 2 requests.
 func (l *Leader) Give(ctx context.Context, of, task, worker string) error {
-	t := &Task{Queue: of, Name: task, Worker: worker, Leader: l.held.Token()}
+	t := &Task{Queue: of, Name: task, Worker: worker, Leader: l.held.Fence()}
 	_, err := table.Transact(ctx, l.partition.Guard(), l.program.Tasks.UpsertOp(t, table.ReplaceExisting))
 	return err
 }

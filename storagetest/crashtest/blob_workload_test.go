@@ -14,6 +14,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -100,14 +101,14 @@ func TestBlobFaults(t *testing.T) {
 		return false
 	}
 	for kind, want := range map[requests.Kind]bool{
-		requests.ContainerCreate: true, requests.ContainerDelete: true, requests.ContainerSet: true, requests.ContainerLease: true, requests.BlobCreate: true, requests.BlobAppend: true, requests.BlobStage: true, requests.BlobCommit: true,
-		requests.BlobSetMetadata: true, requests.BlobSetHeaders: true, requests.BlobDelete: true, requests.BlobLease: true,
-		requests.ContainerGet: false, requests.ContainerList: false, requests.BlobGet: false, requests.BlobBlocks: false, requests.BlobProperties: false, requests.BlobList: false,
+		kinds.ContainerCreate: true, kinds.ContainerDelete: true, kinds.ContainerSet: true, kinds.ContainerLease: true, requests.BlobCreate: true, requests.BlobAppend: true, requests.BlobStage: true, requests.BlobCommit: true,
+		kinds.BlobSetMetadata: true, kinds.BlobSetHeaders: true, requests.BlobDelete: true, kinds.BlobLease: true,
+		kinds.ContainerGet: false, kinds.ContainerList: false, requests.BlobGet: false, kinds.BlobBlocks: false, kinds.BlobProperties: false, kinds.BlobList: false,
 	} {
 		if got := has(kind, storagetest.Twice()); got != want {
 			t.Errorf("%s: got Twice %v; want %v", kind, got, want)
 		}
-		list := kind == requests.ContainerList || kind == requests.BlobList
+		list := kind == kinds.ContainerList || kind == kinds.BlobList
 		if got := has(kind, storagetest.ShortPage(1)); got != list {
 			t.Errorf("%s: got ShortPage %v; want %v", kind, got, list)
 		}

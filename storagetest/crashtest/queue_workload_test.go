@@ -14,6 +14,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
@@ -219,8 +220,8 @@ func TestQueueFaults(t *testing.T) {
 		return false
 	}
 	for kind, want := range map[requests.Kind]bool{
-		requests.MessageGet: true, requests.MessagePut: true, requests.MessageUpdate: true, requests.MessageDelete: true, requests.MessageClear: true, requests.QueueCreate: true, requests.QueueSet: true, requests.QueueDelete: true,
-		requests.MessagePeek: false, requests.QueueGet: false, requests.QueueList: false,
+		requests.MessageGet: true, requests.MessagePut: true, requests.MessageUpdate: true, requests.MessageDelete: true, kinds.MessageClear: true, kinds.QueueCreate: true, kinds.QueueSet: true, kinds.QueueDelete: true,
+		kinds.MessagePeek: false, kinds.QueueGet: false, kinds.QueueList: false,
 	} {
 		if got := canArriveTwice(kind); got != want {
 			t.Errorf("%s: got Twice %v; want %v", kind, got, want)

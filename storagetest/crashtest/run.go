@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
@@ -214,7 +215,7 @@ func Faults(r storagetest.Request) []storagetest.Fault {
 		storagetest.Refuse(503, "ServerBusy"), storagetest.Refuse(500, "OperationTimedOut"), storagetest.Refuse(408, "RequestTimeout"),
 	}
 	switch {
-	case r.Kind == requests.Query || r.Kind == requests.BlobList || r.Kind == requests.ContainerList:
+	case r.Kind == requests.Query || r.Kind == kinds.BlobList || r.Kind == kinds.ContainerList:
 		return append(all, storagetest.Cut(40), storagetest.ShortPage(0), storagetest.ShortPage(1))
 	case isRead(r):
 		return append(all, storagetest.Cut(40))
@@ -231,8 +232,8 @@ func Faults(r storagetest.Request) []storagetest.Fault {
 // isRead reports whether a request changes nothing. A request for messages is not a read, because it hides the messages.
 func isRead(r storagetest.Request) bool {
 	switch r.Kind {
-	case requests.Get, requests.Query, requests.TableQuery, requests.MessagePeek, requests.QueueGet, requests.QueueList,
-		requests.ContainerGet, requests.ContainerList, requests.BlobGet, requests.BlobProperties, requests.BlobBlocks, requests.BlobList:
+	case requests.Get, requests.Query, requests.TableQuery, kinds.MessagePeek, kinds.QueueGet, kinds.QueueList,
+		kinds.ContainerGet, kinds.ContainerList, requests.BlobGet, kinds.BlobProperties, kinds.BlobBlocks, kinds.BlobList:
 		return true
 	}
 	return false

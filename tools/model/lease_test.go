@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// leaseProtocol is the protocol of a lease that storage fences: a row with the token of the last acquisition, which is never deleted, and in a partition of data a head with
-// the token of the last holder that has entered, and that holder's guard, which each of its transactions there merges. Time goes in ticks; a lease ends leaseTime
+// leaseProtocol is the protocol of a lease that storage fences: a row with the fence of the last acquisition, which is never deleted, and in a partition of data a head with
+// the fence of the last holder that has entered, and that holder's guard, which each of its transactions there merges. Time goes in ticks; a lease ends leaseTime
 // ticks after it was stored, by the service's clock, and its holder believes in it for so long from before it has sent the request. A mutant sets one of the options.
 type leaseProtocol struct {
 	rounds, writes uint8 // of each process; 1 by default
@@ -14,9 +14,9 @@ type leaseProtocol struct {
 	sameOwner      bool  // both processes have one name
 	entered        uint8 // 1: an earlier holder has entered, 2: it has left no guard, 3: nobody has entered
 
-	noHead           bool // no head: who enters looks for guards of greater tokens
+	noHead           bool // no head: who enters looks for guards of greater fences
 	headBlindly      bool // who enters stores the head without its ETag
-	guardsStay       bool // who enters leaves the guards of smaller tokens
+	guardsStay       bool // who enters leaves the guards of smaller fences
 	unguarded        bool // a write does not merge the guard
 	fromResponse     bool // a holder believes from the response on
 	fromReread       bool // or from the read after a lost response
@@ -24,10 +24,10 @@ type leaseProtocol struct {
 	stealsBlindly    bool // a lease is taken without its ETag
 	renewsBlindly    bool // or renewed
 	releasesBlindly  bool // or released
-	releaseDeletes   bool // a release deletes the row, so that tokens begin again
+	releaseDeletes   bool // a release deletes the row, so that fences begin again
 	believesReleased bool // a holder believes until the release is answered
 	mineByOwner      bool // a lease is mine if it has my name
-	ignoresGreater   bool // who enters ignores a greater token
+	ignoresGreater   bool // who enters ignores a greater fence
 }
 
 const (
@@ -41,11 +41,11 @@ const (
 	leaseReleased
 )
 
-type leaseRow struct{ state, owner, token, age, holder, attempt uint8 }
+type leaseRow struct{ state, owner, fence, age, holder, attempt uint8 }
 
 type leaseGuard struct {
-	head   uint8 // token; 0 for none
-	guards uint8 // tokens
+	head   uint8 // fence; 0 for none
+	guards uint8 // fences
 }
 
 type leaseKind uint8
@@ -67,13 +67,13 @@ const (
 
 type leaseRequest struct {
 	kind                             leaseKind
-	process, owner, token, condition uint8
+	process, owner, fence, condition uint8
 	attempt                          uint8
 	seen                             leaseGuard
 }
 
 type leaseProcess struct {
-	pc, token     uint8
+	pc, fence     uint8
 	belief        uint8 // its age; leaseTime is none
 	sent          uint8 // the age of the request that is under way
 	condition     uint8
@@ -87,7 +87,7 @@ type leaseProcess struct {
 type leaseState struct {
 	row       leaseRow
 	guard     leaseGuard
-	entered   uint8 // the greatest token that has entered
+	entered   uint8 // the greatest fence that has entered
 	by        uint8 // its process
 	processes [2]leaseProcess
 	late      leaseRequest
@@ -112,11 +112,11 @@ const (
 	leaseWriting
 )
 
-var leaseFaults = [...]string{"", "a write of a smaller token was applied after a greater one had entered", "two holders have one token", "a write of the newest holder was refused", "two holders believe at once", "a release succeeds although another holder had the lease"}
+var leaseFaults = [...]string{"", "a write of a smaller fence was applied after a greater one had entered", "two holders have one fence", "a write of the newest holder was refused", "two holders believe at once", "a release succeeds although another holder had the lease"}
 
 // apply executes a request, and reports whether it was not refused.
 func (p *leaseProtocol) apply(s *leaseState, r leaseRequest) bool {
-	held := leaseRow{leaseHeld, r.owner, r.token, 0, r.process, r.attempt}
+	held := leaseRow{leaseHeld, r.owner, r.fence, 0, r.process, r.attempt}
 	switch r.kind {
 	case leaseAcquires:
 		if r.condition == leaseInsert && s.row.state != leaseAbsent || r.condition == leaseStale && !p.stealsBlindly {
@@ -132,23 +132,23 @@ func (p *leaseProtocol) apply(s *leaseState, r leaseRequest) bool {
 		if r.condition != leaseFresh && !p.releasesBlindly {
 			return false
 		}
-		if s.row.token != r.token || s.row.holder != r.process {
+		if s.row.fence != r.fence || s.row.holder != r.process {
 			s.fault = 5
 		}
-		s.row = leaseRow{state: leaseReleased, token: s.row.token, age: leaseTime}
+		s.row = leaseRow{state: leaseReleased, fence: s.row.fence, age: leaseTime}
 		if p.releaseDeletes {
 			s.row = leaseRow{age: leaseTime}
 		}
 	case leaseEnters:
 		return p.enter(s, r)
 	case leaseWrites:
-		if s.guard.guards&(1<<r.token) == 0 && !p.unguarded {
+		if s.guard.guards&(1<<r.fence) == 0 && !p.unguarded {
 			return false
 		}
 		switch {
-		case r.token < s.entered:
+		case r.fence < s.entered:
 			s.fault = 1
-		case r.token == s.entered && r.process != s.by:
+		case r.fence == s.entered && r.process != s.by:
 			s.fault = 2
 		}
 		return true
@@ -160,7 +160,7 @@ func (p *leaseProtocol) apply(s *leaseState, r leaseRequest) bool {
 // enter stores the head and the guard of a holder, and deletes the guards that it has seen.
 func (p *leaseProtocol) enter(s *leaseState, r leaseRequest) bool {
 	g := &s.guard
-	if g.guards&r.seen.guards != r.seen.guards || g.guards&(1<<r.token) != 0 {
+	if g.guards&r.seen.guards != r.seen.guards || g.guards&(1<<r.fence) != 0 {
 		return false
 	}
 	switch {
@@ -175,13 +175,13 @@ func (p *leaseProtocol) enter(s *leaseState, r leaseRequest) bool {
 	if !p.guardsStay {
 		g.guards &^= r.seen.guards
 	}
-	g.guards |= 1 << r.token
-	g.head = r.token
+	g.guards |= 1 << r.fence
+	g.head = r.fence
 	if p.noHead {
-		g.head = max(g.head, r.token)
+		g.head = max(g.head, r.fence)
 	}
-	if r.token > s.entered || r.token == s.entered && r.process > s.by {
-		s.entered, s.by = r.token, r.process
+	if r.fence > s.entered || r.fence == s.entered && r.process > s.by {
+		s.entered, s.by = r.fence, r.process
 	}
 	s.changed(r.kind)
 	return true
@@ -239,7 +239,7 @@ func (p *leaseProtocol) process(s leaseState, i uint8, step func(actor, what str
 	if p.sameOwner {
 		owner = 0
 	}
-	request := leaseRequest{process: i, owner: owner, token: x.token, condition: x.condition, attempt: x.attempt}
+	request := leaseRequest{process: i, owner: owner, fence: x.fence, condition: x.condition, attempt: x.attempt}
 	// send sends a request, which is executed or refused.
 	send := func(what string, r leaseRequest, done, refused leaseProcess) {
 		n := s
@@ -275,10 +275,10 @@ func (p *leaseProtocol) process(s leaseState, i uint8, step func(actor, what str
 		y = with(leaseToAcquire)
 		switch over := s.row.state != leaseHeld || s.row.age >= leaseTime || p.ownClock; {
 		case s.row.state == leaseAbsent:
-			y.condition, y.token = leaseInsert, 1
+			y.condition, y.fence = leaseInsert, 1
 			to("finds no lease", s, y)
-		case over && s.row.token < leaseTokens:
-			y.condition, y.token = leaseFresh, s.row.token+1
+		case over && s.row.fence < leaseTokens:
+			y.condition, y.fence = leaseFresh, s.row.fence+1
 			to("finds it over", s, y)
 		}
 	case leaseToAcquire:
@@ -299,7 +299,7 @@ func (p *leaseProtocol) process(s leaseState, i uint8, step func(actor, what str
 		to("loses the response", s, stale(with(leaseUnknown)))
 	case leaseUnknown:
 		if p.mineByOwner {
-			mine = s.row.state == leaseHeld && s.row.owner == owner && s.row.token == x.token
+			mine = s.row.state == leaseHeld && s.row.owner == owner && s.row.fence == x.fence
 		}
 		if !mine {
 			y := ended()
@@ -332,7 +332,7 @@ func (p *leaseProtocol) process(s leaseState, i uint8, step func(actor, what str
 	case leaseReleasing:
 		request.kind = leaseReleases
 		y := ended()
-		y.pc, y.belief, y.token = leaseWasReleased, x.belief, x.token
+		y.pc, y.belief, y.fence = leaseWasReleased, x.belief, x.fence
 		send("releases", request, y, ended())
 	case leaseWasReleased:
 		to("has released", s, ended())
@@ -345,7 +345,7 @@ func (p *leaseProtocol) process(s leaseState, i uint8, step func(actor, what str
 	case leaseWriting:
 		n := s
 		request.kind = leaseWrites
-		if !p.apply(&n, request) && s.guard.head == x.token {
+		if !p.apply(&n, request) && s.guard.head == x.fence {
 			n = s
 			n.fault = 3
 			to("writes: refused", n, with(leaseHolds))
@@ -398,11 +398,11 @@ func (p *leaseProtocol) entering(s leaseState, i uint8, to func(string, leaseSta
 	in := y
 	in.in = true
 	switch {
-	case x.seen.head > x.token && !p.ignoresGreater, p.noHead && x.seen.guards>>(x.token+1) != 0:
-		to("finds a greater token", s, leaseProcess{belief: leaseTime, sent: leaseTime, attempt: x.attempt, rounds: x.rounds, write: x.write})
-	case x.seen.head == x.token && x.seen.guards&(1<<x.token) != 0:
+	case x.seen.head > x.fence && !p.ignoresGreater, p.noHead && x.seen.guards>>(x.fence+1) != 0:
+		to("finds a greater fence", s, leaseProcess{belief: leaseTime, sent: leaseTime, attempt: x.attempt, rounds: x.rounds, write: x.write})
+	case x.seen.head == x.fence && x.seen.guards&(1<<x.fence) != 0:
 		n := s
-		if s.entered == x.token && s.by != i {
+		if s.entered == x.fence && s.by != i {
 			n.fault = 2
 		}
 		to("is in", n, in)
@@ -411,7 +411,7 @@ func (p *leaseProtocol) entering(s leaseState, i uint8, to func(string, leaseSta
 		if x.guardFresh {
 			condition = leaseFresh
 		}
-		send("enters", leaseRequest{kind: leaseEnters, process: i, token: x.token, condition: condition, seen: x.seen}, in, y)
+		send("enters", leaseRequest{kind: leaseEnters, process: i, fence: x.fence, condition: condition, seen: x.seen}, in, y)
 	}
 }
 
@@ -421,9 +421,9 @@ func (p *leaseProtocol) model() Model[leaseState] {
 	case 1:
 		start = leaseState{row: leaseRow{leaseHeld, 7, 1, leaseTime, 7, 7}, guard: leaseGuard{1, 1 << 1}}
 	case 2:
-		start = leaseState{row: leaseRow{state: leaseReleased, token: 1, age: leaseTime}, guard: leaseGuard{head: 1}}
+		start = leaseState{row: leaseRow{state: leaseReleased, fence: 1, age: leaseTime}, guard: leaseGuard{head: 1}}
 	case 3:
-		start = leaseState{row: leaseRow{state: leaseReleased, token: 1, age: leaseTime}}
+		start = leaseState{row: leaseRow{state: leaseReleased, fence: 1, age: leaseTime}}
 	}
 	start.by = 9
 	for i := range start.processes {
@@ -478,7 +478,7 @@ func TestLease(t *testing.T) {
 
 		{"no head", leaseProtocol{noHead: true, late: true}, 1, 0},
 		{"a head without its ETag", leaseProtocol{headBlindly: true, late: true, entered: 2}, 1, 0},
-		{"the guards of smaller tokens stay", leaseProtocol{guardsStay: true, late: true}, 1, 0},
+		{"the guards of smaller fences stay", leaseProtocol{guardsStay: true, late: true}, 1, 0},
 		{"writes without the guard", leaseProtocol{unguarded: true, late: true}, 1, 0},
 		{"belief from the response on", leaseProtocol{fromResponse: true, late: true}, 4, 0},
 		{"belief from the read after a lost response", leaseProtocol{fromReread: true, late: true}, 4, 0},
@@ -489,7 +489,7 @@ func TestLease(t *testing.T) {
 		{"a release deletes the row", leaseProtocol{releaseDeletes: true}, 2, 0},
 		{"a holder believes until the release is answered", leaseProtocol{believesReleased: true, late: true}, 4, 0},
 		{"a lease is its own by the name", leaseProtocol{sameOwner: true, mineByOwner: true, late: true}, 4, 0},
-		{"who enters ignores a greater token", leaseProtocol{ignoresGreater: true, late: true}, 1, 0},
+		{"who enters ignores a greater fence", leaseProtocol{ignoresGreater: true, late: true}, 1, 0},
 	} {
 		if m.size > *models {
 			continue

@@ -86,9 +86,9 @@ func count(ctx context.Context, counters *table.Table[counter], held *lease.Leas
 		return err
 	}
 	for n := e.Value.N + 1; ; n++ {
-		id := fmt.Sprintf("w%d.%d", held.Token(), n)
+		id := fmt.Sprintf("w%d.%d", held.Fence(), n)
 		_, err := table.Transact(ctx, p.Guard(),
-			counters.UpsertOp(&counter{Group: "g", ID: "counter", N: n, Token: held.Token()}, table.ReplaceExisting),
+			counters.UpsertOp(&counter{Group: "g", ID: "counter", N: n, Token: held.Fence()}, table.ReplaceExisting),
 			counters.InsertOp(&counter{Group: "g", ID: id, N: n}))
 		if err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf16"
 
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest/internal/access"
 	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
@@ -152,17 +153,17 @@ func (c *call) execute(now time.Time, in protocol.Injection) *xmlform.Response {
 	if f := c.permits(a, kind, now); f != nil {
 		return xmlform.Refuse(f)
 	}
-	if kind == requests.ContainerList {
+	if kind == kinds.ContainerList {
 		return c.listContainers(now, in.PageLimit)
 	}
 	if f := checkContainerName(a.container); f != nil {
 		return xmlform.Refuse(f)
 	}
-	if kind == requests.ContainerCreate {
+	if kind == kinds.ContainerCreate {
 		return c.createContainer(a.container, now)
 	}
 	target := c.store.containers[a.container]
-	if target == nil && kind == requests.ContainerDelete && c.beingDeleted(a.container, now) {
+	if target == nil && kind == kinds.ContainerDelete && c.beingDeleted(a.container, now) {
 		return &xmlform.Response{Status: http.StatusAccepted} // as the live service responds to a second deletion
 	}
 	if target == nil {
@@ -190,15 +191,15 @@ func (c *call) asksForMore() bool {
 // executeOnContainer executes a call to an existing container.
 func (c *call) executeOnContainer(kind requests.Kind, target *container, now time.Time, pageLimit *int) *xmlform.Response {
 	switch kind {
-	case requests.ContainerDelete:
+	case kinds.ContainerDelete:
 		return c.deleteContainer(target, now)
-	case requests.ContainerGet:
+	case kinds.ContainerGet:
 		return c.containerProperties(target, now)
-	case requests.ContainerSet:
+	case kinds.ContainerSet:
 		return c.setContainerMetadata(target, now)
-	case requests.ContainerLease:
+	case kinds.ContainerLease:
 		return c.changeLease(&target.lease, target.etag, target.modified, now, containerLease)
-	default: // requests.BlobList
+	default: // kinds.BlobList
 		return c.listBlobs(target, now, pageLimit)
 	}
 }
@@ -226,25 +227,25 @@ func (c *call) executeOnBlob(kind requests.Kind, parent *container, name string,
 		return c.putBlock(parent, name, b, now)
 	case kind == requests.BlobCommit:
 		return c.commitBlocks(parent, name, b, now)
-	case b == nil, !b.exists() && kind != requests.BlobBlocks && kind != requests.BlobLease:
+	case b == nil, !b.exists() && kind != kinds.BlobBlocks && kind != kinds.BlobLease:
 		return xmlform.Refuse(errBlobNotFound)
 	}
 	switch kind {
-	case requests.BlobBlocks:
+	case kinds.BlobBlocks:
 		return c.getBlockList(b, now)
 	case requests.BlobAppend:
 		return c.appendBlock(b, now)
 	case requests.BlobGet:
 		return c.override(c.structured(c.getBlob(b, now)))
-	case requests.BlobProperties:
+	case kinds.BlobProperties:
 		return c.override(c.blobProperties(b, now))
-	case requests.BlobSetMetadata:
+	case kinds.BlobSetMetadata:
 		return c.setBlobMetadata(b, now)
-	case requests.BlobSetHeaders:
+	case kinds.BlobSetHeaders:
 		return c.setBlobHeaders(b, now)
 	case requests.BlobDelete:
 		return c.deleteBlob(parent, b, now)
-	default: // requests.BlobLease
+	default: // kinds.BlobLease
 		return c.changeLease(&b.lease, b.etag, b.modified, now, blobLease)
 	}
 }
@@ -327,20 +328,20 @@ var parametersNotApplied = []string{"snapshot", "versionid", "deletetype", "show
 
 // The kinds of requests by their methods and the parameter comp.
 var (
-	accountKinds = map[string]requests.Kind{"GET list": requests.ContainerList}
+	accountKinds = map[string]requests.Kind{"GET list": kinds.ContainerList}
 
 	containerKinds = map[string]requests.Kind{
-		http.MethodPut: requests.ContainerCreate, http.MethodDelete: requests.ContainerDelete, http.MethodGet: requests.ContainerGet,
-		http.MethodHead: requests.ContainerGet, "GET metadata": requests.ContainerGet, "HEAD metadata": requests.ContainerGet,
-		"PUT metadata": requests.ContainerSet, "PUT lease": requests.ContainerLease, "GET list": requests.BlobList,
+		http.MethodPut: kinds.ContainerCreate, http.MethodDelete: kinds.ContainerDelete, http.MethodGet: kinds.ContainerGet,
+		http.MethodHead: kinds.ContainerGet, "GET metadata": kinds.ContainerGet, "HEAD metadata": kinds.ContainerGet,
+		"PUT metadata": kinds.ContainerSet, "PUT lease": kinds.ContainerLease, "GET list": kinds.BlobList,
 	}
 
 	blobKinds = map[string]requests.Kind{
 		http.MethodPut: requests.BlobCreate, "PUT copy": requests.BlobCreate, "PUT appendblock": requests.BlobAppend,
-		"PUT block": requests.BlobStage, "PUT blocklist": requests.BlobCommit, "GET blocklist": requests.BlobBlocks, http.MethodGet: requests.BlobGet,
-		http.MethodHead: requests.BlobProperties, "GET metadata": requests.BlobProperties, "HEAD metadata": requests.BlobProperties,
-		"PUT metadata": requests.BlobSetMetadata, "PUT properties": requests.BlobSetHeaders, http.MethodDelete: requests.BlobDelete,
-		"PUT lease": requests.BlobLease,
+		"PUT block": requests.BlobStage, "PUT blocklist": requests.BlobCommit, "GET blocklist": kinds.BlobBlocks, http.MethodGet: requests.BlobGet,
+		http.MethodHead: kinds.BlobProperties, "GET metadata": kinds.BlobProperties, "HEAD metadata": kinds.BlobProperties,
+		"PUT metadata": kinds.BlobSetMetadata, "PUT properties": kinds.BlobSetHeaders, http.MethodDelete: requests.BlobDelete,
+		"PUT lease": kinds.BlobLease,
 	}
 )
 
@@ -397,24 +398,24 @@ const permissions = "racwdxyltfmeopi"
 
 // needs are the rights that the operations need. An operation that is not listed cannot be permitted by a signature.
 var needs = map[requests.Kind]access.Need{
-	requests.ContainerList:   {Type: "s", Permissions: []string{"l"}, Account: true},
-	requests.ContainerCreate: {Type: "c", Permissions: []string{"c", "w"}, Account: true},
-	requests.ContainerDelete: {Type: "c", Permissions: []string{"d"}, Account: true},
-	requests.ContainerGet:    {Type: "c", Permissions: []string{"r"}, Account: true},
-	requests.ContainerSet:    {Type: "c", Permissions: []string{"w"}, Account: true},
-	requests.ContainerLease:  {Type: "c", Permissions: []string{"w", "d"}, Account: true},
-	requests.BlobList:        {Type: "c", Permissions: []string{"l"}},
-	requests.BlobCreate:      {Type: "o", Permissions: []string{"c", "w"}},
-	requests.BlobAppend:      {Type: "o", Permissions: []string{"a", "w"}},
-	requests.BlobStage:       {Type: "o", Permissions: []string{"c", "w"}},
-	requests.BlobCommit:      {Type: "o", Permissions: []string{"c", "w"}},
-	requests.BlobBlocks:      {Type: "o", Permissions: []string{"r"}},
-	requests.BlobGet:         {Type: "o", Permissions: []string{"r"}},
-	requests.BlobProperties:  {Type: "o", Permissions: []string{"r"}},
-	requests.BlobSetMetadata: {Type: "o", Permissions: []string{"w"}},
-	requests.BlobSetHeaders:  {Type: "o", Permissions: []string{"w"}},
-	requests.BlobDelete:      {Type: "o", Permissions: []string{"d"}},
-	requests.BlobLease:       {Type: "o", Permissions: []string{"w", "d"}},
+	kinds.ContainerList:   {Type: "s", Permissions: []string{"l"}, Account: true},
+	kinds.ContainerCreate: {Type: "c", Permissions: []string{"c", "w"}, Account: true},
+	kinds.ContainerDelete: {Type: "c", Permissions: []string{"d"}, Account: true},
+	kinds.ContainerGet:    {Type: "c", Permissions: []string{"r"}, Account: true},
+	kinds.ContainerSet:    {Type: "c", Permissions: []string{"w"}, Account: true},
+	kinds.ContainerLease:  {Type: "c", Permissions: []string{"w", "d"}, Account: true},
+	kinds.BlobList:        {Type: "c", Permissions: []string{"l"}},
+	requests.BlobCreate:   {Type: "o", Permissions: []string{"c", "w"}},
+	requests.BlobAppend:   {Type: "o", Permissions: []string{"a", "w"}},
+	requests.BlobStage:    {Type: "o", Permissions: []string{"c", "w"}},
+	requests.BlobCommit:   {Type: "o", Permissions: []string{"c", "w"}},
+	kinds.BlobBlocks:      {Type: "o", Permissions: []string{"r"}},
+	requests.BlobGet:      {Type: "o", Permissions: []string{"r"}},
+	kinds.BlobProperties:  {Type: "o", Permissions: []string{"r"}},
+	kinds.BlobSetMetadata: {Type: "o", Permissions: []string{"w"}},
+	kinds.BlobSetHeaders:  {Type: "o", Permissions: []string{"w"}},
+	requests.BlobDelete:   {Type: "o", Permissions: []string{"d"}},
+	kinds.BlobLease:       {Type: "o", Permissions: []string{"w", "d"}},
 }
 
 // verify checks a shared access signature for the account, for a container or for a blob.

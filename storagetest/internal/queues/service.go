@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest/internal/access"
 	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
@@ -149,13 +150,13 @@ func (c *call) execute(now time.Time, in protocol.Injection) *xmlform.Response {
 	if f := c.permits(a, kind, now); f != nil {
 		return xmlform.Refuse(f)
 	}
-	if kind == requests.QueueList {
+	if kind == kinds.QueueList {
 		return c.listQueues()
 	}
 	if f := xmlform.CheckName(a.queue); f != nil {
 		return xmlform.Refuse(f)
 	}
-	if kind == requests.QueueCreate {
+	if kind == kinds.QueueCreate {
 		return c.createQueue(a.queue, now)
 	}
 	q := c.store.queue(a.queue, now)
@@ -167,23 +168,23 @@ func (c *call) execute(now time.Time, in protocol.Injection) *xmlform.Response {
 		limit = *in.PageLimit
 	}
 	switch kind {
-	case requests.QueueDelete:
+	case kinds.QueueDelete:
 		return c.deleteQueue(a.queue, now)
-	case requests.QueueGet:
+	case kinds.QueueGet:
 		return q.properties()
-	case requests.QueueSet:
+	case kinds.QueueSet:
 		return c.setMetadata(q)
 	case requests.MessagePut:
 		return c.putMessage(q, now)
 	case requests.MessageGet:
 		return c.getMessages(q, now, limit)
-	case requests.MessagePeek:
+	case kinds.MessagePeek:
 		return c.peekMessages(q, now, limit)
 	case requests.MessageUpdate:
 		return c.updateMessage(q, a.message, now)
 	case requests.MessageDelete:
 		return c.deleteMessage(q, a.message)
-	default: // requests.MessageClear
+	default: // kinds.MessageClear
 		q.messages = nil
 		return &xmlform.Response{Status: http.StatusNoContent}
 	}
@@ -208,7 +209,7 @@ func (c *call) kind(a address, f *xmlform.Failure) requests.Kind {
 	case f != nil || c.Query.Has("restype"):
 	case a.queue == "":
 		if method == "GET list" {
-			return requests.QueueList
+			return kinds.QueueList
 		}
 	case a.message != "":
 		switch method {
@@ -222,22 +223,22 @@ func (c *call) kind(a address, f *xmlform.Failure) requests.Kind {
 		case method == "POST":
 			return requests.MessagePut
 		case method == "DELETE":
-			return requests.MessageClear
+			return kinds.MessageClear
 		case method == "GET" && c.Query.Get("peekonly") == "true":
-			return requests.MessagePeek
+			return kinds.MessagePeek
 		case method == "GET":
 			return requests.MessageGet
 		}
 	default:
 		switch method {
 		case "PUT":
-			return requests.QueueCreate
+			return kinds.QueueCreate
 		case "DELETE":
-			return requests.QueueDelete
+			return kinds.QueueDelete
 		case "GET metadata":
-			return requests.QueueGet
+			return kinds.QueueGet
 		case "PUT metadata":
-			return requests.QueueSet
+			return kinds.QueueSet
 		}
 	}
 	return requests.Other
@@ -278,17 +279,17 @@ func parseAddress(path string) (a address, f *xmlform.Failure) {
 
 // needs are the rights that the operations need. An operation that is not listed cannot be permitted by a signature.
 var needs = map[requests.Kind]access.Need{
-	requests.QueueList:     {Type: "s", Permissions: []string{"l"}, Account: true},
-	requests.QueueCreate:   {Type: "c", Permissions: []string{"c", "w"}, Account: true},
-	requests.QueueDelete:   {Type: "c", Permissions: []string{"d"}, Account: true},
-	requests.QueueGet:      {Type: "c", Permissions: []string{"r"}},
-	requests.QueueSet:      {Type: "c", Permissions: []string{"w"}, Account: true},
+	kinds.QueueList:        {Type: "s", Permissions: []string{"l"}, Account: true},
+	kinds.QueueCreate:      {Type: "c", Permissions: []string{"c", "w"}, Account: true},
+	kinds.QueueDelete:      {Type: "c", Permissions: []string{"d"}, Account: true},
+	kinds.QueueGet:         {Type: "c", Permissions: []string{"r"}},
+	kinds.QueueSet:         {Type: "c", Permissions: []string{"w"}, Account: true},
 	requests.MessagePut:    {Type: "o", Permissions: []string{"a"}},
 	requests.MessageGet:    {Type: "o", Permissions: []string{"p"}},
-	requests.MessagePeek:   {Type: "o", Permissions: []string{"r"}},
+	kinds.MessagePeek:      {Type: "o", Permissions: []string{"r"}},
 	requests.MessageUpdate: {Type: "o", Permissions: []string{"u"}},
 	requests.MessageDelete: {Type: "o", Permissions: []string{"p"}},
-	requests.MessageClear:  {Type: "o", Permissions: []string{"d"}, Account: true},
+	kinds.MessageClear:     {Type: "o", Permissions: []string{"d"}, Account: true},
 }
 
 // permissions are the letters of the permissions for a queue, in their order.
