@@ -11,6 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/keyrange"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/keys"
@@ -181,7 +182,7 @@ func define[T any](to *extend.Declaration[T], d definition[T]) error {
 			Rows:     map[string][]keys.RowRange{rows.Name(): m.(maintainer[T]).Ranges()},
 			Handlers: []extend.Handler{derived.Handler(t)},
 			Tables:   []string{rows.Name()},
-			Ensure:   []extend.Task{{Name: "table " + rows.Name(), Do: rows.Ensure}},
+			Ensure:   []extend.Task{{Name: "table " + rows.Name(), Do: door.Table(rows).Ensure}},
 		}, nil
 	})
 }
@@ -223,7 +224,7 @@ var (
 	ErrTaken = derived.ErrTaken
 	// ErrSeveral: several entities have the value that a look-up for one entity was given. Use List.
 	ErrSeveral = errors.New("several entities have the value; use List")
-	// ErrNotReadable: the index is not filled yet, or is being retired; see aztablekit.Store.Fill. The *table.CatalogueError around it
+	// ErrNotReadable: the index is not filled yet, or is being retired; see aztablekit.Store.Fill. The error around it
 	// contains the state.
 	ErrNotReadable = table.ErrNotReadable
 	// ErrRanged: the client's signature is for a range of keys. A write fails with ErrRanged if it has to read the other entities
@@ -235,7 +236,7 @@ var (
 	ErrForeignRow = table.ErrForeignRow
 	// ErrUnknownIndex: the entity is in an index that this handle lacks, so that a write would leave its index rows behind. Exception:
 	// a handle without any definitions and with table.Options.BlindWrites does not check in writes by key.
-	ErrUnknownIndex = table.ErrUnknownMaintainer
+	ErrUnknownIndex = errs.ErrUnknownMaintainer
 	// ErrNoTarget: the entity that is to hold details does not exist. Insert it first; see [Details].
 	ErrNoTarget = errors.New("the entity that is to hold the details does not exist; insert it first")
 	// ErrOverflow: a sum of a [Summary] has more than 64 bits.

@@ -184,7 +184,7 @@ func (ix *Index[T, K]) Prefix(ctx context.Context, t *table.Table[T], partition 
 // *keys.KeyError for Rows of another range; *table.ValueError for conditions that the index rows
 // cannot answer; *table.LimitError for too many conditions; *DefinitionError for a wrong
 // definition, and for a handle without it; *table.DecodeError for a row that does not fit T, or
-// whose `_sys` another program has stored with another type; *table.TokenError for a Cursor of
+// whose `_sys` another program has stored with another type; *table.ValueError for a Cursor of
 // another query; errors of a read (see package table).
 func (ix *Index[T, K]) Query(ctx context.Context, t *table.Table[T], q table.Query[T]) iter.Seq2[*table.Entity[T], error] {
 	return func(yield func(*table.Entity[T], error) bool) {
@@ -202,7 +202,7 @@ func (ix *Index[T, K]) Query(ctx context.Context, t *table.Table[T], q table.Que
 // Keys yields the keys of the entities that a query finds, from the index rows alone: 1 request for
 // each 1,000, also with Pointer and ReadEntities. It does not compare the index rows with the
 // entities. Errors: ErrNotReadable; table.ErrTableScan; table.ErrBudget; *keys.KeyError,
-// *table.ValueError, *table.LimitError and *table.TokenError for the query, as in Query;
+// *table.ValueError, *table.LimitError and *table.ValueError for the query, as in Query;
 // *DefinitionError for a wrong definition, and for a handle without it; *table.DecodeError for a
 // row whose `_sys` another program has stored with another type; errors of a read (see package
 // table).
@@ -452,7 +452,7 @@ func (ix *Index[T, K]) rowsQuery(t *table.Table[T], q table.Query[T]) (from *tab
 // A page has Query.Limit entities, 1,000 if it is 0, unless the query ends. Token is "" after the last page. The last page is
 // empty if the page before it contains all remaining entities.
 //
-// Errors: *table.TokenError for a corrupt token, and for a token of another table, index, query or
+// Errors: *table.ValueError for a corrupt token, and for a token of another table, index, query or
 // version; *table.ValueError for a query with a Cursor; ErrNotReadable; table.ErrTableScan;
 // table.ErrBudget; *keys.KeyError, *table.ValueError and *table.LimitError for the query, as in
 // Query; *DefinitionError for a wrong definition, and for a handle without it; *table.DecodeError
