@@ -14,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -43,7 +44,7 @@ func TestLateRetire(t *testing.T) {
 					r.retire(definition)
 					r.fill()
 				}})
-				if !errors.As(err, new(*table.CatalogueError)) || !overtaken || strings.Count(err.Error(), "table staff") != 1 {
+				if !errors.As(err, new(*errs.CatalogueError)) || !overtaken || strings.Count(err.Error(), "table staff") != 1 {
 					t.Errorf("got %v; want a *CatalogueError", err)
 				}
 				for id := 1; id <= 2; id++ {

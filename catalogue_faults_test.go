@@ -20,6 +20,7 @@ import (
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -95,7 +96,7 @@ func TestDamagedCatalogue(t *testing.T) {
 			}
 			setCatalogue(t, service, json)
 			later := newer(t, service) // has read nothing yet
-			var wrong *table.CatalogueError
+			var wrong *errs.CatalogueError
 			_, fill := later.store.Fill(t.Context(), nil)
 			for what, err := range map[string]error{
 				"a write": later.insert(1), "a look-up": later.find(1), "Ensure": later.store.Ensure(t.Context()), "Fill": fill,
@@ -405,7 +406,7 @@ func TestHiddenCatalogue(t *testing.T) {
 	ranged.staff = aztablekit.Table(ranged.store, "staff", dept, empid)
 	ranged.expect("an insert", ranged.insert(2), nil)
 	ranged.expect("another", ranged.insert(3), nil)
-	ranged.expect("a write of an entity with index rows", ranged.staff.MergeAny(t.Context(), keys.At(dept.Of("Sales"), empid.Of(1)), nameField.Set("x")), table.ErrUnknownMaintainer)
+	ranged.expect("a write of an entity with index rows", ranged.staff.MergeAny(t.Context(), keys.At(dept.Of("Sales"), empid.Of(1)), nameField.Set("x")), table.ErrNotDeclared)
 	if n := strings.Count(log.String(), "catalogue"); n != 1 {
 		t.Errorf("got %d lines in the log, %s; want 1", n, &log)
 	}

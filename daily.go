@@ -323,7 +323,7 @@ func (s *Store) cleanAll(ctx context.Context, d *declaration) error {
 		return err
 	}
 	rows := door.Rows[table.Table[table.Row]](door.Table(d.handle), false)
-	_, err = rows.EachPartition(ctx, keys.PartitionRange{}, 0, func(ctx context.Context, partition keys.PartitionKey) error {
+	_, err = table.EachPartition(ctx, rows, nil, func(ctx context.Context, partition keys.PartitionKey) error {
 		pk, err := partition.Result()
 		if err == nil && notifies {
 			err = s.notifyPartition(ctx, d.handle, pk)

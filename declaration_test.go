@@ -11,6 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/logtail"
@@ -233,7 +234,7 @@ func TestEnsureOfHandle(t *testing.T) {
 	service := storagetest.New(nil)
 	staff := aztablekit.Table(aztablekit.Open(service, "company", nil), "staff", dept, empid)
 	var mistake *table.ValueError
-	if err := staff.Ensure(t.Context()); !errors.As(err, &mistake) || service.Count().Total() != 0 {
+	if err := tabledoor.Ensure(t.Context(), staff); !errors.As(err, &mistake) || service.Count().Total() != 0 {
 		t.Errorf("got %v; want a *ValueError and no requests", err)
 	}
 }

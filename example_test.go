@@ -183,7 +183,7 @@ func ExampleSettings() {
 	check(company.Ensure(ctx))
 	e, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 223})
 	check(err)
-	row, err := staff.GetRow(ctx, e.Key)
+	row, err := e.Row()
 	check(err)
 	version, _ := row.Get("_v")
 	fmt.Println(settings.Name(), version)

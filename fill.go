@@ -13,6 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/catalogue"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
@@ -78,9 +79,9 @@ var ErrUnfilled = errors.New("some rows could not be written")
 // building, and waits again. Two calls at once do no harm. Without definitions to fill, it does nothing.
 //
 // Errors: the mistakes of the declarations; [ErrUnfilled], with the faults in the report: mend the entities and call Fill again;
-// *table.CatalogueError if another program has changed a state meanwhile, for a table without a catalogue, and if the program must not
-// write the table; a *table.CatalogueError for each definition that Fill has left out, after it has filled the others: one that is being
-// retired (ErrNotReadable), or whose form is another one until Ensure (ErrNotRecorded); *table.TokenError; *table.ValueError for options
+// an error of the catalogue if another program has changed a state meanwhile, for a table without a catalogue, and if the program must not
+// write the table; an error for each definition that Fill has left out, after it has filled the others: one that is being
+// retired (ErrNotReadable), or whose form is another one until Ensure (ErrNotRecorded); *table.ValueError; *table.ValueError for options
 // that cannot be used together;
 // *keys.KeyError for an invalid range; the errors of verify.Run. Requests: 1 for each table; for each with definitions to fill 3 more, and those of verify.Run; those of a run with RecordsOnly
 // before it for definitions elsewhere and views, so that a token resumes; a scan of the table for transfer.Snapshots; twice those if concurrent writers changed what was read.
@@ -483,7 +484,7 @@ func reasonOf(r verify.Report) string {
 
 // named adds the name of the table to an error that does not contain it.
 func (t *tableToFill) named(err error) error {
-	if err == nil || errors.As(err, new(*table.CatalogueError)) {
+	if err == nil || errors.As(err, new(*errs.CatalogueError)) {
 		return err
 	}
 	return fmt.Errorf("table %s: %w", t.name, err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/materialized"
 	"github.com/aztablekit/aztablekit/requests"
@@ -27,7 +28,7 @@ func TestNotNamed(t *testing.T) {
 	r := newer(t, service)
 	r.expect("a write", r.insert(1), table.ErrNotRecorded)
 	r.expect("a look-up", r.find(1), table.ErrNotRecorded)
-	var wrong *table.CatalogueError
+	var wrong *errs.CatalogueError
 	if err := r.insert(1); !errors.As(err, &wrong) || wrong.Definition != "email" || !strings.Contains(err.Error(), "Store.Ensure") {
 		t.Errorf("got %v; want the definition and the way out", err)
 	}
@@ -94,7 +95,7 @@ func TestOvertaken(t *testing.T) {
 					r.expect("Fill", err, nil)
 					err = r.store.Retire(t.Context(), "staff", "name", o)
 				}
-				var wrong *table.CatalogueError
+				var wrong *errs.CatalogueError
 				if !errors.As(err, &wrong) || overtaken == "" || !strings.Contains(err.Error(), "begin again") {
 					t.Errorf("got %v; want a *CatalogueError", err)
 				}

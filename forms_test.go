@@ -10,6 +10,7 @@ import (
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/materialized"
@@ -306,10 +307,13 @@ func TestRowsOfAnotherLayout(t *testing.T) {
 	var stats table.Stats
 	q := table.Query[employee]{Partition: dept.Of("Sales"), Stats: &stats}
 	reads := map[string]func(q table.Query[employee]) error{
-		"List":   func(q table.Query[employee]) error { _, err := table.Collect(staff.List(ctx, q)); return err },
-		"Page":   func(q table.Query[employee]) error { _, err := staff.Page(ctx, q, ""); return err },
-		"Count":  func(q table.Query[employee]) error { _, err := staff.Count(ctx, q); return err },
-		"Delete": func(q table.Query[employee]) error { _, err := table.Collect(staff.DeleteOps(ctx, q)); return err },
+		"List":  func(q table.Query[employee]) error { _, err := table.Collect(staff.List(ctx, q)); return err },
+		"Page":  func(q table.Query[employee]) error { _, err := staff.Page(ctx, q, ""); return err },
+		"Count": func(q table.Query[employee]) error { _, err := staff.Count(ctx, q); return err },
+		"Delete": func(q table.Query[employee]) error {
+			_, err := table.Collect(tabledoor.DeleteOps(ctx, staff, q))
+			return err
+		},
 	}
 	put("other_1")
 	for what, read := range reads {

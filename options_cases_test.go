@@ -189,9 +189,9 @@ func optionCases() []optionCase {
 			_, err = table.Bulk(r.ctx, r.inserts(), o.(*table.BulkOptions))
 			return err
 		}},
-		{call: "table.BulkDelete", options: &table.BulkOptions{}, values: bulk, run: func(r *optionRun, o any) error {
+		{call: "table.BulkDelete", options: &table.Pass{}, values: whole, run: func(r *optionRun, o any) error {
 			r.fill()
-			_, err := table.BulkDelete(r.ctx, r.plain, table.Query[badge]{TableScan: true}, o.(*table.BulkOptions))
+			_, err := table.BulkDelete(r.ctx, r.plain, table.Query[badge]{TableScan: true}, o.(*table.Pass))
 			return err
 		}, elsewhere: map[string]string{"Skip": "nothing is refused"}},
 		{call: "Store.NotifyPending", options: &table.Pass{}, values: whole, run: func(r *optionRun, o any) error {

@@ -9,6 +9,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/catalogue"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/pace"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -24,7 +25,7 @@ import (
 //
 // Errors: the mistakes of the declarations; *table.ValueError for a table or a definition that the store does not declare, and for an
 // option of Fill alone;
-// *table.CatalogueError if another program has changed the state meanwhile, and for a table without a catalogue; errors of reads and writes.
+// an error of the catalogue if another program has changed the state meanwhile, and for a table without a catalogue; errors of reads and writes.
 // Requests: 6; a scan of the entities, 1 for each 1,000, and 1 for each 100 that record the definition, if a transaction has room for
 // them; a scan of its rows.
 func (s *Store) Retire(ctx context.Context, tableName, definition string, o *FillOptions) error {
@@ -103,7 +104,7 @@ func (r *retirer) retire(ctx context.Context) error {
 	scope := door.Table(r.of.handle).Mode.Schema.Scope()
 	all = slices.DeleteFunc(all, func(d catalogue.Definition) bool { return d.Scope != scope || d.Name != r.maintainer })
 	if len(all) == 0 {
-		return &table.CatalogueError{Table: r.table.name, Definition: r.maintainer, Is: table.ErrNotRecorded, Reason: "or in another form; there is nothing to retire"}
+		return &errs.CatalogueError{Table: r.table.name, Definition: r.maintainer, Is: table.ErrNotRecorded, Reason: "or in another form; there is nothing to retire"}
 	}
 	r.table.building = all
 	switch all[0].State {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
@@ -73,7 +74,7 @@ func TestFillNamesTheRest(t *testing.T) {
 				for what, o := range map[string]*aztablekit.FillOptions{"a dry run": {DryRun: true}, "Fill": nil} {
 					_, err := r.store.Fill(t.Context(), o)
 					r.expect(what, err, c.want)
-					var wrong *table.CatalogueError
+					var wrong *errs.CatalogueError
 					if err != nil && (!errors.As(err, &wrong) || wrong.Definition != "name" || !strings.Contains(err.Error(), c.says)) {
 						t.Errorf("%s: got error %v; want one that names the definition and %s", what, err, c.says)
 					}

@@ -236,7 +236,7 @@ func (s *Store) ready() (bareworker.Worker, error) {
 // that do not exist. Call it when the program starts. Errors: *table.ValueError and the errors of
 // the definitions for a mistake, before anything is sent; table.ErrTableNotFound while a table of
 // the name is being deleted; table.ErrUnreachable; account.ErrNoEndpoint if what is declared needs
-// queues or blobs and the account has none; *table.CatalogueError for a definition whose form, or a
+// queues or blobs and the account has none; an error of the catalogue for a definition whose form, or a
 // type whose keys, differ from those in the table's catalogue, and for a catalogue that is damaged;
 // *table.LimitError for one that is full. Requests: 1 for each table, queue and container, 10 at a
 // time; 1 for the catalogue of each declared table, 3 for that of a new one, 2 if it changes; with
@@ -324,7 +324,7 @@ func (s *Store) tasks(of func(*extend.Parts) []extend.Task) (all []extend.Task) 
 
 func do(ctx context.Context, task extend.Task) error {
 	err := task.Do(ctx)
-	if err == nil || errors.As(err, new(*table.CatalogueError)) { // which names the table itself
+	if err == nil || errors.As(err, new(*errs.CatalogueError)) { // which names the table itself
 		return err
 	}
 	return fmt.Errorf("%s: %w", task.Name, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/pace"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -109,7 +110,7 @@ func sweepOnce[T any](ctx context.Context, t *table.Table[T], w *sweeper) (skipp
 
 func opsOf[T any](t *table.Table[T], all []*table.Entity[T]) (ops []table.Op) {
 	for _, e := range all {
-		ops = append(ops, t.TouchOp(e))
+		ops = append(ops, tabledoor.TouchOp(t, e))
 	}
 	return ops
 }

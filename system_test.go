@@ -11,6 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -75,7 +76,7 @@ func TestSystemTable(t *testing.T) {
 	_, inserted := metrics.Insert(ctx, &v)
 	_, bulk := table.BulkDelete(ctx, metrics, table.Query[metric]{TableScan: true}, nil)
 	for what, err := range map[string]error{
-		"Insert": inserted, "Delete": metrics.Delete(ctx, got[0]), "Replace": metrics.Replace(ctx, got[0]), "Ensure": metrics.Ensure(ctx),
+		"Insert": inserted, "Delete": metrics.Delete(ctx, got[0]), "Replace": metrics.Replace(ctx, got[0]), "Ensure": tabledoor.Ensure(ctx, metrics),
 		"DeleteAny": metrics.DeleteAny(ctx, got[0].Key), "BulkDelete": bulk,
 	} {
 		var ve *table.ValueError

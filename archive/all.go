@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -50,7 +51,7 @@ type AllReport struct {
 // query still finds it; one that is deleted meanwhile is not moved.
 //
 // ArchiveAll is idempotent: after an error or a crash, begin again, or at the Token. Errors: *table.ValueError for a query with a Limit,
-// Budget, Cursor, Skip or Stats, and a wrong option; *table.TokenError; table.ErrTableScan; *table.BulkError around an error of
+// Budget, Cursor, Skip or Stats, and a wrong option; *table.ValueError; table.ErrTableScan; *table.BatchError around an error of
 // [Mover.Archive]; errors of a read (see package table). The report is right in each case. Requests: 1 for each 1,000 entities; 7 for as
 // many entities of a partition as a transaction holds with the rows of their indexes, 99, or 33 with two index rows each: 3 with the queue or to
 // request the moves, 2 reads, 1 for the destination (a [TableDestination]; others take 1 for each entity), and 1 to delete them; 1 more for each
@@ -162,7 +163,7 @@ func (a *archiving[T]) attempts() int {
 func (a *archiving[T]) ops(all []*table.Entity[T]) iter.Seq2[table.Op, error] {
 	return func(yield func(table.Op, error) bool) {
 		for _, e := range all {
-			if !yield(a.writer.TouchOp(e), nil) {
+			if !yield(tabledoor.TouchOp(a.writer, e), nil) {
 				return
 			}
 		}
@@ -311,7 +312,7 @@ func (d *TableDestination) putAll(ctx context.Context, all []*ArchivedRow) error
 	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for _, r := range all {
 			row := r.encode()
-			if !yield(d.rows.InsertAtOp(row.Key, row), nil) {
+			if !yield(d.rows.InsertOp(row), nil) {
 				return
 			}
 		}

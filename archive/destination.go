@@ -16,10 +16,12 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/keyrange"
 	"github.com/aztablekit/aztablekit/internal/property"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -245,13 +247,13 @@ func (d *TableDestination) Ensure(ctx context.Context) error {
 	if d == nil || d.rows == nil {
 		return errZeroDestination
 	}
-	return d.rows.Ensure(ctx)
+	return tabledoor.Ensure(ctx, d.rows)
 }
 
 var errZeroDestination = &table.ValueError{Field: "to", Reason: "is nil or a zero TableDestination; use one of ToTable"}
 
 // Get returns the row or tombstone of an incarnation, or nil if none was stored. 1 request. Errors: table.ErrForeignRow;
-// table.ErrUnknownParts if the handle of the mover has no parts; *table.DecodeError for a row that another program has stored
+// table.ErrNotDeclared if the handle of the mover has no parts; *table.DecodeError for a row that another program has stored
 // again with other types; *keys.KeyError or *table.ValueError for an invalid ID; errors of a read (see package table).
 func (d *TableDestination) Get(ctx context.Context, id ID) (stored *ArchivedRow, err error) {
 	if err := id.Err(); err != nil {
@@ -259,7 +261,7 @@ func (d *TableDestination) Get(ctx context.Context, id ID) (stored *ArchivedRow,
 	}
 	ctx, end := door.Table(d.rows).Span(ctx, "Get")
 	defer func() { end(err) }()
-	row, err := d.rows.GetRow(ctx, id.storedKey())
+	row, err := tabledoor.GetRow(ctx, d.rows, id.storedKey())
 	switch {
 	case errors.Is(err, table.ErrNotFound):
 		return nil, nil
@@ -280,7 +282,7 @@ func (d *TableDestination) decode(row *table.Row) (*ArchivedRow, error) {
 // checkParts returns an error for a row of which the parts were not read.
 func (d *TableDestination) checkParts(row *table.Row) error {
 	if door.Table(d.rows).Mode.Parts == 0 && row.Type(reserved.Parts) != "" {
-		return fmt.Errorf("destination: %w: %v", table.ErrUnknownParts, row.Key)
+		return fmt.Errorf("destination: %w: %v", errs.ErrUnknownParts, row.Key)
 	}
 	return nil
 }
@@ -300,7 +302,7 @@ func (d *TableDestination) Check(r *ArchivedRow) error {
 	if n := len(utf16.Encode([]rune(row.Key.RowKey()))); n > maxKey {
 		return &table.LimitError{Field: "RowKey", Limit: "characters with its incarnation", Got: n, Max: maxKey}
 	}
-	return d.rows.InsertAtOp(row.Key, row).Err()
+	return d.rows.InsertOp(row).Err()
 }
 
 // Put stores a row or a tombstone. 1 request. Errors: table.ErrChanged if another version is stored; *table.LimitError for a row
@@ -316,7 +318,7 @@ func (d *TableDestination) Put(ctx context.Context, r *ArchivedRow, version stri
 	row := r.encode()
 	var op table.Op
 	if version == "" {
-		op = d.rows.InsertAtOp(row.Key, row)
+		op = d.rows.InsertOp(row)
 	} else {
 		e, err := d.rows.Entity(row)
 		if err != nil {
@@ -331,7 +333,7 @@ func (d *TableDestination) Put(ctx context.Context, r *ArchivedRow, version stri
 		if err != nil {
 			return err
 		}
-		ops = append(ops, d.rows.UpsertAtOp(note.Key, note, table.ReplaceExisting))
+		ops = append(ops, d.rows.UpsertOp(note, table.ReplaceExisting))
 	}
 	_, err := table.Transact(ctx, ops...)
 	if errors.Is(err, table.ErrExists) || version != "" && errors.Is(err, table.ErrNotFound) {
@@ -340,7 +342,7 @@ func (d *TableDestination) Put(ctx context.Context, r *ArchivedRow, version stri
 	return err
 }
 
-// Incarnations yields the stored rows of a key, without tombstones. 1 request. Errors: table.ErrUnknownParts; *table.DecodeError
+// Incarnations yields the stored rows of a key, without tombstones. 1 request. Errors: table.ErrNotDeclared; *table.DecodeError
 // for a row that another program has stored again with other types; errors of a read (see package table).
 func (d *TableDestination) Incarnations(ctx context.Context, k keys.Key) iter.Seq2[*ArchivedRow, error] {
 	return func(yield func(*ArchivedRow, error) bool) {
@@ -375,7 +377,7 @@ func (d *TableDestination) Incarnations(ctx context.Context, k keys.Key) iter.Se
 var lastRowKey = strings.Repeat("\uFFFF", 16)
 
 // List yields the stored rows of a partition's entities, in the order of their RowKeys, without tombstones. 1 request for each
-// 1000 rows. Errors: table.ErrForeignRow, table.ErrUnknownParts or *table.DecodeError for a row that cannot be read, after which
+// 1000 rows. Errors: table.ErrForeignRow, table.ErrNotDeclared or *table.DecodeError for a row that cannot be read, after which
 // the list continues; errors of a read (see package table).
 func (d *TableDestination) List(ctx context.Context, partition keys.PartitionKey) iter.Seq2[*ArchivedRow, error] {
 	return func(yield func(*ArchivedRow, error) bool) {
@@ -399,7 +401,7 @@ func (d *TableDestination) List(ctx context.Context, partition keys.PartitionKey
 }
 
 // Sweep deletes the tombstones from before a time. 1 request for each 1000 tombstones, and 1 for each 50 that it deletes. Errors:
-// *table.BulkError around an error of a write; errors of a read (see package table).
+// *table.BatchError around an error of a write; errors of a read (see package table).
 func (d *TableDestination) Sweep(ctx context.Context, partition keys.PartitionKey, before time.Time) error {
 	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for note, err := range rowsWithPrefix(ctx, d.rows, partition, reserved.Tombstone) {

@@ -11,6 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -64,7 +65,7 @@ func TestSharedDestination(t *testing.T) {
 	fx, s := newFixture(t, nil)
 	second, err := bare.NewTable(fx.account.Tables(), "second", schema, &table.Options{Common: fx.common})
 	must(t, err)
-	must(t, second.Ensure(ctx))
+	must(t, tabledoor.Ensure(ctx, second))
 	m, w := addMover(t, fx, second, fx.destination)
 	must(t, fx.mover.Archive(ctx, insertClerk(t, fx, s, 1)))
 	must(t, w.Drain(ctx))

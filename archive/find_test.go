@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -26,7 +27,7 @@ func TestArchivedParts(t *testing.T) {
 	fx, s := newFixture(t, nil)
 	folders, indexed, mover, err := openFolders(fx)
 	must(t, err)
-	must(t, folders.Ensure(ctx))
+	must(t, tabledoor.Ensure(ctx, folders))
 	for id := range 3 {
 		f := folder{Dept: "S", ID: id, Last: "Jones"}
 		if id == 1 {
@@ -45,10 +46,10 @@ func TestArchivedParts(t *testing.T) {
 	must(t, err)
 	narrowMover, err := bareworker.NewMover("folders/old", narrow, fx.destination, fx.outbox)
 	must(t, err)
-	if _, archived, err := narrowMover.Find(ctx, at(1)); !errors.Is(err, table.ErrUnknownParts) {
+	if _, archived, err := narrowMover.Find(ctx, at(1)); !errors.Is(err, table.ErrNotDeclared) {
 		t.Errorf("Find: got archived %v, error %v; want ErrUnknownParts", archived, err)
 	}
-	if _, err := narrowMover.Restore(ctx, at(1)); !errors.Is(err, table.ErrUnknownParts) {
+	if _, err := narrowMover.Restore(ctx, at(1)); !errors.Is(err, table.ErrNotDeclared) {
 		t.Errorf("Restore: got error %v; want ErrUnknownParts", err)
 	}
 	if found, archived, err := narrowMover.Find(ctx, at(2)); err != nil || !archived || found.Value.Last != "Jones" {
@@ -57,7 +58,7 @@ func TestArchivedParts(t *testing.T) {
 	var listed []string
 	for e, err := range narrowMover.Archived(ctx, dept.PartitionKey("S")) {
 		switch {
-		case errors.Is(err, table.ErrUnknownParts):
+		case errors.Is(err, table.ErrNotDeclared):
 			listed = append(listed, "unknown")
 		case err != nil:
 			t.Errorf("Archived: got error %v; want ErrUnknownParts", err)

@@ -18,6 +18,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -122,7 +123,7 @@ func (fx *fixture) ensure(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(fx.current.Ensure(ctx), fx.destination.Ensure(ctx), w.Ensure(ctx))
+	return errors.Join(tabledoor.Ensure(ctx, fx.current), fx.destination.Ensure(ctx), w.Ensure(ctx))
 }
 
 // options returns the options of workers that take one message at a time.

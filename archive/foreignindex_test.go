@@ -10,6 +10,7 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -108,7 +109,7 @@ func TestForeignIndex(t *testing.T) {
 	fx, s := newFixture(t, addIndex)
 	rows, err := newIndexTable(fx)
 	must(t, err)
-	must(t, rows.Ensure(ctx))
+	must(t, tabledoor.Ensure(ctx, rows))
 	e := insertClerk(t, fx, s, 1)
 	must(t, fx.work(ctx))
 	s.Count()
@@ -158,7 +159,7 @@ func setUpIndex(ctx context.Context, p *crashtest.Process) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(fx.ensure(ctx), rows.Ensure(ctx)); err != nil {
+	if err := errors.Join(fx.ensure(ctx), tabledoor.Ensure(ctx, rows)); err != nil {
 		return err
 	}
 	_, err = fx.current.Insert(ctx, &clerk{"S", 1, "1"})

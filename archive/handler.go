@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -72,7 +73,7 @@ func (m *Mover[T]) move(ctx context.Context, id ID, j eventual.Job) error {
 		return err
 	}
 	tombstone := archived != nil && archived.Row == nil
-	row, err := door.InMode(m.from, func(m *engine.Mode) { m.Ends = nil }).GetRow(ctx, id.Key) // the move was requested before its end, if it is over
+	row, err := tabledoor.GetRow(ctx, door.InMode(m.from, func(m *engine.Mode) { m.Ends = nil }), id.Key) // the move was requested before its end, if it is over
 	switch {
 	case errors.Is(err, table.ErrNotFound), err == nil && row.Incarnation() != id.Incarnation:
 		if tombstone {
@@ -91,7 +92,7 @@ func (m *Mover[T]) move(ctx context.Context, id ID, j eventual.Job) error {
 		return eventual.Poison(err) // no program can tell which rows are derived from this one
 	}
 	if tombstone {
-		return m.written(ctx, j, m.renewing(id.Incarnation, j).Touch(ctx, e))
+		return m.written(ctx, j, tabledoor.Touch(ctx, m.renewing(id.Incarnation, j), e))
 	}
 	if archived != nil {
 		switch moved, err := m.moved(ctx, archived, j.OperationID); {

@@ -15,9 +15,11 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/property"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -160,15 +162,15 @@ func (f faulty) List(context.Context, keys.PartitionKey) iter.Seq2[*ArchivedRow,
 // Archive requests a move of an entity, if the stored row is still as e was read, and renews e's ETag. A worker moves the entity,
 // with what concurrent writers have written to it meanwhile. Until then the entity is in the table, then in both places for a
 // moment, and always in at least one. If a concurrent writer deletes the entity meanwhile, the destination does not contain it in
-// the end either. If Rekey or Move gives it another key meanwhile, the request may end without an archived row.
+// the end either. If Move gives it another key meanwhile, the request may end without an archived row.
 //
-// Errors: table.ErrChanged; table.ErrNotFound if the row is gone; table.ErrOldVersion for a row of an older version;
-// table.ErrNoETag; table.ErrOutbox if the queue does not store the notification, and then nothing was written; *table.LimitError
+// Errors: table.ErrChanged; table.ErrNotFound if the row is gone; *table.ValueError for a row of an older version;
+// table.ErrNotRead; table.ErrOutbox if the queue does not store the notification, and then nothing was written; *table.LimitError
 // for a row that the destination can never store, if it is a [Checker]; table.ErrUnknownOutcome and the other errors of a write
 // (see package table). Requests: 3, and 1 more if e is not the whole row; the worker's are 7. A second request for the same move
 // does no harm.
 func (m *Mover[T]) Archive(ctx context.Context, e *table.Entity[T]) error {
-	if err := m.archiving.Touch(ctx, e); err != nil {
+	if err := tabledoor.Touch(ctx, m.archiving, e); err != nil {
 		return fmt.Errorf("archive: Archive: %w", err)
 	}
 	return nil
@@ -317,7 +319,7 @@ var ErrCannotList = errors.New("archive: the destination cannot list its rows: i
 // has no ETag and cannot be written; see Restore. If the destination has several incarnations, Find returns the newest. Find may
 // miss an entity that is restored and archived again at the same time. An entity from the destination may have a pending move, or
 // may have been deleted meanwhile. Errors: table.ErrNotFound; table.ErrForeignRow for a row of the destination that no move has
-// stored; table.ErrOtherType, *keys.KeyError, *table.VersionError or *table.DecodeError for a row that is no entity of T; errors
+// stored; table.ErrForeignRow, *keys.KeyError, *table.VersionError or *table.DecodeError for a row that is no entity of T; errors
 // of a read (see package table) and of the destination. 1 request if the entity was not moved, 2 if it was moved, 3 if it is in
 // neither place.
 func (m *Mover[T]) Find(ctx context.Context, k keys.Key) (e *table.Entity[T], archived bool, err error) {
@@ -365,7 +367,7 @@ func (m *Mover[T]) newest(ctx context.Context, k keys.Key) (newest *ArchivedRow,
 
 // Archived yields the entities of a partition that movers of this kind have stored in the destination, all incarnations. For an
 // entity that cannot be read, it yields an error and continues. Errors: ErrCannotList; table.ErrForeignRow or
-// table.ErrUnknownParts for a stored row that no move has stored, or whose parts were not read; table.ErrOtherType,
+// table.ErrNotDeclared for a stored row that no move has stored, or whose parts were not read; table.ErrForeignRow,
 // *keys.KeyError, *table.VersionError or *table.DecodeError for a row that is no entity of T; other errors of the destination,
 // which end the list. Requests are the destination's.
 func (m *Mover[T]) Archived(ctx context.Context, partition keys.PartitionKey) iter.Seq2[*table.Entity[T], error] {
@@ -378,7 +380,7 @@ func (m *Mover[T]) Archived(ctx context.Context, partition keys.PartitionKey) it
 		for archived, err := range l.List(ctx, partition) {
 			var damaged *table.DecodeError
 			switch {
-			case errors.Is(err, table.ErrForeignRow), errors.Is(err, table.ErrUnknownParts), errors.As(err, &damaged):
+			case errors.Is(err, table.ErrForeignRow), errors.Is(err, errs.ErrUnknownParts), errors.As(err, &damaged):
 				if !yield(nil, fmt.Errorf("archive: Archived: %w", err)) {
 					return
 				}
@@ -408,7 +410,7 @@ var ErrUnderway = errors.New("archive: the entity's move is not complete; restor
 //
 // Errors: table.ErrNotFound if the destination does not contain the key; ErrUnderway if the move is not complete; table.ErrExists
 // if the table contains another entity under that key by now; ErrRestored if a concurrent Restore was first; table.ErrForeignRow
-// for a row of the destination that no move has stored; table.ErrOtherType, *keys.KeyError, *table.VersionError or
+// for a row of the destination that no move has stored; table.ErrForeignRow, *keys.KeyError, *table.VersionError or
 // *table.DecodeError for a row that is no entity of T; table.ErrUnknownOutcome and the other errors of a write (see package
 // table). Requests: 6, and 1 more for each move that has stored the row and not moved the entity; and the worker's 6.
 func (m *Mover[T]) Restore(ctx context.Context, k keys.Key) (*table.Entity[T], error) {

@@ -14,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -42,7 +43,7 @@ func TestRequests(t *testing.T) {
 	if !archived || found.Value != (clerk{"S", 1, "Name1"}) {
 		t.Errorf("Find: got %v, archived %v; want clerk 1, archived", found, archived)
 	}
-	if err := fx.current.Replace(ctx, found); !errors.Is(err, table.ErrNoETag) {
+	if err := fx.current.Replace(ctx, found); !errors.Is(err, table.ErrNotRead) {
 		t.Errorf("Replace of an archived entity: got error %v; want ErrNoETag", err)
 	}
 	var ids []int
@@ -166,7 +167,7 @@ func TestVersions(t *testing.T) {
 	insertClerk(t, fx, s, 1)
 	e, err := newer.Get(ctx, at(1))
 	must(t, err)
-	if err := m.Archive(ctx, e); !errors.Is(err, table.ErrOldVersion) {
+	if err := m.Archive(ctx, e); !errors.Is(err, errs.ErrOldVersion) {
 		t.Errorf("Archive of an old version: got error %v; want ErrOldVersion", err)
 	}
 	must(t, newer.Replace(ctx, e))

@@ -31,7 +31,7 @@ func (fx *fixture) rekeyClerk(ctx context.Context, from, to int) error {
 	e, err := fx.current.Get(ctx, at(from))
 	if err == nil {
 		e.Value.ID = to
-		err = fx.current.Rekey(ctx, e)
+		err = fx.current.Move(ctx, e)
 	}
 	return ignoreConflicts(err)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -38,7 +39,7 @@ func TestWideEntity(t *testing.T) {
 	fx, s := newFixture(t, nil)
 	folders, indexed, mover, err := openFolders(fx)
 	must(t, err)
-	must(t, folders.Ensure(ctx))
+	must(t, tabledoor.Ensure(ctx, folders))
 	work := func() {
 		must(t, fx.workerOf(t, fx.options(), mover.Handler).Drain(ctx))
 	}
@@ -76,7 +77,7 @@ func TestWideEntity(t *testing.T) {
 	testkit.Expect(t, "rows of the archive", len(entityRows("old")), 1) // the tombstone
 
 	// A row with parts keeps them as JSON.
-	row, err := folders.GetRow(ctx, e.Key)
+	row, err := tabledoor.GetRow(ctx, folders, e.Key)
 	must(t, err)
 	b, err := json.Marshal(row)
 	must(t, err)
@@ -166,7 +167,7 @@ func TestWideEveryFault(t *testing.T) {
 					return err
 				}
 				f := folderOf(1)
-				return errors.Join(fx.ensure(ctx), folders.Ensure(ctx), func() error { _, err := indexed.Insert(ctx, &f); return err }())
+				return errors.Join(fx.ensure(ctx), tabledoor.Ensure(ctx, folders), func() error { _, err := indexed.Insert(ctx, &f); return err }())
 			}),
 			Processes: []process{inSequence(move(archiving), move(func(ctx context.Context, _ *fixture, mover *bareworker.Mover[folder], indexed *table.Table[folder]) error {
 				if _, err := mover.Restore(ctx, at(1)); err != nil {

@@ -144,9 +144,7 @@ func (c *call) adviceOn(err error) string {
 	switch {
 	case errors.Is(err, table.ErrTableNotFound):
 		return "azt ls lists the tables."
-	case errors.Is(err, transfer.ErrNotContinued):
-		return ""
-	case errors.Is(err, transfer.ErrIncomplete):
+	case errors.Is(err, table.ErrIncomplete):
 		return "The azt export that has begun it finishes it on the same day, and says so if it cannot; " +
 			"an older one has no way to get what it lacks."
 	case isDamage(err) && c.command.name != "export":

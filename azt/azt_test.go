@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -203,7 +204,7 @@ func TestWide(t *testing.T) {
 	number := keys.Row(keys.Text(), func(y *year) *string { return &y.Year }).Named("year")
 	years, err := bare.NewTable(s.acc.Tables(), "years", table.Schema[year]{Partition: station, Row: number}, nil)
 	testkit.NoError(t, err)
-	testkit.NoError(t, years.Ensure(t.Context()))
+	testkit.NoError(t, tabledoor.Ensure(t.Context(), years))
 	_, err = years.Insert(t.Context(), &year{"Rome", "2026", "wet", make([]int32, 365)})
 	testkit.NoError(t, err)
 	s.service.Count() // from now on

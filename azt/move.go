@@ -102,29 +102,32 @@ func export(ctx context.Context, c *call) error {
 		return err
 	}
 	report, err := transfer.Export(ctx, t, at, &transfer.ExportOptions{
-		Partitions: in, Entities: c.flags.entities, GoOn: c.flags.goOn,
-		Rate: c.flags.rate, Concurrency: c.flags.concurrency,
-		Progress: func(r transfer.ExportReport) { c.notes.progress("%d rows in %d chunks", r.Rows, r.Chunks) },
+		Pass: table.Pass{
+			Partitions: in, Rate: c.flags.rate, Concurrency: c.flags.concurrency,
+			Progress: func(r table.Progress) { c.notes.progress("%d rows in %d chunks", r.Rows, r.Counts["chunks"]) },
+		},
+		Entities: c.flags.entities, GoOn: c.flags.goOn,
 	})
+	n := report.Counts
 	if err != nil {
 		if report.Rows > 0 {
-			c.notes.line("%d rows in %d chunks are stored; the same command goes on", report.Rows, report.Chunks)
+			c.notes.line("%d rows in %d chunks are stored; the same command goes on", report.Rows, n["chunks"])
 		}
 		return err
 	}
 	c.out.columns("table", "to", "rows", "added", "chunks", "bytes", "pending", "prepared")
-	c.out.add(key(t.Name()), at.String(), report.Rows, report.Added, report.Chunks, report.Bytes, report.Pending, report.Prepared)
-	if report.Added == 0 && report.Rows > 0 {
+	c.out.add(key(t.Name()), at.String(), report.Rows, report.Changed, n["chunks"], n["bytes"], n["pending"], n["prepared"])
+	if report.Changed == 0 && report.Rows > 0 {
 		c.notes.line("this export was finished before, and nothing was added: export to another place, such as ./{date}/%s", t.Name())
 	}
-	if report.Pending > 0 {
-		c.out.say("pending: %s with effects that are due; after a restore, azt pending TABLE --notify STORE gives them to the workers", counted(report.Pending, "write"))
+	if n["pending"] > 0 {
+		c.out.say("pending: %s with effects that are due; after a restore, azt pending TABLE --notify STORE gives them to the workers", counted(n["pending"], "write"))
 	}
-	if report.Prepared > 0 {
-		c.out.say("prepared: %s of writes that were under way; after a restore, azt verify --repair --write ends them", counted(report.Prepared, "row"))
+	if n["prepared"] > 0 {
+		c.out.say("prepared: %s of writes that were under way; after a restore, azt verify --repair --write ends them", counted(n["prepared"], "row"))
 	}
-	if report.Torn > 0 {
-		c.out.say("torn: %s written while they were read", counted(report.Torn, "partition"))
+	if n["torn"] > 0 {
+		c.out.say("torn: %s written while they were read", counted(n["torn"], "partition"))
 	}
 	if c.flags.blobs == "" {
 		return nil
@@ -154,21 +157,22 @@ func (c *call) importBlobs(ctx context.Context, rows transfer.Source, to transfe
 // copyBlobs copies the blobs of large values.
 func (c *call) copyBlobs(ctx context.Context, rows transfer.Source, from, to transfer.Place) error {
 	lost := 0
-	report, err := transfer.CopyBlobs(ctx, rows, from, to, &transfer.BlobOptions{
+	report, err := transfer.CopyBlobs(ctx, rows, from, to, &table.Pass{
 		Concurrency: c.flags.concurrency,
-		Progress:    func(r transfer.BlobReport) { c.notes.progress("%d blobs", r.Blobs) },
-		Lost: func(k keys.Key, name string, err error) {
+		Progress:    func(r table.Progress) { c.notes.progress("%d blobs", r.Rows) },
+		Skip: func(k keys.Key, err error) bool {
 			if lost++; lost <= 10 {
-				c.notes.line("lost: the blob of %s %s: %v", shown(k.PartitionKey()), shown(k.RowKey()), err)
+				c.notes.line("lost: the blob of %s %s: %v", shown(k.PartitionKey()), shown(k.RowKey()), errors.Unwrap(err))
 			}
+			return true
 		},
 	})
 	if err != nil {
-		c.notes.line("%s copied; the same command does the rest", counted(report.Copied, "blob"))
+		c.notes.line("%s copied; the same command does the rest", counted(report.Changed, "blob"))
 		return err
 	}
-	c.out.say("blobs: %d copied, %d were there, %d lost", report.Copied, report.Same, report.Lost)
-	if report.Lost > 0 {
+	c.out.say("blobs: %d copied, %d were there, %d lost", report.Changed, report.Counts["same"], report.Faults)
+	if report.Faults > 0 {
 		return errFound
 	}
 	return nil
@@ -235,8 +239,11 @@ func importRows(ctx context.Context, c *call) error {
 	}
 	kept := 0
 	report, err := transfer.Import(ctx, from, to, &transfer.ImportOptions{
-		Mode: mode, Rate: c.flags.rate, Concurrency: c.flags.concurrency, OtherDefinitions: c.flags.other,
-		Progress: func(r transfer.ImportReport) { c.notes.progress("%d rows read, %d stored", r.Rows, r.Stored) },
+		Pass: table.Pass{
+			Rate: c.flags.rate, Concurrency: c.flags.concurrency,
+			Progress: func(r table.Progress) { c.notes.progress("%d rows read, %d stored", r.Rows, r.Changed) },
+		},
+		Mode: mode, OtherDefinitions: c.flags.other,
 		Kept: func(k keys.Key) {
 			if kept++; kept <= 10 {
 				c.notes.line("kept: %s %s", shown(k.PartitionKey()), shown(k.RowKey()))
@@ -245,21 +252,21 @@ func importRows(ctx context.Context, c *call) error {
 	})
 	if err != nil {
 		if report.Rows > 0 && !isDamage(err) {
-			c.notes.line("%d rows are stored, and %d were; the same command does the rest", report.Stored, report.Same)
+			c.notes.line("%d rows are stored, and %d were; the same command does the rest", report.Changed, report.Counts["same"])
 		}
-		if errors.Is(err, transfer.ErrOtherDefinitions) {
+		if errors.Is(err, table.ErrNotDeclared) {
 			c.notes.line("azt describe shows the definitions of a table. Import into a table that does not exist, or see --other-definitions.")
 		}
 		return err
 	}
 	c.out.columns("from", "table", "rows", "stored", "same", "kept")
-	c.out.add(c.args[0], key(to.Name()), report.Rows, report.Stored, report.Same, report.Kept)
+	c.out.add(c.args[0], key(to.Name()), report.Rows, report.Changed, report.Counts["same"], report.Counts["kept"])
 	if c.flags.blobs != "" {
 		if err := c.importBlobs(ctx, from, transfer.Container(other.Container(c.flags.blobs), "", nil)); err != nil {
 			return err
 		}
 	}
-	if !used || report.Stored == 0 {
+	if !used || report.Changed == 0 {
 		return nil
 	}
 	c.notes.line("table %s has definitions and had rows before: index rows, copies and sums may not be those of its "+
@@ -291,8 +298,7 @@ func isInUse(ctx context.Context, t table.AnyTable) (bool, error) {
 // isDamage reports whether an error is of an export that was altered, or is not finished: no
 // repetition changes that.
 func isDamage(err error) bool {
-	return errors.As(err, new(*transfer.ChunkError)) || errors.As(err, new(*transfer.ManifestError)) ||
-		errors.Is(err, transfer.ErrIncomplete)
+	return errors.As(err, new(*transfer.FileError)) || errors.Is(err, table.ErrIncomplete)
 }
 
 // mostProperties is how many names of a difference are shown.

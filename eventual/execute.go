@@ -16,6 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -67,7 +68,7 @@ func (e *executor) tryRecord(ctx context.Context, t *tableHandlers, x *lease) (o
 	record, err := e.resolve(ctx, t, x)
 	var newer *table.VersionError
 	switch {
-	case errors.Is(err, table.ErrExpired):
+	case errors.Is(err, errs.ErrExpired):
 		return outcome{kind: poisoned, class: ClassExpired, reason: err}, false
 	case errors.Is(err, engine.ErrAhead): // the write may still commit
 		return outcome{kind: deferred, unknown: true, class: ClassAhead, reason: err}, false

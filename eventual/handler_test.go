@@ -13,6 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -153,7 +154,7 @@ func TestCompletedThenFailed(t *testing.T) {
 	h := o.handle(func(ctx context.Context, j eventual.Job) error {
 		e, err := o.base.Get(ctx, at("S", 1))
 		if err == nil {
-			err = extend.Completing(o.base, j.CommitRecord, j.Index).Touch(ctx, e)
+			err = tabledoor.Touch(ctx, extend.Completing(o.base, j.CommitRecord, j.Index), e)
 		}
 		if err != nil {
 			return err

@@ -93,7 +93,7 @@ func (n *notifier) partitions(ctx context.Context) iter.Seq2[keys.PartitionKey, 
 			in = in.Behind(begun)
 		}
 		t := door.Table(n.source)
-		for partition, err := range door.Rows[table.Table[table.Row]](t, false).PartitionsIn(ctx, in) {
+		for partition, err := range door.Rows[table.Table[table.Row]](t, false).Partitions(ctx, in) {
 			if err == nil && t.Ranged() {
 				break
 			}

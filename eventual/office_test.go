@@ -16,6 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -118,7 +119,7 @@ func (o *office) ensure(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(o.base.Ensure(ctx), o.sent.Ensure(ctx), w.Ensure(ctx))
+	return errors.Join(tabledoor.Ensure(ctx, o.base), tabledoor.Ensure(ctx, o.sent), w.Ensure(ctx))
 }
 
 // send is the handler of letters.

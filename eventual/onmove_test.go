@@ -10,6 +10,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -43,7 +44,7 @@ func TestOnMove(t *testing.T) {
 	noError(t, err)
 	door.Table(others).Kin = new(engine.Kin)
 	door.Table(others).Kin.Add("staff")
-	noError(t, others.Ensure(ctx))
+	noError(t, tabledoor.Ensure(ctx, others))
 	others, err = bare.WithOutbox(others, o.out, news)
 	noError(t, err)
 
@@ -54,7 +55,7 @@ func TestOnMove(t *testing.T) {
 	e.Value.Dept = "M"
 	noError(t, staff.Move(ctx, e))
 	e.Value.ID = 2
-	noError(t, staff.Rekey(ctx, e))
+	noError(t, staff.Move(ctx, e))
 	noError(t, staff.MoveTo(ctx, others, e))
 	noError(t, others.Delete(ctx, e))
 

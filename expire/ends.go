@@ -124,7 +124,7 @@ func (e *Ends[T]) Define(d *extend.Declaration[T]) error {
 		parts := extend.Parts{Daily: []extend.Task{sweep}}
 		if notes != nil {
 			parts.Tables = []string{notes.rows.Name()}
-			parts.Ensure = []extend.Task{{Name: "table " + notes.rows.Name(), Do: notes.rows.Ensure}}
+			parts.Ensure = []extend.Task{{Name: "table " + notes.rows.Name(), Do: door.Table(notes.rows).Ensure}}
 		}
 		return parts, nil
 	})

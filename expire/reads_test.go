@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -118,11 +119,11 @@ func TestReads(t *testing.T) {
 			return all, nil
 		}, true, true},
 		{"GetRow", nil, func(ctx context.Context, s *shop) ([]string, error) {
-			_, err := s.sessions.GetRow(ctx, at("ann", "a"))
+			_, err := tabledoor.GetRow(ctx, s.sessions, at("ann", "a"))
 			return one(&table.Entity[session]{Value: session{ID: "a"}}, err)
 		}, false, true},
 		{"Exists", nil, func(ctx context.Context, s *shop) ([]string, error) {
-			is, err := s.sessions.Exists(ctx, at("ann", "a"))
+			is, err := tabledoor.Exists(ctx, s.sessions, at("ann", "a"))
 			if !is {
 				return nil, err
 			}
@@ -160,20 +161,6 @@ func TestReads(t *testing.T) {
 		{"Count", nil, func(ctx context.Context, s *shop) ([]string, error) {
 			n, err := s.sessions.Count(ctx, q)
 			return []string{"a", "b"}[2-n:], err
-		}, true, false},
-		{"InPartition", nil, func(ctx context.Context, s *shop) (all []string, err error) {
-			_, err = table.InPartition(ctx, in, func(tx *table.Tx) error {
-				all, err = one(table.GetIn(tx, s.sessions, id.Of("a")))
-				return err
-			})
-			return all, err
-		}, false, true},
-		{"a list in InPartition", nil, func(ctx context.Context, s *shop) (all []string, err error) {
-			_, err = table.InPartition(ctx, in, func(tx *table.Tx) error {
-				all, err = ids(table.ListIn(tx, s.sessions, q))
-				return err
-			})
-			return all, err
 		}, true, false},
 		{"Mixed.Get", nil, func(ctx context.Context, s *shop) ([]string, error) {
 			m, err := table.NewMixed(s.sessions)
@@ -359,9 +346,9 @@ func TestLateRenewal(t *testing.T) {
 	key := at("ann", "a")
 	calls := map[string]func(context.Context, *shop) error{
 		"Get":    func(ctx context.Context, s *shop) error { _, err := s.sessions.Get(ctx, key); return err },
-		"GetRow": func(ctx context.Context, s *shop) error { _, err := s.sessions.GetRow(ctx, key); return err },
+		"GetRow": func(ctx context.Context, s *shop) error { _, err := tabledoor.GetRow(ctx, s.sessions, key); return err },
 		"Exists": func(ctx context.Context, s *shop) error {
-			is, err := s.sessions.Exists(ctx, key)
+			is, err := tabledoor.Exists(ctx, s.sessions, key)
 			if err == nil && !is {
 				err = table.ErrNotFound
 			}
@@ -377,13 +364,6 @@ func TestLateRenewal(t *testing.T) {
 				return nil
 			}
 			return fmt.Errorf("got %w; want ErrExists", err)
-		},
-		"GetOrInsert": func(ctx context.Context, s *shop) error {
-			_, inserted, err := s.sessions.GetOrInsert(ctx, &session{User: "ann", ID: "a"})
-			if inserted {
-				err = errors.New("it was inserted")
-			}
-			return err
 		},
 		"Sweep": func(ctx context.Context, s *shop) error {
 			_, err := s.ends.Sweep(ctx, s.sessions, &table.Pass{Partitions: keys.RawPartitions("", "")})

@@ -99,7 +99,7 @@ func (s *sweep[T]) partitions(ctx context.Context) iter.Seq2[keys.PartitionKey, 
 			in = keys.RawPartitions("", "")
 		}
 		t := door.Table(s.table)
-		for partition, err := range door.Rows[table.Table[table.Row]](t, false).PartitionsIn(ctx, in) {
+		for partition, err := range door.Rows[table.Table[table.Row]](t, false).Partitions(ctx, in) {
 			if err == nil && t.Ranged() {
 				break
 			}

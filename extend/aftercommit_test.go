@@ -10,6 +10,7 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -26,7 +27,7 @@ func TestAfterCommit(t *testing.T) {
 	o.Retry.Wait, o.Retry.Attempts = -1, 1
 	base, err := bare.NewTable(acc.Tables(), "staff", staffSchema, o)
 	testkit.NoError(t, err)
-	testkit.NoError(t, base.Ensure(ctx))
+	testkit.NoError(t, tabledoor.Ensure(ctx, base))
 	var seen []string
 	staff, err := extend.With(base, notes{&seen})
 	testkit.NoError(t, err)
@@ -104,7 +105,7 @@ func TestNotAfter(t *testing.T) {
 	o.Now, o.Retry.ConflictWait = func() time.Time { return now }, -1
 	base, err := bare.NewTable(memory.Tables(), "staff", staffSchema, o)
 	testkit.NoError(t, err)
-	testkit.NoError(t, base.Ensure(ctx))
+	testkit.NoError(t, tabledoor.Ensure(ctx, base))
 	staff, err := extend.With(base, &bounded{now: &now})
 	testkit.NoError(t, err)
 	if _, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44}); !errors.Is(err, errTooLate) {

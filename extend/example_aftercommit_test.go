@@ -198,7 +198,7 @@ func ExampleChange_MovedFrom() {
 	jones, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)
 	jones.Value.ID = 2
-	check(staff.Rekey(ctx, jones))
+	check(staff.Move(ctx, jones))
 	check(staff.Delete(ctx, jones))
 	// Output:
 	// hired ('Sales','empid_000001')

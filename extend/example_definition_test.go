@@ -24,7 +24,7 @@ func (n *named) Define(d *extend.Declaration[employee]) error {
 		return err
 	}
 	err = d.Needs(func(*table.Table[employee]) (extend.Parts, error) {
-		return extend.Parts{Tables: []string{h.TableName("notes")}, Ensure: []extend.Task{{Name: "table notes", Do: n.notes.Ensure}}}, nil
+		return extend.Parts{Tables: []string{h.TableName("notes")}, Ensure: []extend.Task{{Name: "table notes", Do: func(ctx context.Context) error { return extend.EnsureTable(ctx, n.notes) }}}}, nil
 	})
 	if err != nil {
 		return err

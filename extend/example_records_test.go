@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -85,7 +86,7 @@ func ExampleRecords_Resolve() {
 	staff, _ := staffWithLetters()
 	id := "01KAJ5ZVW0ABCDEFGHJKMNPQRS" // from a message
 	_, err := extend.RecordsOf(staff).Resolve(ctx, keys.RawPartition("Sales"), id)
-	fmt.Println(errors.Is(err, table.ErrExpired))
+	fmt.Println(errors.Is(err, errs.ErrExpired))
 	// Output: true
 }
 
@@ -95,7 +96,7 @@ func ExampleRecords_Pending() {
 	staff, out := staffWithLetters()
 	_, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)
-	for partition, err := range staff.Partitions(ctx) {
+	for partition, err := range staff.Partitions(ctx, keys.PartitionRange{}) {
 		check(err)
 		for id, err := range extend.RecordsOf(staff).Pending(ctx, partition, "", time.Now().Add(time.Hour)) {
 			check(err)
@@ -152,7 +153,7 @@ func ExampleRecords_FinishPrepared() {
 	check(err)
 	e.Value.Department = "Marketing"
 	check(staff.Move(ctx, e))
-	for partition, err := range staff.Partitions(ctx) {
+	for partition, err := range staff.Partitions(ctx, keys.PartitionRange{}) {
 		check(err)
 		n, err := extend.RecordsOf(staff).FinishPrepared(ctx, partition, time.Now().Add(-10*time.Minute), nil)
 		fmt.Println(partition, n, err)

@@ -54,7 +54,7 @@ func ExamplePlan_Remote() {
 	h := &extend.Host{Tables: storagetest.New(nil).Tables(), Outbox: &exampleOutbox{}} // the tables of one service
 	rows, err := extend.NewTable(h, "badges", table.Schema[table.Row]{}, nil)
 	check(err)
-	check(rows.Ensure(ctx))
+	check(extend.EnsureTable(ctx, rows))
 	staff, err := staffOf(h, badges{rows})
 	check(err)
 	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})

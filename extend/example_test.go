@@ -49,9 +49,10 @@ func Example() {
 	for _, row := range memory.Rows("staff") {
 		fmt.Println(row.RowKey, row.Get("LastName"), row.Get("Age"))
 	}
-	row, err := staff.GetRow(ctx, keys.At(dept.Of("Sales"), names.RowKey("Smith")))
+	q := table.Query[employee]{Partition: dept.Of("Sales"), Rows: names.RowKey("Smith").Point()}
+	rows, err := table.Collect(staff.Rows(ctx, q))
 	check(err)
-	smith, err := staff.Entity(row)
+	smith, err := staff.Entity(rows[0])
 	check(err)
 	fmt.Println(smith.Key, smith.Value)
 
@@ -132,12 +133,10 @@ func ExampleWith() {
 	for _, row := range memory.Rows(staff.Name()) {
 		fmt.Println(row.RowKey, row.Get("LastName"), row.Get("Age"))
 	}
-	fmt.Println("repaired:", staff.Repaired())
 	// Output:
 	// true true seat ('Sales','seat_7')
 	// empid_000001 Jones 8
 	// seat_8 Jones 8
-	// repaired: 0
 }
 
 // headcount keeps the number of employees of a department in a row that all of them share.
@@ -272,9 +271,10 @@ func ExamplePlan_Scan() {
 		check(err)
 	}
 	check(staff.DeleteAny(ctx, keys.At(dept.Of("Sales"), empid.Of(1))))
-	row, err := staff.GetRow(ctx, keys.At(dept.Of("Sales"), keys.RawRow("oldest")))
+	q := table.Query[employee]{Partition: dept.Of("Sales"), Rows: keys.RawRow("oldest").Point()}
+	rows, err := table.Collect(staff.Rows(ctx, q))
 	check(err)
-	fmt.Println(row.Get("Age"))
+	fmt.Println(rows[0].Get("Age"))
 	// Output: 44 true
 }
 

@@ -112,7 +112,7 @@ func (h *Host) LowerName(name string) string { return strings.ToLower(h.Prefix) 
 // NewTable returns a handle of a table in which a definition stores rows of its own. Its name gets
 // the prefix of the store, zero fields of its Common are those of the store, and it has the store's
 // outbox. It knows no catalogue: nothing but the definition may write the table. It sends nothing;
-// give its Ensure to [Parts]. Errors: Invalid; *table.TypeError for a T that cannot be stored;
+// give [EnsureTable] of it to [Parts]. Errors: Invalid; *table.TypeError for a T that cannot be stored;
 // *keys.KeyError for a wrong key; *table.ValueError or *table.LimitError for a name that no table
 // can have, for that of a table of entities or of one that belongs to its definitions, and for a
 // wrong schema or option.
@@ -139,6 +139,11 @@ func NewTable[T any](s Store, name string, schema table.Schema[T], o *table.Opti
 	door.Note(t, h.Registry)
 	return door.InMode(t, func(m *engine.Mode) { m.Outbox = h.Outbox }), nil
 }
+
+// EnsureTable creates a table of [NewTable], unless it exists. While a table of this name is being
+// deleted, it fails with table.ErrTableNotFound. 1 request, sent again if its outcome is unknown;
+// idempotent.
+func EnsureTable(ctx context.Context, t table.AnyTable) error { return door.Table(t).Ensure(ctx) }
 
 // Container returns a container of the store. Errors: Invalid; *table.ValueError for an account without blobs, and for a name that no
 // container can have.

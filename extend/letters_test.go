@@ -9,6 +9,7 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -29,7 +30,7 @@ func openStaffOn(s *storagetest.Service, o *table.Options) (*table.Table[employe
 	if err != nil {
 		return nil, err
 	}
-	return staff, staff.Ensure(context.Background())
+	return staff, tabledoor.Ensure(context.Background(), staff)
 }
 
 // letters is a maintainer that adds an effect for each new last name.

@@ -32,12 +32,6 @@ type Maintainer[T any] interface {
 	Maintain(ctx context.Context, p *Plan, c *Change[T]) error
 }
 
-// Fitter is implemented by a Maintainer for [table.Table.Fits]. Fits returns the error that Maintain would return for a new entity
-// because of the keys of its rows, nil for none. It makes no request, and does not keep the entity.
-type Fitter[T any] interface {
-	Fits(e *table.Entity[T]) error
-}
-
 // RemoteWriter is implemented by a Maintainer that changes rows of other tables by [Plan.Remote]. A worker of package eventual
 // that has a handler of such a table then makes sure that a late request of a write that never commits changes nothing in the
 // other tables.
@@ -49,7 +43,7 @@ type RemoteWriter interface {
 // Change is the change of one entity: an insert (Old is nil), a delete (New is nil), or an update. Old and New are the stored
 // entity before and after, as a reader would find it. Do not change them.
 //
-// A move to another key ([table.Table.Move], MoveTo, Rekey) is two changes: a delete with [Change.MovedTo], and an insert with
+// A move to another key ([table.Table.Move], MoveTo) is two changes: a delete with [Change.MovedTo], and an insert with
 // [Change.MovedFrom].
 type Change[T any] struct {
 	Key      keys.Key
@@ -83,11 +77,11 @@ func (c *Change[T]) StateMissing() bool { return c.change.StateMissing() }
 // deleted.
 func (c *Change[T]) Incarnation() string { return c.change.Incarnation() }
 
-// MovedFrom returns the key that an inserted entity had before Table.Move, MoveTo or Rekey, and reports whether the entity comes from
+// MovedFrom returns the key that an inserted entity had before Table.Move or MoveTo, and reports whether the entity comes from
 // another key. MoveTo may come from another table.
 func (c *Change[T]) MovedFrom() (keys.Key, bool) { return c.counterpart(c.Old == nil) }
 
-// MovedTo returns the key that a deleted entity gets by Table.Move, MoveTo or Rekey, and reports whether the entity gets another key.
+// MovedTo returns the key that a deleted entity gets by Table.Move or MoveTo, and reports whether the entity gets another key.
 // With MoveTo, it may be in another table.
 func (c *Change[T]) MovedTo() (keys.Key, bool) { return c.counterpart(c.New == nil) }
 
@@ -131,12 +125,12 @@ func (m maintainerOf[T]) Maintain(ctx context.Context, p *engine.Plan, c *engine
 // Retry.ConflictAttempts times at most.
 //
 // All writers of a table must use handles with the same maintainers. A handle without one of them fails with
-// table.ErrUnknownMaintainer if the row has state of that maintainer. To find such state, it reads the row before a write by key
+// table.ErrNotDeclared if the row has state of that maintainer. To find such state, it reads the row before a write by key
 // (Upsert, methods with Any), unless table.Options.BlindWrites is set. Maintainers that add effects need an outbox: the handles of a store have one.
 //
 // A write that fails because of a maintainer returns a *table.DerivedError. If concurrent writers kept changing a shared row, the
 // error is table.ErrContended. A derived row that another program has deleted or changed is read and repaired with the entity's
-// next write; see [table.Table.Repaired].
+// next write.
 //
 // Errors: *table.LimitError for maintainers that need more than 97 rows together; *table.ValueError for a maintainer that is nil
 // or has the name of another maintainer.
@@ -244,7 +238,7 @@ func (p *Plan) Remove(row keys.RowKey) error {
 
 // Load reads a shared row of the partition, and returns it with the changes that this transaction has planned so far; nil if
 // there is none. It may be an entity of another type, which keeps its incarnation; an entity with derived rows of its own cannot
-// be written here (table.ErrUnknownMaintainer), and a row with parts, of which Load reads the head, keeps them. If the row cannot
+// be written here (table.ErrNotDeclared), and a row with parts, of which Load reads the head, keeps them. If the row cannot
 // be read, the write fails. A row that is loaded and not written is not protected against concurrent writers. 1 request for each
 // row of a transaction. Bulk work keeps rows that it has loaded and written for its next transactions of the partition: such a
 // row takes a request only if it was not written this time, or has changed.
@@ -253,7 +247,7 @@ func (p *Plan) Load(ctx context.Context, row keys.RowKey) (*table.Row, error) {
 }
 
 // Entity returns the row of an entity of the partition, of any type, with the changes that this transaction has planned so far; nil
-// if there is none. It is for reading only. An entity with parts that is not in the transaction fails with table.ErrUnknownParts. At
+// if there is none. It is for reading only. An entity with parts that is not in the transaction fails with table.ErrNotDeclared. At
 // most 1 request.
 func (p *Plan) Entity(ctx context.Context, row keys.RowKey) (*table.Row, error) {
 	return p.read(ctx, row, p.plan.Entity)

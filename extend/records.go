@@ -41,7 +41,7 @@ func (in *Records) Get(ctx context.Context, partition keys.PartitionKey, operati
 }
 
 // Resolve reads the commit record of a write. If there is none, Resolve stores an abort record in its place: the write was not
-// committed, and never will be, and the returned record has the state Aborted. Errors: table.ErrExpired if there is no record and
+// committed, and never will be, and the returned record has the state Aborted. Errors: table.ErrUnknownOutcome if there is no record and
 // the write is older than Retention; *table.ValueError for a text that is not an operation ID, or of a time more than a day ahead;
 // *table.VersionError. 1 request if there is a record, 2 if there is none, and 3 if the write commits in between. Idempotent.
 func (in *Records) Resolve(ctx context.Context, partition keys.PartitionKey, operationID string) (*Record, error) {
@@ -88,7 +88,7 @@ func (in *Records) MarkDone(ctx context.Context, r *Record) error {
 	case r.State == Done:
 		return nil
 	case r.Version() == "":
-		return in.engine.OpError("MarkDone", engine.RecordKey(pk, r.OperationID), table.ErrNoETag)
+		return in.engine.OpError("MarkDone", engine.RecordKey(pk, r.OperationID), errs.ErrNoETag)
 	}
 	return in.engine.MarkDone(ctx, r)
 }
@@ -171,7 +171,7 @@ type FinishOptions struct {
 // messages that were lost. Give a time at least a few minutes ago, or writes that are under way are rolled back. It returns how
 // many writes it has ended.
 //
-// Errors: table.ErrRanged if the client's signature is for a range of rows; *table.HomeError about the first orphan, after all
+// Errors: table.ErrRanged if the client's signature is for a range of rows; an error about the first orphan, after all
 // other writes were ended; errors of a read and of a write (see package table). Requests: 1 for each 1,000 rows, and for each
 // write 3 and 1 for each of its rows. Idempotent.
 func (in *Records) FinishPrepared(ctx context.Context, partition keys.PartitionKey, before time.Time, o *FinishOptions) (finished int, err error) {
@@ -193,7 +193,7 @@ func (in *Records) FinishPrepared(ctx context.Context, partition keys.PartitionK
 }
 
 // SweepAll deletes the commit and abort records of a range of partitions, of the whole table if it is unset, that are older than 25 hours, except records whose effects are
-// not executed yet, and returns how many. through is as for [table.Table.EachPartition]: the range Behind it is what is left after an error. Call it about once a day for tables with exact writes that belong to no store: the work
+// not executed yet, and returns how many. through is the last partition up to which all is done: the range Behind it is what is left after an error. Call it about once a day for tables with exact writes that belong to no store: the work
 // of a day of a store does the same, and finds tombstones by the records. So do not call it for tables with index.NewGlobal or a view. Idempotent. Requests: 1 for each partition to find it, 10 at a time, and the requests of
 // [Records.Sweep]. Errors: errors of a read and of a write (see package table).
 func SweepAll[T any](ctx context.Context, t *table.Table[T], in keys.PartitionRange) (deleted int, through keys.PartitionKey, err error) {
@@ -202,11 +202,15 @@ func SweepAll[T any](ctx context.Context, t *table.Table[T], in keys.PartitionRa
 	}
 	records := RecordsOf(t)
 	var n atomic.Int64
-	through, err = t.EachPartition(ctx, in, 0, func(ctx context.Context, partition keys.PartitionKey) error {
+	pass := &table.Pass{Partitions: in}
+	done, err := table.EachPartition(ctx, t, pass, func(ctx context.Context, partition keys.PartitionKey) error {
 		d, err := records.Sweep(ctx, partition)
 		n.Add(int64(d))
 		return err
 	})
+	if done.Through != (keys.Key{}) {
+		through = done.Through.Partition()
+	}
 	return int(n.Load()), through, err
 }
 

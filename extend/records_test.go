@@ -11,6 +11,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -73,7 +74,7 @@ func TestRecords(t *testing.T) {
 	// A day later, a missing commit record proves nothing. An hour after that, the commit records are swept.
 	third := op[:24] + "ZZ"
 	now = now.Add(24*time.Hour + time.Second)
-	if _, err := in.Resolve(ctx, pk, third); !errors.Is(err, table.ErrExpired) {
+	if _, err := in.Resolve(ctx, pk, third); !errors.Is(err, errs.ErrExpired) {
 		t.Errorf("got %v; want ErrExpired", err)
 	}
 	if i, err := in.Resolve(ctx, pk, op); err != nil || i.State != extend.Done {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -29,7 +30,7 @@ func openStaff() (*table.Table[employee], *storagetest.Service) {
 	memory := storagetest.New(nil)
 	staff, err := bare.NewTable(memory.Tables(), "staff", staffSchema, nil)
 	check(err)
-	check(staff.Ensure(context.Background()))
+	check(tabledoor.Ensure(context.Background(), staff))
 	return staff, memory
 }
 
@@ -39,7 +40,7 @@ func staffOf(h *extend.Host, maintainers ...extend.Maintainer[employee]) (*table
 	if err != nil {
 		return nil, err
 	}
-	if err := base.Ensure(context.Background()); err != nil {
+	if err := tabledoor.Ensure(context.Background(), base); err != nil {
 		return nil, err
 	}
 	return extend.With(base, maintainers...)

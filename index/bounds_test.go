@@ -9,6 +9,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -148,7 +149,7 @@ func TestLastOfMeasure(t *testing.T) {
 		is(index.Stat{Count: 1, Sum: 20, Min: 20, Max: 20})
 		check(t, staff.DeleteAny(ctx, at(2)))
 		is(index.Stat{})
-		row, err := staff.GetRow(ctx, rowAt("ages_Jones"))
+		row, err := tabledoor.GetRow(ctx, staff, rowAt("ages_Jones"))
 		check(t, err)
 		for _, property := range []string{"AgeCount", "AgeSum", "AgeMin", "AgeMax", "AgeMinCount", "AgeMaxCount"} {
 			if v, _ := row.Get(property); v != int64(0) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -123,7 +124,7 @@ func (x *streamed) step() step {
 				return is
 			}
 		case 4:
-			st.does, st.op, st.after = "merge", x.staff.MergeAnyOp(st.key, sets...), merged
+			st.does, st.op, st.after = "merge", tabledoor.MergeAnyOp(x.staff, st.key, sets...), merged
 		case 5:
 			st.does, st.op = "delete", x.staff.DeleteAnyOp(st.key)
 		}
@@ -136,7 +137,7 @@ func (x *streamed) step() step {
 	case 0:
 		st.does, st.op, st.after = "merge", x.staff.MergeOp(e, sets...), merged
 	case 1:
-		st.does, st.op, st.after = "touch", x.staff.TouchOp(e), func(w worker) worker { return w }
+		st.does, st.op, st.after = "touch", tabledoor.TouchOp(x.staff, e), func(w worker) worker { return w }
 	case 2:
 		st.does, st.op = "delete", x.staff.DeleteOp(e)
 	case 3:
@@ -144,7 +145,7 @@ func (x *streamed) step() step {
 		st.does, st.op = "replace", x.staff.ReplaceOp(e)
 	case 4:
 		e.Value = w
-		st.does, st.op, st.etag = "replace", x.staff.ReplaceAnyOp(e), false
+		st.does, st.op, st.etag = "replace", tabledoor.ReplaceAnyOp(x.staff, e), false
 	}
 	return st
 }
@@ -170,9 +171,9 @@ func (x *streamed) run() {
 	}
 	skipped := map[int]error{}
 	o.Skip = func(i int, err error) bool {
-		var be *table.BulkError
+		var be *table.BatchError
 		if !errors.As(err, &be) || be.Index != i || be.Key != x.steps[i].key || skipped[i] != nil {
-			x.t.Errorf("Skip of operation %d: got error %v; want one *table.BulkError with this index and the key %v", i, err, x.steps[i].key)
+			x.t.Errorf("Skip of operation %d: got error %v; want one *table.BatchError with this index and the key %v", i, err, x.steps[i].key)
 		}
 		skipped[i] = err
 		return true
@@ -198,9 +199,9 @@ func (x *streamed) run() {
 		x.compare(result, skipped)
 		return
 	}
-	var be *table.BulkError
+	var be *table.BatchError
 	if !x.faulty || !errors.As(err, &be) || be.Index < result.ResumeAt {
-		x.t.Errorf("Run, with faults %v: got error %v, result %+v; want no error, or with faults a *table.BulkError whose Index is at least ResumeAt", x.faulty, err, result)
+		x.t.Errorf("Run, with faults %v: got error %v, result %+v; want no error, or with faults a *table.BatchError whose Index is at least ResumeAt", x.faulty, err, result)
 	}
 }
 
@@ -260,8 +261,8 @@ func (x *streamed) compare(result table.BulkResult, skipped map[int]error) {
 				x.t.Errorf("entity %v: got %+v; want %+v (in the model: %v)", e.Key, e.Value, w, ok)
 			}
 			if i, is := wrote[e.Key]; is && x.steps[i].entity != nil {
-				if mine := x.steps[i].entity; mine.ETag != e.ETag || x.staff.TouchOp(mine).Err() != nil {
-					x.t.Errorf("entity of operation %d, %s: got ETag %s, error of a touch %v; want ETag %s and no error", i, x.steps[i].does, mine.ETag, x.staff.TouchOp(mine).Err(), e.ETag)
+				if mine := x.steps[i].entity; mine.ETag != e.ETag || tabledoor.TouchOp(x.staff, mine).Err() != nil {
+					x.t.Errorf("entity of operation %d, %s: got ETag %s, error of a touch %v; want ETag %s and no error", i, x.steps[i].does, mine.ETag, tabledoor.TouchOp(x.staff, mine).Err(), e.ETag)
 				}
 			}
 		}

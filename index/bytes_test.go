@@ -8,6 +8,7 @@ import (
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -35,7 +36,7 @@ func TestRowBytes(t *testing.T) {
 		Partition: keys.Partition(keys.Text(), func(c *town) *string { return &c.Country }),
 		Row:       keys.Row(keys.Digits[int](9), func(c *town) *int { return &c.ID }).Named("city"),
 	})
-	check(t, base.Ensure(ctx))
+	check(t, tabledoor.Ensure(ctx, base))
 	cities, err := bare.Attach(base,
 		index.New("cityname", keys.Fold(keys.Text()), cityName, nil),
 		index.New("citypopulation", keys.Digits[int64](10), people, nil),

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
@@ -25,7 +26,7 @@ func setUpClaimers(ctx context.Context, p *crashtest.Process) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(w.Ensure(ctx), m.staff.Ensure(ctx), bare.Ensure(ctx, m.staff)); err != nil {
+	if err := errors.Join(w.Ensure(ctx), tabledoor.Ensure(ctx, m.staff), bare.Ensure(ctx, m.staff)); err != nil {
 		return err
 	}
 	for _, w := range []worker{{"S", 1, "Jones", "a", 30, nil}, {"T", 2, "Jones", "b", 40, nil}} {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -48,7 +49,7 @@ func TestWriteRequests(t *testing.T) {
 		"DeleteAny": {func(p *table.Table[worker], e *table.Entity[worker]) error { return p.DeleteAny(ctx, e.Key) }, "1 get, 1 transaction"},
 		"Rekey": {func(p *table.Table[worker], e *table.Entity[worker]) error {
 			e.Value.ID = 7
-			return p.Rekey(ctx, e)
+			return p.Move(ctx, e)
 		}, "1 transaction"},
 		"Transact": {func(p *table.Table[worker], e *table.Entity[worker]) error {
 			e.Value.Email = "new"
@@ -133,7 +134,7 @@ func TestLookups(t *testing.T) {
 		t.Errorf("look-up of age 65: got %v, error %v; want Brown with the key %v and no email", old, err, at(4))
 	}
 	for verb, err := range map[string]error{"Replace": staff.Replace(ctx, old), "Merge": staff.Merge(ctx, old, last.Set("x")), "Delete": staff.Delete(ctx, old)} {
-		if !errors.Is(err, table.ErrNoETag) {
+		if !errors.Is(err, table.ErrNotRead) {
 			t.Errorf("%s by a projection: got error %v; want ErrNoETag", verb, err)
 		}
 	}
@@ -208,7 +209,7 @@ func TestCopiesAreEntities(t *testing.T) {
 		},
 		"Merge":  func(p *table.Table[worker], e *table.Entity[worker]) error { return p.Merge(ctx, e, last.Set("Smith")) },
 		"Delete": func(p *table.Table[worker], e *table.Entity[worker]) error { return p.Delete(ctx, e) },
-		"Rekey":  func(p *table.Table[worker], e *table.Entity[worker]) error { e.Value.ID = 8; return p.Rekey(ctx, e) },
+		"Rekey":  func(p *table.Table[worker], e *table.Entity[worker]) error { e.Value.ID = 8; return p.Move(ctx, e) },
 		"Transact": func(p *table.Table[worker], e *table.Entity[worker]) error {
 			e.Value.Email = "new"
 			_, err := table.Transact(ctx, p.ReplaceOp(e))
@@ -248,11 +249,11 @@ func TestCopiesAreEntities(t *testing.T) {
 	// A handle without the indexes cannot write by a copy.
 	staff, s := newStaff(t, copyDefinitions()...)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "j", 44, nil})
-	if err := openAs(t, s.ConnectionString(), s, schema).Replace(ctx, find(t, staff)); !errors.Is(err, table.ErrNoETag) {
+	if err := openAs(t, s.ConnectionString(), s, schema).Replace(ctx, find(t, staff)); !errors.Is(err, table.ErrNotRead) {
 		t.Errorf("replace by a copy, by a handle without the index: got error %v; want ErrNoETag", err)
 	}
-	_, err := table.Transact(ctx, staff.PinOp(find(t, staff)))
-	if !errors.Is(err, table.ErrNoETag) {
+	_, err := table.Transact(ctx, tabledoor.PinOp(staff, find(t, staff)))
+	if !errors.Is(err, table.ErrNotRead) {
 		t.Errorf("pin by a copy: got error %v; want ErrNoETag", err)
 	}
 	if err := openAs(t, s.ConnectionString(), s, schema).Delete(ctx, insertMore(t, staff, s)); !errors.Is(err, table.ErrUnknownMaintainer) {
@@ -279,7 +280,7 @@ func TestColumnsSurvive(t *testing.T) {
 	e.Value.Email = "k"
 	check(t, staff.Replace(ctx, e))
 	right(t, s)
-	row, err := staff.GetRow(ctx, keys.At(sales, keys.RawRow("email_k")))
+	row, err := tabledoor.GetRow(ctx, staff, keys.At(sales, keys.RawRow("email_k")))
 	check(t, err)
 	if note, _ := row.Get("Note"); note != "kept" {
 		t.Errorf("Note of the copy %v: got %v; want kept", row, note)

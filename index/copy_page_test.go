@@ -302,12 +302,12 @@ func entityOfRow[T any](ctx context.Context, staff *table.Table[T], row *table.R
 	var ve *table.VersionError
 	var ke *keys.KeyError
 	if full && !projected {
-		if e, err = staff.Entity(row); errors.As(err, &ke) || errors.Is(err, table.ErrOtherType) || errors.As(err, &ve) && ve.Got < ve.Want {
+		if e, err = staff.Entity(row); errors.As(err, &ke) || errors.Is(err, table.ErrForeignRow) || errors.As(err, &ve) && ve.Got < ve.Want {
 			e, err = nil, nil
 		}
 	}
 	if e == nil && err == nil {
-		if e, err = staff.Get(ctx, k); errors.As(err, &ke) || errors.Is(err, table.ErrNotFound) || errors.Is(err, table.ErrOtherType) {
+		if e, err = staff.Get(ctx, k); errors.As(err, &ke) || errors.Is(err, table.ErrNotFound) || errors.Is(err, table.ErrForeignRow) {
 			return nil, nil
 		}
 	}

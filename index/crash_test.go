@@ -16,6 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
@@ -111,7 +112,7 @@ func (k definitionSet) setUp(ctx context.Context, p *crashtest.Process) error {
 	if err != nil {
 		return err
 	}
-	if err := staff.Ensure(ctx); err != nil {
+	if err := tabledoor.Ensure(ctx, staff); err != nil {
 		return err
 	}
 	rows, err := tableOf(p, table.Schema[table.Row]{})
@@ -170,10 +171,10 @@ func operations() map[string]func(context.Context, *table.Table[worker]) error {
 			return err
 		},
 		"Rekey": func(ctx context.Context, staff *table.Table[worker]) error {
-			return get(ctx, staff, func(e *table.Entity[worker]) error { e.Value.ID = 5; return staff.Rekey(ctx, e) })
+			return get(ctx, staff, func(e *table.Entity[worker]) error { e.Value.ID = 5; return staff.Move(ctx, e) })
 		},
 		"Transact": func(ctx context.Context, staff *table.Table[worker]) error {
-			_, err := table.Transact(ctx, staff.DeleteAnyOp(at(2)), staff.MergeAnyOp(at(1), last.Set("Smith"), email.Set("b")))
+			_, err := table.Transact(ctx, staff.DeleteAnyOp(at(2)), tabledoor.MergeAnyOp(staff, at(1), last.Set("Smith"), email.Set("b")))
 			return err
 		},
 		"Bulk": func(ctx context.Context, staff *table.Table[worker]) error {
@@ -369,7 +370,7 @@ func randomOperation(ctx context.Context, staff *table.Table[worker], rng *rand.
 		err = staff.DeleteAny(ctx, at(w.ID))
 	case 5:
 		other := some()
-		_, err = table.Transact(ctx, staff.MergeAnyOp(at(w.ID), email.Set(w.Email), last.Set(w.Last)), staff.UpsertOp(&other, table.ReplaceExisting))
+		_, err = table.Transact(ctx, tabledoor.MergeAnyOp(staff, at(w.ID), email.Set(w.Email), last.Set(w.Last)), staff.UpsertOp(&other, table.ReplaceExisting))
 	case 6:
 		mail := pick("a", "b", "c")
 		var e *table.Entity[worker]

@@ -9,6 +9,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -46,7 +47,7 @@ func TestRowDecodedOnce(t *testing.T) {
 			Partition: keys.Partition(keys.Text(), func(p *paint) *string { return &p.Shop }),
 			Row:       keys.Row(keys.Digits[int](6), func(p *paint) *int { return &p.ID }),
 		})
-		check(t, base.Ensure(ctx))
+		check(t, tabledoor.Ensure(ctx, base))
 		paints, err := bare.Attach(base, definitions...)
 		check(t, err)
 		_, err = paints.Insert(ctx, &paint{"S", 1, "red"})

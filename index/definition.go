@@ -11,6 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/keyrange"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/keys"
@@ -153,7 +154,7 @@ func define[T any](to *extend.Declaration[T], d definition[T]) error {
 			Rows:     map[string][]keys.RowRange{rows.Name(): m.(maintainer[T]).Ranges()},
 			Handlers: []extend.Handler{derived.Handler(t)},
 			Tables:   []string{rows.Name()},
-			Ensure:   []extend.Task{{Name: "table " + rows.Name(), Do: rows.Ensure}},
+			Ensure:   []extend.Task{{Name: "table " + rows.Name(), Do: door.Table(rows).Ensure}},
 		}, nil
 	})
 }

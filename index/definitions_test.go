@@ -11,6 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -85,7 +86,7 @@ func TestDefinitionsAreChecked(t *testing.T) {
 	byID := index.New("id", keys.Int[int](9), func(w *worker) (int, bool) { return -w.ID, true }, nil).Only(age)
 	staff, err := bare.Attach(base, byID)
 	check(t, err)
-	check(t, staff.Ensure(context.Background()))
+	check(t, tabledoor.Ensure(context.Background(), staff))
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 44, nil}, worker{"S", 2, "Cao", "", 30, nil})
 	testkit.Expect(t, "by a field of the key", ids(t, byID.Between(context.Background(), staff, sales, -5, 0)), []int{2, 1})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/property"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
@@ -257,7 +258,7 @@ func (m *detailsMaintainer[T]) setDetails(ctx context.Context, p *extend.Plan, e
 	if err := m.setColumns(row, entity.RowKey(), from); err != nil {
 		return err
 	}
-	if err := p.Put(row); from != nil || !errors.Is(err, table.ErrUnknownMaintainer) {
+	if err := p.Put(row); from != nil || !errors.Is(err, errs.ErrUnknownMaintainer) {
 		return err
 	}
 	return nil // the target has derived rows by now, so that it cannot be written here; verify.Run reports the details
@@ -304,12 +305,6 @@ func (m *detailsMaintainer[T]) setColumns(row *table.Row, owner string, from *ta
 }
 
 // The methods of derived.PerEntity and derived.Searched.
-
-// Fits implements extend.Fitter.
-func (m *detailsMaintainer[T]) Fits(e *table.Entity[T]) error {
-	_, err := m.WantedRows(e)
-	return err
-}
 
 func (m *detailsMaintainer[T]) WantedRows(e *table.Entity[T]) ([]string, error) {
 	return m.targetsOf(&e.Value, e.Key)

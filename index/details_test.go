@@ -8,6 +8,7 @@ import (
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -23,7 +24,7 @@ func TestHeadMoves(t *testing.T) {
 	service := serviceOf(t, s.ConnectionString(), s) // one, or they are other tables to Bulk
 	base, err := bare.NewTable(service, "staff", schema, quick())
 	check(t, err)
-	check(t, base.Ensure(ctx))
+	check(t, tabledoor.Ensure(ctx, base))
 	d, err := bare.NewTable(service, "staff", depts, quick())
 	check(t, err)
 	_, err = d.Insert(ctx, &department{Name: "S", Budget: 7})
@@ -32,7 +33,7 @@ func TestHeadMoves(t *testing.T) {
 	check(t, err)
 	e := insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})[0]
 	e.Value.ID = 9
-	check(t, staff.Rekey(ctx, e))
+	check(t, staff.Move(ctx, e))
 	checkAll(t, s)
 
 	// A department and its head are deleted together, and inserted together.
@@ -91,13 +92,13 @@ func TestTargetKeepsItsLife(t *testing.T) {
 		o.OmitOperationID = unnamed
 		base, err := bare.NewTable(serviceOf(t, s.ConnectionString(), s), "staff", depts, o)
 		check(t, err)
-		check(t, base.Ensure(ctx))
+		check(t, tabledoor.Ensure(ctx, base))
 		d, err := extend.With(base, living{})
 		check(t, err)
 		_, err = d.Insert(ctx, &department{Name: "S", Budget: 7})
 		check(t, err)
 		life := func() any {
-			row, err := d.GetRow(ctx, rowAt("department"))
+			row, err := tabledoor.GetRow(ctx, d, rowAt("department"))
 			check(t, err)
 			v, _ := row.Get("_life")
 			return v
@@ -132,7 +133,7 @@ func TestTargetWithDefinitions(t *testing.T) {
 		}
 		e.Value.Budget++
 		check(t, indexed.Replace(ctx, e))
-		if row, err := indexed.GetRow(ctx, rowAt("department")); err != nil || len((*stored.Row)(row).Tags()) != 1 {
+		if row, err := tabledoor.GetRow(ctx, indexed, rowAt("department")); err != nil || len((*stored.Row)(row).Tags()) != 1 {
 			t.Errorf("department of budget %d: got %v, error %v; want one tag", budget, row, err)
 		}
 	}
@@ -163,7 +164,7 @@ func TestStaleSourceInTransaction(t *testing.T) {
 	// A repair that deletes details deletes the tag, too.
 	check(t, rawTable(t, s).DeleteAny(ctx, at(2)))
 	r, _ := mustVerify(t, staff, verify.Options{Repair: true}, sharedDefinitions()...)
-	row, err := staff.GetRow(ctx, rowAt("department"))
+	row, err := tabledoor.GetRow(ctx, staff, rowAt("department"))
 	if err != nil || !r.Sound() || len((*stored.Row)(row).Tags()) != 0 || row.Type("HeadRowKey") != "" {
 		t.Errorf("verify with repair: got %+v, row %v, error %v; want a sound report and a department without tag and HeadRowKey", r, row, err)
 	}

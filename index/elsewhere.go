@@ -18,6 +18,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -233,7 +234,7 @@ func (f copyForm[T, K]) contentOf(c *extend.Change[T], rows []keys.Key) (state [
 			return nil, false, err
 		}
 		if i == 0 { // the others differ in their keys only
-			if err := door.Rows[table.Table[table.Row]](door.Table(f.table), false).InsertAtOp(k, (*table.Row)(copied)).Err(); err != nil {
+			if err := door.Rows[table.Table[table.Row]](door.Table(f.table), false).InsertOp((*table.Row)(copied)).Err(); err != nil {
 				return nil, false, err
 			}
 		}
@@ -327,7 +328,7 @@ func (m *elsewhereMaintainer[T]) rowsTable() *table.Table[T] { return m.rows }
 // RowsTable and HandlerOf are for package bare.
 
 func (m *elsewhereMaintainer[T]) RowsTable() (name string, ensure func(context.Context) error) {
-	return m.rows.Name(), m.rows.Ensure
+	return m.rows.Name(), door.Table(m.rows).Ensure
 }
 
 func (m *elsewhereMaintainer[T]) HandlerOf(t table.AnyTable) extend.Handler {
@@ -347,7 +348,7 @@ func (m *elsewhereMaintainer[T]) Table() *engine.Table { return door.Table(m.row
 func (m *elsewhereMaintainer[T]) Ranged() bool { return door.Table(m.rows).Ranged() }
 
 func (m *elsewhereMaintainer[T]) GetRow(ctx context.Context, k keys.Key) (*table.Row, error) {
-	return m.rows.GetRow(ctx, k)
+	return tabledoor.GetRow(ctx, m.rows, k)
 }
 
 func (m *elsewhereMaintainer[T]) Delete(ctx context.Context, row *table.Row) error {
@@ -357,12 +358,6 @@ func (m *elsewhereMaintainer[T]) Delete(ctx context.Context, row *table.Row) err
 		return err
 	}
 	return rows.Delete(ctx, e)
-}
-
-// Fits implements extend.Fitter.
-func (m *elsewhereMaintainer[T]) Fits(e *table.Entity[T]) error {
-	_, err := m.WantedRows(e)
-	return err
 }
 
 func (m *elsewhereMaintainer[T]) WantedRows(e *table.Entity[T]) ([]keys.Key, error) {

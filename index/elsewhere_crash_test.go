@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
@@ -46,7 +47,7 @@ func setUpElsewhere(d elsewhere) func(context.Context, *crashtest.Process) error
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(staff.Ensure(ctx), bare.Ensure(ctx, staff), w.Ensure(ctx)); err != nil {
+		if err := errors.Join(tabledoor.Ensure(ctx, staff), bare.Ensure(ctx, staff), w.Ensure(ctx)); err != nil {
 			return err
 		}
 		for _, v := range []worker{{"S", 1, "Jones", "a", 30, []string{"x", "y"}}, {"S", 2, "Jones", "b", 30, []string{"y"}}} {

@@ -14,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -167,7 +168,7 @@ func TestElsewhereForeignRow(t *testing.T) {
 	check(t, err)
 	testkit.Failed(t, s.worker.Drain(ctx))
 	testkit.Expect(t, "poison", len(s.Messages("poison")), 1)
-	row, err := rows.GetRow(ctx, foreign.Key)
+	row, err := tabledoor.GetRow(ctx, rows, foreign.Key)
 	check(t, err)
 	theirs, _ := row.Get("Theirs")
 	testkit.Expect(t, "row", fmt.Sprint(theirs), "x")

@@ -31,7 +31,7 @@ func TestGlobalReleases(t *testing.T) {
 	if err := insert(filling, worker{"M", 4, "D", "b", 44, nil}); !errors.Is(err, index.ErrTaken) {
 		t.Errorf("a value of the new release: got %v; want ErrTaken", err)
 	}
-	if err := old.MergeAny(ctx, keys.At(dept.PartitionKey("M"), wid.RowKey(2)), age.Set(45)); !errors.Is(err, table.ErrUnknownMaintainer) {
+	if err := old.MergeAny(ctx, keys.At(dept.PartitionKey("M"), wid.RowKey(2)), age.Set(45)); !errors.Is(err, table.ErrNotDeclared) {
 		t.Errorf("the old release writes an entity of the new one: got %v; want ErrUnknownMaintainer", err)
 	}
 	report, err := verify.Run(ctx, filling, &verify.Options{Repair: true})

@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -93,7 +94,7 @@ func newElsewhereScene(t testing.TB, d elsewhere, definitions ...extend.Definiti
 	o.Now, o.Retry.ConflictAttempts = s.Now, 100 // workers that conflict without pauses
 	s.staff, s.out, s.worker, err = openElsewhere(acc, o, definitions...)
 	check(t, err)
-	check(t, errors.Join(s.staff.Ensure(ctx), bare.Ensure(ctx, s.staff), s.worker.Ensure(ctx)))
+	check(t, errors.Join(tabledoor.Ensure(ctx, s.staff), bare.Ensure(ctx, s.staff), s.worker.Ensure(ctx)))
 	s.Count()
 	return s
 }

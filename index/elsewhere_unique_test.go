@@ -14,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -314,7 +315,7 @@ func TestRolledBackVersions(t *testing.T) {
 	check(t, err)
 	staff, _, w, err := openElsewhere(acc, quick(), newLogin())
 	check(t, err)
-	check(t, errors.Join(staff.Ensure(ctx), bare.Ensure(ctx, staff), w.Ensure(ctx)))
+	check(t, errors.Join(tabledoor.Ensure(ctx, staff), bare.Ensure(ctx, staff), w.Ensure(ctx)))
 	load := func() error {
 		var ops []table.Op
 		for i := range 3 {
@@ -493,7 +494,7 @@ func TestOvertakenGlobal(t *testing.T) {
 		_, err = s.staff.UpdateAndMove(ctx, e.Key, func(w *worker) error { overtake(w); return nil })
 		check(t, err)
 		e.Value.ID, e.Value.Email = id+10, "n"
-		if err = s.staff.Rekey(ctx, e); !errors.Is(err, table.ErrChanged) || errors.Is(err, index.ErrTaken) || errors.Is(err, table.ErrNotFound) != (id == 1) {
+		if err = s.staff.Move(ctx, e); !errors.Is(err, table.ErrChanged) || errors.Is(err, index.ErrTaken) || errors.Is(err, table.ErrNotFound) != (id == 1) {
 			t.Errorf("worker %d: got error %v; want ErrChanged, also ErrNotFound: %v", id, err, id == 1)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -44,7 +45,7 @@ func openElsewhereOf[T any](t *testing.T, s *storagetest.Service, name string, s
 	w, err := bareworker.New(acc.Queue(effects), acc.Queue(poison), bare.Handlers(staff),
 		&eventual.WorkerOptions{Common: o.Common, Wait: time.Second, MaxWait: time.Second})
 	check(t, err)
-	check(t, errors.Join(staff.Ensure(ctx), bare.Ensure(ctx, staff), w.Ensure(ctx)))
+	check(t, errors.Join(tabledoor.Ensure(ctx, staff), bare.Ensure(ctx, staff), w.Ensure(ctx)))
 	return sceneOf[T]{staff, func() {
 		t.Helper()
 		check(t, w.Drain(ctx))
@@ -71,7 +72,7 @@ func TestElsewhereDuplicatesBefore(t *testing.T) {
 		check(t, err)
 		base, err := bare.NewTable(acc.Tables(), "staff", schema, quick())
 		check(t, err)
-		check(t, base.Ensure(ctx))
+		check(t, tabledoor.Ensure(ctx, base))
 		for _, d := range []string{"M", "S"} {
 			_, err = base.Insert(ctx, &worker{Dept: d, ID: 1, Email: "ann"})
 			check(t, err)
@@ -118,7 +119,7 @@ func TestElsewhereDuplicatesAgain(t *testing.T) {
 	check(t, err)
 	base, err := bare.NewTable(acc.Tables(), "staff", schema, quick())
 	check(t, err)
-	check(t, base.Ensure(ctx))
+	check(t, tabledoor.Ensure(ctx, base))
 	for _, d := range []string{"M", "S"} {
 		_, err = base.Insert(ctx, &worker{Dept: d, ID: 1, Email: "ann"})
 		check(t, err)
@@ -145,7 +146,7 @@ func TestElsewhereMixedDuplicate(t *testing.T) {
 	s := storagetest.New(nil)
 	base, err := bare.NewTable(s.Tables(), "staff", schema, quick())
 	check(t, err)
-	check(t, base.Ensure(ctx))
+	check(t, tabledoor.Ensure(ctx, base))
 	for _, d := range []string{"M", "S"} {
 		_, err = base.Insert(ctx, &worker{Dept: d, ID: 1, Email: "ann", Last: "Jones"})
 		check(t, err)

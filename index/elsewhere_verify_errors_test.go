@@ -237,8 +237,8 @@ func TestTokensOfRanges(t *testing.T) {
 			if i == 0 && report.Token == "" {
 				continue // all definitions are elsewhere, and read as a whole
 			}
-			if refused := errors.As(err, new(*table.TokenError)); refused != (i != j) {
-				t.Errorf("a token of %+v in %+v: got %v; want a *table.TokenError: %v", o, other, err, i != j)
+			if refused := errors.As(err, new(*table.ValueError)); refused != (i != j) {
+				t.Errorf("a token of %+v in %+v: got %v; want a *table.ValueError: %v", o, other, err, i != j)
 			}
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -147,7 +148,7 @@ func verifyElsewhereDamage(t *testing.T, mostRows int) {
 		}},
 		"a dangling copy": {verify.Dangling, 1, func() error {
 			rows := raw("staffmail")
-			row, err := rows.GetRow(ctx, keys.Raw("mail_b", "mail_b_M:w_000001"))
+			row, err := tabledoor.GetRow(ctx, rows, keys.Raw("mail_b", "mail_b_M:w_000001"))
 			if err != nil {
 				return err
 			}
@@ -335,7 +336,7 @@ func TestVerifyElsewhereConcurrent(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				if err := errors.Join(staff.Ensure(ctx), bare.Ensure(ctx, staff), w.Ensure(ctx)); err != nil {
+				if err := errors.Join(tabledoor.Ensure(ctx, staff), bare.Ensure(ctx, staff), w.Ensure(ctx)); err != nil {
 					return err
 				}
 				base, err := tableOf(p, schema)

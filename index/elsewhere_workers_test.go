@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -76,7 +77,7 @@ func TestMissingTableOfIndex(t *testing.T) {
 	check(t, err)
 	staff, out, _, err := openElsewhere(acc, quick(), newLogin())
 	check(t, err)
-	check(t, errors.Join(staff.Ensure(ctx), out.Ensure(ctx)))
+	check(t, errors.Join(tabledoor.Ensure(ctx, staff), out.Ensure(ctx)))
 	_, err = staff.Insert(ctx, &worker{"S", 1, "Jones", "a", 44, nil})
 	if !errors.Is(err, table.ErrTableNotFound) || !strings.Contains(err.Error(), "no such table stafflogin; Store.Ensure creates it") {
 		t.Errorf("got error %v, want ErrTableNotFound that names stafflogin", err)

@@ -146,11 +146,12 @@ func ExampleNewLists() {
 	lists := index.NewLists("name", keys.Text(), func(e *Employee) (string, bool) { return e.LastName, true },
 		&index.ListOptions{Property: "EmployeeIDs"})
 	staff := staffWith(ctx, lists)
-	row, err := staff.GetRow(ctx, keys.At(dept.PartitionKey("Sales"), keys.RawRow("name_Jones")))
+	q := table.Query[Employee]{Partition: dept.PartitionKey("Sales"), Rows: keys.RawRow("name_Jones").Point()}
+	rows, err := table.Collect(staff.Rows(ctx, q))
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(row.Get("EmployeeIDs"))
+	fmt.Println(rows[0].Get("EmployeeIDs"))
 	members, err := lists.Keys(ctx, staff, dept.PartitionKey("Sales"), "Jones")
 	fmt.Println(len(members), err)
 	for e := range lists.List(ctx, staff, dept.PartitionKey("Sales"), "Brown") {

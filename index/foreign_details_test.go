@@ -9,6 +9,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -65,7 +66,7 @@ func TestDetailsInOneRange(t *testing.T) {
 		s := storagetest.New(nil)
 		staff, err := bare.Attach(openAs(t, s.ConnectionString(), s, ours), head)
 		check(t, err)
-		check(t, staff.Ensure(ctx))
+		check(t, tabledoor.Ensure(ctx, staff))
 		temps, err := bare.Attach(openAs(t, s.ConnectionString(), s, theirs), boss)
 		check(t, err)
 		d := openAs(t, s.ConnectionString(), s, depts)

@@ -13,6 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -252,7 +253,7 @@ func TestTwoTypesOneName(t *testing.T) {
 			ours.Type = "worker"
 		}
 		base := openAs(t, s.ConnectionString(), s, ours)
-		check(t, base.Ensure(ctx))
+		check(t, tabledoor.Ensure(ctx, base))
 		staff, err := bare.Attach(base, byEmail, teams, ages, head)
 		check(t, err)
 		temps, err := bare.Attach(openAs(t, s.ConnectionString(), s, tempSchema(c.typ, c.row)), tempDefinitions()...)

@@ -21,6 +21,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -131,7 +132,7 @@ func newForgedScene(t testing.TB) *forgedScene {
 	o.Now, s.acc = s.Now, acc
 	staff, _, w, err := openElsewhere(acc, o, byEmail, teams, ages, s.login)
 	check(t, err)
-	check(t, errors.Join(staff.Ensure(ctx), bare.Ensure(ctx, staff), w.Ensure(ctx)))
+	check(t, errors.Join(tabledoor.Ensure(ctx, staff), bare.Ensure(ctx, staff), w.Ensure(ctx)))
 	s.staff, s.drain = staff, w.Drain
 	for _, w := range []worker{{"S", 1, "Jones", "a", 30, nil}, {"S", 2, "Jones", "b", 40, nil}, {"T", 3, "Jones", "c", 50, nil}, {"evil", 9, "Jones", "e", 50, nil}, {"evil", 8, "Cao", "f", 51, nil}} {
 		_, err := staff.Insert(ctx, &w)
@@ -207,7 +208,7 @@ func (s *forgedScene) methods() []forgedMethod {
 			return err
 		}},
 		{"Partitions", false, func(ctx context.Context) error {
-			for _, err := range s.staff.Partitions(ctx) {
+			for _, err := range s.staff.Partitions(ctx, keys.PartitionRange{}) {
 				if err != nil {
 					return err
 				}
@@ -258,7 +259,7 @@ func (s *forgedScene) methods() []forgedMethod {
 			return err
 		}},
 		{"table.BulkDelete", false, func(ctx context.Context) error {
-			_, err := table.BulkDelete(ctx, s.staff, table.Query[worker]{TableScan: true, Skip: skip}, &table.BulkOptions{Skip: func(int, error) bool { return true }})
+			_, err := table.BulkDelete(ctx, s.staff, table.Query[worker]{TableScan: true, Skip: skip}, &table.Pass{Skip: func(keys.Key, error) bool { return true }})
 			return err
 		}},
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -125,7 +126,7 @@ func newStaff(t *testing.T, definitions ...extend.Definition[worker]) (*table.Ta
 	t.Helper()
 	s := storagetest.New(nil)
 	base := openAs(t, s.ConnectionString(), s, schema)
-	check(t, base.Ensure(context.Background()))
+	check(t, tabledoor.Ensure(context.Background(), base))
 	staff, err := bare.Attach(base, definitions...)
 	if err != nil {
 		t.Fatalf("Attach of %d definitions: got error %v; want none", len(definitions), err)

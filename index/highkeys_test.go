@@ -11,6 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -34,7 +35,7 @@ func TestKeysAboveTilde(t *testing.T) {
 	} {
 		base, err := bare.NewTable(s.Tables(), "villages"+what, schema, nil)
 		check(t, err)
-		check(t, base.Ensure(ctx))
+		check(t, tabledoor.Ensure(ctx, base))
 		byRiver := index.New("river", keys.Text(), func(v *village) (string, bool) { return v.River, true }, &index.Options{Reserved: true})
 		lists := index.NewLists("list", keys.Text(), func(v *village) (string, bool) { return v.River, true }, &index.ListOptions{Reserved: true})
 		sums := index.NewSummary("sum", keys.Text(), func(v *village) (string, bool) { return v.River, true }, &index.SummaryOptions{Reserved: true}, index.Measure[village]{Name: "People", Of: func(v *village) (int64, bool) { return int64(v.People), true }})
@@ -76,7 +77,7 @@ func TestLookUpOfNoEntity(t *testing.T) {
 	check(t, err)
 	base, err := bare.NewTable(acc.Tables(), "workers", schema, nil)
 	check(t, err)
-	check(t, base.Ensure(ctx))
+	check(t, tabledoor.Ensure(ctx, base))
 	workers, err := bare.Attach(base, byEmail, byLast)
 	check(t, err)
 	_, err = workers.Insert(ctx, &worker{Dept: "S", ID: 1, Last: "Jones", Email: "j"})

@@ -434,12 +434,6 @@ func (m *indexMaintainer[T, K]) checkProjection(copied *stored.Row) error {
 
 // The methods of derived.PerEntity.
 
-// Fits implements extend.Fitter.
-func (m *indexMaintainer[T, K]) Fits(e *table.Entity[T]) error {
-	_, err := m.WantedRows(e)
-	return err
-}
-
 func (m *indexMaintainer[T, K]) WantedRows(e *table.Entity[T]) ([]string, error) {
 	return m.rowKeys(&e.Value, e.Key)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -88,7 +89,7 @@ func TestManyRows(t *testing.T) {
 		e.Value.Tags = some("b")
 		check(t, h.Replace(ctx, e))
 		e.Value.ID, e.Value.Tags = 2, some("c")
-		check(t, h.Rekey(ctx, e))
+		check(t, h.Move(ctx, e))
 		check(t, h.Delete(ctx, e))
 	}
 }
@@ -102,7 +103,7 @@ func TestDamagedRowIsOverwritten(t *testing.T) {
 		staff, s := newStaff(t, copyDefinitions()...)
 		insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, []string{"x", "y"}}, worker{"S", 2, "Jones", "b", 30, []string{"y"}})
 		rows := door.Rows[table.Table[table.Row]](door.Table(rawTable(t, s)), false)
-		src, err := rows.GetRow(ctx, at(1))
+		src, err := tabledoor.GetRow(ctx, rows, at(1))
 		check(t, err)
 		_, err = rows.InsertAt(ctx, rowAt("email_c"), src.Copy(rowAt("email_c")))
 		check(t, err)
@@ -277,20 +278,6 @@ func TestContendedByKey(t *testing.T) {
 	}
 }
 
-// TestGetOrInsertTaken: a taken value fails at once; it is not taken for the insert of a concurrent writer.
-func TestGetOrInsertTaken(t *testing.T) {
-	t.Parallel()
-	staff, s := newStaff(t, byEmail)
-	insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
-	s.Count()
-	_, _, err := staff.GetOrInsert(context.Background(), &worker{"S", 2, "Jones", "a", 30, nil})
-	var de *table.DerivedError
-	if !errors.Is(err, index.ErrTaken) || !errors.As(err, &de) || de.Owner != at(1) {
-		t.Errorf("GetOrInsert: got error %v; want ErrTaken and a *DerivedError with the owner %v", err, at(1))
-	}
-	testkit.Expect(t, "requests", s.Count().String(), "2 get, 1 transaction") // the row, the transaction, and the owner of the value
-}
-
 // TestFieldsThatCannotBeCopied: a projection of a field without a property of its own is an error.
 func TestFieldsThatCannotBeCopied(t *testing.T) {
 	t.Parallel()
@@ -359,7 +346,7 @@ func TestBulkPacks(t *testing.T) {
 					testkit.Expect(t, step.what, s.Count().String(), step.want)
 				}
 				r, err := table.BulkDelete(ctx, staff, table.Query[worker]{Partition: sales}, nil)
-				if err != nil || r.Applied != n || len(s.Rows("staff")) > 0 {
+				if err != nil || r.Changed != n || len(s.Rows("staff")) > 0 {
 					t.Errorf("remove: got %+v, error %v, and %d rows left; want Done %d, no error and no row", r, err, len(s.Rows("staff")), n)
 				}
 				testkit.Expect(t, "remove", s.Count().String(), c.remove)

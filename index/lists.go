@@ -17,6 +17,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/property"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -82,7 +83,7 @@ func (l *Lists[T, K]) keys(ctx context.Context, t *table.Table[T], partition key
 	}
 	ctx, end := door.Table(t).Span(ctx, "Keys")
 	defer func() { end(err) }()
-	row, err := rows.GetRow(ctx, list)
+	row, err := tabledoor.GetRow(ctx, rows, list)
 	if errors.Is(err, table.ErrNotFound) {
 		return nil, list, nil
 	} else if err != nil {
@@ -354,12 +355,6 @@ func lengthOf(all []string) (n int) {
 }
 
 // The methods of derived.PerEntity.
-
-// Fits implements extend.Fitter.
-func (m *listsMaintainer[T, K]) Fits(e *table.Entity[T]) error {
-	_, err := m.WantedRows(e)
-	return err
-}
 
 func (m *listsMaintainer[T, K]) WantedRows(e *table.Entity[T]) ([]string, error) {
 	return m.ix.rowKeys(&e.Value, e.Key)

@@ -14,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -34,7 +35,7 @@ func TestLiveTable(t *testing.T) {
 	ctx := context.Background()
 	s := storagetest.New(nil)
 	base := openAs(t, s.ConnectionString(), s, schema)
-	check(t, base.Ensure(ctx))
+	check(t, tabledoor.Ensure(ctx, base))
 	t.Logf("inserting %d entities", n)
 	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for i := range n {
@@ -115,7 +116,7 @@ func TestLiveTable(t *testing.T) {
 		case verify.Dangling:
 			owner := row.RowKey
 			row := &table.Row{Key: keys.Raw(row.PartitionKey, "email_nobody"+row.RowKey)}
-			src, err := rows.GetRow(ctx, mail)
+			src, err := tabledoor.GetRow(ctx, rows, mail)
 			check(t, err)
 			src.Key = keys.Raw(row.Key.PartitionKey(), owner)
 			_, err = door.Rows[table.Table[table.Row]](door.Table(rows), false).InsertAt(ctx, row.Key, src.Copy(row.Key))

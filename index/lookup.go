@@ -183,7 +183,7 @@ func (ix *Index[T, K]) Prefix(ctx context.Context, t *table.Table[T], partition 
 // *keys.KeyError for Rows of another range; *table.ValueError for conditions that the index rows
 // cannot answer; *table.LimitError for too many conditions; *table.DefinitionError for a wrong
 // definition, and for a handle without it; *table.DecodeError for a row that does not fit T, or
-// whose `_sys` another program has stored with another type; *table.TokenError for a Cursor of
+// whose `_sys` another program has stored with another type; *table.ValueError for a Cursor of
 // another query; errors of a read (see package table).
 func (ix *Index[T, K]) Query(ctx context.Context, t *table.Table[T], q table.Query[T]) iter.Seq2[*table.Entity[T], error] {
 	return func(yield func(*table.Entity[T], error) bool) {

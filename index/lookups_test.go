@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -24,7 +25,7 @@ func attached[T any](t *testing.T, schema table.Schema[T], definitions ...extend
 	t.Helper()
 	s := storagetest.New(nil)
 	base := openAs(t, s.ConnectionString(), s, schema)
-	check(t, base.Ensure(context.Background()))
+	check(t, tabledoor.Ensure(context.Background(), base))
 	all, err := bare.Attach(base, definitions...)
 	check(t, err)
 	s.Count()
@@ -46,11 +47,11 @@ func TestNaN(t *testing.T) {
 	e, err := full.Get(ctx, all, sales, "x")
 	check(t, err)
 	check(t, all.Merge(ctx, e, n.Set(3)))
-	row, err := all.GetRow(ctx, rowAt("part_x_w_000001"))
+	row, err := tabledoor.GetRow(ctx, all, rowAt("part_x_w_000001"))
 	check(t, err)
 	s.Count()
 	check(t, all.Merge(ctx, e, n.Set(4)))
-	again, err := all.GetRow(ctx, row.Key)
+	again, err := tabledoor.GetRow(ctx, all, row.Key)
 	check(t, err)
 	testkit.Expect(t, "ETag of the projection after a merge of a property that it lacks", again.ETag, row.ETag)
 	if r, err := verify.Run(ctx, all, nil, full, part); err != nil || !r.Sound() {

@@ -14,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
@@ -81,7 +82,7 @@ func setUpMovers(ctx context.Context, p *crashtest.Process) error {
 	if err := w.Ensure(ctx); err != nil {
 		return err
 	}
-	if err := m.staff.Ensure(ctx); err != nil {
+	if err := tabledoor.Ensure(ctx, m.staff); err != nil {
 		return err
 	}
 	for _, w := range []worker{{"S", 1, "Jones", "a", 30, nil}, {"S", 2, "Jones", "b", 40, nil}, {"T", 3, "Jones", "c", 50, nil}} {

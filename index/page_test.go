@@ -109,7 +109,7 @@ func TestPageErrors(t *testing.T) {
 	page, err := byLast.Page(ctx, staff, q, "")
 	check(t, err)
 	s.Count()
-	var te *table.TokenError
+	var te *table.ValueError
 	for what, err := range map[string]error{
 		"another index": second(byEmail.Page(ctx, staff, q, page.Token)),
 		"the table":     second(staff.Page(ctx, q, page.Token)),

@@ -12,6 +12,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -138,7 +139,7 @@ func TestPace(t *testing.T) {
 		ctx := context.Background()
 		s := storagetest.New(nil)
 		base := openAs(t, s.ConnectionString(), s, schema)
-		check(t, base.Ensure(ctx))
+		check(t, tabledoor.Ensure(ctx, base))
 		staff, err := bare.Attach(base, byLast)
 		check(t, err)
 		_, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {

@@ -13,6 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -29,7 +30,7 @@ func TestUpgradedSchema(t *testing.T) {
 	v1 := schema
 	v1.Version = 1
 	base := openAs(t, s.ConnectionString(), s, v1)
-	check(t, base.Ensure(ctx))
+	check(t, tabledoor.Ensure(ctx, base))
 	old, err := bare.Attach(base, byEmail, byAge)
 	check(t, err)
 	insertAll(t, old, s, worker{"S", 1, "jones", "a", 30, nil}, worker{"S", 2, "cao", "b", 31, nil})
@@ -87,7 +88,7 @@ func TestOtherKindOfCopy(t *testing.T) {
 			t.Parallel()
 			s := storagetest.New(nil)
 			base := openAs(t, s.ConnectionString(), s, schema)
-			check(t, base.Ensure(ctx))
+			check(t, tabledoor.Ensure(ctx, base))
 			old, err := bare.Attach(base, was)
 			check(t, err)
 			insertAll(t, old, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "b", 31, nil})
@@ -157,7 +158,7 @@ func TestTamperedEntities(t *testing.T) {
 		t.Errorf("query by tags with a condition on the age: got error %v; want a *ValueError of Query.Where", err)
 	}
 	// For a row that was changed in memory, the stored row is not known.
-	row, err := staff.GetRow(ctx, at(2))
+	row, err := tabledoor.GetRow(ctx, staff, at(2))
 	check(t, err)
 	check(t, row.Set("Last", "Weber"))
 	changed, err := staff.Entity(row)
@@ -215,7 +216,7 @@ func TestAttachedTwice(t *testing.T) {
 	// Rows of any type, and keys of any form: Reserved is for them.
 	s := storagetest.New(nil)
 	any := openAs(t, s.ConnectionString(), s, table.Schema[table.Row]{})
-	check(t, any.Ensure(ctx))
+	check(t, tabledoor.Ensure(ctx, any))
 	byName := index.New("name", keys.Ordered(), func(r *table.Row) (string, bool) {
 		v, ok := r.Get("Name")
 		name, _ := v.(string)
@@ -294,7 +295,7 @@ func TestRenamedProperties(t *testing.T) {
 		check(t, err)
 	}
 	testkit.Expect(t, "measures", stat(), map[string]index.Stat{"ID": {Count: 3, Sum: 6, Min: 1, Max: 3}, "Age": {Count: 3, Sum: 120, Min: 30, Max: 50}})
-	row, err := second.GetRow(ctx, rowAt("list_Jones"))
+	row, err := tabledoor.GetRow(ctx, second, rowAt("list_Jones"))
 	check(t, err)
 	was, _ := row.Get("EmployeeIDs")
 	is, _ := row.Get("Ids")
@@ -303,7 +304,7 @@ func TestRenamedProperties(t *testing.T) {
 	check(t, err)
 	testkit.Expect(t, "details", sd.Value, department{"S", 7, "Jones", "a"})
 	check(t, second.DeleteAny(ctx, at(3)))
-	if row, err = second.GetRow(ctx, rowAt("list_Jones")); err != nil || row.Type("EmployeeIDs") == "" {
+	if row, err = tabledoor.GetRow(ctx, second, rowAt("list_Jones")); err != nil || row.Type("EmployeeIDs") == "" {
 		t.Errorf("list after the delete: got %v, error %v; want a row that still has EmployeeIDs", row, err)
 	}
 
@@ -311,7 +312,7 @@ func TestRenamedProperties(t *testing.T) {
 	pointer := index.New("team", keys.Text(), of, nil).Only()
 	s2 := storagetest.New(nil)
 	base = openAs(t, s2.ConnectionString(), s2, schema)
-	check(t, base.Ensure(ctx))
+	check(t, tabledoor.Ensure(ctx, base))
 	before, err := bare.Attach(base, pointer)
 	check(t, err)
 	insertAll(t, before, s2, worker{"S", 1, "Jones", "", 1, nil})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -80,10 +81,10 @@ func TestReplacedEntities(t *testing.T) {
 				e, err := staff.Get(ctx, at(1))
 				check(t, err)
 				e.Value.ID = 9
-				return staff.Rekey(ctx, e)
+				return staff.Move(ctx, e)
 			},
 			"Transact": func(staff *table.Table[worker]) error {
-				_, err := table.Transact(ctx, staff.DeleteAnyOp(at(1)), staff.MergeAnyOp(at(2), age.Set(41)), staff.MergeAnyOp(at(3), last.Set("Cao")))
+				_, err := table.Transact(ctx, staff.DeleteAnyOp(at(1)), tabledoor.MergeAnyOp(staff, at(2), age.Set(41)), tabledoor.MergeAnyOp(staff, at(3), last.Set("Cao")))
 				return err
 			},
 		} {
@@ -226,7 +227,7 @@ func TestStoredBefore(t *testing.T) {
 			s.Count()
 			_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 				for id := 1; id <= 3; id++ {
-					if !yield(staff.MergeAnyOp(at(id), email.Set(fmt.Sprint("q", id))), nil) {
+					if !yield(tabledoor.MergeAnyOp(staff, at(id), email.Set(fmt.Sprint("q", id))), nil) {
 						return
 					}
 				}

@@ -16,6 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/property"
 	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -161,7 +162,7 @@ func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition ke
 	}
 	ctx, end := door.Table(t).Span(ctx, "Get")
 	defer func() { end(err) }()
-	row, err := rows.GetRow(ctx, at)
+	row, err := tabledoor.GetRow(ctx, rows, at)
 	if errors.Is(err, table.ErrNotFound) {
 		return &Group[K]{Value: k, Measures: map[string]Stat{}}, nil
 	} else if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -154,7 +155,7 @@ func TestMostOfRacers(t *testing.T) {
 		wait.Go(func() {
 			_, err := staff.Insert(ctx, &worker{Dept: "S", ID: i, Last: "J"})
 			for errors.Is(err, table.ErrUnknownOutcome) {
-				there, readErr := staff.Exists(ctx, at(i))
+				there, readErr := tabledoor.Exists(ctx, staff, at(i))
 				if err = readErr; err == nil && !there {
 					_, err = staff.Insert(ctx, &worker{Dept: "S", ID: i, Last: "J"})
 				}

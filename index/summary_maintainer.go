@@ -353,12 +353,6 @@ func addContribution(all map[string]*total, c contribution, measures int) {
 
 // The methods of derived.PerGroup.
 
-// Fits implements extend.Fitter.
-func (m *summaryMaintainer[T, K]) Fits(e *table.Entity[T]) error {
-	_, err := m.StateOf(e)
-	return err
-}
-
 func (m *summaryMaintainer[T, K]) StateOf(e *table.Entity[T]) ([]string, error) {
 	of, err := m.contributionOf(&e.Value, e.Key)
 	return m.stateOf(of), err

@@ -66,7 +66,7 @@ func TestSummaryScans(t *testing.T) {
 	}
 	name := last.Eq("Same")
 	r, err := table.BulkDelete(ctx, staff, table.Query[worker]{Partition: sales, Where: name}, nil)
-	if err != nil || r.Applied != 50 {
+	if err != nil || r.Changed != 50 {
 		t.Fatalf("delete of all of one name: got %+v, error %v; want 50 done", r, err)
 	}
 	testkit.Expect(t, "all of one age", s.Count().String(), "1 get, 1 query, 1 transaction")

@@ -10,6 +10,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
@@ -27,7 +28,7 @@ func TestReassignedIsConfirmed(t *testing.T) {
 		insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Cao", "", 40, nil})
 		changeRaw(t, s, 1, "Email", "a")
 		rows := rawTable(t, s)
-		src, err := rows.GetRow(ctx, at(2))
+		src, err := tabledoor.GetRow(ctx, rows, at(2))
 		check(t, err)
 		check(t, src.Set("Email", "a"))
 		b := &testkit.Hooked{Service: s, Serial: true, BeforeRequest: func(r *http.Request) {
@@ -43,7 +44,7 @@ func TestReassignedIsConfirmed(t *testing.T) {
 		check(t, err)
 		_, err = verify.Run(ctx, slow, &verify.Options{Repair: true, Partitions: sales.Point()}, byEmail)
 		check(t, err)
-		row, err := staff.GetRow(ctx, rowAt("email_a"))
+		row, err := tabledoor.GetRow(ctx, staff, rowAt("email_a"))
 		check(t, err)
 		k, _ := (*stored.Row)(row).Primary()
 		return urls, k.RowKey()

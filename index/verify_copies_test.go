@@ -13,6 +13,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -137,7 +138,7 @@ func newParts(t *testing.T) (*table.Table[part], *storagetest.Service) {
 	t.Helper()
 	s := storagetest.New(nil)
 	base := openAs(t, s.ConnectionString(), s, partSchema)
-	check(t, base.Ensure(context.Background()))
+	check(t, tabledoor.Ensure(context.Background(), base))
 	staff, err := bare.Attach(base, partsFull, partsSome, partsKeys)
 	check(t, err)
 	for i := range 3 {

@@ -16,6 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -164,7 +165,7 @@ func TestPaceOfRepairs(t *testing.T) {
 		s := storagetest.New(nil)
 		w := &watched{Service: s, written: map[int64]int{}}
 		base := openAs(t, s.ConnectionString(), w, schema)
-		check(t, base.Ensure(ctx))
+		check(t, tabledoor.Ensure(ctx, base))
 		bulkInsert(t, base, 900, func(i int) worker { return worker{"S", i, fmt.Sprint("L", i%7), fmt.Sprint("m", i), 1 + i, nil} })
 		staff, err := bare.Attach(base, byEmail, byLast, teams, ages)
 		check(t, err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
 	"github.com/aztablekit/aztablekit/verify"
 )
@@ -40,7 +41,7 @@ func TestBackfillSchedules(t *testing.T) {
 						if err != nil {
 							return err
 						}
-						if err := base.Ensure(ctx); err != nil {
+						if err := tabledoor.Ensure(ctx, base); err != nil {
 							return err
 						}
 						for _, v := range []worker{{"S", 1, "Jones", "a", 30, []string{"x", "y"}}, {"S", 2, "Jones", "b", 30, nil}, {"S", 3, "Smith", "", 31, nil}} {

@@ -18,6 +18,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -227,7 +228,7 @@ func checkDamaged(t *testing.T, s *storagetest.Service, definitions []extend.Def
 func withoutKinds(t *testing.T, s *storagetest.Service, kinds []string) *storagetest.Service {
 	t.Helper()
 	some := storagetest.New(nil)
-	check(t, rawTable(t, some).Ensure(context.Background()))
+	check(t, tabledoor.Ensure(context.Background(), rawTable(t, some)))
 	for _, row := range s.Rows("staff") {
 		if kind, _, _ := strings.Cut(row.RowKey, "_"); !slices.Contains(kinds, kind) {
 			overwriteRow(t, some, row, func(map[string]any) {})

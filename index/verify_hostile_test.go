@@ -13,6 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -357,7 +358,7 @@ func TestForeignColumns(t *testing.T) {
 	}
 	note := func(what string, want any) {
 		t.Helper()
-		row, err := rawTable(t, s).GetRow(context.Background(), rowAt("ages_Jones"))
+		row, err := tabledoor.GetRow(context.Background(), rawTable(t, s), rowAt("ages_Jones"))
 		check(t, err)
 		v, _ := row.Get("Note")
 		testkit.Expect(t, what+": Note of the summary", v, want)

@@ -13,6 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -33,7 +34,7 @@ func TestVerifyScope(t *testing.T) {
 	_, err := rawTable(t, s).Insert(ctx, row)
 	check(t, err)
 	r, faults := mustVerify(t, staff, verify.Options{Repair: true}, sharedDefinitions()...)
-	after, err := staff.GetRow(ctx, row.Key)
+	after, err := tabledoor.GetRow(ctx, staff, row.Key)
 	check(t, err)
 	if !r.Sound() || len(faults) > 0 || !(*stored.Row)(after).Same((*stored.Row)(row)) {
 		t.Errorf("foreign row with columns of details: got %+v, faults %v and row %+v; want a sound report, no fault and row %+v", r, faults, after, row)
@@ -46,7 +47,7 @@ func TestVerifyScope(t *testing.T) {
 	check(t, rawTable(t, s).DeleteAny(ctx, rowAt("mail_a")))
 	insertAll(t, staff, s, worker{"S", 2, "Cao", "a", 30, nil})
 	check(t, rawTable(t, s).DeleteAny(ctx, rowAt("last_Jones!_w_000001")))
-	age1, err := staff.GetRow(ctx, rowAt("age_030_w_000001"))
+	age1, err := tabledoor.GetRow(ctx, staff, rowAt("age_030_w_000001"))
 	check(t, err)
 	if r, _ := mustVerify(t, staff, verify.Options{Repair: true}, byLast); !r.Sound() || r.Repaired != 1 {
 		t.Errorf("verify of byLast with repair: got %+v; want a sound report with 1 repaired", r)
@@ -54,7 +55,7 @@ func TestVerifyScope(t *testing.T) {
 	if e, err := byMail.Get(ctx, staff, sales, "a"); err != nil || e.Key != at(2) {
 		t.Errorf("entity with mail a: got %+v, error %v; want %v and no error", e, err, at(2))
 	}
-	if again, err := staff.GetRow(ctx, rowAt("age_030_w_000001")); err != nil || again.ETag != age1.ETag {
+	if again, err := tabledoor.GetRow(ctx, staff, rowAt("age_030_w_000001")); err != nil || again.ETag != age1.ETag {
 		t.Errorf("row of byAge after the repair: got %+v, error %v; want ETag %v and no error", again, err, age1.ETag)
 	}
 
@@ -63,7 +64,7 @@ func TestVerifyScope(t *testing.T) {
 	oneWay.Row = keys.RowFunc(wid, func(w *worker) int { return w.Age })
 	s = storagetest.New(nil)
 	base := openAs(t, s.ConnectionString(), s, oneWay)
-	check(t, base.Ensure(ctx))
+	check(t, tabledoor.Ensure(ctx, base))
 	staff, err = bare.Attach(base, byEmail)
 	check(t, err)
 	insertAll(t, staff, s, worker{"S", 0, "Jones", "a", 7, nil})
@@ -71,7 +72,7 @@ func TestVerifyScope(t *testing.T) {
 	if r, faults := mustVerify(t, staff, verify.Options{Repair: true}, byEmail); r.Repaired > 0 || len(faults) > 0 {
 		t.Errorf("entity with fields that give another key: got %+v and faults %v; want nothing repaired and no fault", r, faults)
 	}
-	if _, err := staff.GetRow(ctx, rowAt("email_a")); err != nil {
+	if _, err := tabledoor.GetRow(ctx, staff, rowAt("email_a")); err != nil {
 		t.Errorf("row of byEmail of this entity: got error %v; want none", err)
 	}
 }
@@ -82,7 +83,7 @@ func TestVerifyUnreadable(t *testing.T) {
 	ctx := context.Background()
 	s := storagetest.New(nil)
 	base := openAs(t, s.ConnectionString(), s, schema)
-	check(t, base.Ensure(ctx))
+	check(t, tabledoor.Ensure(ctx, base))
 	for i, tags := range [][]string{{"a"}, {"a", "b", "c", "d"}, {"b"}} {
 		_, err := base.Insert(ctx, &worker{fmt.Sprint("S", i/2), i, "Jones", "", 1, tags})
 		check(t, err)

@@ -13,6 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -204,7 +205,7 @@ func TestNewKeyFunction(t *testing.T) {
 	check(t, err)
 	// A write finds its own old row.
 	check(t, staff.MergeAny(ctx, at(1), last.Set("Smith")))
-	if _, err := staff.GetRow(ctx, rowAt("mail_A_w_000001")); !errors.Is(err, table.ErrNotFound) {
+	if _, err := tabledoor.GetRow(ctx, staff, rowAt("mail_A_w_000001")); !errors.Is(err, table.ErrNotFound) {
 		t.Errorf("old row after a write of its entity: got error %v; want ErrNotFound", err)
 	}
 	testkit.Expect(t, "by the new function", ids(t, is.List(ctx, staff, sales, "a")), []int{1})
@@ -260,9 +261,9 @@ func TestResume(t *testing.T) {
 	}
 	for i := range first.Token { // a token with any one byte changed, or cut short
 		for _, token := range []string{first.Token[:i] + "?" + first.Token[i+1:], first.Token[:max(i, 1)]} {
-			var te *table.TokenError
+			var te *table.ValueError
 			if _, err := verify.Run(ctx, staff, &verify.Options{Token: token}, byLast); !errors.As(err, &te) {
-				t.Errorf("token %q: got error %v; want a *table.TokenError", token, err)
+				t.Errorf("token %q: got error %v; want a *table.ValueError", token, err)
 			}
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -77,7 +78,7 @@ func TestRepairChangesOnlyDerivedRows(t *testing.T) {
 			check(t, err)
 			staff, err = bare.Attach(staff, definitions...)
 			check(t, err)
-			check(t, errors.Join(out.Ensure(ctx), staff.Ensure(ctx), bare.Ensure(ctx, staff)))
+			check(t, errors.Join(out.Ensure(ctx), tabledoor.Ensure(ctx, staff), bare.Ensure(ctx, staff)))
 			older := acc.Tables().NewClient("staff")
 			for i, dept := range []string{"S", "S", "M"} {
 				_, err := older.AddEntity(ctx, fmt.Appendf(nil, `{"PartitionKey":%q,"RowKey":"w_%06d","Name":"Jones","Email":"m%[2]d","Age":30,"Shoe":44,"Tags":"[\"x\"]"}`, dept, i+1), nil)

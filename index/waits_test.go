@@ -10,6 +10,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -50,7 +51,7 @@ func TestWaits(t *testing.T) {
 				ctx := context.Background()
 				s := storagetest.New(nil)
 				staff := openAs(t, s.ConnectionString(), s, schema)
-				check(t, staff.Ensure(ctx))
+				check(t, tabledoor.Ensure(ctx, staff))
 				staff, err := bare.Attach(staff, c.def)
 				check(t, err)
 				_, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -35,7 +36,7 @@ func TestWideIndex(t *testing.T) {
 		Row:       keys.Row(keys.Digits[int](6).Named("doc"), func(d *wideDoc) *int { return &d.ID }),
 	}, nil)
 	testkit.NoError(t, err)
-	testkit.NoError(t, base.Ensure(ctx))
+	testkit.NoError(t, tabledoor.Ensure(ctx, base))
 	size := table.FieldOf(func(d *wideDoc) *int64 { return &d.Size })
 	full := index.New("full", keys.Text().Named("title"), func(d *wideDoc) (string, bool) { return d.Title, true }, nil)
 	only := index.New("only", keys.Digits[int64](9).Named("size"), func(d *wideDoc) (int64, bool) { return d.Size, true }, nil).Only(size)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/azt"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -17,7 +18,7 @@ func commands(e *env) {
 	name, other, dir := freshName(), freshName(), e.TempDir()
 	rows, err := bare.NewTable(e.tables, name, table.Schema[table.Row]{}, nil)
 	e.must(err)
-	e.must(rows.Ensure(ctx))
+	e.must(tabledoor.Ensure(ctx, rows))
 	for i := range 12 {
 		row := &table.Row{Key: keys.Raw(fmt.Sprint("p", i%2), fmt.Sprintf("r'%02d", i))}
 		e.must(row.Set("N", int32(i)))

@@ -31,7 +31,7 @@ func bulkWrites(e *env) {
 	}
 	deleted, err := table.BulkDelete(ctx, staff, table.Query[employee]{Partition: dept.PartitionKey("O'Neil"), Where: age.Lt(500)}, nil)
 	e.must(err)
-	if deleted.Applied != 250 {
+	if deleted.Changed != 250 {
 		e.Errorf("DeleteQuery: got %+v; want 250 done", deleted)
 	}
 	e.counter.Take()

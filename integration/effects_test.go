@@ -11,6 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -50,7 +51,7 @@ func effects(e *env) {
 		printed = nil
 		who := jones
 		who.Department = d
-		e.must(base.Ensure(ctx))
+		e.must(tabledoor.Ensure(ctx, base))
 		e.counter.Take()
 		k := keys.Raw(d, "empid_000223")
 		if d == "Sales" {
@@ -67,7 +68,7 @@ func effects(e *env) {
 			e.must(err)
 			x, err := raw.Get(ctx, k)
 			e.must(err)
-			e.must(raw.Touch(ctx, x))
+			e.must(tabledoor.Touch(ctx, raw, x))
 		}
 		e.must(prints.Drain(ctx))
 		if joined(printed) != "223Jones" {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/expire"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -25,7 +26,7 @@ func ends(e *env) {
 	definition := expire.At(func(c *code) time.Time { return c.Ends }, nil)
 	codes, err := bare.Attach(plain, definition)
 	e.must(err)
-	e.must(codes.Ensure(ctx))
+	e.must(tabledoor.Ensure(ctx, codes))
 	key := keys.At(user.Of("ann"), text.Of("1"))
 	store := func(lasts time.Duration) error {
 		_, err := codes.Insert(ctx, &code{"ann", "1", time.Now().Add(lasts)})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -81,7 +82,7 @@ func newTable[T any](e *env, schema table.Schema[T], o *table.Options) *table.Ta
 	e.Helper()
 	t, err := bare.NewTable(e.tables, freshName(), schema, o)
 	e.must(err)
-	e.must(t.Ensure(context.Background()))
+	e.must(tabledoor.Ensure(context.Background(), t))
 	e.counter.Take()
 	return t
 }

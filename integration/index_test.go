@@ -10,6 +10,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/keyrange"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
@@ -116,7 +117,7 @@ func indexes(e *env) {
 		e.must(err)
 		n++
 	}
-	if result.Applied != 3 || n != 0 {
+	if result.Changed != 3 || n != 0 {
 		e.Errorf("DeleteQuery: got %+v and %d remaining rows; want 3 done and none", result, n)
 	}
 }
@@ -140,7 +141,7 @@ func details(e *env) {
 	e.must(err)
 	told := func(want string) {
 		e.Helper()
-		row, err := staff.GetRow(ctx, department.Key)
+		row, err := tabledoor.GetRow(ctx, staff, department.Key)
 		e.must(err)
 		whose, _ := row.Get("HeadRowKey")
 		who, _ := row.Get("HeadLastName")

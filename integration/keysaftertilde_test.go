@@ -59,7 +59,7 @@ func keysAfterTilde(e *env) {
 		e.wantRequests("1 query")
 	}
 	var countries []string
-	for pk, err := range places.Partitions(ctx) {
+	for pk, err := range places.Partitions(ctx, keys.PartitionRange{}) {
 		e.must(err)
 		countries = append(countries, pk.String())
 	}
@@ -78,7 +78,7 @@ func keysAfterTilde(e *env) {
 		}
 	}
 	result, err := table.BulkDelete(ctx, all, table.Query[place]{Partition: keys.RawPartition("Schweiz")}, nil)
-	if e.must(err); result.Applied != 1 {
-		e.Errorf("DeleteQuery: got %d done; want 1", result.Applied)
+	if e.must(err); result.Changed != 1 {
+		e.Errorf("DeleteQuery: got %d done; want 1", result.Changed)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/azurite"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/materialized"
 	"github.com/aztablekit/aztablekit/table"
@@ -78,7 +79,7 @@ func attachView(ctx context.Context, acc *account.Account, items *table.Table[it
 			return "", err
 		}
 		return c.Value.Name, nil
-	}, to.Ensure(ctx)
+	}, tabledoor.Ensure(ctx, to)
 }
 
 func attachIndex(ctx context.Context, _ *account.Account, items *table.Table[item], inline bool) (t *table.Table[item], h extend.Handler, read func(context.Context, item) (string, error), err error) {
@@ -124,7 +125,7 @@ func measureLag(b *testing.B, service backend, attach attachment, inline bool) (
 	must(err)
 	notifying, err := bare.WithOutbox(base, out)
 	must(err)
-	must(base.Ensure(ctx))
+	must(tabledoor.Ensure(ctx, base))
 	items, h, read, err := attach(ctx, acc, notifying, inline)
 	must(err)
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/lease"
 	"github.com/aztablekit/aztablekit/table"
@@ -21,13 +22,13 @@ func leases(e *env) {
 	one, two := lease.New(host, name, o), lease.New(host, name, o)
 	rows, err := bare.NewTable(e.tables, name, table.Schema[table.Row]{}, nil)
 	e.must(err)
-	e.must(rows.Ensure(ctx))
+	e.must(tabledoor.Ensure(ctx, rows))
 	data, err := bare.NewTable(e.tables, freshName(), table.Schema[table.Row]{}, nil)
 	e.must(err)
-	e.must(data.Ensure(ctx))
+	e.must(tabledoor.Ensure(ctx, data))
 	key := keys.At(keys.RawPartition("p"), keys.RawRow("r"))
 	write := func(p *lease.Partition) error {
-		_, err := table.Transact(ctx, p.Guard(), data.UpsertAtOp(key, &table.Row{Key: key}, table.ReplaceExisting))
+		_, err := table.Transact(ctx, p.Guard(), tabledoor.UpsertAtOp(data, key, &table.Row{Key: key}, table.ReplaceExisting))
 		return err
 	}
 	wantIs := func(what string, err, want error) {

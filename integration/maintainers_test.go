@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -94,16 +95,16 @@ func maintainedRows(e *env) {
 	// The next write repairs a derived row that was deleted.
 	e.must(rows.DeleteAny(ctx, keys.At(dept.PartitionKey("Sales"), keys.RawRow("mail_c@x"))))
 	e.must(staff.Merge(ctx, one, last.Set("Smith")))
-	if staff.Repaired() != 1 {
-		e.Errorf("Repaired: got %d; want 1", staff.Repaired())
+	if tabledoor.Repaired(staff) != 1 {
+		e.Errorf("Repaired: got %d; want 1", tabledoor.Repaired(staff))
 	}
 	stored("empid_000001 Smith", "empid_000002 Cao", "mail_c@x Smith", "mail_o'brien@x Cao")
-	if err := base.Delete(ctx, one); !errors.Is(err, table.ErrUnknownMaintainer) {
+	if err := base.Delete(ctx, one); !errors.Is(err, table.ErrNotDeclared) {
 		e.Errorf("Delete without the maintainer: got error %v; want ErrUnknownMaintainer", err)
 	}
 	r, err := table.BulkDelete(ctx, staff, table.Query[employee]{Partition: dept.PartitionKey("Sales")}, nil)
 	e.must(err)
-	if r.Applied != 2 {
+	if r.Changed != 2 {
 		e.Errorf("DeleteQuery: got %+v; want 2 done", r)
 	}
 	e.wantRequests("1 query, 1 transaction")

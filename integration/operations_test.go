@@ -12,6 +12,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -93,17 +94,17 @@ func conditions(e *env) {
 		"delete, deleted":         {staff.Delete(ctx, deleted), table.ErrNotFound},
 		"delete any, deleted":     {staff.DeleteAny(ctx, deleted.Key), table.ErrNotFound},
 		"merge any, deleted":      {staff.MergeAny(ctx, deleted.Key, age.Set(3)), table.ErrNotFound},
-		"replace without an ETag": {staff.Replace(ctx, &table.Entity[employee]{Value: v, Key: mine.Key}), table.ErrNoETag},
+		"replace without an ETag": {staff.Replace(ctx, &table.Entity[employee]{Value: v, Key: mine.Key}), table.ErrNotRead},
 	} {
 		if !errors.Is(c.got, c.want) {
 			e.Errorf("%s: got error %v; want %v", what, c.got, c.want)
 		}
 		var re *azcore.ResponseError
-		if c.want != table.ErrNoETag && (!errors.As(c.got, &re) || re.StatusCode < 400) {
+		if c.want != table.ErrNotRead && (!errors.As(c.got, &re) || re.StatusCode < 400) {
 			e.Errorf("%s: got error %v; want one that wraps the service's", what, c.got)
 		}
 		var oe *table.OpError
-		if !errors.As(c.got, &oe) || strings.Contains(c.got.Error(), "\n") || c.want != table.ErrNoETag && oe.Code == "" {
+		if !errors.As(c.got, &oe) || strings.Contains(c.got.Error(), "\n") || c.want != table.ErrNotRead && oe.Code == "" {
 			e.Errorf("%s: got error %v; want an *OpError with a code, in one line", what, c.got)
 		}
 	}
@@ -158,7 +159,7 @@ func explicitKeys(e *env) {
 	e.must(err)
 	in.Value.Text = "b"
 	e.must(notes.Replace(ctx, in))
-	_, err = notes.UpsertAt(ctx, keys.At(keys.RawPartition("2026"), keys.RawRow("second")), &note{"c"}, table.ReplaceExisting)
+	_, err = tabledoor.UpsertAt(ctx, notes, keys.At(keys.RawPartition("2026"), keys.RawRow("second")), &note{"c"}, table.ReplaceExisting)
 	e.must(err)
 	var got []string
 	for n, err := range notes.List(ctx, table.Query[note]{Partition: keys.RawPartition("2026")}) {
@@ -260,7 +261,7 @@ func upsert(e *env) {
 	if s := stored(); s != "21" {
 		e.Errorf("after a merging Upsert: got %s; want 21", s)
 	}
-	if err := tab.Replace(ctx, up); !errors.Is(err, table.ErrPartial) {
+	if err := tab.Replace(ctx, up); !errors.Is(err, table.ErrNotRead) {
 		e.Errorf("Replace of an entity that is known in part: got error %v; want ErrPartial", err)
 	}
 	if r, err := up.Row(); r != nil || err != nil {
@@ -314,7 +315,7 @@ func unconditionalWrites(e *env) {
 	e.must(staff.DeleteAny(ctx, stale.Key))
 	e.wantRequests("1 delete")
 	stale.ETag = azcore.ETagAny
-	if err := staff.Delete(ctx, stale); !errors.Is(err, table.ErrNoETag) {
+	if err := staff.Delete(ctx, stale); !errors.Is(err, table.ErrNotRead) {
 		e.Errorf("Delete with ETag *: got error %v; want ErrNoETag", err)
 	}
 }
@@ -372,8 +373,8 @@ func ensure(e *env) {
 	t, err := bare.NewTable(e.tables, freshName(), staffSchema, nil)
 	e.must(err)
 	e.wantRequests("none") // New sends nothing
-	e.must(t.Ensure(ctx))
-	e.must(t.Ensure(ctx))
+	e.must(tabledoor.Ensure(ctx, t))
+	e.must(tabledoor.Ensure(ctx, t))
 	e.wantRequests("2 table-create")
 }
 

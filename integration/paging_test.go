@@ -14,6 +14,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -175,9 +176,9 @@ func counts(e *env) {
 	_, err := reviews.Insert(ctx, &review{"Sales", 1, 2011, 4})
 	e.must(err)
 	e.counter.Take()
-	yes, err := staff.Exists(ctx, at("Sales", 7))
+	yes, err := tabledoor.Exists(ctx, staff, at("Sales", 7))
 	e.must(err)
-	no, err := staff.Exists(ctx, at("Sales", 7000))
+	no, err := tabledoor.Exists(ctx, staff, at("Sales", 7000))
 	e.must(err)
 	if !yes || no {
 		e.Errorf("Exists: got %v and %v; want true and false", yes, no)
@@ -197,54 +198,12 @@ func counts(e *env) {
 	}
 	missing, err := bare.NewTable(e.tables, freshName(), staffSchema, nil)
 	e.must(err)
-	if _, err := missing.Exists(ctx, at("Sales", 1)); !errors.Is(err, table.ErrTableNotFound) {
+	if _, err := tabledoor.Exists(ctx, missing, at("Sales", 1)); !errors.Is(err, table.ErrTableNotFound) {
 		e.Errorf("Exists in a missing table: got error %v; want ErrTableNotFound", err)
 	}
 	if _, err := staff.Count(ctx, table.Query[employee]{}); !errors.Is(err, table.ErrTableScan) {
 		e.Errorf("Count without a partition: got error %v; want ErrTableScan", err)
 	}
-}
-
-// getOrInsert: concurrent calls agree on one entity, which one of them has inserted.
-func getOrInsert(e *env) {
-	ctx := context.Background()
-	staff := newTable(e, staffSchema, nil)
-	var mu sync.Mutex
-	made, names := 0, map[string]bool{}
-	var wg sync.WaitGroup
-	for i := range 8 {
-		wg.Go(func() {
-			got, inserted, err := staff.GetOrInsert(ctx, &employee{Department: "Sales", ID: 1, Last: fmt.Sprint("writer", i)})
-			if err != nil {
-				e.Errorf("GetOrInsert: got error %v; want none", err)
-				return
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			names[got.Value.Last] = true
-			if inserted {
-				made++
-			}
-		})
-	}
-	wg.Wait()
-	if made != 1 || len(names) != 1 {
-		e.Errorf("GetOrInsert by 8 writers: got %d inserts and values %v; want one of each", made, names)
-	}
-	e.counter.Take()
-	got, inserted, err := staff.GetOrInsert(ctx, &employee{Department: "Sales", ID: 1})
-	e.must(err)
-	e.wantRequests("1 get")
-	if inserted || got.Value.Last == "" {
-		e.Errorf("GetOrInsert of an existing entity: got %+v, inserted %v; want it as it was", got, inserted)
-	}
-	got, inserted, err = staff.GetOrInsert(ctx, &employee{Department: "Sales", ID: 2, Age: 5})
-	e.must(err)
-	e.wantRequests("1 get, 1 insert")
-	if !inserted || got.Value.Age != 5 || got.ETag == "" {
-		e.Errorf("GetOrInsert of a new entity: got %+v, inserted %v; want age 5, an ETag, inserted", got, inserted)
-	}
-	e.must(staff.Delete(ctx, got))
 }
 
 // partitions: Partitions yields each partition once, without reading its rows, and EachPartition works on several at once.
@@ -260,7 +219,7 @@ func partitions(e *env) {
 	e.must(err)
 	e.counter.Take()
 	var got []string
-	for pk, err := range staff.Partitions(ctx) {
+	for pk, err := range staff.Partitions(ctx, keys.PartitionRange{}) {
 		e.must(err)
 		got = append(got, pk.String())
 	}
@@ -270,7 +229,7 @@ func partitions(e *env) {
 	e.wantRequests("5 query")
 	var mu sync.Mutex
 	total := 0
-	_, err = staff.EachPartition(ctx, keys.PartitionRange{}, 0, func(ctx context.Context, pk keys.PartitionKey) error {
+	_, err = table.EachPartition(ctx, staff, nil, func(ctx context.Context, pk keys.PartitionKey) error {
 		n, err := staff.Count(ctx, table.Query[employee]{Partition: pk})
 		mu.Lock()
 		defer mu.Unlock()
@@ -283,7 +242,7 @@ func partitions(e *env) {
 	}
 	e.wantRequests("9 query")
 	no := errors.New("no")
-	if _, err := staff.EachPartition(ctx, keys.PartitionRange{}, 2, func(ctx context.Context, pk keys.PartitionKey) error {
+	if _, err := table.EachPartition(ctx, staff, &table.Pass{Concurrency: 2}, func(ctx context.Context, pk keys.PartitionKey) error {
 		if pk.String() == "Marketing" {
 			return no
 		}
@@ -294,13 +253,13 @@ func partitions(e *env) {
 	}
 	missing, err := bare.NewTable(e.tables, freshName(), staffSchema, nil)
 	e.must(err)
-	if _, err := missing.EachPartition(ctx, keys.PartitionRange{}, 1, func(context.Context, keys.PartitionKey) error { return nil }); !errors.Is(err, table.ErrTableNotFound) {
+	if _, err := table.EachPartition(ctx, missing, nil, func(context.Context, keys.PartitionKey) error { return nil }); !errors.Is(err, table.ErrTableNotFound) {
 		e.Errorf("EachPartition of a missing table: got error %v; want ErrTableNotFound", err)
 	}
 	only, err := bare.NewTable(e.tables, staff.Name(), table.Schema[employee]{Partition: keys.OnePartition[employee]("Sales")}, nil)
 	e.must(err)
 	got = nil
-	for pk, err := range only.Partitions(ctx) {
+	for pk, err := range only.Partitions(ctx, keys.PartitionRange{}) {
 		e.must(err)
 		got = append(got, pk.String())
 	}
@@ -359,7 +318,7 @@ func partitionRanges(e *env) {
 		}
 		e.counter.Take()
 		var listed []string
-		for pk, err := range staff.PartitionsIn(ctx, in) {
+		for pk, err := range staff.Partitions(ctx, in) {
 			e.must(err)
 			listed = append(listed, pk.String())
 		}
@@ -368,7 +327,7 @@ func partitionRanges(e *env) {
 		}
 		e.counter.Take()
 	}
-	if _, err := table.Bulk(ctx, staff.DeleteOps(ctx, table.Query[employee]{Partitions: month.Before("202602")}), nil); err != nil {
+	if _, err := table.Bulk(ctx, tabledoor.DeleteOps(ctx, staff, table.Query[employee]{Partitions: month.Before("202602")}), nil); err != nil {
 		e.Errorf("bulk delete of a range: got error %v; want none", err)
 	}
 	if n, err := staff.Count(ctx, table.Query[employee]{TableScan: true}); err != nil || n != 40 {
@@ -385,7 +344,7 @@ func partitionRanges(e *env) {
 	if _, err := staff.Count(ctx, table.Query[employee]{Partition: month.Of("a"), Partitions: month.All()}); !errors.As(err, &ve) {
 		e.Errorf("Count of a partition and a range: got error %v; want a *table.ValueError", err)
 	}
-	if ex, err := staff.Explain(table.Query[employee]{Partitions: month.Before("202602")}); err != nil || ex.Class != table.PartitionsScan {
+	if ex, err := staff.Explain(table.Query[employee]{Partitions: month.Before("202602")}); err != nil || ex.Class != "scan of a range of partitions" {
 		e.Errorf("Explain: got %v, %v; want a scan of a range of partitions", ex.Class, err)
 	}
 	e.wantRequests("none")

@@ -4,9 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
-	"time"
 
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -31,7 +30,7 @@ func transactions(e *env) {
 	e.must(err)
 	e.counter.Take()
 	before := worker.ETag
-	r, err = table.Transact(ctx, staff.ReplaceOp(worker), reviews.ReplaceOp(first), reviews.DeleteOp(second), reviews.PinOp(third),
+	r, err = table.Transact(ctx, staff.ReplaceOp(worker), reviews.ReplaceOp(first), reviews.DeleteOp(second), tabledoor.PinOp(reviews, third),
 		staff.UpsertOp(&employee{Department: "Sales", ID: 7}, table.MergeExisting), reviews.UpsertOp(&review{"Sales", 7, 2020, 1}, table.ReplaceExisting))
 	e.must(err)
 	e.wantRequests("1 transaction")
@@ -106,7 +105,7 @@ func quotedKeys(e *env) {
 		}
 		a, b, c, d := table.Stored[keyed](r, 0), table.Stored[keyed](r, 1), table.Stored[keyed](r, 2), table.Stored[keyed](r, 3)
 		a.Value.V = 2
-		if _, err := table.Transact(ctx, tab.ReplaceOp(a), tab.MergeOp(b, v.Set(2)), tab.DeleteOp(c), tab.PinOp(d), tab.UpsertOp(&keyed{s, "e" + s, 2}, table.ReplaceExisting)); err != nil {
+		if _, err := table.Transact(ctx, tab.ReplaceOp(a), tab.MergeOp(b, v.Set(2)), tab.DeleteOp(c), tabledoor.PinOp(tab, d), tab.UpsertOp(&keyed{s, "e" + s, 2}, table.ReplaceExisting)); err != nil {
 			e.Errorf("Transact of stored rows %q: got error %v; want none", s, err)
 			continue
 		}
@@ -132,92 +131,8 @@ func quotedKeys(e *env) {
 	}
 }
 
-// inPartition: concurrent writers move money between two rows, and the sum stays the same.
-func inPartition(e *env) {
-	ctx := context.Background()
-	type account struct {
-		Owner   string
-		Balance int64
-	}
-	owner := keys.Row(keys.Text(), func(a *account) *string { return &a.Owner })
-	o := &table.Options{}
-	o.Retry.ConflictAttempts = 1000
-	o.Retry.ConflictWait, o.Retry.MaxConflictWait = time.Millisecond, 20*time.Millisecond
-	tab := newTable(e, table.Schema[account]{
-		Partition: keys.OnePartition[account]("bank"),
-		Row:       owner,
-	}, o)
-	names := []string{"ann", "bob", "cid"}
-	for _, n := range names {
-		_, err := tab.Insert(ctx, &account{n, 100})
-		e.must(err)
-	}
-	bank := keys.RawPartition("bank")
-	var wg sync.WaitGroup
-	for w := range 6 {
-		wg.Go(func() {
-			for i := range 5 {
-				_, err := table.InPartition(ctx, bank, func(tx *table.Tx) error {
-					from, err := table.GetIn(tx, tab, owner.Of(names[w%3]))
-					if err != nil {
-						return err
-					}
-					to, err := table.GetIn(tx, tab, owner.Of(names[(w+1+i%2)%3]))
-					if err != nil {
-						return err
-					}
-					from.Value.Balance -= 7
-					to.Value.Balance += 7
-					tx.Do(tab.ReplaceOp(from), tab.ReplaceOp(to))
-					return nil
-				})
-				if err != nil {
-					e.Errorf("InPartition: got error %v; want none", err)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	var sum int64
-	for a, err := range tab.List(ctx, table.Query[account]{}) {
-		e.must(err)
-		sum += a.Value.Balance
-	}
-	if sum != 300 {
-		e.Errorf("sum of the balances: got %d; want 300", sum)
-	}
-	e.counter.Take()
-	// In the first attempt, a concurrent writer inserts the row after it was found missing.
-	attempts := 0
-	_, err := table.InPartition(ctx, bank, func(tx *table.Tx) error {
-		attempts++
-		_, err := table.GetIn(tx, tab, owner.Of("dan"))
-		switch {
-		case errors.Is(err, table.ErrNotFound):
-			_, err := tab.Insert(ctx, &account{"dan", 1})
-			e.must(err)
-			tx.Do(tab.InsertOp(&account{"dan", 2}))
-			return nil
-		default:
-			return err
-		}
-	})
-	e.must(err)
-	if attempts != 2 {
-		e.Errorf("got %d attempts; want 2", attempts)
-	}
-	e.wantRequests("3 get, 1 insert, 1 transaction")
-	// A pinned row that has changed refuses the transaction.
-	dan, err := tab.Get(ctx, keys.At(bank, owner.Of("dan")))
-	e.must(err)
-	e.must(tab.MergeAny(ctx, dan.Key, table.FieldOf(func(a *account) *int64 { return &a.Balance }).Set(9)))
-	if _, err := table.Transact(ctx, tab.PinOp(dan), tab.InsertOp(&account{"eve", 1})); !errors.Is(err, table.ErrChanged) {
-		e.Errorf("Transact with a changed pinned row: got error %v; want ErrChanged", err)
-	}
-}
-
-// rekey: Rekey moves a row to another key with all its columns, or leaves it.
-func rekey(e *env) {
+// moveInside: Move moves a row to another key of its partition with all its columns, or leaves it.
+func moveInside(e *env) {
 	ctx := context.Background()
 	staff := newTable(e, staffSchema, blindWrites())
 	body := []byte(`{"PartitionKey":"Sales","RowKey":"empid_000223","LastName":"Jones","Badge@odata.type":"Edm.Int64","Badge":"4711","_life":"00f"}`)
@@ -230,20 +145,20 @@ func rekey(e *env) {
 	if err := staff.Replace(ctx, got); !errors.Is(err, table.ErrKeyChanged) {
 		e.Errorf("Replace with another key: got error %v; want ErrKeyChanged", err)
 	}
-	e.must(staff.Rekey(ctx, got))
+	e.must(staff.Move(ctx, got))
 	e.wantRequests("1 transaction")
 	if got.Key != at("Sales", 7) {
-		e.Errorf("key after Rekey: got %v; want %v", got.Key, at("Sales", 7))
+		e.Errorf("key after Move: got %v; want %v", got.Key, at("Sales", 7))
 	}
 	got.Value.Age = 9
-	e.must(staff.Rekey(ctx, got)) // without a new key
+	e.must(staff.Move(ctx, got)) // without a new key
 	e.wantRequests("1 replace")
 	row, err := got.Row()
 	e.must(err)
 	badge, _ := row.Get("Badge")
 	incarnation, _ := row.Get("_life")
 	if badge != int64(4711) || incarnation != "00f" {
-		e.Errorf("Badge and _life after Rekey: got %v and %v; want 4711 and 00f", badge, incarnation)
+		e.Errorf("Badge and _life after Move: got %v and %v; want 4711 and 00f", badge, incarnation)
 	}
 	if _, err := staff.Get(ctx, at("Sales", 223)); !errors.Is(err, table.ErrNotFound) {
 		e.Errorf("Get of the old key: got error %v; want ErrNotFound", err)
@@ -251,15 +166,7 @@ func rekey(e *env) {
 	_, err = staff.Insert(ctx, &employee{Department: "Sales", ID: 8})
 	e.must(err)
 	got.Value.ID = 8
-	if err := staff.Rekey(ctx, got); !errors.Is(err, table.ErrExists) || got.Key != at("Sales", 7) {
-		e.Errorf("Rekey to an existing key: got error %v, key %v; want ErrExists and the old key", err, got.Key)
-	}
-	type note struct{ Text string }
-	notes := newTable(e, table.Schema[note]{}, nil)
-	n, err := notes.InsertAt(ctx, keys.At(keys.RawPartition("p"), keys.RawRow("a")), &note{"x"})
-	e.must(err)
-	e.must(notes.RekeyAt(ctx, n, keys.At(keys.RawPartition("p"), keys.RawRow("b"))))
-	if _, err := notes.Get(ctx, keys.At(keys.RawPartition("p"), keys.RawRow("b"))); err != nil {
-		e.Errorf("Get after RekeyAt: got error %v; want none", err)
+	if err := staff.Move(ctx, got); !errors.Is(err, table.ErrExists) || got.Key != at("Sales", 7) {
+		e.Errorf("Move to an existing key: got error %v, key %v; want ErrExists and the old key", err, got.Key)
 	}
 }

@@ -83,7 +83,7 @@ func dispatch(e *env) {
 	}
 	boss.Value.Bonus++
 	e.must(managers.Replace(ctx, boss))
-	if _, err := staff.Get(ctx, at("Sales", 2)); !errors.Is(err, table.ErrOtherType) {
+	if _, err := staff.Get(ctx, at("Sales", 2)); !errors.Is(err, table.ErrForeignRow) {
 		e.Errorf("Get of a manager as an employee: got error %v; want ErrOtherType", err)
 	}
 	if _, err := types.Get(ctx, at("Sales", 99)); !errors.Is(err, table.ErrNotFound) {

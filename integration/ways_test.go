@@ -9,6 +9,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/requests"
 )
 
@@ -27,7 +28,7 @@ func TestWays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := staff.Ensure(context.Background()); err != nil {
+		if err := tabledoor.Ensure(context.Background(), staff); err != nil {
 			t.Fatal(err)
 		}
 		long := strings.Repeat("äöü€", 7<<10)

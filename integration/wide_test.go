@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -29,7 +30,7 @@ func wideEntities(e *env) {
 		Row:       keys.Row(keys.Text(), func(s *survey) *string { return &s.Name }),
 	}, nil)
 	e.must(err)
-	e.must(surveys.Ensure(ctx))
+	e.must(tabledoor.Ensure(ctx, surveys))
 	e.counter.Take()
 	counts := table.FieldOf(func(s *survey) *[]int32 { return &s.Counts })
 	text := table.FieldOf(func(s *survey) *string { return &s.Text })

@@ -83,12 +83,12 @@ func TestVerifyDefinitions(t *testing.T) {
 	}
 }
 
-// TestUpgradeOptions: options of an upgrade that a job has of its own are errors of the
+// TestUpgradePass: options of an upgrade that a job has of its own are errors of the
 // declaration.
-func TestUpgradeOptions(t *testing.T) {
+func TestUpgradePass(t *testing.T) {
 	t.Parallel()
-	for want, o := range map[string]*table.UpgradeOptions{
-		"UpgradeOptions.Token": {Token: "x"}, "UpgradeOptions.Rate": {Rate: 1}, "UpgradeOptions.Progress": {Progress: func(table.UpgradeReport) {}},
+	for want, o := range map[string]*table.Pass{
+		"Pass.Token": {Token: "x"}, "Pass.Rate": {Rate: 1}, "Pass.Progress": {Progress: func(table.Progress) {}},
 	} {
 		store := aztablekit.Open(storagetest.New(nil), "office", &aztablekit.Options{Daily: -1})
 		aztablekit.Table(store, "staff", dept, empid, jobs.Upgrade[clerk]("up", o))

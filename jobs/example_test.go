@@ -155,7 +155,7 @@ func ExampleNew() {
 	s := aztablekit.Open(storagetest.New(nil), "company", nil)
 	photos := largeentity.In[Employee](s, "photos", nil)
 	sweep := jobs.New("sweep", func(ctx context.Context, slice *jobs.Slice[Employee], _ struct{}) error {
-		for department, err := range slice.Table.PartitionsIn(ctx, slice.Partitions) {
+		for department, err := range slice.Table.Partitions(ctx, slice.Partitions) {
 			if err != nil {
 				return err
 			}

@@ -324,9 +324,9 @@ func (s *Slice[T]) halveRows(ctx context.Context, pk string) (left []split.Span,
 // first returns the first PartitionKey of a span, or the first RowKey of an entity in a span of rows, and whether there is one. 1 request.
 func (s *Slice[T]) first(ctx context.Context, of split.Span) (string, bool, error) {
 	if of.Within == nil {
-		list := s.Table.PartitionsIn(ctx, keys.RawPartitions(of.From, of.To))
+		list := s.Table.Partitions(ctx, keys.RawPartitions(of.From, of.To))
 		if s.ledger.last != nil { // work on rows of all types
-			list = door.Rows[table.Table[table.Row]](door.Table(s.Table), false).PartitionsIn(ctx, keys.RawPartitions(of.From, of.To))
+			list = door.Rows[table.Table[table.Row]](door.Table(s.Table), false).Partitions(ctx, keys.RawPartitions(of.From, of.To))
 		}
 		for pk, err := range list {
 			return pk.String(), err == nil, err

@@ -57,19 +57,20 @@ func (s *Slice[T]) export(ctx context.Context, to transfer.Place) error {
 	p := newPieces(ctx, s)
 	rows := 0
 	// The export is the job's, which may stand for days: GoOn.
-	o := &transfer.ExportOptions{Part: s.Partitions, Concurrency: 1, ChunkTime: chunkTime, Rate: s.rate, GoOn: true}
-	o.Progress = func(r transfer.ExportReport) {
-		s.Count(r.Added-rows, 0, 0)
+	o := &transfer.ExportOptions{Part: s.Partitions, ChunkTime: chunkTime, GoOn: true}
+	o.Concurrency, o.Rate = 1, s.rate
+	o.Progress = func(r table.Progress) {
+		s.Count(r.Changed-rows, 0, 0)
 		s.addCounts() // the chunk is stored, also if no partition ends with it
-		rows = r.Added
-		if r.Through.IsSet() && s.Partitions.Contains(r.Through.String()) {
-			p.passed(s.passPartition(p.ctx, r.Through))
+		rows = r.Changed
+		if through := r.Through.Partition(); through.IsSet() && s.Partitions.Contains(through.String()) {
+			p.passed(s.passPartition(p.ctx, through))
 			return
 		}
 		p.passed(cmp.Or(s.pay(p.ctx), s.Check(p.ctx)))
 	}
 	_, err := transfer.Export(exports.NotBefore(p.ctx, s.began.Add(-clocks)), s.Table, to, o)
-	if errors.As(err, new(*transfer.ManifestError)) {
+	if errors.As(err, new(*transfer.FileError)) {
 		return eventual.Poison(fmt.Errorf("%w; choose another name for the job", err))
 	}
 	return p.end(err)

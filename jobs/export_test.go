@@ -25,7 +25,7 @@ func TestExportOnePartition(t *testing.T) {
 		status := run(t, ctx, o.export, "1", o)
 		report, err := transfer.Export(ctx, o.staff, transfer.Folder(o.folder+"/1"), nil)
 		testkit.NoError(t, err)
-		if rows := len(s.Rows("staff")); status.State != jobs.Finished || report.Rows != rows || report.Added != 0 || report.Chunks < 5 {
+		if rows := len(s.Rows("staff")); status.State != jobs.Finished || report.Rows != rows || report.Changed != 0 || report.Counts["chunks"] < 5 {
 			t.Errorf("got %+v and %+v; want %d rows in several chunks", status, report, rows)
 		}
 	})
@@ -48,7 +48,7 @@ func TestExport(t *testing.T) {
 		}
 		report, err := transfer.Export(ctx, o.staff, at, nil)
 		testkit.NoError(t, err)
-		if rows := len(s.Rows("staff")); status.State != jobs.Finished || status.Rows < rows-1 || status.Rows > rows || report.Rows != rows || report.Added != 0 || status.Ranges < 3 {
+		if rows := len(s.Rows("staff")); status.State != jobs.Finished || status.Rows < rows-1 || status.Rows > rows || report.Rows != rows || report.Changed != 0 || status.Ranges < 3 {
 			t.Errorf("got %+v and %+v; want %d rows in several ranges, that of the definitions perhaps not counted, and nothing left to export", status, report, rows)
 		}
 		// Another job to the same place has an export from before it, finished or not, which is no
@@ -80,6 +80,6 @@ func TestExport(t *testing.T) {
 		if err := o.export.Start(ctx, "part", struct{}{}, &jobs.Options{Partitions: keys.RawPartitions("a", "b")}); !errors.As(err, &bad) {
 			t.Errorf("a job of a range: got %v, want a ValueError", err)
 		}
-		t.Logf("%d ranges, %d chunks", status.Ranges, report.Chunks)
+		t.Logf("%d ranges, %d chunks", status.Ranges, report.Counts["chunks"])
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/split"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -122,7 +123,7 @@ func (j *Job[T, P]) Define(d *extend.Declaration[T]) error {
 		handler := bare.NewHandler(j.kind, rows, j.execute)
 		parts.Handlers = []extend.Handler{handler}
 		parts.Tables = []string{rows.Name()}
-		parts.Ensure = []extend.Task{{Name: "table " + rows.Name(), Do: rows.Ensure}}
+		parts.Ensure = []extend.Task{{Name: "table " + rows.Name(), Do: door.Table(rows).Ensure}}
 		parts.Daily = []extend.Task{{Name: "pending effects of " + rows.Name(), Do: func(ctx context.Context) error { return notifyPending(ctx, h.Outbox, rows) }}}
 		return parts, nil
 	})
@@ -310,10 +311,10 @@ func (j *Job[T, P]) delete(ctx context.Context, name string) error {
 	if err := j.ledger.heads.Replace(ctx, h); err != nil {
 		return err
 	}
-	if _, err := table.Bulk(ctx, j.ledger.parts.DeleteOps(ctx, table.Query[part]{Partition: j.ledger.job(name)}), nil); err != nil {
+	if _, err := table.Bulk(ctx, tabledoor.DeleteOps(ctx, j.ledger.parts, table.Query[part]{Partition: j.ledger.job(name)}), nil); err != nil {
 		return err
 	}
-	if _, err := table.Bulk(ctx, j.ledger.paids.DeleteOps(ctx, table.Query[paid]{Partition: j.ledger.job(name)}), nil); err != nil {
+	if _, err := table.Bulk(ctx, tabledoor.DeleteOps(ctx, j.ledger.paids, table.Query[paid]{Partition: j.ledger.job(name)}), nil); err != nil {
 		return err
 	}
 	err = j.ledger.heads.Delete(ctx, h)

@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/keyrange"
 	"github.com/aztablekit/aztablekit/internal/split"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
@@ -81,7 +82,7 @@ func Rows[T, P any](kind string, query func(arg P) table.Query[T], do func(ctx c
 }
 
 // Delete is a kind that deletes the entities of a query, with their derived rows. query must not be nil. An entity that is changed meanwhile is read
-// again, and deleted if the query still finds it. Requests: those of [table.Table.DeleteOps] and [table.Bulk]; see also [Rows].
+// again, and deleted if the query still finds it. Requests: those of [table.BulkDelete]; see also [Rows].
 func Delete[T, P any](kind string, query func(arg P) table.Query[T]) *Job[T, P] {
 	if query == nil {
 		return New[T, P](kind, nil)
@@ -102,7 +103,7 @@ func (s *Slice[T]) deleteSome(ctx context.Context, q table.Query[T]) (more bool,
 	n := 0
 	var last keys.Key
 	_, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
-		for op, err := range s.Table.DeleteOps(ctx, q) {
+		for op, err := range tabledoor.DeleteOps(ctx, s.Table, q) {
 			more = n == s.atMost(mostDeleted)
 			if more || !yield(op, err) {
 				return
@@ -122,23 +123,23 @@ func (s *Slice[T]) deleteSome(ctx context.Context, q table.Query[T]) (more bool,
 
 const mostDeleted = 5000
 
-// Upgrade is a kind that stores entities in the schema's version; see [table.Upgrade]. o may be nil; the job has a Token, a Rate and a Progress
-// of its own, and the declaration refuses those of o.
-func Upgrade[T any](kind string, o *table.UpgradeOptions) *Job[T, struct{}] {
-	var opt table.UpgradeOptions
-	if o != nil {
-		opt = *o
+// Upgrade is a kind that stores entities in the schema's version; see [table.Upgrade]. pass may be nil; the job has a Token, a Rate and a Progress
+// of its own, and the declaration refuses those of the pass.
+func Upgrade[T any](kind string, pass *table.Pass) *Job[T, struct{}] {
+	var opt table.Pass
+	if pass != nil {
+		opt = *pass
 	}
 	j := onRows(kind, nil, func(ctx context.Context, s *Slice[T], q table.Query[T], _ struct{}) error {
 		o, p := opt, newPieces(ctx, s)
 		o.Rate = s.rate
-		o.Progress = func(r table.UpgradeReport) { p.piece(r.Rows, r.Upgraded, r.Skipped, r.Through, r.Token == "") }
+		o.Progress = func(r table.Progress) { p.piece(r.Rows, r.Changed, r.Skipped, r.Through, r.Token == "") }
 		_, err := table.Upgrade(p.ctx, s.Table, q, &o)
 		return p.end(err)
 	})
 	for field, isSet := range map[string]bool{"Token": opt.Token != "", "Rate": opt.Rate != 0, "Progress": opt.Progress != nil} {
 		if isSet {
-			j.wrong = errors.Join(j.wrong, &table.ValueError{Field: "UpgradeOptions." + field, Reason: "is not an option of a job, which has its own; leave it out"})
+			j.wrong = errors.Join(j.wrong, &table.ValueError{Field: "Pass." + field, Reason: "is not an option of a job, which has its own; leave it out"})
 		}
 	}
 	return j

@@ -95,7 +95,7 @@ func newOffice(acc aztablekit.Account, c *table.Common) *office {
 			o.wrong(func(pk keys.PartitionKey) error { return s.Passed(ctx, pk) })
 			return nil
 		}
-		for pk, err := range s.Table.PartitionsIn(ctx, s.Partitions) {
+		for pk, err := range s.Table.Partitions(ctx, s.Partitions) {
 			if err != nil {
 				return err
 			}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/requests"
@@ -84,7 +85,7 @@ func TestEveryMethod(t *testing.T) {
 	e.Value.Photo, e.Value.Resume = value(14).Photo, fx.upload(t, text(15))
 	step("Replace", fx.staff.Replace(ctx, e), "live live unlinked unlinked unlinked unlinked, 2 blobs")
 	e.Value.ID = 2
-	step("Rekey", fx.staff.Rekey(ctx, e), "live live unlinked unlinked unlinked unlinked, 2 blobs")
+	step("Rekey", fx.staff.Move(ctx, e), "live live unlinked unlinked unlinked unlinked, 2 blobs")
 	fx.expectContent(t, "rekeyed", e.Value.Photo, text(14))
 	e.Value.Photo = e.Value.Resume
 	step("the same blob twice", fx.staff.Replace(ctx, e), "live unlinked unlinked unlinked unlinked unlinked, 1 blobs")
@@ -99,7 +100,7 @@ func TestEveryMethod(t *testing.T) {
 	_, err = table.Transact(ctx, fx.staff.DeleteOp(e), fx.staff.InsertOp(other))
 	step("a blob that passes to another entity", err, "live unlinked unlinked unlinked unlinked unlinked unlinked, 1 blobs")
 	step("DeleteAny", fx.staff.DeleteAny(ctx, fx.staff.Key(*other)), "unlinked unlinked unlinked unlinked unlinked unlinked unlinked, 0 blobs")
-	if got := fx.staff.Repaired(); got != 0 {
+	if got := tabledoor.Repaired(fx.staff); got != 0 {
 		t.Errorf("got %d repaired rows; want none", got)
 	}
 }

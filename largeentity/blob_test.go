@@ -14,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/barevalues"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/jobs"
 	"github.com/aztablekit/aztablekit/keys"
@@ -122,7 +123,7 @@ func TestNoJSON(t *testing.T) {
 	s := aztablekit.Open(storagetest.New(nil), "company", nil)
 	staff := aztablekit.Table[inJSON](s, "staff", nil, nil)
 	for name, err := range map[string]error{
-		"field": staff.Ensure(t.Context()),
+		"field": tabledoor.Ensure(t.Context(), staff),
 		"effect": declare(func(*aztablekit.Store) aztablekit.Definition[struct{ A int }] {
 			return eventual.On("mail", func(*eventual.Change[struct{ A int }]) (payload, bool) { return payload{}, true }, nil)
 		}),
@@ -202,7 +203,7 @@ func TestKeys(t *testing.T) {
 	must(t, err)
 	store, documents, err := barevalues.New(base, s, "documents", small())
 	must(t, err)
-	must(t, errors.Join(base.Ensure(ctx), store.Ensure(ctx)))
+	must(t, errors.Join(tabledoor.Ensure(ctx, base), store.Ensure(ctx)))
 	all := []string{"a", "A", ".", "..", "...", ".a.", "a.b", "a b", "a%2Fb", "a~7Eb", "größe", "日本", "😀", "a'b", "a+b", "a&b=c", "<>", `"`, "a:b", "a|b", "-", "_", "=20", strings.Repeat("x", 512)}
 	seen := map[string]bool{}
 	for _, pk := range all {

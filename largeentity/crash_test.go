@@ -153,7 +153,7 @@ var (
 		e, err := c.staff.Get(ctx, at(1))
 		if err == nil {
 			e.Value.ID = 2
-			err = c.staff.Rekey(ctx, e)
+			err = c.staff.Move(ctx, e)
 		}
 		return err
 	})

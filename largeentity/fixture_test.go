@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/barevalues"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -110,7 +111,7 @@ func (fx *fixture) refusal(container string, o *largeentity.Options) error {
 }
 
 func (fx *fixture) ensure(ctx context.Context) error {
-	if err := fx.staff.Ensure(ctx); err != nil {
+	if err := tabledoor.Ensure(ctx, fx.staff); err != nil {
 		return err
 	}
 	return fx.photos.Ensure(ctx)

@@ -47,7 +47,7 @@ func testLateDuplicate(t *testing.T, exact bool) {
 			e, err := other.staff.Get(ctx, at(1))
 			must(t, err)
 			e.Value.ID = 2
-			must(t, other.staff.Rekey(ctx, e))
+			must(t, other.staff.Move(ctx, e))
 			_, err = s.Service.Do(duplicate)
 			must(t, err)
 		}

@@ -111,7 +111,7 @@ func TestForeignRow(t *testing.T) {
 	must(t, both.DeleteAny(ctx, at(5)))
 	testkit.Expect(t, "states", states(s), "live unlinked unlinked unlinked, 1 blobs")
 	// A handle without Attach must not write an entity that has a blob.
-	if err := fx.base.DeleteAny(ctx, at(2)); !errors.Is(err, table.ErrUnknownMaintainer) {
+	if err := fx.base.DeleteAny(ctx, at(2)); !errors.Is(err, table.ErrNotDeclared) {
 		t.Errorf("got error %v; want ErrUnknownMaintainer", err)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/pace"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
@@ -296,7 +297,7 @@ func (w *sweep) unrecorded(ctx context.Context, n name) error {
 	case !linked:
 		return w.orphan(ctx, n)
 	}
-	if _, err := w.rows.GetRow(ctx, n.key()); !errors.Is(err, table.ErrNotFound) {
+	if _, err := tabledoor.GetRow(ctx, w.rows, n.key()); !errors.Is(err, table.ErrNotFound) {
 		if err == nil {
 			w.report.Linked++ // by a write since the rows were listed
 		}
@@ -427,7 +428,7 @@ func (w *sweep) missing(ctx context.Context, r storedRow) error {
 	if !errors.Is(err, ErrBlobNotFound) {
 		return err
 	}
-	now, err := w.rows.GetRow(ctx, r.key())
+	now, err := tabledoor.GetRow(ctx, w.rows, r.key())
 	switch {
 	case errors.Is(err, table.ErrNotFound):
 		return nil

@@ -73,7 +73,7 @@ const (
 	byRows  = 'r'
 )
 
-// position returns where the sweep begins. Errors: *table.TokenError.
+// position returns where the sweep begins. Errors: *table.ValueError.
 func (o *SweepOptions) position() (sweepPosition, error) {
 	p := sweepPosition{by: byBlobs}
 	if o.Token == "" {
@@ -85,7 +85,7 @@ func (o *SweepOptions) position() (sweepPosition, error) {
 		p.partition, p.begun = strings.CutPrefix(rest[1:], ":")
 		return p, nil
 	}
-	return p, &table.TokenError{Reason: "is damaged, was made by something else, or is of another range or another Relink; use SweepReport.Token of an earlier call"}
+	return p, &table.ValueError{Field: "token", Reason: "is damaged, was made by something else, or is of another range or another Relink; use SweepReport.Token of an earlier call"}
 }
 
 // token returns a position as a text: a checksum that is also of what is swept, and the position.

@@ -104,8 +104,8 @@ func TestSweepTokenErrors(t *testing.T) {
 		"another range": {Token: r.Token, Partitions: dept.PartitionKey("S").Point()},
 		"a relink":      {Token: r.Token, Relink: true},
 	} {
-		if _, err := fx.photos.Sweep(ctx, o); !errors.As(err, new(*table.TokenError)) {
-			t.Errorf("%s: got error %v; want a *table.TokenError", name, err)
+		if _, err := fx.photos.Sweep(ctx, o); !errors.As(err, new(*table.ValueError)) {
+			t.Errorf("%s: got error %v; want a *table.ValueError", name, err)
 		}
 	}
 }

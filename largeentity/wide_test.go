@@ -11,6 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/barevalues"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -38,7 +39,7 @@ func newPages(t *testing.T, s *storagetest.Service) (*table.Table[page], *largee
 		Row:       keys.Row(empid, func(p *page) *int { return &p.ID }),
 	}, nil)
 	must(t, err)
-	must(t, base.Ensure(ctx))
+	must(t, tabledoor.Ensure(ctx, base))
 	values, pages, err := barevalues.New(base, s, "photos", small())
 	must(t, err)
 	must(t, values.Ensure(ctx))

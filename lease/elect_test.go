@@ -14,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/lease"
@@ -267,17 +268,12 @@ func TestBesideDefinitions(t *testing.T) {
 		testkit.NoError(t, err)
 		_, err = table.Transact(t.Context(), g.Guard(), registers.InsertOp(&register{Group: "S", ID: 1, N: 5}))
 		testkit.NoError(t, err)
-		_, err = table.Transact(t.Context(), registers.Exact().MergeAnyOp(registerKey(), count.Set(6)), g.Guard())
+		_, err = table.Transact(t.Context(), tabledoor.MergeAnyOp(registers.Exact(), registerKey(), count.Set(6)), g.Guard())
 		testkit.NoError(t, err)
-		_, err = table.InPartition(t.Context(), group.Of("S"), func(tx *table.Tx) error {
-			e, err := table.GetIn(tx, registers, id.Of(1))
-			if err != nil {
-				return err
-			}
-			e.Value.N++
-			tx.Do(g.Guard(), registers.ReplaceOp(e))
-			return nil
-		})
+		e, err := registers.Get(t.Context(), registerKey())
+		testkit.NoError(t, err)
+		e.Value.N++
+		_, err = table.Transact(t.Context(), g.Guard(), registers.ReplaceOp(e))
 		testkit.NoError(t, err)
 		testkit.NoError(t, held.Release(t.Context()))
 		next, err := leases.Acquire(t.Context(), "x")
@@ -286,7 +282,7 @@ func TestBesideDefinitions(t *testing.T) {
 		testkit.NoError(t, err)
 		held.Believe()
 		for what, op := range map[string]table.Op{
-			"by key": registers.MergeAnyOp(registerKey(), count.Set(9)), "exactly": registers.Exact().MergeAnyOp(registerKey(), count.Set(9)),
+			"by key": tabledoor.MergeAnyOp(registers, registerKey(), count.Set(9)), "exactly": tabledoor.MergeAnyOp(registers.Exact(), registerKey(), count.Set(9)),
 			"an insert": registers.InsertOp(&register{Group: "S", ID: 3}),
 		} {
 			for _, ops := range [][]table.Op{{g.Guard(), op}, {op, g.Guard()}} {

@@ -79,7 +79,7 @@ func New(s extend.Store, name string, o *Options) *Leases {
 	if err == nil {
 		door.Table(rows).Made = "Store.Ensure"
 		l.rows = l.bound(door.Table(rows).LibraryHandle())
-		parts = extend.Parts{Tables: []string{rows.Name()}, Ensure: []extend.Task{{Name: "table " + rows.Name(), Do: rows.Ensure}}}
+		parts = extend.Parts{Tables: []string{rows.Name()}, Ensure: []extend.Task{{Name: "table " + rows.Name(), Do: door.Table(rows).Ensure}}}
 	}
 	if err != nil {
 		err = fmt.Errorf("lease: New %s: %w", name, err)

@@ -45,7 +45,7 @@ func TestPassedOver(t *testing.T) {
 		place := transfer.Folder(t.TempDir())
 		report, err := transfer.Export(ctx, registers, place, nil)
 		testkit.NoError(t, err)
-		testkit.Expect(t, "rows of holders in an export", report.Library["~h"], 2)
+		testkit.Expect(t, "rows of holders in an export", report.Counts["~h"], 2)
 		other := storagetest.New(nil)
 		restored := aztablekit.Open(other, "restored", &aztablekit.Options{Daily: -1})
 		again := lease.New(restored, "leases2", nil)

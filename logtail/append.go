@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -44,7 +45,7 @@ func (l *Log[T]) Append(ctx context.Context, v *T) (*Record[T], error) {
 // 100, which may be stored: [Log.Resend] stores them after table.ErrUnknownOutcome. The values after the returned records were
 // not sent.
 //
-// Errors: *table.BulkError with the index of a value, around table.ErrUnknownOutcome, table.ErrTableNotFound or another error of
+// Errors: *table.BatchError with the index of a value, around table.ErrUnknownOutcome, table.ErrTableNotFound or another error of
 // a write (see package table); ErrPastRetention; *table.ValueError for a nil value; *keys.KeyError for a wrong source. Requests:
 // 1 for each transaction.
 func (l *Log[T]) AppendAll(ctx context.Context, values ...*T) (all []*Record[T], err error) {
@@ -54,7 +55,7 @@ func (l *Log[T]) AppendAll(ctx context.Context, values ...*T) (all []*Record[T],
 			return all, fmt.Errorf("logtail: AppendAll %s: %w", l.tables.name, err)
 		}
 		if err := l.storeAll(ctx, rs); err != nil {
-			var be *table.BulkError
+			var be *table.BatchError
 			if errors.As(err, &be) {
 				be.Index += len(all)
 			}
@@ -168,7 +169,7 @@ func (l *Log[T]) storeAll(ctx context.Context, rs []*Record[T]) error {
 				yield(table.Op{}, err)
 				return
 			}
-			if !yield(rows.InsertAtOp(r.Key, &r.Value), nil) {
+			if !yield(tabledoor.InsertAtOp(rows, r.Key, &r.Value), nil) {
 				return
 			}
 		}
@@ -185,7 +186,7 @@ func (l *Log[T]) storeAll(ctx context.Context, rs []*Record[T]) error {
 	for i, r := range rs { // there are few: a transaction whose response was lost is recognized by itself
 		if refusal := refused[i]; refusal != nil {
 			if err := l.confirm(ctx, r, refusal); err != nil {
-				return &table.BulkError{Index: i, Key: r.Key, Err: err}
+				return &table.BatchError{Index: i, Key: r.Key, Err: err}
 			}
 		}
 	}
@@ -198,7 +199,7 @@ func (l *Log[T]) confirm(ctx context.Context, r *Record[T], refusal error) error
 	if err != nil {
 		return err
 	}
-	is, err := rows.Exists(ctx, r.Key)
+	is, err := tabledoor.Exists(ctx, rows, r.Key)
 	if err == nil && !is {
 		return refusal
 	}

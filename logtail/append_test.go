@@ -134,9 +134,9 @@ func TestAppendAllFails(t *testing.T) {
 	if len(rs) != 300 || !errors.Is(err, table.ErrUnknownOutcome) {
 		t.Fatalf("AppendAll: got %d records, error %v; want 300 and ErrUnknownOutcome", len(rs), err)
 	}
-	var be *table.BulkError
+	var be *table.BatchError
 	if !errors.As(err, &be) || be.Index < 200 || be.Index >= 300 || be.Key != rs[be.Index].Key {
-		t.Errorf("AppendAll: got error %v; want a *table.BulkError that names one of the records 200 to 299 by its index", err)
+		t.Errorf("AppendAll: got error %v; want a *table.BatchError that names one of the records 200 to 299 by its index", err)
 	}
 	testkit.Expect(t, "stored rows", len(s.Rows("claims")), 200)
 	noError(t, claims.Resend(ctx, rs...))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -21,7 +22,7 @@ import (
 //
 // A zero to is no bound. Rows of other types, or with another Type than the log's, are left out. The source's partitions are
 // deleted at the same time. Errors: *keys.KeyError for a time outside the years 1 to 9999; *table.ValueError for a wrong option;
-// *table.BulkError around table.ErrUnknownOutcome, table.ErrChanged or another error of a write (see package table); errors of a
+// *table.BatchError around table.ErrUnknownOutcome, table.ErrChanged or another error of a write (see package table); errors of a
 // read. Requests: 1 for each 1,000 records to read their keys, and 1 for each 100. Idempotent: after an error, call it again.
 func (l *Log[T]) Delete(ctx context.Context, from, to time.Time, o *table.BulkOptions) (table.BulkResult, error) {
 	if l.err == nil && !to.IsZero() && !nextTick(from).Before(nextTick(to)) {
@@ -41,7 +42,7 @@ func (l *Log[T]) Delete(ctx context.Context, from, to time.Time, o *table.BulkOp
 			var lists []iter.Seq2[table.Op, error]
 			for _, t := range group {
 				for _, p := range l.partitions {
-					lists = append(lists, t.DeleteOps(ctx, table.Query[T]{Partition: p, Rows: rows}))
+					lists = append(lists, tabledoor.DeleteOps(ctx, t, table.Query[T]{Partition: p, Rows: rows}))
 				}
 			}
 			for op, err := range alternate(lists) {

@@ -124,15 +124,15 @@ func TestTokens(t *testing.T) {
 		"no token":       {claims, "x!", "corrupt"},
 		"another form":   {claims, "eyJ2IjoyfQ", "version"},
 	} {
-		var te *table.TokenError
+		var te *table.ValueError
 		for _, err := range c.log.Follow(ctx, logtail.NewCursor(c.token)) {
 			if !errors.As(err, &te) || !strings.Contains(te.Reason, c.want) {
-				t.Errorf("%s: got error %v; want a *table.TokenError about %q", name, err, c.want)
+				t.Errorf("%s: got error %v; want a *table.ValueError about %q", name, err, c.want)
 			}
 			break
 		}
 		if te == nil {
-			t.Errorf("%s: got no error; want a *table.TokenError", name)
+			t.Errorf("%s: got no error; want a *table.ValueError", name)
 		}
 	}
 	next := 1

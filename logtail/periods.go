@@ -14,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -352,7 +353,7 @@ func (p *Periods) statesOf(ctx context.Context, from, to time.Time) (map[string]
 	for e, err := range p.rows(ctx, from, to) {
 		switch {
 		case errors.Is(err, table.ErrTableNotFound):
-			return known, p.states.Ensure(ctx)
+			return known, tabledoor.Ensure(ctx, p.states)
 		case err != nil:
 			return nil, err
 		}
@@ -382,7 +383,7 @@ func (p *Periods) create(ctx context.Context, row *periodRow, known State) error
 	if err != nil {
 		return err
 	}
-	return t.Ensure(ctx)
+	return tabledoor.Ensure(ctx, t)
 }
 
 // tables are the tables of a log: one, or one for each period.
@@ -430,7 +431,7 @@ func (s *tables[T]) ensure(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return t.Ensure(ctx)
+	return tabledoor.Ensure(ctx, t)
 }
 
 // keeps returns ErrPastRetention for a time whose table is dropped, or may be.

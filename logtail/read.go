@@ -158,7 +158,7 @@ type Cursor struct {
 }
 
 // NewCursor returns a cursor at the position of a token, or at the beginning for "". If the token cannot be used, Follow fails with
-// a *table.TokenError.
+// a *table.ValueError.
 func NewCursor(token string) *Cursor { return &Cursor{token: token} }
 
 // NewCursorAt returns a cursor that begins with the records of a time, for example with the records that are appended from now
@@ -191,7 +191,7 @@ func (c *Cursor) Token() string {
 
 // open reads the token, for a log of this name.
 func (c *Cursor) open(log string) error {
-	fail := func(reason string) error { return &table.TokenError{Reason: reason} }
+	fail := func(reason string) error { return &table.ValueError{Field: "token", Reason: reason} }
 	switch {
 	case c.opened && c.log != log:
 		return fail("is of another log")

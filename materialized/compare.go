@@ -19,6 +19,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
@@ -242,7 +243,7 @@ func (c *viewComparison[T, V]) storedUnder(ctx context.Context, k, entity keys.K
 	if err != nil || !mine || n.gone {
 		return note{}, "", err
 	}
-	row, err := c.base.GetRow(ctx, k)
+	row, err := tabledoor.GetRow(ctx, c.base, k)
 	switch {
 	case errors.Is(err, table.ErrNotFound):
 		return n, "", nil
@@ -315,7 +316,7 @@ func (c *viewComparison[T, V]) confirmOnce(ctx context.Context, entity, k keys.K
 // faultOf returns the fault of a derived entity whose note was read, one without a kind for none. 2 requests.
 func (c *viewComparison[T, V]) faultOf(ctx context.Context, t *target[T, V]) (f verify.Fault, err error) {
 	f = verify.Fault{Definition: c.name, Entity: t.entity, Row: t.key}
-	derivedRow, err := c.base.GetRow(ctx, t.key)
+	derivedRow, err := tabledoor.GetRow(ctx, c.base, t.key)
 	if err != nil && !errors.Is(err, table.ErrNotFound) {
 		return f, err
 	}
@@ -331,7 +332,7 @@ func (c *viewComparison[T, V]) faultOf(ctx context.Context, t *target[T, V]) (f 
 		}
 	}
 	has := mine && !n.gone && n.entity == t.entity
-	row, err := door.Rows[table.Table[table.Row]](door.Table(c.from), true).GetRow(ctx, t.entity)
+	row, err := tabledoor.GetRow(ctx, door.Rows[table.Table[table.Row]](door.Table(c.from), true), t.entity)
 	if err != nil && !errors.Is(err, table.ErrNotFound) {
 		return f, err
 	}
@@ -403,7 +404,7 @@ func (c *viewComparison[T, V]) reconcile(ctx context.Context, f verify.Fault) er
 	if f.Kind == verify.StateMismatch {
 		e, err := c.session.Table().Get(ctx, f.Entity)
 		if err == nil {
-			err = c.session.Table().Touch(ctx, e) // records what derive returns now
+			err = tabledoor.Touch(ctx, c.session.Table(), e) // records what derive returns now
 		}
 		if err != nil && !errors.Is(err, table.ErrNotFound) {
 			return err

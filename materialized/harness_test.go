@@ -18,6 +18,7 @@ import (
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/materialized"
@@ -127,7 +128,7 @@ func (p *program) ensure(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(p.base.Ensure(ctx), p.company.Ensure(ctx), w.Ensure(ctx))
+	return errors.Join(tabledoor.Ensure(ctx, p.base), tabledoor.Ensure(ctx, p.company), w.Ensure(ctx))
 }
 
 // scene is a program on a service of its own.

@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/materialized"
@@ -216,7 +217,7 @@ func TestTables(t *testing.T) {
 		s.Advance(3600e9)
 	}
 	testkit.Expect(t, "poison", len(s.Messages("poison")), 0)
-	testkit.NoError(t, s.company.Ensure(ctx))
+	testkit.NoError(t, tabledoor.Ensure(ctx, s.company))
 	testkit.NoError(t, w.Drain(ctx))
 	s.expectConsistent(t)
 	if _, err := s.account.Tables().DeleteTable(ctx, "company", nil); err != nil {
@@ -228,14 +229,14 @@ func TestTables(t *testing.T) {
 
 	// The table is deleted behind the list of its entities, and is there again after the first note was read.
 	s.Advance(time.Hour)
-	testkit.NoError(t, s.company.Ensure(ctx))
+	testkit.NoError(t, tabledoor.Ensure(ctx, s.company))
 	p, hooked := s.hookedProgram(t, setting{})
 	deleted := false
 	hooked.BeforeRequest = func(r *http.Request) {
 		switch {
 		case deleted:
 			s.Advance(time.Hour)
-			testkit.NoError(t, s.company.Ensure(ctx))
+			testkit.NoError(t, tabledoor.Ensure(ctx, s.company))
 		case strings.Contains(r.URL.Path, "RowKey="):
 			_, err := s.account.Tables().DeleteTable(ctx, "company", nil)
 			testkit.NoError(t, err)

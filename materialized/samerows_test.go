@@ -8,6 +8,7 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/materialized"
@@ -46,7 +47,7 @@ func TestViewSameRows(t *testing.T) {
 		return
 	}
 	_, qerr := acc.Queue("effects").Create(ctx, nil)
-	testkit.NoError(t, errors.Join(staff.Ensure(ctx), qerr))
+	testkit.NoError(t, errors.Join(tabledoor.Ensure(ctx, staff), qerr))
 	_, err = staff.Insert(ctx, &employee{Department: "S", ID: 1, Last: "Jones", Salary: 5})
 	testkit.NoError(t, err)
 	e, err := staff.Get(ctx, keys.At(dept.PartitionKey("S"), empid.RowKey(1)))

@@ -8,9 +8,11 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -39,7 +41,7 @@ var _ reconcile.Target = (*target[struct{}, struct{}])(nil)
 
 // Read reads the note. 1 request.
 func (t *target[T, V]) Read(ctx context.Context) (err error) {
-	t.stored, err = notes(door.Table(t.to)).GetRow(ctx, noteKey(t.key))
+	t.stored, err = tabledoor.GetRow(ctx, notes(door.Table(t.to)), noteKey(t.key))
 	if errors.Is(err, table.ErrNotFound) {
 		return nil
 	}
@@ -66,7 +68,7 @@ func (t *target[T, V]) Write(ctx context.Context, entity *table.Row) error {
 	case was.gone:
 		return t.write(ctx, now, want.value, false)
 	case missing != "":
-		return fmt.Errorf("derived entity %v: %w: declare the view's table with definition %q", t.key, table.ErrUnknownMaintainer, missing)
+		return fmt.Errorf("derived entity %v: %w: declare the view's table with definition %q", t.key, errs.ErrUnknownMaintainer, missing)
 	case was.entity == t.entity:
 		return t.write(ctx, now, want.value, want.value == nil)
 	case want.value == nil:
@@ -89,7 +91,7 @@ func (t *target[T, V]) isWanted(ctx context.Context, entity keys.Key) (bool, err
 			return false, err
 		}
 	}
-	row, err := door.Rows[table.Table[table.Row]](door.Table(t.from), true).GetRow(ctx, entity)
+	row, err := tabledoor.GetRow(ctx, door.Rows[table.Table[table.Row]](door.Table(t.from), true), entity)
 	if err != nil && !errors.Is(err, table.ErrNotFound) {
 		return false, err
 	}
@@ -102,7 +104,7 @@ func (t *target[T, V]) write(ctx context.Context, n note, value *V, deletes bool
 	var ops []table.Op
 	switch {
 	case value != nil:
-		ops = append(ops, t.to.UpsertAtOp(t.key, value, table.ReplaceExisting))
+		ops = append(ops, tabledoor.UpsertAtOp(t.to, t.key, value, table.ReplaceExisting))
 	case deletes:
 		ops = append(ops, t.to.DeleteAnyOp(t.key))
 	}
@@ -122,7 +124,7 @@ func (t *target[T, V]) store(ctx context.Context, n note, ops ...table.Op) error
 		return err
 	}
 	rows := notes(door.Table(t.to))
-	op := rows.InsertAtOp(row.Key, row)
+	op := rows.InsertOp(row)
 	if t.stored != nil {
 		e, err := rows.Entity(t.stored)
 		if err != nil {

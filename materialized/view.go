@@ -10,6 +10,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/keyrange"
 	"github.com/aztablekit/aztablekit/internal/property"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
@@ -211,7 +212,7 @@ func kindOf[T any](t *table.Table[T]) string { return "view " + door.Table(t).Mo
 
 // isForeign reports whether an error says that a row is no entity of the table's type.
 func isForeign(err error) bool {
-	return errors.As(err, new(*keys.KeyError)) || errors.Is(err, table.ErrOtherType)
+	return errors.As(err, new(*keys.KeyError)) || errors.Is(err, errs.ErrOtherType)
 }
 
 // withView returns a handle of the same table with a view, besides those that t has.
@@ -275,12 +276,6 @@ func (m *maintainer[T, V]) HandlerOf(t table.AnyTable) extend.Handler {
 func (m *maintainer[T, V]) MaxRows() int { return 0 }
 
 func (m *maintainer[T, V]) inline() bool { return m.opt.Inline }
-
-// Fits implements extend.Fitter.
-func (m *maintainer[T, V]) Fits(e *table.Entity[T]) error {
-	_, err := m.deriveTwice(&e.Value, e.Key)
-	return err
-}
 
 // Maintain compares what the entity contributes with what its maintainer state records. A change names the derived entity that the
 // entity had, and the one that it will have.

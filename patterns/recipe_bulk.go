@@ -41,7 +41,10 @@ var bulkWork = recipe{
 			run  func() (table.BulkResult, error)
 		}{
 			{"upsert 600 employees of three departments, in alternating order", func() (table.BulkResult, error) { return staff.Import(ctx, employees(600)) }},
-			{"delete the employees of Sales aged 60 or over", func() (table.BulkResult, error) { return staff.Retire(ctx, "Sales", 60) }},
+			{"delete the employees of Sales aged 60 or over", func() (table.BulkResult, error) {
+				done, err := staff.Retire(ctx, "Sales", 60)
+				return table.BulkResult{Applied: done.Changed, Missing: done.Counts["missing"], ResumeAt: done.Rows}, err
+			}},
 			{"delete employees 0 to 299, of whom some are deleted already", func() (table.BulkResult, error) { return staff.Remove(ctx, employees(300)) }},
 		} {
 			if err := r.Do(step.what, func() error {

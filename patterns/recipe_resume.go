@@ -92,9 +92,9 @@ var resume = recipe{
 				return err
 			}
 			_, err = staff.Page(ctx, "Marketing", string(token), 10)
-			var refused *table.TokenError
-			if !errors.As(err, &refused) {
-				return fmt.Errorf("got error %v, want a TokenError", err)
+			var refused *table.ValueError
+			if !errors.As(err, &refused) || refused.Field != "token" {
+				return fmt.Errorf("got error %v, want one about the token", err)
 			}
 			r.Answer("refused: %v", refused)
 			return nil

@@ -6,6 +6,7 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/patterns/severaltypes"
 	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/txn"
 )
 
 var severalTypes = recipe{
@@ -17,8 +18,8 @@ var severalTypes = recipe{
 	measured:    []string{"hire Jones: insert"},
 	problem: `A department contains the number of its employees. If an employee and the number are written one after the other,
 		the number becomes wrong when the program crashes in between, or when two programs write at the same time. An entity
-		group transaction changes entities of several types in one partition, all or nothing. InPartition reads the entities
-		that the change depends on, and repeats the change after a conflict.`,
+		group transaction changes entities of several types in one partition, all or nothing. A function of txn.Run reads the
+		entities that the change depends on, and Run calls it again after a conflict.`,
 	kept: "severaltypes",
 	run: func(ctx context.Context, r *Run) error {
 		type Employee = severaltypes.Employee
@@ -37,7 +38,7 @@ var severalTypes = recipe{
 		}
 		if err := r.Do("hire Smith while another program hires Weber", func() error {
 			attempts := 0
-			_, err := table.InPartition(ctx, keys.RawPartition(sales), func(tx *table.Tx) error {
+			err := txn.Run(ctx, company.Store, func(tx *txn.Tx) error {
 				if err := company.HireIn(tx, Employee{Department: sales, ID: 124, LastName: "Smith"}); err != nil {
 					return err
 				}

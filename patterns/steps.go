@@ -24,7 +24,7 @@ func (r *Run) Do(what string, f func() error) error {
 
 // Ask adds a step that queries. The report shows the query's class and what is sent to the service.
 func (r *Run) Ask(what string, ex table.Explanation, f func() error) error {
-	return r.step(step{What: what, Class: ex.Class.String(), Filter: ex.Filter, Select: ex.Select}, f)
+	return r.step(step{What: what, Class: ex.Class, Filter: ex.Filter, Select: ex.Select}, f)
 }
 
 // Naive adds a step that works without the pattern, to compare its requests.
@@ -34,7 +34,7 @@ func (r *Run) Naive(what string, f func() error) error {
 
 // NaiveQuery is Ask for a step that works without the pattern.
 func (r *Run) NaiveQuery(what string, ex table.Explanation, f func() error) error {
-	return r.step(step{What: what, Naive: true, Class: ex.Class.String(), Filter: ex.Filter, Select: ex.Select}, f)
+	return r.step(step{What: what, Naive: true, Class: ex.Class, Filter: ex.Filter, Select: ex.Select}, f)
 }
 
 // Answer adds a line to the result of the step. In a child process, it prints the line.

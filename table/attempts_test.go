@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -123,7 +124,7 @@ func TestOperationIDs(t *testing.T) {
 		t.Errorf("got %s and %s; want name(0) == %q and name(0) > %q", name(0), name(1), name(1), last)
 	}
 	last = name(0)
-	_, err = table.Transact(ctx, staff.PinOp(e))
+	_, err = table.Transact(ctx, tabledoor.PinOp(staff, e))
 	noError(t, err)
 	if name(0) != last {
 		t.Error("got another operation ID after a pin; want the pinned row unchanged")
@@ -154,7 +155,7 @@ func TestReadBack(t *testing.T) {
 		pinned, err := staff.Insert(ctx, &employee{"Sales", 2, "Pinned", 1})
 		noError(t, err)
 		faultOnFirstWrite(s, storagetest.LostResponse(), nil)
-		r, err := table.Transact(ctx, staff.MergeOp(e, age.Set(50)), staff.PinOp(pinned), staff.InsertOp(&employee{"Sales", 3, "New", 1}))
+		r, err := table.Transact(ctx, staff.MergeOp(e, age.Set(50)), tabledoor.PinOp(staff, pinned), staff.InsertOp(&employee{"Sales", 3, "New", 1}))
 		noError(t, err)
 		for i, row := range s.Rows("staff") {
 			if string(r.ETags[i]) != row.ETag {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -53,7 +54,7 @@ func TestReadBeforeBlindWrite(t *testing.T) {
 		"Merge of an unread entity":  func() error { return old.Merge(ctx, made(), lastName.Set("Smith")) },
 		"Delete of an unread entity": func() error { return old.Delete(ctx, made()) },
 		"Transact": func() error {
-			_, err := table.Transact(ctx, old.InsertOp(&resident{"S", 2, "Cao", ""}), old.MergeAnyOp(residentAt(1), lastName.Set("Smith")))
+			_, err := table.Transact(ctx, old.InsertOp(&resident{"S", 2, "Cao", ""}), tabledoor.MergeAnyOp(old, residentAt(1), lastName.Set("Smith")))
 			return err
 		},
 		"Bulk of Upserts": func() error { return bulk(ctx, old.UpsertOp(anew, table.ReplaceExisting)) },
@@ -65,7 +66,7 @@ func TestReadBeforeBlindWrite(t *testing.T) {
 			return old.ReplaceAny(ctx, e)
 		},
 	} {
-		if err := write(); !errors.Is(err, table.ErrUnknownMaintainer) {
+		if err := write(); !errors.Is(err, table.ErrNotDeclared) {
 			t.Errorf("%s: got %v; want ErrUnknownMaintainer", what, err)
 		}
 	}
@@ -101,11 +102,11 @@ func TestReadBeforeBlindWriteDecodesNothing(t *testing.T) {
 		noError(t, err)
 		e := &table.Entity[resident]{Key: residentAt(1), Value: resident{Dept: "S", ID: 1}, ETag: w.ETag}
 		noError(t, p.Merge(ctx, e, lastName.Set("Cao")))
-		if err := p.Replace(ctx, e); !errors.Is(err, table.ErrPartial) {
+		if err := p.Replace(ctx, e); !errors.Is(err, table.ErrNotRead) {
 			t.Errorf("%v: got %v; want ErrPartial", blind, err)
 		}
-		noError(t, p.Touch(ctx, e))
-		if err := p.Replace(ctx, e); !errors.Is(err, table.ErrPartial) {
+		noError(t, tabledoor.Touch(ctx, p, e))
+		if err := p.Replace(ctx, e); !errors.Is(err, table.ErrNotRead) {
 			t.Errorf("%v: got %v; want ErrPartial", blind, err)
 		}
 
@@ -141,7 +142,7 @@ func TestReadBeforeBlindWriteDecodesNothing(t *testing.T) {
 	e := insertAll(t, people, s, resident{"S", 1, "Jones", "a"})[0]
 	partial := &table.Entity[resident]{Key: e.Key, Value: resident{Dept: "S", ID: 1}, ETag: e.ETag}
 	noError(t, people.Merge(ctx, partial, lastName.Set("Cao")))
-	if err := people.Replace(ctx, partial); !errors.Is(err, table.ErrPartial) {
+	if err := people.Replace(ctx, partial); !errors.Is(err, table.ErrNotRead) {
 		t.Errorf("with maintainers: got %v; want ErrPartial", err)
 	}
 }
@@ -183,7 +184,7 @@ func TestReadForbidden(t *testing.T) {
 	owner, err := account.FromConnectionString(s.ConnectionString(), o)
 	noError(t, err)
 	staff := newStaff(t, owner.Tables())
-	noError(t, staff.Ensure(ctx))
+	noError(t, tabledoor.Ensure(ctx, staff))
 	e, err := staff.Insert(ctx, &employee{"Sales", 223, "Jones", 44})
 	noError(t, err)
 	url, err := owner.TableSAS(account.Grant{Table: "staff", Update: true, Delete: true, Expiry: s.Now().Add(time.Hour), AllowHTTP: true})

@@ -2,13 +2,15 @@ package table
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/keys"
 )
 
-// BulkOptions are options of [Bulk] and [BulkDelete]. The zero value is ready for use.
+// BulkOptions are options of [Bulk]. The zero value is ready for use.
 type BulkOptions struct {
 	// Concurrency is the most transactions in progress at a time, each in another partition. Defaults to 10, the number of connections
 	// that the SDK's transport keeps open. Up to as many notifications of an outbox are shown besides.
@@ -26,7 +28,7 @@ type BulkOptions struct {
 	Rate, PartitionRate int
 
 	// Skip, if set, decides about each operation that a check or the service has refused. It receives the index in the stream and
-	// a *BulkError, which contains the key. If it returns true, the operation is left out. If it returns false, or is not set, the
+	// a *BatchError, which contains the key. If it returns true, the operation is left out. If it returns false, or is not set, the
 	// work ends. The goroutine of Bulk calls Skip and Progress between the operations of the stream: a stream must not wait for
 	// them.
 	Skip func(index int, err error) bool
@@ -38,7 +40,7 @@ type BulkOptions struct {
 // BulkResult counts the operations so far.
 type BulkResult struct {
 	Applied int // operations that were applied, and deletes whose rows were gone after a lost response
-	Missing int // deletes of rows that did not exist, or that the query of BulkDelete no longer finds
+	Missing int // deletes of rows that did not exist
 	Skipped int // operations that were refused, and that Skip has left out
 
 	// ResumeAt is the index of the operation with which to resume the same stream. All operations before it were applied, skipped
@@ -84,7 +86,7 @@ type BulkResult struct {
 // A transaction that the service refuses because it is busy is sent again until the WriteTimeout of its table. The other partitions
 // go on, at the rates of [BulkOptions].
 //
-// Errors: *BulkError around the error that the operation's own method would return, such as ErrExists or ErrChanged, or around
+// Errors: *BatchError around the error that the operation's own method would return, such as ErrExists or ErrChanged, or around
 // ErrUnknownOutcome or another error of a write (see package table); *ValueError for a wrong option; the error of the stream. The
 // BulkResult is right in each case.
 func Bulk(ctx context.Context, ops iter.Seq2[Op, error], o *BulkOptions) (BulkResult, error) {
@@ -104,26 +106,60 @@ func Bulk(ctx context.Context, ops iter.Seq2[Op, error], o *BulkOptions) (BulkRe
 	return BulkResult(r), err
 }
 
-// BulkDelete deletes the rows of a query, by their ETags, in transactions; see [Bulk] and [Table.DeleteOps]. A row that has
-// changed since it was read is read again, and deleted if the query still finds it; otherwise it stays, and counts as missing, as
-// does a row that a concurrent writer has deleted. ResumeAt counts rows in the order of the query. After an error, begin again: a
-// query with a Cursor is refused with a *ValueError, because a cursor follows what is read, and not what is deleted.
+// BulkDelete deletes the rows of a query, by their ETags, in transactions; see [Bulk]. A row that has
+// changed since it was read is read again, and deleted if the query still finds it; otherwise it
+// stays. After an error, begin again: a query with a Cursor is refused with a *ValueError, because a
+// cursor follows what is read, and not what is deleted.
 //
-// If the handle has no maintainers, and the keys alone show the type of the rows, only keys are read. Requests: ⌈N / 1000⌉
-// queries and ⌈N / 100⌉ transactions for N rows of one partition, more as for List and Bulk; 1 query and 1 transaction more for
-// each row that has changed.
+// Progress.Rows are the rows that the query has found, and Changed those that were deleted.
+// Counts["missing"] are those that a concurrent writer has deleted, or that the query no longer finds.
+// BulkDelete uses Rate, Concurrency (10 by default), Skip and Progress of the pass, which may be nil;
+// the query has the partitions. Progress is called after each transaction, and Skip decides about a
+// row that cannot be deleted.
 //
-// Errors: *BulkError around ErrChanged for a row that has changed at each of Retry.ConflictAttempts attempts, or around
-// ErrUnknownOutcome or another error of a write (see package table); ErrTableScan, ErrBudget, *LimitError and *ValueError for the
-// query; *DecodeError for a row that does not fit T; errors of a read. After an error of the query, such as ErrBudget, the rows
-// that it has yielded are deleted.
-func BulkDelete[T any](ctx context.Context, t *Table[T], q Query[T], o *BulkOptions) (_ BulkResult, err error) {
+// If the handle has no maintainers, and the keys alone show the type of the rows, only keys are read.
+// Requests: ⌈N / 1000⌉ queries and ⌈N / 100⌉ transactions for N rows of one partition, more as for List
+// and Bulk; 1 query and 1 transaction more for each row that has changed.
+//
+// Errors: *BatchError around ErrChanged for a row that has changed at each of Retry.ConflictAttempts
+// attempts, or around ErrUnknownOutcome or another error of a write (see package table); ErrTableScan,
+// ErrBudget, *LimitError and *ValueError for the query, and for a field of the pass that is wrong or not
+// used; *DecodeError for a row that does not fit T; errors of a read. After an error of the query, such
+// as ErrBudget, the rows that it has yielded are deleted.
+func BulkDelete[T any](ctx context.Context, t *Table[T], q Query[T], pass *Pass) (_ Progress, err error) {
 	if err := engine.CheckHandle("t", t.engine()); err != nil {
-		return BulkResult{}, fmt.Errorf("table: BulkDelete: %w", err)
+		return Progress{}, fmt.Errorf("table: BulkDelete: %w", err)
 	}
-	ctx, end := t.engine().Span(ctx, "BulkDelete")
+	ctx, end := t.engine().Span(ctx, bulkDelete)
 	defer func() { end(err) }()
-	return Bulk(ctx, t.DeleteOps(ctx, q), o)
+	if pass == nil {
+		pass = &Pass{}
+	}
+	if err := checkPass(pass, "Rate", "Concurrency", "Skip"); err != nil {
+		return Progress{}, t.engine().OpError(bulkDelete, keys.Key{}, err)
+	}
+	o := &BulkOptions{Concurrency: pass.Concurrency, Rate: pass.Rate}
+	if pass.Skip != nil {
+		o.Skip = func(_ int, err error) bool {
+			var of *BatchError
+			errors.As(err, &of)
+			return pass.Skip(of.Key, err)
+		}
+	}
+	if pass.Progress != nil {
+		o.Progress = func(r BulkResult) { pass.Progress(deleted(r)) }
+	}
+	r, err := Bulk(ctx, t.h.deletes(ctx, q.engine()), o)
+	return deleted(r), err
+}
+
+// deleted returns how far bulk work has come that deletes the rows of a query.
+func deleted(r BulkResult) Progress {
+	p := Progress{Rows: r.Applied + r.Missing + r.Skipped, Changed: r.Applied, Skipped: r.Skipped}
+	if r.Missing > 0 {
+		p.Counts = map[string]int{"missing": r.Missing}
+	}
+	return p
 }
 
 // check fails for options that are wrong.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -32,8 +33,8 @@ func TestDelete(t *testing.T) {
 	s.Count()
 	q := table.Query[employee]{Partition: dept.PartitionKey("D"), Where: age.Eq(1)}
 	r, err := table.BulkDelete(ctx, staff, q, nil)
-	if err != nil || r.Applied != 750 || r.ResumeAt != 750 {
-		t.Errorf("got %+v, %v; want no error and r.Applied == 750 and r.ResumeAt == 750", r, err)
+	if err != nil || r.Changed != 750 || r.Rows != 750 {
+		t.Errorf("got %+v, %v; want no error and 750 deleted rows", r, err)
 	}
 	if got := s.Count().String(); got != "8 transaction, 2 query" && got != "2 query, 8 transaction" && got != "1 query, 8 transaction" {
 		t.Errorf(`got %q; want "8 transaction, 2 query" or "2 query, 8 transaction" or "1 query, 8 transaction"`, got)
@@ -53,8 +54,8 @@ func TestDelete(t *testing.T) {
 	}
 	q.Where = age.Eq(0)
 	r, err = table.BulkDelete(ctx, staff, q, nil)
-	if left := s.Rows("staff"); err != nil || r.Applied != 749 || len(left) != 3 || left[0].RowKey != "empid_000008" || left[1].RowKey != other.Key.RowKey() {
-		t.Errorf(`got %+v, %v, %v; want no error and r.Applied == 749 and len(left) == 3 and left[0].RowKey == "empid_000008" and left[1].RowKey == %q`, r, err, len(left), other.Key.RowKey())
+	if left := s.Rows("staff"); err != nil || r.Changed != 749 || len(left) != 3 || left[0].RowKey != "empid_000008" || left[1].RowKey != other.Key.RowKey() {
+		t.Errorf(`got %+v, %v, %v; want no error and r.Changed == 749 and len(left) == 3 and left[0].RowKey == "empid_000008" and left[1].RowKey == %q`, r, err, len(left), other.Key.RowKey())
 	}
 	if _, err := table.BulkDelete(ctx, staff, table.Query[employee]{}, nil); !errors.Is(err, table.ErrTableScan) {
 		t.Errorf("got %v; want ErrTableScan", err)
@@ -78,13 +79,13 @@ func TestDeleteBounds(t *testing.T) {
 		}
 	}
 	q := table.Query[employee]{Partition: dept.PartitionKey("D0"), Limit: 10}
-	if r, err := table.BulkDelete(ctx, staff, q, nil); err != nil || r != (table.BulkResult{Applied: 10, ResumeAt: 10}) || len(s.Rows("staff")) != 141 {
-		t.Errorf(`got %+v, %v; want no error and r == table.BulkResult{Applied: 10, ResumeAt: 10} and len(s.Rows("staff")) == 141`, r, err)
+	if r, err := table.BulkDelete(ctx, staff, q, nil); err != nil || !reflect.DeepEqual(r, table.Progress{Rows: 10, Changed: 10}) || len(s.Rows("staff")) != 141 {
+		t.Errorf(`got %+v, %v; want no error, 10 deleted rows and len(s.Rows("staff")) == 141`, r, err)
 	}
 	q.Limit, q.Budget.Rows = 0, 50
 	for i := range 3 {
 		r, err := table.BulkDelete(ctx, staff, q, nil)
-		if want := min(50, 140-50*i); r.Applied != want || errors.Is(err, table.ErrBudget) != (want == 50) {
+		if want := min(50, 140-50*i); r.Changed != want || errors.Is(err, table.ErrBudget) != (want == 50) {
 			t.Errorf("%v: got %+v, %v; want r.Applied == %v and errors.Is(err, table.ErrBudget) == %v", i, r, err, want, want == 50)
 		}
 	}
@@ -102,7 +103,7 @@ func TestDeleteBounds(t *testing.T) {
 	noError(t, err)
 	_, err = users.Insert(ctx, &user{"Sales", "A@x"})
 	noError(t, err)
-	if r, err := table.BulkDelete(ctx, users, table.Query[user]{Partition: dept.PartitionKey("Sales")}, nil); err != nil || r.Applied != 1 || len(s.Rows("staff")) != 1 {
+	if r, err := table.BulkDelete(ctx, users, table.Query[user]{Partition: dept.PartitionKey("Sales")}, nil); err != nil || r.Changed != 1 || len(s.Rows("staff")) != 1 {
 		t.Errorf("got %+v, %v, %d rows; want one deleted, and the employee left", r, err, len(s.Rows("staff")))
 	}
 }
@@ -116,8 +117,8 @@ func TestDeleteRefused(t *testing.T) {
 	staff, err := extend.With(base, maintains(func(*extend.Plan, *extend.Change[employee]) error { return fails }))
 	noError(t, err)
 	r, err := table.BulkDelete(ctx, staff, table.Query[employee]{Partition: dept.PartitionKey("Sales")}, nil)
-	if !errors.Is(err, fails) || r != (table.BulkResult{}) {
-		t.Errorf("got %+v %v; want %v and r == table.BulkResult{}", r, err, fails)
+	if !errors.Is(err, fails) || !reflect.DeepEqual(r, table.Progress{}) {
+		t.Errorf("got %+v %v; want %v and no deleted row", r, err, fails)
 	}
 }
 
@@ -130,8 +131,8 @@ func TestDeleteLostResponse(t *testing.T) {
 		noError(t, err)
 		s.SetFaults(storagetest.OfKind(requests.Transaction, storagetest.Once(storagetest.LostResponse())))
 		r, err := table.BulkDelete(context.Background(), staff, table.Query[employee]{Partition: dept.PartitionKey("D0")}, nil)
-		if err != nil || r != (table.BulkResult{Applied: n, ResumeAt: n}) {
-			t.Errorf("got %v, %+v, %v; want no error and r == %+v", n, r, err, table.BulkResult{Applied: n, ResumeAt: n})
+		if err != nil || !reflect.DeepEqual(r, table.Progress{Rows: n, Changed: n}) {
+			t.Errorf("got %v, %+v, %v; want no error and %d deleted rows", n, r, err, n)
 		}
 	}
 }

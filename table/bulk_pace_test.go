@@ -15,6 +15,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -90,7 +91,7 @@ func TestPace(t *testing.T) {
 				noError(t, err)
 				staff, err := bare.NewTable(acc.Tables(), "staff", staffSchema, &table.Options{BlindWrites: true})
 				noError(t, err)
-				noError(t, staff.Ensure(t.Context()))
+				noError(t, tabledoor.Ensure(t.Context(), staff))
 				began := time.Now()
 				r, err := table.Bulk(t.Context(), stream(3000, upserts(staff, c.partitions)), &c.o)
 				took := time.Since(began)

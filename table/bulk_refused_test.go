@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -37,7 +38,7 @@ func TestBulkDuplicateRow(t *testing.T) {
 	defer cancel()
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
 	base := peopleOf(t, s, nil)
-	noError(t, base.Ensure(ctx))
+	noError(t, tabledoor.Ensure(ctx, base))
 	people, err := extend.With(base, sameRow{twice: true})
 	noError(t, err)
 	for n := 1; n <= 3; n++ {
@@ -66,7 +67,7 @@ func TestBulkEntityInDoubt(t *testing.T) {
 	ctx := context.Background()
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
 	people := peopleOf(t, s, singleAttempt())
-	noError(t, people.Ensure(ctx))
+	noError(t, tabledoor.Ensure(ctx, people))
 	e := insertAll(t, people, s, resident{"S", 1, "Jones", "a"})[0]
 	var refused []int
 	r, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {

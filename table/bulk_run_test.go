@@ -15,6 +15,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -132,7 +133,7 @@ func TestRunBytes(t *testing.T) {
 		noError(t, err)
 		rows, err := bare.NewTable(service, "rows", table.Schema[table.Row]{}, nil)
 		noError(t, err)
-		noError(t, rows.Ensure(context.Background()))
+		noError(t, tabledoor.Ensure(context.Background(), rows))
 		s.Count()
 		var sizes, counts []int
 		s.BeforeRequest = func(r *http.Request) {

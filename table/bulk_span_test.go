@@ -14,6 +14,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -57,7 +58,7 @@ func TestBulkSpans(t *testing.T) {
 	o := &table.Options{Common: table.Common{Tracing: methodTracing()}}
 	base, err := bare.NewTable(s.Tables(), "staff", staffSchema, o)
 	noError(t, err)
-	noError(t, base.Ensure(ctx))
+	noError(t, tabledoor.Ensure(ctx, base))
 	// Each employee has an index row, so that a transaction takes half of 100 employees, and the rows of the others are read ahead.
 	staff, err := bare.Attach(base, index.New("last", keys.Text(), func(e *employee) (string, bool) { return e.Last, true }, nil))
 	noError(t, err)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -20,7 +21,7 @@ func newBulkStaff() (*table.Table[employee], *testkit.Hooked) {
 	check(err)
 	staff, err := bare.NewTable(service, "staff", staffSchema, o)
 	check(err)
-	check(staff.Ensure(context.Background()))
+	check(tabledoor.Ensure(context.Background(), staff))
 	s.Count()
 	return staff, s
 }

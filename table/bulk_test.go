@@ -42,9 +42,9 @@ func TestBulkSkip(t *testing.T) {
 	ends := func(what string, people *table.Table[resident], want error) {
 		t.Helper()
 		r, err := table.Bulk(ctx, stream(residentInserts(people, 3)), never)
-		var be *table.BulkError
+		var be *table.BatchError
 		if !errors.Is(err, want) || !errors.As(err, &be) || r != (table.BulkResult{}) {
-			t.Errorf("%s: got %+v %v; want %v and a *table.BulkError and r == table.BulkResult{}", what, r, err, want)
+			t.Errorf("%s: got %+v %v; want %v and a *table.BatchError and r == table.BulkResult{}", what, r, err, want)
 		}
 	}
 	// The outbox fails with an error of a transaction or a limit of its own.
@@ -87,9 +87,9 @@ func TestBulkRepeated(t *testing.T) {
 		s.Count()
 		var skipped []int
 		r, err := table.Bulk(ctx, stream(180, one), &table.BulkOptions{Skip: func(i int, err error) bool {
-			var be *table.BulkError
+			var be *table.BatchError
 			if !errors.Is(err, table.ErrExists) || !errors.As(err, &be) || be.Index != i || be.Key.PartitionKey() != "S" {
-				t.Errorf(`%s: got %d: %v; want ErrExists and a *table.BulkError and be.Index == %v and be.Key.PartitionKey() == "S"`, what, i, err, i)
+				t.Errorf(`%s: got %d: %v; want ErrExists and a *table.BatchError and be.Index == %v and be.Key.PartitionKey() == "S"`, what, i, err, i)
 			}
 			skipped = append(skipped, i)
 			return true
@@ -124,7 +124,7 @@ func TestBulkMaintained(t *testing.T) {
 		t.Errorf("got %q; want %q", got, "5 get, 7 transaction")
 	}
 	r, err := table.BulkDelete(ctx, people, table.Query[resident]{Partition: dept.PartitionKey("S"), Where: lastName.Eq("L3")}, nil)
-	if err != nil || r.Applied != 60 {
+	if err != nil || r.Changed != 60 {
 		t.Errorf("got %+v, %v; want no error and r.Done == 60", r, err)
 	}
 	if err := checkDerivedRows(s.Service); err != nil {
@@ -132,7 +132,7 @@ func TestBulkMaintained(t *testing.T) {
 	}
 	base, err := bare.NewTable(serviceOf(t, s), "people", peopleSchema, nil)
 	noError(t, err)
-	if _, err := table.BulkDelete(ctx, base, table.Query[resident]{Partition: dept.PartitionKey("S")}, nil); !errors.Is(err, table.ErrUnknownMaintainer) {
+	if _, err := table.BulkDelete(ctx, base, table.Query[resident]{Partition: dept.PartitionKey("S")}, nil); !errors.Is(err, table.ErrNotDeclared) {
 		t.Errorf("got %v; want ErrUnknownMaintainer", err)
 	}
 }

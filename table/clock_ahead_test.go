@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -34,7 +36,7 @@ func TestClockAheadCrashed(t *testing.T) {
 			return people
 		}
 		ahead, people := open(30*time.Hour), open(0)
-		noError(t, people.Ensure(ctx))
+		noError(t, tabledoor.Ensure(ctx, people))
 		e, err := ahead.Insert(ctx, &resident{Dept: "S", ID: 1, Last: "Jones"})
 		noError(t, err)
 		crash, cancel := cancelAt(own, 2)
@@ -52,7 +54,7 @@ func TestClockAheadCrashed(t *testing.T) {
 		} {
 			began := time.Now()
 			err := do()
-			var he *table.HomeError
+			var he *errs.HomeError
 			isHome := errors.As(err, &he) && !he.Gone && he.Table == "people" && he.Partition == "S"
 			if took := time.Since(began); !isHome || !strings.Contains(err.Error(), "set the clock of its writer") || took > time.Second {
 				t.Errorf("%s: got %v after %v; want a *HomeError about the clock at once", method, err, took)

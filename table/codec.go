@@ -10,6 +10,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
@@ -172,9 +173,9 @@ func (h handle) merged(e entityFields, sets []set) (body edm.Body, err error) {
 	inParts := e.partial != nil && e.partial.parts != nil
 	switch {
 	case e.upgraded:
-		return body, ErrOldVersion
+		return body, errs.ErrOldVersion
 	case !e.row.Known() && !inParts && h.schema.version > 0:
-		return body, fmt.Errorf("%w, and its version is not known", ErrPartial)
+		return body, fmt.Errorf("%w, and its version is not known", errs.ErrPartial)
 	}
 	was := e.row
 	if inParts {
@@ -221,7 +222,7 @@ func apply(value any, sets []set) {
 
 // decode turns the entity that the reader has just read into a typed one. stored is its content.
 // mine is false for a row that belongs to another type, and err says why: a *keys.KeyError if
-// another layout has made its key, ErrOtherType if the row says so itself. A row with the name of
+// another layout has made its key, ErrForeignRow if the row says so itself. A row with the name of
 // the layout that the layout cannot read is T's, with the *keys.KeyError.
 func (s *schema) decode(r *edm.Reader, in edm.Entity, was edm.Stored) (made entity, mine bool, err error) {
 	made = s.newEntity()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -52,17 +53,6 @@ var everyCall = map[string]func(context.Context, *table.Table[resident]) error{
 	"DeleteAny": func(ctx context.Context, people *table.Table[resident]) error {
 		return people.DeleteAny(ctx, residentAt(1))
 	},
-	"InPartition": func(ctx context.Context, people *table.Table[resident]) error {
-		_, err := table.InPartition(ctx, keys.RawPartition("S"), func(tx *table.Tx) error {
-			e, err := table.GetIn(tx, people, residentID.Of(1))
-			if err == nil {
-				e.Value.Last = "Smith"
-				tx.Do(people.ReplaceOp(e))
-			}
-			return err
-		})
-		return err
-	},
 	"Bulk": func(ctx context.Context, people *table.Table[resident]) error {
 		_, err := table.Bulk(ctx, stream(20, func(i int) table.Op {
 			return people.InsertOp(&resident{[]string{"S", "T"}[i%2], i + 10, "New", fmt.Sprint("m", i)})
@@ -102,7 +92,7 @@ func TestCallsEndWithContext(t *testing.T) {
 							people, s := newTown(t, &table.Options{})
 							out, err := newTableOutbox(serviceOf(t, s), blindOptions())
 							noError(t, err)
-							noError(t, out.rows.Ensure(context.Background()))
+							noError(t, tabledoor.Ensure(context.Background(), out.rows))
 							people, err = bare.WithOutbox(people, out, letters{})
 							noError(t, err)
 							insertAll(t, people, s, resident{"S", 1, "Jones", "a"}, resident{"S", 2, "Cao", "b"})

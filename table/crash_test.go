@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -103,7 +104,7 @@ func faultedWrites() map[string]faultedWrite {
 			return staff.DeleteAny(ctx, one)
 		}, applied: gone, unknown: appliedFaults(), notFound: []storagetest.Fault{storagetest.Twice()}},
 		"Rekey": {write: func(ctx context.Context, staff *table.Table[employee]) error {
-			return get(ctx, staff, func(e *table.Entity[employee]) error { e.Value.ID = 9; return staff.Rekey(ctx, e) })
+			return get(ctx, staff, func(e *table.Entity[employee]) error { e.Value.ID = 9; return staff.Move(ctx, e) })
 		}, applied: func(rows map[string]any) bool { return gone(rows) && rows["empid_000009"] == int32(44) }},
 		"Transact": {write: func(ctx context.Context, staff *table.Table[employee]) error {
 			return get(ctx, staff, func(e *table.Entity[employee]) error {
@@ -278,7 +279,7 @@ func setupEmployee(ctx context.Context, p *crashtest.Process) error {
 	if err != nil {
 		return err
 	}
-	if err := staff.Ensure(ctx); err != nil {
+	if err := tabledoor.Ensure(ctx, staff); err != nil {
 		return err
 	}
 	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})

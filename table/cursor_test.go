@@ -226,7 +226,7 @@ func TestForeignTokens(t *testing.T) {
 		t.Helper()
 		w.sent = nil
 		_, err := in.Page(ctx, q, token)
-		var te *table.TokenError
+		var te *table.ValueError
 		if !errors.As(err, &te) || te.Reason == "" || w.requests() != "" {
 			t.Errorf(`%s: got %v, %s; want a *TokenError and te.Reason != "" and w.requests() == ""`, what, err, w.requests())
 		}
@@ -293,7 +293,7 @@ func TestForeignTokens(t *testing.T) {
 	}
 	q.Cursor = table.NewCursor(p.Token)
 	for _, err := range staff.Rows(ctx, q) {
-		var te *table.TokenError
+		var te *table.ValueError
 		if !errors.As(err, &te) {
 			t.Errorf("got %v; want a *TokenError", err)
 		}

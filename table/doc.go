@@ -39,7 +39,7 @@
 //
 // # Several rows
 //
-// [Transact] applies all of its operations on entities of any types in one partition, or none. [InPartition] reads rows and writes
+// [Transact] applies all of its operations on entities of any types in one partition, or none. A function of txn.Run reads rows and writes
 // what follows from them. [Bulk] applies a stream of operations of any length, and [BulkDelete] deletes the rows of a query.
 //
 // # Derived rows and effects
@@ -72,6 +72,11 @@
 //   - Abort record: a row in the commit record's place. The write can no longer commit.
 //   - Notification: a message that names a commit record.
 //
+// # Errors
+//
+// [Applied] tells what became of the write that returned an error, and [Retryable] whether the same call may succeed later. The
+// errors that a program may want to tell apart are the variables of this package.
+//
 // # Errors of a read
 //
 // A method that reads rows returns an *[OpError] around one of these errors, besides the errors that its comment names:
@@ -83,11 +88,11 @@
 //   - *[VersionError]: the row is of a version that the schema does not know.
 //   - [ErrContended]: the entity has parts, and concurrent writers changed them during each of 5 reads.
 //   - context.Canceled or context.DeadlineExceeded: the caller's context has ended.
-//   - [ErrCosmosDB]: the service is Azure Cosmos DB.
 //   - *azcore.ResponseError alone: the service refused the request for another reason.
 //
 // If a write over several partitions, such as [Table.Move], has prepared the row, a read by key ends that write first. This can fail
-// with *[HomeError], [ErrRanged], [ErrContended] or [ErrUnknownOutcome], and a list with *[HomeError] or [ErrRanged].
+// with [ErrRanged], [ErrContended] or [ErrUnknownOutcome], and a list with [ErrRanged]. It fails with another error if the table of
+// the write is gone or is not one of the store.
 //
 // # Errors of a write
 //
@@ -95,12 +100,11 @@
 //
 //   - [ErrUnknownOutcome]: the write may be applied or not. After an exact write, the error is an *[UnknownError].
 //   - *[LimitError], *[ValueError], *[keys.KeyError]: the entity cannot be stored, or an argument is wrong.
-//   - [ErrUnreachable], [ErrTableNotFound], [ErrCosmosDB]: as above. Nothing was written.
+//   - [ErrUnreachable], [ErrTableNotFound]: as above. Nothing was written.
 //   - context.Canceled or context.DeadlineExceeded: the caller's context ended before the write was sent.
 //   - [ErrContended]: concurrent writers changed a row that the write reads first, at each attempt.
-//   - [ErrUnknownMaintainer], [ErrUnknownParts]: the row has derived rows or parts that this handle does not maintain.
-//   - *[CatalogueError], of a handle of a store: [ErrNotDeclared], [ErrNotRecorded], or a catalogue of the table that is damaged.
-//   - *[DerivedError]: a maintainer refused the write, for example with [ErrForeignRow], or with index.ErrTaken for a unique value.
+//   - [ErrNotDeclared], [ErrNotRecorded]: the table or the row has definitions, derived rows or parts that this handle lacks.
+//   - *[DerivedError]: a maintainer refused the write, for example with [ErrForeignRow], or with [ErrTaken] for a unique value.
 //   - [ErrOutbox], [ErrGivenUp]: the handle has an outbox or is exact, and the write was given up. Nothing was written.
 //   - Errors of a read, if the write reads rows first.
 //   - *azcore.ResponseError alone: the service refused the request for another reason.

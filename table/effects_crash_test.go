@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
@@ -42,7 +43,7 @@ func setupTown(ctx context.Context, p *crashtest.Process) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(people.Ensure(ctx), out.rows.Ensure(ctx), sent.Ensure(ctx)); err != nil {
+	if err := errors.Join(tabledoor.Ensure(ctx, people), tabledoor.Ensure(ctx, out.rows), tabledoor.Ensure(ctx, sent)); err != nil {
 		return err
 	}
 	for i, mail := range []string{"a", "b"} {
@@ -116,7 +117,7 @@ func testEffectsEveryFault(t *testing.T, open path, o crashtest.Options) {
 			return err
 		},
 		"Transact": func(ctx context.Context, people *table.Table[resident]) error {
-			_, err := table.Transact(ctx, people.DeleteAnyOp(residentAt(1)), people.MergeAnyOp(residentAt(2), lastName.Set("Smith"), eMail.Set("a")))
+			_, err := table.Transact(ctx, people.DeleteAnyOp(residentAt(1)), tabledoor.MergeAnyOp(people, residentAt(2), lastName.Set("Smith"), eMail.Set("a")))
 			return err
 		},
 	} {

@@ -11,6 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -40,7 +41,7 @@ func newLodgers(t *testing.T, plain bool, all ...keys.Key) (*table.Table[lodger]
 	}
 	lodgers, err := bare.NewTable(service, "lodgers", lodgerSchema, nil)
 	testkit.NoError(t, err)
-	testkit.NoError(t, lodgers.Ensure(ctx))
+	testkit.NoError(t, tabledoor.Ensure(ctx, lodgers))
 	for _, k := range all {
 		body := `{"PartitionKey":"` + k.PartitionKey() + `","RowKey":"` + k.RowKey() + `","Name":"Jones"}`
 		_, err := s.Tables().NewClient("lodgers").AddEntity(ctx, []byte(body), nil)
@@ -66,7 +67,7 @@ func TestEmptyRowKey(t *testing.T) {
 				return e.Value.Name, nil
 			},
 			"GetRow": func(l *table.Table[lodger]) (string, error) {
-				r, err := l.GetRow(ctx, k)
+				r, err := tabledoor.GetRow(ctx, l, k)
 				if err != nil {
 					return "", err
 				}
@@ -83,7 +84,7 @@ func TestEmptyRowKey(t *testing.T) {
 				return name, err
 			},
 			"Exists": func(l *table.Table[lodger]) (string, error) {
-				is, err := l.Exists(ctx, k)
+				is, err := tabledoor.Exists(ctx, l, k)
 				return map[bool]string{true: "Jones"}[is], err
 			},
 			"Get of a view": func(l *table.Table[lodger]) (string, error) {
@@ -126,7 +127,7 @@ func TestEmptyRowKey(t *testing.T) {
 					return err
 				}
 				e.Value.R = "named"
-				return l.Rekey(ctx, e)
+				return l.Move(ctx, e)
 			},
 		}
 		for name, remove := range deletes {
@@ -152,7 +153,7 @@ func TestEmptyRowKey(t *testing.T) {
 				return l.MergeAny(ctx, k, lodgerName.Set("Cao"))
 			},
 			"UpsertAt": func(l *table.Table[lodger], e *table.Entity[lodger]) error {
-				return second(l.UpsertAt(ctx, k, &lodger{P: "p", Name: "Cao"}, table.ReplaceExisting))
+				return second(tabledoor.UpsertAt(ctx, l, k, &lodger{P: "p", Name: "Cao"}, table.ReplaceExisting))
 			},
 			"Replace":    func(l *table.Table[lodger], e *table.Entity[lodger]) error { return l.Replace(ctx, named(e)) },
 			"ReplaceAny": func(l *table.Table[lodger], e *table.Entity[lodger]) error { return l.ReplaceAny(ctx, named(e)) },
@@ -163,7 +164,7 @@ func TestEmptyRowKey(t *testing.T) {
 				return l.MergeAny(ctx, k, lodgerName.Set("Cao"))
 			},
 			"Touch and Replace": func(l *table.Table[lodger], e *table.Entity[lodger]) error {
-				return errors.Join(l.Touch(ctx, e), l.Replace(ctx, named(e)))
+				return errors.Join(tabledoor.Touch(ctx, l, e), l.Replace(ctx, named(e)))
 			},
 			"Update": func(l *table.Table[lodger], e *table.Entity[lodger]) error {
 				return second(l.Update(ctx, k, func(l *lodger) error { l.Name = "Cao"; return nil }))
@@ -173,15 +174,6 @@ func TestEmptyRowKey(t *testing.T) {
 			},
 			"Transact": func(l *table.Table[lodger], e *table.Entity[lodger]) error {
 				return second(table.Transact(ctx, l.ReplaceOp(named(e)), l.InsertOp(&lodger{"p", "r", "Jones"})))
-			},
-			"InPartition": func(l *table.Table[lodger], e *table.Entity[lodger]) error {
-				return second(table.InPartition(ctx, keys.RawPartition("p"), func(tx *table.Tx) error {
-					e, err := table.GetIn(tx, l, k.Row())
-					if err == nil {
-						tx.Do(l.ReplaceOp(named(e)))
-					}
-					return err
-				}))
 			},
 		} {
 			lodgers, _ := newLodgers(t, plain, k)
@@ -259,13 +251,13 @@ func TestEmptyPartitionKey(t *testing.T) {
 	if err != nil || len(listed) != 1 || listed[0].Key != k {
 		t.Errorf("List: got %v, error %v; want the row %v", listed, err, k)
 	}
-	if is, err := lodgers.Exists(ctx, k); err != nil || !is {
+	if is, err := tabledoor.Exists(ctx, lodgers, k); err != nil || !is {
 		t.Errorf("Exists: got %v, error %v; want true", is, err)
 	}
 	const want = "PartitionKey: key is empty: the SDK lists and inserts such rows, and cannot get, change or delete one"
 	for name, err := range map[string]error{
 		"Get":       second(lodgers.Get(ctx, k)),
-		"GetRow":    second(lodgers.GetRow(ctx, k)),
+		"GetRow":    second(tabledoor.GetRow(ctx, lodgers, k)),
 		"Delete":    lodgers.Delete(ctx, listed[0]),
 		"DeleteAny": lodgers.DeleteAny(ctx, k),
 		"bulk":      second(table.BulkDelete(ctx, lodgers, table.Query[lodger]{TableScan: true}, nil)),
@@ -276,7 +268,7 @@ func TestEmptyPartitionKey(t *testing.T) {
 		}
 	}
 	skipped := 0
-	result, err := table.BulkDelete(ctx, lodgers, table.Query[lodger]{TableScan: true}, &table.BulkOptions{Skip: func(int, error) bool { skipped++; return true }})
+	result, err := table.BulkDelete(ctx, lodgers, table.Query[lodger]{TableScan: true}, &table.Pass{Skip: func(keys.Key, error) bool { skipped++; return true }})
 	if err != nil || skipped != 1 || result.Skipped != 1 || len(s.Rows("lodgers")) != 1 {
 		t.Errorf("table.BulkDelete with Skip: got %+v, error %v and %d rows left; want 1 skipped row, which is left", result, err, len(s.Rows("lodgers")))
 	}

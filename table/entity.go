@@ -28,7 +28,7 @@ import (
 // and cannot be written.
 //
 // Entities come from methods. A program can make one itself, of a key and an ETag that it has stored, for Merge and Delete; Replace
-// refuses it with ErrPartial, because the columns that T does not know would be lost.
+// refuses it with ErrNotRead, because the columns that T does not know would be lost.
 type Entity[T any] struct {
 	Value     T
 	Key       keys.Key
@@ -51,7 +51,7 @@ type known struct {
 
 	doubtful  bool // the outcome of a write is unknown
 	upgraded  bool // the stored row is of an older version than row and Value
-	merged    bool // a program without versions has merged into the stored row; see UpgradeOptions.Merged
+	merged    bool // a program without versions has merged into the stored row; see Schema.Merged
 	edited    bool // it was made of a row that was changed since it was read, so row is not what is stored
 	rowIsCopy bool // row is the JSON of the copy that the entity was read from; see decodeCopy
 }
@@ -103,7 +103,7 @@ func (e entityFields) setKey(k keys.Key) entityFields {
 
 // Partial reports whether only some of the entity's properties were read: from a copy, such as an index row of Index.Only, or
 // by [Table.GetFields]. [Entity.Has] reports which. All other fields of Value are zero, whatever is stored. Replace of such an
-// entity fails with ErrPartial: Get it by its Key first. Merge and Delete accept an entity that GetFields has read.
+// entity fails with ErrNotRead: Get it by its Key first. Merge and Delete accept an entity that GetFields has read.
 func (e *Entity[T]) Partial() bool { return e != nil && e.known.partial != nil }
 
 // Row returns the row as it was read or written last, with the columns that T does not know and the library's. It is nil if the
@@ -153,11 +153,11 @@ func (e entityFields) usable(entire bool) error {
 	case e.doubtful:
 		return errDoubt
 	case e.partial != nil && (entire || !versioned(*e.etag)):
-		return errs.With(ErrPartial, partialError{})
+		return errs.With(errs.ErrPartial, partialError{})
 	case !versioned(*e.etag) && e.copied == nil && !e.rowIsCopy:
-		return ErrNoETag
+		return errs.ErrNoETag
 	case entire && !e.row.Known():
-		return ErrPartial
+		return errs.ErrPartial
 	}
 	return nil
 }

@@ -33,42 +33,38 @@ var (
 	// may succeed later. If the request of a write may have arrived, the error is ErrUnknownOutcome instead; if the caller's own
 	// context has ended, it is the context's.
 	ErrUnreachable = errs.ErrUnreachable
-	// ErrCosmosDB: the service is Azure Cosmos DB, and the request was not sent. Only clients with [ClientOptions] find this out.
-	ErrCosmosDB = errs.ErrCosmosDB
-	// ErrKeyChanged: fields that the key is made of were changed before Replace or in Update. Rekey, Move and UpdateAndMove move
-	// the row.
+	// ErrContainerNotFound: the container of the blobs does not exist, or is being deleted.
+	ErrContainerNotFound = errs.ErrContainerNotFound
+	// ErrKeyChanged: fields that the key is made of were changed before Replace or in Update. Move and
+	// UpdateAndMove move the row.
 	ErrKeyChanged = errs.ErrKeyChanged
-	// ErrPartial: only some properties of the entity were read, so that Replace would delete the other properties. Get it first,
-	// or merge. An entity from a copy of some properties ([Entity.Partial]) has no ETag either, so that Merge and Delete are
-	// refused as well: Get it by its Key, or let the rows of the index be pointers (index.Index.Only).
-	ErrPartial = errs.ErrPartial
-	// ErrNoETag: the entity was not read from the table or written to it, so it has no ETag.
-	ErrNoETag = errs.ErrNoETag
+	// ErrNotRead: the entity was not read from its table as a whole. It has no ETag, because it was
+	// neither read from the table nor written to it, or because an index had a copy of some of its
+	// properties ([Entity.Partial]); or only some of its properties were read, so that Replace would
+	// delete the others. Get it by its Key first.
+	ErrNotRead = errs.ErrNotRead
 	// ErrGivenUp: an exact write used up its attempts, or another process resolved it. Nothing was written, and nothing will be.
 	ErrGivenUp = errs.ErrGivenUp
-	// ErrExpired: the write is older than a day (extend.Retention) and has no commit record any more, so its outcome cannot be
-	// resolved.
-	ErrExpired = errs.ErrExpired
 	// ErrOutbox: the outbox did not store the notification of the write. Nothing was written.
 	ErrOutbox = errs.ErrOutbox
-	// ErrUnknownParts: the entity has parts, and this handle does not maintain them. Give the fields of T their parts by tags, or set
-	// Schema.Parts.
-	ErrUnknownParts = errs.ErrUnknownParts
-
-	// ErrUnknownMaintainer: the entity has maintainer state of a maintainer that this handle lacks, so a write would leave that
-	// maintainer's rows behind. Write by a handle that has the maintainer; see aztablekit.Table.
-	ErrUnknownMaintainer = errs.ErrUnknownMaintainer
-	// ErrNotDeclared: the table has a definition that this program lacks, or has in another form,
-	// or other layouts of its keys, so that its writes would make the look-ups of other programs
-	// wrong. ErrNotRecorded: the table's catalogue does not name a definition of this program; call
-	// aztablekit.Store.Ensure. ErrNotReadable: a look-up by a definition that is not filled yet, or
-	// is being retired. The *CatalogueError around them names the definition, its state, and the
-	// way out. Nothing was sent.
+	// ErrNotDeclared: the table or the row has something that this program lacks or has in another
+	// form, so that its write would leave it behind or wrong: a definition, derived rows, parts of an
+	// entity (Schema.Parts), or other layouts of the keys. Declare the same as the other programs.
+	// ErrNotRecorded: the table's catalogue does not name a definition of this program; call
+	// aztablekit.Store.Ensure. ErrNotReadable: a look-up by a definition that is not filled yet, or is
+	// being retired. The text names the definition, its state, and the way out. Nothing was sent.
 	ErrNotDeclared = errs.ErrNotDeclared
 	ErrNotRecorded = errs.ErrNotRecorded
 	ErrNotReadable = errs.ErrNotReadable
-	// ErrForeignRow: a derived row would take the place of a row of another type, definition or program. That row is neither
-	// replaced nor deleted. The *DerivedError around it contains the row's key.
+	// ErrTaken: another entity has the value of a unique index, or the derived entity of a view.
+	ErrTaken = errs.ErrTaken
+	// ErrAltered: a blob is not the one that its entity names: another program has altered or cut it.
+	ErrAltered = errs.ErrAltered
+	// ErrIncomplete: what was read is only a part of the whole, such as an export that was not
+	// finished.
+	ErrIncomplete = errs.ErrIncomplete
+	// ErrForeignRow: the row is of another type (_type), definition or program. It is neither read as one of
+	// T, nor replaced nor deleted. If a derived row would take its place, a *DerivedError contains its key.
 	ErrForeignRow = errs.ErrForeignRow
 	// ErrRanged: the client's signature is for a range of keys, so that lists leave out rows without an error. The method would
 	// have to conclude from a list that a row does not exist. See account.Grant.
@@ -81,11 +77,6 @@ var (
 	ErrOtherPartition = errs.ErrOtherPartition
 	// ErrTableScan: the query names no partition and would read the whole table. Set Query.TableScan if that is meant.
 	ErrTableScan = errs.ErrTableScan
-
-	// ErrOtherType: the type that is stored in the row (_type) is another type.
-	ErrOtherType = errors.New("the row is of another type")
-	// ErrOldVersion: the stored row is of an older version than the entity, so a merge would mix the two. Replace it first.
-	ErrOldVersion = errors.New("the stored row is of an older version; Replace it, or use Update")
 )
 
 // The typed errors, with errors.As. Each field is documented at the type's declaration.
@@ -95,21 +86,17 @@ type (
 	// package or of package keys, or the cause. Its text contains neither data of the row nor secrets, but the key and the table: it
 	// is for logs, and not for users of a server.
 	OpError = errs.OpError
-	// BatchError names the operation because of which a transaction failed: its Index in the caller's list (-1 if the service did not
-	// name one of it), and the Key of its row, or of the derived row that stood in its way. Nothing of the transaction was applied.
-	// Err is one of the errors of this package ([ErrExists], [ErrChanged] and so on), a typed error of a check, or the service's
-	// *azcore.ResponseError, whose Code stands beside.
+	// BatchError names the operation because of which a transaction or bulk work failed: its Index in
+	// the caller's list or stream (-1 if the service did not name one of a transaction), and the Key of
+	// its row, or of the derived row that stood in its way. Nothing of the transaction was applied. Err
+	// is one of the errors of this package ([ErrExists], [ErrChanged] and so on), a typed error of a
+	// check, or the service's *azcore.ResponseError, whose Code stands beside. If no single operation
+	// ended bulk work, as with [ErrUnknownOutcome], Err is about the transaction that begins with it.
 	BatchError = errs.BatchError
-	// BulkError is the error that ended bulk work: the Index of the operation in the stream, its Key, and its error Err. If no single
-	// operation is the cause, as with [ErrUnknownOutcome] or a service that cannot be reached, Err is the error of the transaction
-	// that begins with it.
-	BulkError = errs.BulkError
 	// DerivedError is the error of a write that failed because of a maintainer, with the Key of the derived row if there is one, and
 	// the Owner, the entity that has the row, if the row is taken and contains its owner. Err is the maintainer's own error, such as
 	// the one for a value that is taken, or one of the package's conditions.
 	DerivedError = errs.DerivedError
-	// CatalogueError: the table's catalogue does not allow the write or the look-up; see ErrNotDeclared.
-	CatalogueError = errs.CatalogueError
 	// UnknownError is an ErrUnknownOutcome that can be resolved: the context or the time of a write with a commit record ended before
 	// the outcome was known. Another process can resolve it by Table, Partition and OperationID; see extend.Records.Resolve. Its own
 	// method Resolve does it here.
@@ -119,7 +106,7 @@ type (
 	// sent.
 	LimitError = errs.LimitError
 	// ValueError is a value or name that the service cannot store, or cannot compare with: the Field (a property if Property is set,
-	// else an option or argument) and the Reason. Err is the error of the field's own type, if that is the cause; it may contain data,
+	// else an option or argument, such as a token) and the Reason. Err is the error of the field's own type, if that is the cause; it may contain data,
 	// so the text leaves it out. No request was sent.
 	ValueError = errs.ValueError
 	// DecodeError is a stored property that does not fit its Field, or a response that cannot be read (Field is ""), or the argument of
@@ -129,14 +116,12 @@ type (
 	// VersionError is a row of a version that this program cannot read: the Type of its schema, or "", the row's version (Got), and
 	// the registered one (Want).
 	VersionError = errs.VersionError
-	// HomeError is returned if a Row is prepared by a write over several partitions, such as
-	// [Table.MoveTo], whose commit record cannot be read: its Table is gone (Gone), or is none of
-	// the store. Err is the service's error, if there is one.
-	HomeError = errs.HomeError
+	// DefinitionError is a mistake in a Definition, such as an index, or in its use: the Field of the
+	// definition, an argument or an option, and the Reason. Err is the error of the field's own package,
+	// if that is the cause. Nothing was written.
+	DefinitionError = errs.DefinitionError
 	// TypeError is a Go Type that cannot be stored, because of a Field or as a whole, with the Reason. New and ViewOf return it.
 	TypeError = errs.TypeError
-	// TokenError is a token that a query cannot use, with the Reason. No request was sent.
-	TokenError = errs.TokenError
 )
 
 // unknown reports whether an error leaves the outcome of a write open.
@@ -161,29 +146,14 @@ var (
 	errDoubt = errs.With(ErrUnknownOutcome, errors.New("of an earlier write to this entity; Get it again"))
 )
 
-// partialError is why an entity that is partial cannot be written. It is also an ErrNoETag.
+// partialError is why an entity that is partial cannot be written. It is also an errs.ErrNoETag.
 type partialError struct{}
 
 func (partialError) Error() string {
 	return "only some of its properties were read, and the others are zero: Get it by its Key, or let the rows of the index be pointers (Only)"
 }
 
-func (partialError) Is(target error) bool { return target == ErrNoETag }
+func (partialError) Is(target error) bool { return target == errs.ErrNoETag }
 
 // nilArgument is the error of an argument that is nil.
 func nilArgument(name string) error { return &ValueError{Field: name, Reason: "is nil"} }
-
-// DefinitionError is a mistake in a definition, such as an index, or in its use. Nothing was written.
-type DefinitionError struct {
-	Definition string // its name
-	Field      string // of the definition: an argument or an option
-	Reason     string // a predicate, such as "is nil"
-	Err        error  // the error of the field's own package, if that is the cause
-}
-
-func (e *DefinitionError) Error() string {
-	return "definition " + e.Definition + ": " + e.Field + " " + e.Reason
-}
-
-// Unwrap returns Err.
-func (e *DefinitionError) Unwrap() error { return e.Err }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -252,7 +253,7 @@ func TestResolvedTooLate(t *testing.T) {
 	staff = staff.Exact()
 	lost := unknownMerge(t, staff, e, s, storagetest.LostRequest())
 	now = now.Add(25 * time.Hour)
-	if _, err := lost.Resolve(context.Background()); !errors.Is(err, table.ErrExpired) {
+	if _, err := lost.Resolve(context.Background()); !errors.Is(err, errs.ErrExpired) {
 		t.Errorf("got %v; want ErrExpired", err)
 	}
 }

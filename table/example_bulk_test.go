@@ -57,7 +57,7 @@ func ExampleBulkDelete() {
 		check(err)
 	}
 	result, err := table.BulkDelete(ctx, staff, table.Query[employee]{Partition: dept.PartitionKey("Sales"), Where: age.Ge(35)}, nil)
-	fmt.Println(result.Applied, err)
+	fmt.Println(result.Changed, err)
 	for e, err := range staff.List(ctx, table.Query[employee]{Partition: dept.PartitionKey("Sales")}) {
 		check(err)
 		fmt.Println(e.Value.Last)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
 )
 
 // byAgeCopy copies each employee to a row under the age.
@@ -39,31 +40,18 @@ func ExampleRow_Copy() {
 	check(err)
 	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)
-	row, err := staff.GetRow(ctx, keys.At(dept.PartitionKey("Sales"), keys.RawRow("age_44")))
+	copies := table.Query[employee]{Partition: dept.PartitionKey("Sales"), Rows: keys.RawRows("age_", "age_~")}
+	rows, err := table.Collect(staff.Rows(ctx, copies))
 	check(err)
-	e, err := staff.Entity(row)
+	e, err := staff.Entity(rows[0])
 	check(err)
-	fmt.Println(row.Key, e.Key, e.Value, e.Partial())
+	fmt.Println(rows[0].Key, e.Key, e.Value, e.Partial())
 	e.Value.Age++
 	fmt.Println(staff.Replace(ctx, e))
-	_, err = staff.GetRow(ctx, keys.At(dept.PartitionKey("Sales"), keys.RawRow("age_45")))
-	fmt.Println(err)
+	rows, err = table.Collect(staff.Rows(ctx, copies))
+	fmt.Println(rows[0].Key, err)
 	// Output:
 	// ('Sales','age_44') ('Sales','empid_000001') {Sales 1 Jones 44} false
 	// <nil>
-	// <nil>
-}
-
-// Another program deletes a derived row. The next write of the entity repairs the row.
-func ExampleTable_Repaired() {
-	ctx := context.Background()
-	staff, err := extend.With(newTable(staffSchema), byAgeCopy{})
-	check(err)
-	jones, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
-	check(err)
-	_, err = memory.Tables().NewClient(staff.Name()).DeleteEntity(ctx, "Sales", "age_44", nil)
-	check(err)
-	check(staff.Merge(ctx, jones, age.Set(45)))
-	fmt.Println(staff.Repaired())
-	// Output: 1
+	// ('Sales','age_45') <nil>
 }

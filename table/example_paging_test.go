@@ -81,7 +81,7 @@ func ExampleCursor() {
 	q.Where = age.Ge(40)
 	q.Cursor = table.NewCursor(saved)
 	for _, err := range staff.List(ctx, q) {
-		var refused *table.TokenError
+		var refused *table.ValueError
 		fmt.Println(errors.As(err, &refused), refused)
 	}
 	// Output:
@@ -90,7 +90,7 @@ func ExampleCursor() {
 	// O'Brien
 	// Müller
 	// true
-	// true continuation token: is of another query
+	// true token is of another query
 }
 
 // A budget of one request.
@@ -146,35 +146,11 @@ func ExampleTable_GetMany() {
 	// Jones
 }
 
-func ExampleTable_Exists() {
-	staff := sales(nil)
-	yes, err := staff.Exists(context.Background(), employeeKey("Sales", 1))
-	check(err)
-	no, err := staff.Exists(context.Background(), employeeKey("Sales", 99))
-	check(err)
-	fmt.Println(yes, no)
-	// Output: true false
-}
-
 func ExampleTable_Count() {
 	n, err := sales(nil).Count(context.Background(), table.Query[employee]{Partition: dept.PartitionKey("Sales"), Where: age.Ge(35)})
 	check(err)
 	fmt.Println(n)
 	// Output: 3
-}
-
-func ExampleTable_GetOrInsert() {
-	ctx := context.Background()
-	staff := sales(nil)
-	e, inserted, err := staff.GetOrInsert(ctx, &employee{Department: "Sales", ID: 1, Last: "Weber"})
-	check(err)
-	fmt.Println(e.Value.Last, inserted)
-	e, inserted, err = staff.GetOrInsert(ctx, &employee{Department: "Sales", ID: 9, Last: "Weber"})
-	check(err)
-	fmt.Println(e.Value.Last, inserted)
-	// Output:
-	// Jones false
-	// Weber true
 }
 
 // Partitions makes one request for each partition, however many rows the partition has.
@@ -183,7 +159,7 @@ func ExampleTable_Partitions() {
 	staff := sales(nil)
 	_, err := staff.Insert(ctx, &employee{Department: "Marketing", ID: 1, Last: "Cao"})
 	check(err)
-	for pk, err := range staff.Partitions(ctx) {
+	for pk, err := range staff.Partitions(ctx, keys.PartitionRange{}) {
 		check(err)
 		fmt.Println(pk)
 	}
@@ -192,14 +168,14 @@ func ExampleTable_Partitions() {
 	// Sales
 }
 
-// PartitionsIn continues behind a partition.
-func ExampleTable_PartitionsIn() {
+// Partitions continues behind a partition.
+func ExampleTable_Partitions_behind() {
 	ctx := context.Background()
 	staff := sales(nil)
 	_, err := staff.Insert(ctx, &employee{Department: "Marketing", ID: 1, Last: "Cao"})
 	check(err)
 	all := keys.RawPartitions("", "")
-	for pk, err := range staff.PartitionsIn(ctx, all.Behind(dept.PartitionKey("Marketing"))) {
+	for pk, err := range staff.Partitions(ctx, all.Behind(dept.PartitionKey("Marketing"))) {
 		check(err)
 		fmt.Println(pk)
 	}
@@ -207,16 +183,16 @@ func ExampleTable_PartitionsIn() {
 }
 
 // EachPartition works on several partitions at a time.
-func ExampleTable_EachPartition() {
+func ExampleEachPartition() {
 	ctx := context.Background()
 	staff := sales(nil)
-	through, err := staff.EachPartition(ctx, keys.PartitionRange{}, 4, func(ctx context.Context, partition keys.PartitionKey) error {
+	done, err := table.EachPartition(ctx, staff, &table.Pass{Concurrency: 4}, func(ctx context.Context, partition keys.PartitionKey) error {
 		n, err := staff.Count(ctx, table.Query[employee]{Partition: partition})
 		fmt.Println(partition, n)
 		return err
 	})
 	check(err)
-	fmt.Println("through", through)
+	fmt.Println("through", done.Through.PartitionKey())
 	// Output:
 	// Sales 4
 	// through Sales

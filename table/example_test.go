@@ -7,10 +7,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
-	"github.com/aztablekit/aztablekit"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -209,22 +206,10 @@ func ExampleTable_InsertAt() {
 	k := keys.At(keys.RawPartition("2026"), keys.RawRow("first"))
 	_, err := notes.InsertAt(ctx, k, &exampleNotification{"hello"})
 	check(err)
-	_, err = notes.UpsertAt(ctx, k, &exampleNotification{"hello again"}, table.ReplaceExisting)
-	check(err)
 	n, err := notes.Get(ctx, k)
 	check(err)
 	fmt.Println(n.Key, n.Value.Text)
-	// Output: ('2026','first') hello again
-}
-
-// Ensure creates the table of a definition's own rows, and does nothing if the table exists.
-func ExampleTable_Ensure() {
-	ctx := context.Background()
-	company := aztablekit.Open(storagetest.New(nil), "company", nil)
-	notes, err := extend.NewTable(company, "notes", staffSchema, nil)
-	check(err)
-	fmt.Println(notes.Ensure(ctx))
-	// Output: <nil>
+	// Output: ('2026','first') hello
 }
 
 // The error says which operation failed, on which row, and why.

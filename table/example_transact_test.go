@@ -74,17 +74,16 @@ func ExampleTable_InsertOp() {
 	staff := sales(nil)
 	list := []table.Op{
 		staff.InsertOp(&employee{"Sales", 10, "Weber", 30}),
-		staff.InsertAtOp(employeeKey("Sales", 11), &employee{"Sales", 11, "Cao", 31}),
+		staff.InsertOp(&employee{"Sales", 11, "Cao", 31}),
 		staff.UpsertOp(&employee{"Sales", 1, "Johnson", 32}, table.ReplaceExisting),
-		staff.UpsertAtOp(employeeKey("Sales", 12), &employee{"Sales", 12, "Rossi", 33}, table.MergeExisting),
-		staff.MergeAnyOp(employeeKey("Sales", 2), age.Set(36)),
+		staff.UpsertOp(&employee{"Sales", 12, "Rossi", 33}, table.MergeExisting),
 		staff.DeleteAnyOp(employeeKey("Sales", 3)),
 	}
 	receipt, err := table.Transact(ctx, list...)
 	check(err)
 	weber := table.Stored[employee](receipt, 0)
 	weber.Value.Last = "Weaver"
-	_, err = table.Transact(ctx, staff.ReplaceAnyOp(weber))
+	_, err = table.Transact(ctx, staff.ReplaceOp(weber))
 	check(err)
 	for e, err := range staff.List(ctx, table.Query[employee]{Partition: dept.PartitionKey("Sales")}) {
 		check(err)
@@ -92,85 +91,22 @@ func ExampleTable_InsertOp() {
 	}
 	// Output:
 	// 1 Johnson 32
-	// 2 Smith 36
+	// 2 Smith 35
 	// 4 Müller 45
 	// 10 Weaver 30
 	// 11 Cao 31
 	// 12 Rossi 33
 }
 
-// A pinned row is not written, but the transaction fails if the row has changed since it was read.
-func ExampleTable_PinOp() {
-	ctx := context.Background()
-	staff := sales(nil)
-	boss, err := staff.Get(ctx, employeeKey("Sales", 1))
-	check(err)
-	check(staff.MergeAny(ctx, boss.Key, age.Set(65))) // a concurrent writer
-	_, err = table.Transact(ctx, staff.PinOp(boss), staff.InsertOp(&employee{"Sales", 9, "Weber", 30}))
-	fmt.Println(errors.Is(err, table.ErrChanged))
-	// Output: true
-}
-
-// InPartition reads two rows, and writes both if neither has changed. After a conflict it calls the function again.
-func ExampleInPartition() {
-	ctx := context.Background()
-	staff := sales(nil)
-	_, err := table.InPartition(ctx, dept.PartitionKey("Sales"), func(tx *table.Tx) error {
-		a, err := table.GetIn(tx, staff, empid.RowKey(1))
-		if err != nil {
-			return err
-		}
-		b, err := table.GetIn(tx, staff, empid.RowKey(2))
-		if err != nil {
-			return err
-		}
-		a.Value.Age, b.Value.Age = b.Value.Age, a.Value.Age
-		tx.Do(staff.ReplaceOp(a), staff.ReplaceOp(b))
-		return tx.Context().Err()
-	})
-	check(err)
-	_, err = table.InPartition(ctx, dept.PartitionKey("Sales"), func(tx *table.Tx) error {
-		for e, err := range table.ListIn(tx, staff, table.Query[employee]{Rows: empid.Rows().Between(1, 2)}) {
-			if err != nil {
-				return err
-			}
-			fmt.Println(e.Value.Last, e.Value.Age)
-		}
-		return nil
-	})
-	check(err)
-	// Output:
-	// Jones 35
-	// Smith 30
-}
-
-// Rekey moves a row to another key in one transaction. A key cannot change in place.
-func ExampleTable_Rekey() {
+// Move inside a partition is one transaction. A key cannot change in place.
+func ExampleTable_Move_inside() {
 	ctx := context.Background()
 	staff := sales(nil)
 	e, err := staff.Get(ctx, employeeKey("Sales", 1))
 	check(err)
 	e.Value.ID = 100
-	check(staff.Rekey(ctx, e))
+	check(staff.Move(ctx, e))
 	_, err = staff.Get(ctx, employeeKey("Sales", 1))
 	fmt.Println(e.Key, errors.Is(err, table.ErrNotFound))
-	check(staff.RekeyAt(ctx, e, e.Key)) // the same key: a replace
 	// Output: ('Sales','empid_000100') true
-}
-
-// Operations of several queries are deleted together.
-func ExampleTable_DeleteOps() {
-	ctx := context.Background()
-	staff := sales(nil)
-	result, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
-		for _, where := range []table.Cond[employee]{age.Ge(45), age.Lt(35)} {
-			for op, err := range staff.DeleteOps(ctx, table.Query[employee]{Partition: dept.PartitionKey("Sales"), Where: where}) {
-				if !yield(op, err) {
-					return
-				}
-			}
-		}
-	}, nil)
-	fmt.Println(result.Applied, err)
-	// Output: 2 <nil>
 }

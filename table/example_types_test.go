@@ -42,7 +42,7 @@ func ExampleVersionError() {
 	fmt.Println(e.Value.Age)
 	report, err := table.Upgrade(ctx, staff, table.Query[employee]{TableScan: true}, nil) // the others
 	check(err)
-	fmt.Println(report.Upgraded, "of", report.Rows)
+	fmt.Println(report.Changed, "of", report.Rows)
 
 	schema.Version, schema.Upgrade = 0, nil
 	schema.Type = "employee" // a program that does not know version 1

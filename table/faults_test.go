@@ -11,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -26,7 +27,7 @@ func staffInMemory(t testing.TB, o *table.Options) (*table.Table[employee], *tab
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
 	staff, err := bare.NewTable(serviceOf(t, s), "staff", staffSchema, o)
 	noError(t, err)
-	noError(t, staff.Ensure(context.Background()))
+	noError(t, tabledoor.Ensure(context.Background(), staff))
 	e, err := staff.Insert(context.Background(), &employee{"Sales", 1, "Jones", 44})
 	noError(t, err)
 	s.Count()

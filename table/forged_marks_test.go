@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/commit"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -40,7 +41,7 @@ func TestForgedMarksAreBounded(t *testing.T) {
 		left := openLeaversTable(t, service, s.Now, "leavers", "people")
 		strangers := openLeaversTable(t, service, s.Now, "strangers")
 		for _, tab := range []*table.Table[resident]{people, left, strangers} {
-			noError(t, tab.Ensure(ctx))
+			noError(t, tabledoor.Ensure(ctx, tab))
 			_, err := tab.Insert(ctx, &resident{Dept: "S", ID: 1, Last: "Jones"})
 			noError(t, err)
 		}

@@ -12,7 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -148,26 +147,5 @@ func TestGetManyCancelled(t *testing.T) {
 	}
 	if n == 0 || n > 50 || failed != 1 {
 		t.Errorf("got %d entities, %d errors; want 1 to 50, and 1", n, failed)
-	}
-}
-
-// TestGetOrInsertAttempts: GetOrInsert ends after ConflictAttempts if a row appears and disappears.
-func TestGetOrInsertAttempts(t *testing.T) {
-	t.Parallel()
-	w := &fakeTransport{respond: func(r *http.Request, _ string) (*http.Response, error) {
-		if r.Method == http.MethodGet {
-			return errorResponse(404, "ResourceNotFound"), nil
-		}
-		return errorResponse(409, "EntityAlreadyExists"), nil
-	}}
-	o := singleAttempt()
-	o.Retry.ConflictAttempts = 3
-	staff, err := bare.NewTable(sdkClient(t, w), "staff", staffSchema, o)
-	noError(t, err)
-	if _, _, err := staff.GetOrInsert(context.Background(), &employee{"Sales", 1, "x", 1}); !errors.Is(err, table.ErrExists) || w.requests() != "GET POST GET POST GET POST" {
-		t.Errorf(`got %v, %s; want ErrExists and w.requests() == "GET POST GET POST GET POST"`, err, w.requests())
-	}
-	if _, _, err := staff.GetOrInsert(context.Background(), nil); err == nil {
-		t.Error("got no error for a nil value; want one")
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -43,19 +44,19 @@ var renewingWrites = map[string]func(context.Context, *table.Table[employee], *t
 		return e, staff.Merge(ctx, e, age.Set(50))
 	},
 	"Touch": func(ctx context.Context, staff *table.Table[employee], e *table.Entity[employee]) (*table.Entity[employee], error) {
-		return e, staff.Touch(ctx, e)
+		return e, tabledoor.Touch(ctx, staff, e)
 	},
 	"Touch by key and ETag": func(ctx context.Context, staff *table.Table[employee], e *table.Entity[employee]) (*table.Entity[employee], error) {
 		e = keyAndETag(e)
-		return e, staff.Touch(ctx, e)
+		return e, tabledoor.Touch(ctx, staff, e)
 	},
 	"Pin": func(ctx context.Context, staff *table.Table[employee], e *table.Entity[employee]) (*table.Entity[employee], error) {
-		_, err := table.Transact(ctx, staff.InsertOp(&employee{"Sales", 2, "Other", 1}), staff.PinOp(e))
+		_, err := table.Transact(ctx, staff.InsertOp(&employee{"Sales", 2, "Other", 1}), tabledoor.PinOp(staff, e))
 		return e, err
 	},
 	"Pin by key and ETag": func(ctx context.Context, staff *table.Table[employee], e *table.Entity[employee]) (*table.Entity[employee], error) {
 		e = keyAndETag(e)
-		_, err := table.Transact(ctx, staff.InsertOp(&employee{"Sales", 2, "Other", 1}), staff.PinOp(e))
+		_, err := table.Transact(ctx, staff.InsertOp(&employee{"Sales", 2, "Other", 1}), tabledoor.PinOp(staff, e))
 		return e, err
 	},
 	"Merge beside others": func(ctx context.Context, staff *table.Table[employee], e *table.Entity[employee]) (*table.Entity[employee], error) {

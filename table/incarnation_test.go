@@ -10,6 +10,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -64,7 +65,7 @@ func TestUnconditionalKeepsNoIncarnation(t *testing.T) {
 			return rows.ReplaceAny(ctx, r)
 		}, "1 replace", nil},
 		"Transact": {func(people *table.Table[resident], _ *table.Table[table.Row], e *table.Entity[resident], _ *table.Entity[table.Row]) error {
-			_, err := table.Transact(ctx, people.ReplaceAnyOp(e))
+			_, err := table.Transact(ctx, tabledoor.ReplaceAnyOp(people, e))
 			return err
 		}, "1 transaction", nil},
 		"maintained": {func(people *table.Table[resident], _ *table.Table[table.Row], e *table.Entity[resident], _ *table.Entity[table.Row]) error {
@@ -124,14 +125,14 @@ func TestForgedIncarnation(t *testing.T) {
 		text, err := json.Marshal(forged)
 		noError(t, err)
 		overwriteFirstResident(t, ctx, s, `"_life":`+string(text)+`,"Last":"Old"`)
-		read, err := people.GetRow(ctx, residentAt(1))
+		read, err := tabledoor.GetRow(ctx, people, residentAt(1))
 		if err != nil || read.Incarnation() != "" {
 			t.Errorf("%q: got %q, %v; want none", forged, read.Incarnation(), err)
 		}
 		e, err := people.Get(ctx, residentAt(1))
 		noError(t, err)
-		noError(t, people.Touch(ctx, e))
-		if read, err = people.GetRow(ctx, residentAt(1)); err != nil || len(read.Incarnation()) != 16 {
+		noError(t, tabledoor.Touch(ctx, people, e))
+		if read, err = tabledoor.GetRow(ctx, people, residentAt(1)); err != nil || len(read.Incarnation()) != 16 {
 			t.Errorf("%q: got %q, %v; want a new one", forged, read.Incarnation(), err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -23,7 +24,7 @@ func TestRowsOf(t *testing.T) {
 	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	noError(t, err)
 	at := func(rowKey string) keys.Key { return keys.At(dept.PartitionKey("Sales"), keys.RawRow(rowKey)) }
-	row, err := staff.GetRow(ctx, at("age_44"))
+	row, err := tabledoor.GetRow(ctx, staff, at("age_44"))
 	noError(t, err)
 	if k, isCopy := (*stored.Row)(row).Primary(); !isCopy || k != at("empid_000001") {
 		t.Errorf("got a copy: %v, of %v; want a copy of %v", isCopy, k, at("empid_000001"))
@@ -35,7 +36,7 @@ func TestRowsOf(t *testing.T) {
 		t.Errorf("got %v %s, want the copy itself, %v %s", e.Key, e.ETag, row.Key, row.ETag)
 	}
 	noError(t, rows.Delete(ctx, e))
-	row, err = staff.GetRow(ctx, at("empid_000001"))
+	row, err = tabledoor.GetRow(ctx, staff, at("empid_000001"))
 	noError(t, err)
 	if state := (*stored.Row)(row).MaintainerState("age"); (*stored.Row)(row).StateCorrupt() || len(state) > 0 {
 		t.Errorf("got state %q, corrupt: %v; want none", state, (*stored.Row)(row).StateCorrupt())
@@ -44,7 +45,7 @@ func TestRowsOf(t *testing.T) {
 	noError(t, err)
 	jones.Value.Age++
 	noError(t, door.InMode(staff, func(m *engine.Mode) { m.IgnoreCorruptState = true }).Replace(ctx, jones))
-	_, err = staff.GetRow(ctx, at("age_45"))
+	_, err = tabledoor.GetRow(ctx, staff, at("age_45"))
 	noError(t, err)
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -45,7 +46,7 @@ func TestInvalidKeys(t *testing.T) {
 		for half, k := range map[string]keys.Key{"PartitionKey": keys.At(keys.RawPartition(s), keys.RawRow("r")), "RowKey": keys.At(keys.RawPartition("p"), keys.RawRow(s))} {
 			_, get := tab.Get(ctx, k)
 			_, insert := tab.InsertAt(ctx, k, &row{})
-			_, upsert := tab.UpsertAt(ctx, k, &row{}, table.ReplaceExisting)
+			_, upsert := tabledoor.UpsertAt(ctx, tab, k, &row{}, table.ReplaceExisting)
 			_, update := tab.Update(ctx, k, func(*row) error { return nil })
 			e := &table.Entity[row]{Key: k, ETag: etag}
 			for method, err := range map[string]error{"get": get, "insert": insert, "upsert": upsert, "update": update, "replace": tab.Replace(ctx, e),
@@ -60,7 +61,7 @@ func TestInvalidKeys(t *testing.T) {
 	// A loaded row may have a key of the library's. No new row gets one.
 	for _, k := range []keys.Key{keys.Raw("p", "~r"), keys.Raw("~p", "r")} {
 		_, insert := tab.InsertAt(ctx, k, &row{})
-		_, upsert := tab.UpsertAt(ctx, k, &row{}, table.MergeExisting)
+		_, upsert := tabledoor.UpsertAt(ctx, tab, k, &row{}, table.MergeExisting)
 		var ke *keys.KeyError
 		if !errors.As(insert, &ke) || !errors.As(upsert, &ke) {
 			t.Errorf("%v: got %v, %v; want insert to be a *keys.KeyError and upsert to be a *keys.KeyError", k, insert, upsert)
@@ -103,7 +104,7 @@ func TestInvalidValues(t *testing.T) {
 		"x y": {row{Extra: map[string]any{"x y": 1}}, s.Set(long)},
 	} {
 		_, insert := tab.InsertAt(ctx, k, &c.v)
-		_, upsert := tab.UpsertAt(ctx, k, &c.v, table.MergeExisting)
+		_, upsert := tabledoor.UpsertAt(ctx, tab, k, &c.v, table.MergeExisting)
 		merge := tab.Merge(ctx, &table.Entity[row]{Key: k, ETag: etag}, c.set)
 		mergeAny := tab.MergeAny(ctx, k, c.set)
 		for method, err := range map[string]error{"insert": insert, "upsert": upsert, "merge": merge, "merge any": mergeAny} {
@@ -174,16 +175,16 @@ func TestHandMadeEntity(t *testing.T) {
 	sent.Key = read.Key
 	for _, e := range []*table.Entity[employee]{sent, {Value: read.Value, Key: read.Key, ETag: read.ETag}} {
 		w.sent = nil
-		if err := staff.Replace(ctx, e); !errors.Is(err, table.ErrPartial) || w.requests() != "" {
+		if err := staff.Replace(ctx, e); !errors.Is(err, table.ErrNotRead) || w.requests() != "" {
 			t.Errorf(`replace: got %v, %s; want ErrPartial and w.requests() == ""`, err, w.requests())
 		}
-		if err := staff.ReplaceAny(ctx, e); !errors.Is(err, table.ErrPartial) || w.requests() != "" {
+		if err := staff.ReplaceAny(ctx, e); !errors.Is(err, table.ErrNotRead) || w.requests() != "" {
 			t.Errorf(`replace any: got %v, %s; want ErrPartial and w.requests() == ""`, err, w.requests())
 		}
 		if err := errors.Join(staff.Merge(ctx, e, age.Set(1)), staff.Delete(ctx, e)); err != nil || w.requests() != "PATCH DELETE" {
 			t.Errorf(`merge and delete: got %v, %s; want no error and w.requests() == "PATCH DELETE"`, err, w.requests())
 		}
-		if err := staff.Replace(ctx, e); !errors.Is(err, table.ErrPartial) {
+		if err := staff.Replace(ctx, e); !errors.Is(err, table.ErrNotRead) {
 			t.Errorf("replace after a merge: got %v; want ErrPartial", err)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -56,7 +57,7 @@ func TestKeyOrder(t *testing.T) {
 		service := serviceOf(t, s)
 		notes, err := bare.NewTable(service, "notes", leafSchema, nil)
 		noError(rt, err)
-		noError(rt, notes.Ensure(ctx))
+		noError(rt, tabledoor.Ensure(ctx, notes))
 		text := rapid.Custom(func(rt *rapid.T) string {
 			return string(rapid.SliceOfN(rapid.SampledFrom(edgeRunes), 1, 2).Draw(rt, "runes"))
 		})
@@ -106,7 +107,7 @@ func TestKeyOrder(t *testing.T) {
 			}
 			m.checkReads(ctx, table.Query[leaf]{Partition: keys.RawPartition(p.pk)}, "", "")
 			m.checkReads(ctx, table.Query[leaf]{Partition: keys.RawPartition(p.pk), Rows: r}, from, to)
-			if there, err := notes.Exists(ctx, keys.Raw(p.pk, p.rk)); err != nil || !there {
+			if there, err := tabledoor.Exists(ctx, notes, keys.Raw(p.pk, p.rk)); err != nil || !there {
 				rt.Fatalf("%q: got %v, %v; want no error and there", p, there, err)
 			}
 			if _, err := notes.Get(ctx, keys.Raw(p.pk, p.rk)); (err == nil) == p.isLibrarys() {
@@ -210,15 +211,18 @@ func (m keyOrderModel) checkPartitions(ctx context.Context, after string) {
 			}
 		}
 	}
-	for pk, err := range m.notes.Partitions(ctx) {
+	for pk, err := range m.notes.Partitions(ctx, keys.PartitionRange{}) {
 		noError(m, err)
 		got = append(got, pk.String())
 	}
-	for pk, err := range m.notes.PartitionsIn(ctx, keys.RawPartitions("", "").Behind(keys.Raw(after, "").Partition())) {
+	for pk, err := range m.notes.Partitions(ctx, keys.RawPartitions("", "").Behind(keys.Raw(after, "").Partition())) {
 		noError(m, err)
 		rest = append(rest, pk.String())
 	}
-	_, err := m.notes.EachPartition(ctx, keys.PartitionRange{}, 1, func(_ context.Context, pk keys.PartitionKey) error { each = append(each, pk.String()); return nil })
+	_, err := table.EachPartition(ctx, m.notes, &table.Pass{Concurrency: 1}, func(_ context.Context, pk keys.PartitionKey) error {
+		each = append(each, pk.String())
+		return nil
+	})
 	noError(m, err)
 	if !slices.Equal(got, want) || !slices.Equal(rest, behind) || !slices.Equal(each, want) {
 		m.Fatalf("got %q, %q; want %q; behind %q: got %q; want %q", got, each, want, after, rest, behind)
@@ -253,11 +257,11 @@ func (m keyOrderModel) checkDelete(ctx context.Context, r keys.RowRange, from, t
 	want := m.wantKeys(q, from, to)
 	result, err := table.BulkDelete(ctx, m.notes, q, nil)
 	noError(m, err)
-	if result.Applied != len(want) {
-		m.Fatalf("got %d deleted; want %d", result.Applied, len(want))
+	if result.Changed != len(want) {
+		m.Fatalf("got %d deleted; want %d", result.Changed, len(want))
 	}
 	for _, p := range m.rows {
-		there, err := m.notes.Exists(ctx, keys.Raw(p.pk, p.rk))
+		there, err := tabledoor.Exists(ctx, m.notes, keys.Raw(p.pk, p.rk))
 		if noError(m, err); there == slices.Contains(want, p) {
 			m.Fatalf("%q: got existence %v after the delete; want %v", p, there, !there)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
 	"github.com/aztablekit/aztablekit/table"
@@ -108,7 +109,7 @@ func ensureStaff(ctx context.Context, p *crashtest.Process) error {
 	if err != nil {
 		return err
 	}
-	return staff.Ensure(ctx)
+	return tabledoor.Ensure(ctx, staff)
 }
 
 // do calls a method and records its result. A write with an unknown outcome may still be applied at any later time.

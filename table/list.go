@@ -1,14 +1,10 @@
 package table
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
@@ -63,7 +59,7 @@ type Query[T any] struct {
 	// Skip, if set, decides about each row that is one of T but cannot be read as T, for example because another program has stored
 	// a property with another type. It receives the key and the *OpError that would end the list. If it returns true, the row is
 	// left out and counted in Stats.Skipped. If it returns false, or is not set, the row ends the list. If it is not set, the error names
-	// it. Count, and DeleteOps of a handle without maintainers, read keys alone: they do not call Skip, and count or delete such rows.
+	// it. Count, and BulkDelete by a handle without maintainers, read keys alone: they do not call Skip, and count or delete such rows.
 	Skip func(k keys.Key, err error) bool
 }
 
@@ -85,43 +81,14 @@ type Stats struct {
 	Damaged  int // rows with a mark of a write in a table that is none of the store: they are as before it
 }
 
-// Class is how the service finds the rows of a query. It decides what the query costs.
-type Class int
-
-// The classes, from the cheapest to the most expensive ('Azure Table storage table design guide', design for querying).
-const (
-	PointQuery     Class = iota + 1 // both keys given
-	RangeQuery                      // a partition and a range of RowKeys
-	PartitionScan                   // a partition
-	PartitionsScan                  // a range of PartitionKeys: every row of the partitions is read
-	TableScan                       // no partition: every row of the table is read
-)
-
-// String returns the class in words.
-func (c Class) String() string {
-	switch c {
-	case PointQuery:
-		return "point query"
-	case RangeQuery:
-		return "range query"
-	case PartitionScan:
-		return "partition scan"
-	case PartitionsScan:
-		return "scan of a range of partitions"
-	case TableScan:
-		return "table scan"
-	}
-	return fmt.Sprintf("Class(%d)", int(c))
-}
-
-// Class returns how the service finds the rows, by the keys that the query names.
-func (q Query[T]) Class() Class {
-	return Class((&query.Query{Partition: q.Partition, Partitions: q.Partitions, Rows: q.Rows}).Class())
-}
-
 // Explanation is what a query sends to the service.
 type Explanation struct {
-	Class       Class
+	// Class is how the service finds the rows, which decides what the query costs, from the cheapest to the
+	// most expensive: "point query" (both keys are given), "range query" (a partition and a range of
+	// RowKeys), "partition scan", "scan of a range of partitions", "table scan" ('Azure Table storage
+	// table design guide', design for querying).
+	Class string
+
 	Filter      string
 	Comparisons int    // a filter may have 15
 	Select      string // the properties to be returned; "" means all
@@ -137,7 +104,7 @@ func (h handle) explain(q query.Query) (Explanation, error) {
 		return Explanation{}, h.engine.OpError("Explain", keys.Key{}, h.engine.Fault)
 	}
 	ex, err := h.schema.query(q, true).Explain()
-	return Explanation{Class: Class(ex.Class), Filter: ex.Filter, Comparisons: ex.Comparisons}, h.engine.OpError("Explain", keys.Key{}, err)
+	return Explanation{Class: ex.Class.String(), Filter: ex.Filter, Comparisons: ex.Comparisons}, h.engine.OpError("Explain", keys.Key{}, err)
 }
 
 // engine returns the query as the engine takes it, without the schema.
@@ -172,7 +139,7 @@ func (s *schema) query(q query.Query, own bool) *query.Query {
 //
 // Errors: ErrTableScan for a query without a partition; *LimitError for more than 15 comparisons;
 // *ValueError for values that cannot be compared; *DecodeError and *keys.KeyError for a row that
-// does not fit T; ErrBudget; *TokenError for a Cursor of another query; errors of a read (see
+// does not fit T; ErrBudget; *ValueError for a Cursor of another query; errors of a read (see
 // package table). Requests: 1 for each page, which is 1,000 rows or Query.PageSize. The service may
 // return shorter pages, also empty ones. With Query.ReadAhead, the next page travels while the loop
 // works on one.
@@ -225,7 +192,7 @@ func (l *rowLister) Yield() bool { return l.yield(l.last, nil) }
 
 // Rows yields the rows of a query as they are stored, whatever their type, in the order of their keys. Without Query.Rows, it
 // reads the whole partition except the library's own rows. Requests are those of List. Errors: ErrTableScan for a query without a
-// partition; *LimitError and *ValueError for conditions, as in List; ErrBudget; *TokenError; errors of a read (see package
+// partition; *LimitError and *ValueError for conditions, as in List; ErrBudget; *ValueError; errors of a read (see package
 // table).
 func (t *Table[T]) Rows(ctx context.Context, q Query[T]) iter.Seq2[*Row, error] {
 	return t.h.listRows(ctx, q.engine())
@@ -253,7 +220,7 @@ type Page[T any] struct {
 // for 1 request, which may be empty although more follows. With ErrBudget, Page returns the entities that were read, and the Token
 // behind them.
 //
-// Errors: *TokenError for a corrupt token, and for a token of another table, query or version; *ValueError for a query with a
+// Errors: *ValueError for a corrupt token, and for a token of another table, query or version; *ValueError for a query with a
 // Cursor; ErrTableScan for a query without a partition; *LimitError and *ValueError for conditions, as in List; *DecodeError for
 // a row that does not fit T; ErrBudget; errors of a read (see package table). Requests: 1, and more if pages are short or contain
 // rows of other types.
@@ -279,12 +246,6 @@ func (h handle) page(ctx context.Context, q query.Query, token string, yield fun
 	return q.Cursor.Token(), err
 }
 
-// Exists reports whether there is a row under k, of any type. Errors: *keys.KeyError, ErrTableNotFound and the other errors of a
-// read (see package table). 1 request, a point query whose response contains only the keys.
-func (t *Table[T]) Exists(ctx context.Context, k keys.Key) (bool, error) {
-	return t.h.exists(ctx, k)
-}
-
 func (h handle) exists(ctx context.Context, k keys.Key) (bool, error) {
 	if err := engine.QueryErr(k); err != nil {
 		return false, h.engine.OpError("Exists", k, err)
@@ -301,7 +262,7 @@ func (h handle) exists(ctx context.Context, k keys.Key) (bool, error) {
 // Count returns the number of entities of a query, up to the query's limit. The service sends keys only, but reads and bills
 // every row: for a number that is often asked for, use a summary. If the RowKey is computed from fields ([keys.RowFunc]), every
 // row in the range of keys counts as T's. Errors: ErrTableScan for a query without a partition; *LimitError and *ValueError for
-// conditions, as in List; ErrBudget; *TokenError; errors of a read (see package table). 1 request for each 1,000 rows.
+// conditions, as in List; ErrBudget; *ValueError; errors of a read (see package table). 1 request for each 1,000 rows.
 func (t *Table[T]) Count(ctx context.Context, q Query[T]) (int, error) {
 	return t.h.countAll(ctx, q.engine())
 }
@@ -327,39 +288,6 @@ type counted struct {
 
 func (c *counted) Read(r *edm.Reader, in edm.Entity) (bool, error) { return c.mine(r, in) }
 func (c *counted) Yield() bool                                     { c.n++; return true }
-
-// GetOrInsert returns the entity under the key that the schema makes of v, and inserts v if there is none; inserted reports
-// which. Errors: ErrUnknownOutcome, after which it may be called again; ErrExists if concurrent writers inserted and deleted the
-// row at each attempt; ErrOtherType, *keys.KeyError and *DecodeError about the row, as in Get; errors of a read and of a write
-// (see package table). 1 request if the row exists, 2 if it does not, and 3 more for each concurrent writer that inserts and
-// deletes it in between, Retry.ConflictAttempts times at most.
-func (t *Table[T]) GetOrInsert(ctx context.Context, v *T) (e *Entity[T], inserted bool, err error) {
-	insert := t.InsertOp(v)
-	got, inserted, err := t.h.getOrInsert(ctx, insert)
-	e, err = typed[T](got, err)
-	return e, inserted, err
-}
-
-func (h handle) getOrInsert(ctx context.Context, insert Op) (e entity, inserted bool, err error) {
-	ctx, end := h.engine.Span(ctx, "GetOrInsert")
-	defer func() { end(err) }()
-	k := insert.op.Key
-	if err := cmp.Or(h.engine.Fault, insert.op.Err); err != nil {
-		return nil, false, h.engine.OpError("GetOrInsert", k, err)
-	}
-	for attempt := 1; ; attempt++ {
-		e, err := h.getToWrite(ctx, "GetOrInsert", k)
-		if !errors.Is(err, ErrNotFound) {
-			return e, false, err
-		}
-		err = insert.send(ctx)
-		var derived *DerivedError // a value is taken, and not the row
-		if !errors.Is(err, ErrExists) || errors.As(err, &derived) || attempt >= h.engine.Options.Retry.ConflictAttempts {
-			return insert.stored(), err == nil, err
-		}
-		h.engine.Log("GetOrInsert", k).Conflict(ctx, attempt, 0, err)
-	}
-}
 
 // Collect reads a list into a slice:
 //
@@ -402,7 +330,7 @@ func Collect[V any](list iter.Seq2[V, error]) ([]V, error) {
 type Cursor struct{ c query.Cursor }
 
 // NewCursor returns a cursor at the position of a token, or at the beginning for "". If the token cannot be used, the list fails
-// with a *TokenError.
+// with a *ValueError.
 func NewCursor(token string) *Cursor { return &Cursor{*query.NewCursor(token)} }
 
 func (c *Cursor) engine() *query.Cursor {
@@ -422,17 +350,15 @@ func (c *Cursor) Done() bool { return c.c.Done() }
 // It contains keys of the table: keep it from people who may not see these.
 func (c *Cursor) Token() string { return c.c.Token() }
 
-// Partitions yields the distinct PartitionKeys of the table in the range of the schema's layout, in their order, whatever types
-// of rows they contain. It jumps from one partition to the next without reading the rows between. Errors: ErrTableNotFound and
-// the other errors of a read (see package table). 1 request for each partition, and 1 to find that there are no more.
-func (t *Table[T]) Partitions(ctx context.Context) iter.Seq2[keys.PartitionKey, error] {
-	return t.h.partitionsIn(ctx, keys.PartitionRange{})
-}
-
-// PartitionsIn is Partitions for the PartitionKeys of a range. To continue work on a table, give it the range behind the last one
-// ([keys.PartitionRange.Behind]). Errors: also *keys.KeyError for an invalid range.
-func (t *Table[T]) PartitionsIn(ctx context.Context, r keys.PartitionRange) iter.Seq2[keys.PartitionKey, error] {
-	return t.h.partitionsIn(ctx, r)
+// Partitions yields the distinct PartitionKeys of a range in their order, whatever types of rows they
+// contain; the zero range has those of the schema's layout. It jumps from one partition to the next
+// without reading the rows between. To continue work on a table, give it the range behind the last
+// one ([keys.PartitionRange.Behind]).
+//
+// Errors: *keys.KeyError for an invalid range; ErrTableNotFound and the other errors of a read (see
+// package table). 1 request for each partition, and 1 to find that there are no more.
+func (t *Table[T]) Partitions(ctx context.Context, in keys.PartitionRange) iter.Seq2[keys.PartitionKey, error] {
+	return t.h.partitionsIn(ctx, in)
 }
 
 //go:noinline
@@ -456,45 +382,4 @@ func (h handle) partitionsIn(ctx context.Context, in keys.PartitionRange) iter.S
 			yield(keys.PartitionKey{}, err)
 		}
 	}
-}
-
-// EachPartition calls f for each partition of a range, of the table if the range is unset, several at a time: each partition has its own
-// share of the servers, so work on a whole table gets faster with the number of partitions. At most width calls run at the same time, 10 if
-// width is 0. The first error cancels the contexts of the other calls, and is returned when they have ended.
-//
-// through is the last partition whose call, and all calls for partitions before it, succeeded; unset if there is none. The range Behind it is what is
-// left to do after an error, also in another process.
-//
-// Errors: the first error of f; *ValueError if f is nil; *keys.KeyError for an invalid range; errors of a read (see package table). Requests: 1 for each partition, 1
-// to find that there are no more, and the requests of f.
-func (t *Table[T]) EachPartition(ctx context.Context, in keys.PartitionRange, width int, f func(context.Context, keys.PartitionKey) error) (through keys.PartitionKey, err error) {
-	return t.h.eachPartition(ctx, in, width, f)
-}
-
-func (h handle) eachPartition(ctx context.Context, in keys.PartitionRange, width int, f func(context.Context, keys.PartitionKey) error) (through keys.PartitionKey, err error) {
-	if f == nil {
-		return through, h.engine.OpError("EachPartition", keys.Key{}, nilArgument("f"))
-	}
-	if width <= 0 {
-		width = engine.FanOut
-	}
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(width)
-	var done engine.Finished[keys.PartitionKey]
-	for pk, err := range h.partitionsIn(ctx, in) {
-		done.Begin(pk)
-		g.Go(func() error {
-			err := cmp.Or(err, ctx.Err())
-			if err == nil {
-				err = f(ctx, pk)
-			}
-			if err == nil {
-				done.Finish(pk)
-			}
-			return err
-		})
-	}
-	err = g.Wait()
-	through, _ = done.Through()
-	return through, err
 }

@@ -173,7 +173,7 @@ func TestForeignKeys(t *testing.T) {
 	if err := tab.Replace(ctx, e); err != nil {
 		t.Error(err)
 	}
-	if err := tab.Rekey(ctx, e); err != nil || w.last().method != http.MethodPut {
+	if err := tab.Move(ctx, e); err != nil || w.last().method != http.MethodPut {
 		t.Errorf("Rekey to the same key: got %v, %s; want no error and w.last().method == http.MethodPut", err, w.last().method)
 	}
 	e.Value.R = "Ö"

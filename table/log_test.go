@@ -17,6 +17,7 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -134,28 +135,6 @@ func TestLog(t *testing.T) {
 			},
 			lines: []map[string]any{{"level": "DEBUG", "msg": conflict, "operation": "Upsert", "key": employeeKey("Sales", 1).String(), "attempt": 1.0, "code": nil, "error": nil}},
 		}, {
-			what:   "a conflict of GetOrInsert",
-			faults: refuse(requests.Insert, 409, "EntityAlreadyExists"),
-			do: func(ctx context.Context, staff *table.Table[employee]) error {
-				_, _, err := staff.GetOrInsert(ctx, &jones)
-				return err
-			},
-			lines: []map[string]any{{"level": "DEBUG", "msg": conflict, "operation": "GetOrInsert", "key": key, "attempt": 1.0, "code": nil, "error": nil}},
-		}, {
-			what:   "a conflict of InPartition",
-			faults: storagetest.OfKind(requests.Transaction, storagetest.Once(storagetest.RefuseInTransaction(412, "UpdateConditionNotSatisfied"))),
-			do: func(ctx context.Context, staff *table.Table[employee]) error {
-				_, err := table.InPartition(ctx, dept.PartitionKey("Sales"), func(tx *table.Tx) error {
-					e, err := table.GetIn(tx, staff, empid.RowKey(1))
-					if err == nil {
-						tx.Do(staff.ReplaceOp(e), staff.InsertOp(&jones))
-					}
-					return err
-				})
-				return err
-			},
-			lines: []map[string]any{{"level": "DEBUG", "msg": conflict, "operation": "InPartition", "partition": "Sales", "attempt": 1.0, "code": nil, "error": nil}},
-		}, {
 			what:   "a lost transaction",
 			faults: storagetest.OfKind(requests.Transaction, storagetest.Once(storagetest.LostRequest())),
 			do: func(ctx context.Context, staff *table.Table[employee]) error {
@@ -201,7 +180,7 @@ func TestRepairIsLogged(t *testing.T) {
 	o, lines := loggedOptions()
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
 	base := peopleOf(t, s, o)
-	noError(t, base.Ensure(ctx))
+	noError(t, tabledoor.Ensure(ctx, base))
 	people, err := extend.With(base, byEmail{})
 	noError(t, err)
 	jones, err := people.Insert(ctx, &resident{"S", 1, "Jones", "a"})

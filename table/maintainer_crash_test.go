@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
@@ -72,10 +73,10 @@ func testMaintainedEveryFault(t *testing.T, open path) {
 			return err
 		}},
 		"Rekey": {write: func(ctx context.Context, people *table.Table[resident]) error {
-			return get(ctx, people, func(e *table.Entity[resident]) error { e.Value.ID = 5; return people.Rekey(ctx, e) })
+			return get(ctx, people, func(e *table.Entity[resident]) error { e.Value.ID = 5; return people.Move(ctx, e) })
 		}},
 		"Transact": {write: func(ctx context.Context, people *table.Table[resident]) error {
-			_, err := table.Transact(ctx, people.DeleteAnyOp(residentAt(2)), people.MergeAnyOp(one, lastName.Set("Smith"), eMail.Set("b")))
+			_, err := table.Transact(ctx, people.DeleteAnyOp(residentAt(2)), tabledoor.MergeAnyOp(people, one, lastName.Set("Smith"), eMail.Set("b")))
 			return err
 		}},
 		"Delete": {deletes: true, write: func(ctx context.Context, people *table.Table[resident]) error {
@@ -107,7 +108,7 @@ func testMaintainedEveryFault(t *testing.T, open path) {
 						if err != nil {
 							return err
 						}
-						if err := people.Ensure(ctx); err != nil {
+						if err := tabledoor.Ensure(ctx, people); err != nil {
 							return err
 						}
 						_, err = table.Bulk(ctx, stream(2, func(i int) table.Op {
@@ -182,7 +183,7 @@ func testBulkEveryFault(t *testing.T, by path) {
 						if err != nil {
 							return err
 						}
-						if err := people.Ensure(ctx); err != nil {
+						if err := tabledoor.Ensure(ctx, people); err != nil {
 							return err
 						}
 						_, err = people.Insert(ctx, &resident{"S", 0, "Old", ""})

@@ -30,7 +30,7 @@ func TestEmptiedStateMoved(t *testing.T) {
 		t.Fatalf(`got %v %v; want no error and row.Type("_ix") == "Edm.Binary" and not (*stored.Row)(row).StateCorrupt()`, row, err)
 	}
 	e.Value.ID = 2
-	noError(t, base.Rekey(ctx, e))
+	noError(t, base.Move(ctx, e))
 	for _, r := range s.Rows("people") {
 		if r.RowKey == "p_000002" && (r.Get("_ix") != nil || r.Get("_life") != nil) {
 			t.Errorf("got %v; want no system properties of the old key", r)
@@ -49,7 +49,7 @@ func TestEmptiedStateMoved(t *testing.T) {
 	if row, err := e.Row(); err != nil || !slices.Equal((*stored.Row)(row).MaintainerState("email"), []string{"email_b"}) {
 		t.Errorf(`got %v %v; want no error and slices.Equal((*stored.Row)(row).MaintainerState("email"), []string{"email_b"})`, row, err)
 	}
-	if err := base.Replace(ctx, e); !errors.Is(err, table.ErrUnknownMaintainer) {
+	if err := base.Replace(ctx, e); !errors.Is(err, table.ErrNotDeclared) {
 		t.Errorf("a row with derived rows: got %v; want ErrUnknownMaintainer", err)
 	}
 }
@@ -203,7 +203,7 @@ func TestStateStaysWithEntity(t *testing.T) {
 	base := peopleOf(t, s, nil)
 	e, err := base.Get(ctx, residentAt(1))
 	noError(t, err)
-	if err := base.ReplaceAny(ctx, e); !errors.Is(err, table.ErrUnknownMaintainer) {
+	if err := base.ReplaceAny(ctx, e); !errors.Is(err, table.ErrNotDeclared) {
 		t.Errorf("got %v; want ErrUnknownMaintainer", err)
 	}
 

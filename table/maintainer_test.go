@@ -10,6 +10,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -64,7 +65,7 @@ func TestMaintainedRequests(t *testing.T) {
 		}, "1 get, 1 transaction"},
 		"Rekey": {func(p *table.Table[resident], e *table.Entity[resident]) error {
 			e.Value.ID = 7
-			return p.Rekey(ctx, e)
+			return p.Move(ctx, e)
 		}, "1 transaction"},
 		"Transact": {func(p *table.Table[resident], e *table.Entity[resident]) error {
 			e.Value.Email = "new"
@@ -213,12 +214,12 @@ func TestRepairedRows(t *testing.T) {
 	if got := s.Count().String(); got != "1 get, 2 transaction" {
 		t.Errorf("got %q; want %q", got, "1 get, 2 transaction")
 	}
-	if err := checkDerivedRows(s.Service); err != nil || people.Repaired() != 1 {
-		t.Errorf("got %v, %v; want no error and people.Repaired() == 1", err, people.Repaired())
+	if err := checkDerivedRows(s.Service); err != nil || tabledoor.Repaired(people) != 1 {
+		t.Errorf("got %v, %v; want no error and people.Repaired() == 1", err, tabledoor.Repaired(people))
 	}
 	noError(t, rows.DeleteAny(ctx, keys.At(keys.RawPartition("S"), keys.RawRow("email_a"))))
-	if err := people.Delete(ctx, e); err != nil || people.Repaired() != 2 {
-		t.Errorf("got %v, %v; want no error and people.Repaired() == 2", err, people.Repaired())
+	if err := people.Delete(ctx, e); err != nil || tabledoor.Repaired(people) != 2 {
+		t.Errorf("got %v, %v; want no error and people.Repaired() == 2", err, tabledoor.Repaired(people))
 	}
 	if got := s.Rows("people"); len(got) != 0 {
 		t.Errorf("got %v; want len(got) == 0", got)
@@ -328,13 +329,13 @@ func TestPlainHandle(t *testing.T) {
 	s.Count()
 	_, terr := table.Transact(ctx, base.DeleteOp(e))
 	for _, err := range []error{base.Replace(ctx, e), base.Merge(ctx, e, eMail.Set("b")), base.Delete(ctx, e), terr} {
-		if !errors.Is(err, table.ErrUnknownMaintainer) {
+		if !errors.Is(err, table.ErrNotDeclared) {
 			t.Errorf("got %v; want ErrUnknownMaintainer", err)
 		}
 	}
 	half, err := extend.With(base, byLast{})
 	noError(t, err)
-	if err := half.DeleteAny(ctx, e.Key); !errors.Is(err, table.ErrUnknownMaintainer) || s.Count().String() != "1 get" {
+	if err := half.DeleteAny(ctx, e.Key); !errors.Is(err, table.ErrNotDeclared) || s.Count().String() != "1 get" {
 		t.Errorf(`got %v; want ErrUnknownMaintainer and s.Count().String() == "1 get"`, err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/query"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
@@ -19,7 +20,7 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Get reads one entity by its key: a point query, the cheapest query. Errors: ErrNotFound; ErrOtherType or *keys.KeyError for a
+// Get reads one entity by its key: a point query, the cheapest query. Errors: ErrNotFound; ErrForeignRow or *keys.KeyError for a
 // row of another type; *DecodeError if the row does not fit T; errors of a read (see package table). 1 request.
 func (t *Table[T]) Get(ctx context.Context, k keys.Key) (*Entity[T], error) {
 	return typed[T](t.h.spannedGet(ctx, k))
@@ -71,28 +72,23 @@ func (t *Table[T]) Insert(ctx context.Context, v *T) (*Entity[T], error) {
 
 // InsertAt is Insert under an explicit key, for schemas that leave a binding out. Bound fields must agree with the key.
 func (t *Table[T]) InsertAt(ctx context.Context, k keys.Key, v *T) (*Entity[T], error) {
-	return sendStoring[T](ctx, t.InsertAtOp(k, v))
+	return sendStoring[T](ctx, t.h.insertAt(k, newEntity(v)))
 }
 
 // Upsert stores an entity whether its row exists or not: the last writer wins. It reads the row first and writes by its ETag. After
 // a conflict, it reads and writes again. After MergeExisting the whole row is not known, so Replace refuses the entity.
 //
-// Errors: ErrUnknownMaintainer for a row with derived rows that this handle does not maintain; ErrContended; *ValueError for
+// Errors: ErrNotDeclared for a row with derived rows that this handle does not maintain; ErrContended; *ValueError for
 // MergeExisting of a value in chunks, or if rows have versions; errors of a write (see package table). 2 requests, or 1 without
 // reading ([Options].BlindWrites). Idempotent.
 func (t *Table[T]) Upsert(ctx context.Context, v *T, mode UpsertMode) (*Entity[T], error) {
 	return sendStoring[T](ctx, t.UpsertOp(v, mode))
 }
 
-// UpsertAt is Upsert under an explicit key; see [Table.InsertAt].
-func (t *Table[T]) UpsertAt(ctx context.Context, k keys.Key, v *T, mode UpsertMode) (*Entity[T], error) {
-	return sendStoring[T](ctx, t.UpsertAtOp(k, v, mode))
-}
-
 // Replace stores e.Value in place of the row, by the ETag of e: only if the row has not changed since e was read. Columns that T
 // does not know stay.
 //
-// Errors: ErrChanged; ErrNotFound if the row is gone; ErrKeyChanged; ErrPartial; ErrNoETag; ErrUnknownOutcome and the other
+// Errors: ErrChanged; ErrNotFound if the row is gone; ErrKeyChanged; ErrNotRead; ErrUnknownOutcome and the other
 // errors of a write (see package table). 1 request. If the row has changed, 1 more: Replace reads the row, because the network
 // may have delivered its request twice.
 func (t *Table[T]) Replace(ctx context.Context, e *Entity[T]) error { return t.ReplaceOp(e).send(ctx) }
@@ -101,53 +97,47 @@ func (t *Table[T]) Replace(ctx context.Context, e *Entity[T]) error { return t.R
 // Upsert does, and the row keeps its incarnation (_life). With [Options].BlindWrites, the row loses its incarnation, because e may
 // be older than the row. A move that package archive has already requested then leaves the entity in the table.
 //
-// Errors: ErrNotFound; ErrContended; ErrUnknownMaintainer; ErrKeyChanged; ErrPartial; ErrNoETag; errors of a write (see package
+// Errors: ErrNotFound; ErrContended; ErrNotDeclared; ErrKeyChanged; ErrNotRead; errors of a write (see package
 // table). 2 requests, or 1 with [Options].BlindWrites.
 func (t *Table[T]) ReplaceAny(ctx context.Context, e *Entity[T]) error {
-	return t.ReplaceAnyOp(e).send(ctx)
+	return t.h.replaceAny(e).send(ctx)
 }
 
 // Merge sets properties of the row, by the ETag of e, and leaves all other properties alone. Fields of e.Value that sets does not
 // name are not sent, and local changes of them stay local.
 //
-// Errors: ErrChanged; ErrNotFound if the row is gone; ErrOldVersion; *ValueError for a Set of a key's field, of a list or of an
-// absent value; ErrKeyChanged for a Set of a field that a key is computed from (keys.RowFunc); ErrNoETag; ErrPartial if e is a
+// Errors: ErrChanged; ErrNotFound if the row is gone; *ValueError for an entity of an older version; *ValueError for a Set of a key's field, of a list or of an
+// absent value; ErrKeyChanged for a Set of a field that a key is computed from (keys.RowFunc); ErrNotRead if e is a
 // copy of some properties, or if rows have versions and the version of the row is not known; errors of a write (see package
 // table). 1 request. If the row has changed, 1 more, as in Replace.
 func (t *Table[T]) Merge(ctx context.Context, e *Entity[T], sets ...Set[T]) error {
 	return t.MergeOp(e, sets...).send(ctx)
 }
 
-// Touch changes no property of the entity, but calls the maintainers, which may add rows and effects, by the ETag of e. It renews
-// that ETag. Errors: ErrChanged; ErrNotFound if the row is gone; ErrOldVersion; ErrNoETag; ErrPartial if e is a copy of some
-// properties; errors of a write (see package table). 1 request, and 1 more if e is not the whole row, or if the row has changed,
-// as in Replace.
-func (t *Table[T]) Touch(ctx context.Context, e *Entity[T]) error { return t.TouchOp(e).send(ctx) }
-
 // MergeAny sets properties of the row under k unconditionally. It reads the row first, as Upsert does. Errors: ErrNotFound;
-// ErrContended; ErrUnknownMaintainer; *ValueError as in Merge, and if rows have versions or a key is computed from fields
+// ErrContended; ErrNotDeclared; *ValueError as in Merge, and if rows have versions or a key is computed from fields
 // (keys.RowFunc); errors of a write (see package table). 2 requests, or 1 with [Options].BlindWrites. Idempotent.
-func (t *Table[T]) MergeAny(ctx context.Context, k keys.Key, sets ...Set[T]) error {
-	return t.MergeAnyOp(k, sets...).send(ctx)
+func (t *Table[T]) MergeAny(ctx context.Context, k keys.Key, changes ...Set[T]) error {
+	return t.h.mergeAny(k, sets(changes)).send(ctx)
 }
 
 // Delete deletes the row, by the ETag of e: only if the row has not changed since e was read. Errors: ErrChanged; ErrNotFound if
-// the row is gone; ErrNoETag; ErrPartial if e is a copy of some properties; ErrUnknownOutcome and the other errors of a write
+// the row is gone; ErrNotRead if e is a copy of some properties; ErrUnknownOutcome and the other errors of a write
 // (see package table). 1 request.
 func (t *Table[T]) Delete(ctx context.Context, e *Entity[T]) error { return t.DeleteOp(e).send(ctx) }
 
 // DeleteAny deletes the row under k unconditionally. It reads the row first, as Upsert does. After repeated calls the row is
-// gone, but all calls after the first return ErrNotFound. Errors: ErrNotFound; ErrContended; ErrUnknownMaintainer; errors of a
+// gone, but all calls after the first return ErrNotFound. Errors: ErrNotFound; ErrContended; ErrNotDeclared; errors of a
 // write (see package table). 2 requests, or 1 with [Options].BlindWrites.
 func (t *Table[T]) DeleteAny(ctx context.Context, k keys.Key) error {
 	return t.DeleteAnyOp(k).send(ctx)
 }
 
 // GetMany reads entities by their keys, 10 at a time and up to 40 ahead of the loop, and yields them in the order of the keys. For
-// a row that does not exist it yields (nil, ErrNotFound), for a row of another type (nil, ErrOtherType) or a *keys.KeyError, and
+// a row that does not exist it yields (nil, ErrNotFound), for a row of another type (nil, ErrForeignRow) or a *keys.KeyError, and
 // goes on; any other error ends the list. Leaving the loop cancels the requests under way. 1 request for each key.
 //
-// Errors: ErrNotFound; ErrOtherType; *DecodeError if a row does not fit T; *keys.KeyError for any key before the first request,
+// Errors: ErrNotFound; ErrForeignRow; *DecodeError if a row does not fit T; *keys.KeyError for any key before the first request,
 // and for rows whose keys do not agree with their fields; errors of a read (see package table).
 func (t *Table[T]) GetMany(ctx context.Context, ks ...keys.Key) iter.Seq2[*Entity[T], error] {
 	return func(yield func(*Entity[T], error) bool) {
@@ -180,7 +170,7 @@ func (h handle) getMany(ctx context.Context, ks []keys.Key, yield func(entity, e
 
 // notMine reports that a row belongs to another type.
 func notMine(err error) bool {
-	return errors.Is(err, ErrOtherType) || errors.As(err, new(*keys.KeyError))
+	return errors.Is(err, errs.ErrOtherType) || errors.As(err, new(*keys.KeyError))
 }
 
 // GetFields reads some fields of an entity with parts: the head, and the parts in which the fields are stored.
@@ -192,7 +182,7 @@ func notMine(err error) bool {
 // Delete accept it, and read no more if the table has no maintainers.
 //
 // Errors: ErrNotFound; *TypeError for a field that is not stored; *VersionError for a row that Schema.Upgrade would change: Get
-// it; ErrOtherType or *keys.KeyError for a row of another type; *DecodeError if the row does not fit T; errors of a read (see
+// it; ErrForeignRow or *keys.KeyError for a row of another type; *DecodeError if the row does not fit T; errors of a read (see
 // package table). Requests: 1 if the fields are in the head, or in part 1 and parts behind it; otherwise 2 at the same time,
 // which also transfer the parts between the wanted ones. With T = [Row], any field reads all parts, by 1 request.
 func (t *Table[T]) GetFields(ctx context.Context, k keys.Key, fields ...AnyField[T]) (*Entity[T], error) {
@@ -270,7 +260,7 @@ func (e *Entity[T]) Has(f AnyField[T]) bool {
 //
 // Errors: ErrNotFound; ErrChanged if each attempt met a conflict; ErrKeyChanged if change changed a field of the key, which
 // UpdateAndMove allows; ErrUnknownOutcome, after which change may have been applied once, or not at all, but never twice;
-// ErrOtherType or *keys.KeyError for a row of another type; *DecodeError if the row does not fit T; errors of a read and of a
+// ErrForeignRow or *keys.KeyError for a row of another type; *DecodeError if the row does not fit T; errors of a read and of a
 // write (see package table).
 func (t *Table[T]) Update(ctx context.Context, k keys.Key, change func(*T) error) (*Entity[T], error) {
 	return updated(ctx, t, "Update", k, change)
@@ -285,7 +275,7 @@ func (t *Table[T]) Update(ctx context.Context, k keys.Key, change func(*T) error
 //
 // Errors: ErrNotFound, also if another program has moved the entity first: it is not under k any more; ErrChanged if each attempt
 // met a conflict; ErrExists if another entity has the new key; *ValueError for a move to another partition by a handle without an
-// outbox; ErrOutbox; ErrGivenUp; ErrUnknownOutcome; ErrOtherType, *keys.KeyError and *DecodeError about the row, as in Get;
+// outbox; ErrOutbox; ErrGivenUp; ErrUnknownOutcome; ErrForeignRow, *keys.KeyError and *DecodeError about the row, as in Get;
 // errors of a read and of a write (see package table). Requests: 1 to read, and those of Move or Replace; the same again after
 // each conflict.
 func (t *Table[T]) UpdateAndMove(ctx context.Context, k keys.Key, change func(*T) error) (*Entity[T], error) {
@@ -365,20 +355,7 @@ func (h handle) replaceOrMove(ctx context.Context, method string, e entity) (cur
 	return current, err
 }
 
-// DeleteOps returns the operations that delete the rows of a query, by their ETags, for [Bulk]: [BulkDelete] applies them, and
-// Bulk applies them together with other operations. A row that has changed since it was read is read again, and deleted if the
-// query still finds it. Otherwise it stays. A query with a Cursor is refused with a *ValueError, because a cursor follows what is
-// read, and not what is deleted. Each operation is for one use.
-//
-// If the handle has no maintainers, and the keys alone show the type of the rows, only keys are read. Requests: as for List, and
-// 1 query more for each row that has changed. Errors: ErrTableScan for a query without a partition; *LimitError and *ValueError
-// for conditions, as in List; *DecodeError for a row that does not fit T, if rows are read; ErrBudget; errors of a read (see
-// package table). For each operation, bulk work reports the errors of [Table.Delete].
-func (t *Table[T]) DeleteOps(ctx context.Context, q Query[T]) iter.Seq2[Op, error] {
-	return t.h.deletes(ctx, q.engine())
-}
-
-const deleteOps = "DeleteOps"
+const bulkDelete = "BulkDelete"
 
 // deletion makes the operations that delete the rows of a query.
 type deletion struct {
@@ -401,10 +378,10 @@ func (h handle) deletes(ctx context.Context, q query.Query) iter.Seq2[Op, error]
 	}
 	return func(yield func(Op, error) bool) {
 		if q.Cursor != nil {
-			yield(Op{}, h.engine.OpError(deleteOps, keys.Key{}, &ValueError{Field: "Query.Cursor", Reason: "follows what is read, not what is deleted"}))
+			yield(Op{}, h.engine.OpError(bulkDelete, keys.Key{}, &ValueError{Field: "Query.Cursor", Reason: "follows what is read, not what is deleted"}))
 			return
 		}
-		err := h.list(ctx, deleteOps, *h.schema.query(d.q, true), d.read, func(e entity) bool { return yield(d.op(e), nil) })
+		err := h.list(ctx, bulkDelete, *h.schema.query(d.q, true), d.read, func(e entity) bool { return yield(d.op(e), nil) })
 		if err != nil {
 			yield(Op{}, err)
 		}
@@ -427,7 +404,7 @@ func (d *deletion) op(e entity) Op {
 	op.op.Remake = func(ctx context.Context) (*engine.Op, bool, error) {
 		q := query.Query{Partition: k.Partition(), Rows: k.Row().Point(), Where: d.q.Where, Select: d.q.Select, HeadsOnly: d.q.HeadsOnly}
 		var found entity
-		err := d.h.list(ctx, deleteOps, *d.h.schema.query(q, true), d.read, func(e entity) bool { found = e; return false })
+		err := d.h.list(ctx, bulkDelete, *d.h.schema.query(q, true), d.read, func(e entity) bool { found = e; return false })
 		if err != nil || found == nil {
 			return nil, false, err
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -21,17 +22,17 @@ func TestMisuse(t *testing.T) {
 	ctx := context.Background()
 	s := storagetest.New(nil)
 	staff := newStaff(t, s.Tables())
-	noError(t, staff.Ensure(ctx))
+	noError(t, tabledoor.Ensure(ctx, staff))
 	e, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 1})
 	noError(t, err)
-	row, err := staff.GetRow(ctx, e.Key)
+	row, err := tabledoor.GetRow(ctx, staff, e.Key)
 	noError(t, err)
 	pages, page, err := openVisited(ctx)
 	noError(t, err)
 	bad := keys.At(dept.PartitionKey("Sales"), empid.RowKey(-1))
 	s.Count()
-	_, exists := staff.Exists(ctx, bad)
-	_, getRow := staff.GetRow(ctx, bad)
+	_, exists := tabledoor.Exists(ctx, staff, bad)
+	_, getRow := tabledoor.GetRow(ctx, staff, bad)
 	_, getFields := staff.GetFields(ctx, bad, age)
 	_, insertRow := door.InsertRow[*table.Entity[employee]](ctx, staff, keys.Raw("Sales", "~i|1"), (*stored.Row)(row))
 	_, insertNil := door.InsertRow[*table.Entity[employee]](ctx, staff, e.Key, nil)
@@ -51,7 +52,7 @@ func TestMisuse(t *testing.T) {
 		"GetMany":                    many,
 		"not today":                  update,
 		"counted from 0":             pages.Merge(ctx, page, table.ElementOf(func(v *visited) *[]int32 { return &v.Visits }, -1).Set(1)),
-		"Rekey":                      staff.Move(ctx, &changed),
+		"Move":                       staff.Move(ctx, &changed),
 		"MoveTo":                     staff.MoveTo(ctx, nil, e),
 		"does not say which columns": json.Unmarshal([]byte(`{"PartitionKey":"p","RowKey":"r","A":"x","_parts":"99x A"}`), &table.Row{}),
 	} {

@@ -32,7 +32,7 @@ import (
 //		}
 //	}
 //
-// The handles of the types write the entities; [Transact] and [InPartition] write entities of several types together.
+// The handles of the types write the entities; [Transact] writes entities of several types together.
 type Mixed struct {
 	rows    *Table[Row]
 	schemas []engine.Schema
@@ -116,7 +116,7 @@ func (m *Mixed) Get(ctx context.Context, k keys.Key) (any, error) {
 
 // List yields the entities of a query in the order of their keys, each of its own type. One query can read an entity with the
 // rows below it ([keys.RowKey.Family]). Conditions name properties ([PropertyOf]). Errors: ErrTableScan for a query without a partition;
-// ErrBudget; *LimitError, *ValueError and *TokenError for the query; *DecodeError for a row that does not fit its type; errors of
+// ErrBudget; *LimitError, *ValueError and *ValueError for the query; *DecodeError for a row that does not fit its type; errors of
 // a read (see package table). Requests are those of [Table.List].
 func (m *Mixed) List(ctx context.Context, q Query[Row]) iter.Seq2[any, error] {
 	return func(yield func(any, error) bool) {

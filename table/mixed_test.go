@@ -8,6 +8,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -25,7 +26,7 @@ func TestMixedErrors(t *testing.T) {
 		Row:       keys.Row(empid, func(e *employee) *int { return &e.ID }),
 	}, nil)
 	testkit.NoError(t, err)
-	testkit.NoError(t, staff.Ensure(ctx))
+	testkit.NoError(t, tabledoor.Ensure(ctx, staff))
 	reader, err := table.NewMixed(staff)
 	testkit.NoError(t, err)
 	for id := range 2 {

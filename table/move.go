@@ -7,7 +7,6 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/engine"
-	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
@@ -20,7 +19,7 @@ import (
 //
 // The entity is under the old key or under the new one, never under both and never under none, for every reader and writer of
 // this library, also if the program crashes in between. Its derived rows move with it. The row keeps the columns that T does not
-// know, and its incarnation. Afterwards e is the new row. If the partition stays the same, Move is [Table.Rekey]. Maintainers,
+// know, and its incarnation. Afterwards e is the new row. If the partition stays the same, Move is 1 transaction. Maintainers,
 // and the functions of eventual.On, see a delete and an insert; extend.Change.MovedTo and MovedFrom contain the keys of the
 // move.
 //
@@ -33,7 +32,7 @@ import (
 // begins again then.
 //
 // Errors: ErrChanged about the old row, which is also ErrNotFound if it is gone; ErrExists if another entity has the new key;
-// ErrUnknownOutcome; *ValueError for a handle without an outbox; ErrOutbox; ErrGivenUp; ErrPartial; ErrNoETag; the other errors
+// ErrUnknownOutcome; *ValueError for a handle without an outbox; ErrOutbox; ErrGivenUp; ErrNotRead; the other errors
 // of a write (see package table); *LimitError if the rows do not fit into the transactions: about 48 derived rows that exist
 // under the new key before, or 98 that do not. Requests: 3 transactions, to prepare, to commit and to finish, and 2 for the
 // message; 1 more for each shared derived row, such as a list or a summary, that must be read. After a refusal that is not about
@@ -49,8 +48,8 @@ func (t *Table[T]) Move(ctx context.Context, e *Entity[T]) error {
 // MoveTo is [Table.Move] to another table of the same service. other is a handle of that table. The
 // key follows from the fields of e.Value by the schema of that handle. The tables are of one store.
 // Until workers or extend.Records.FinishPrepared have finished the moves of crashed programs, the
-// old table must exist: reading such an entity needs the commit record there, and fails with a
-// *HomeError if the table is gone.
+// old table must exist: reading such an entity needs the commit record there, and fails if the table
+// is gone.
 func (t *Table[T]) MoveTo(ctx context.Context, other *Table[T], e *Entity[T]) error {
 	if err := engine.CheckHandle("other", other.engine()); err != nil {
 		return t.h.engine.OpError("MoveTo", keys.Key{}, err)
@@ -69,7 +68,7 @@ func (h handle) move(ctx context.Context, e entity, other handle, to keys.Key) (
 	}
 	same := h.engine.Same(other.engine)
 	if same && p.value != nil && (to.Err() != nil || to.PartitionKey() == p.key.PartitionKey()) {
-		return h.rekey(ctx, e, to)
+		return h.moveInside(ctx, e, to)
 	}
 	ctx, end := h.engine.Span(ctx, "Move")
 	defer func() { end(err) }()
@@ -96,24 +95,6 @@ func (h handle) move(ctx context.Context, e entity, other handle, to keys.Key) (
 	return engine.MoveAcross(ctx, "Move", &remove.op, &insert.op)
 }
 
-// Rekey moves the row to the key that the schema makes of e.Value, whose key fields were changed. It inserts the new row, with the
-// columns that T does not know, and deletes the old row by its ETag, both or neither. The partition must stay the same: [Table.Move]
-// moves an entity to another. If the key is the same, Rekey is Replace. Afterwards e is the new row.
-//
-// Errors: ErrExists if a row has the new key; ErrChanged about the old row, which is also ErrNotFound if it is gone;
-// ErrOtherPartition; ErrPartial; ErrNoETag; ErrUnknownOutcome and the other errors of a write (see package table). 1 request.
-func (t *Table[T]) Rekey(ctx context.Context, e *Entity[T]) error {
-	return t.h.rekeyByFields(ctx, e)
-}
-
-func (h handle) rekeyByFields(ctx context.Context, e entity) error {
-	to, err := h.keyByFields("Rekey", e)
-	if err != nil {
-		return err
-	}
-	return h.rekey(ctx, e, to)
-}
-
 // keyByFields returns the key that the schema makes of an entity's fields: the one that it has, if that agrees with them.
 func (h handle) keyByFields(method string, e entity) (keys.Key, error) {
 	p, s := e.fields(), h.schema
@@ -126,29 +107,19 @@ func (h handle) keyByFields(method string, e entity) (keys.Key, error) {
 	return s.keyOf(p.value), nil
 }
 
-// RekeyAt is Rekey to an explicit key, for schemas that leave a binding out.
-func (t *Table[T]) RekeyAt(ctx context.Context, e *Entity[T], to keys.Key) error {
-	return t.h.rekey(ctx, e, to)
-}
-
-func (h handle) rekey(ctx context.Context, e entity, to keys.Key) (err error) {
-	ctx, end := h.engine.Span(ctx, "Rekey")
+// moveInside is a move that leaves the partition the same.
+func (h handle) moveInside(ctx context.Context, e entity, to keys.Key) (err error) {
+	ctx, end := h.engine.Span(ctx, "Move")
 	defer func() { end(err) }()
-	p := e.fields()
-	switch {
-	case h.engine.Fault != nil:
-		return h.engine.OpError("Rekey", keys.Key{}, h.engine.Fault)
-	case p.value != nil && to == *p.key:
-		return h.replace("Rekey", e).send(ctx)
-	case p.value != nil && to.Err() == nil && to.PartitionKey() != p.key.PartitionKey():
-		return h.engine.OpError("Rekey", *p.key, &errs.Explained{Err: ErrOtherPartition, Explanation: "use Move"})
+	if to == *e.fields().key {
+		return h.replace("Move", e).send(ctx)
 	}
-	remove, insert, err := h.moving("Rekey", e, h, to)
+	remove, insert, err := h.moving("Move", e, h, to)
 	if err != nil {
-		return h.engine.OpError("Rekey", remove.op.Key, err)
+		return h.engine.OpError("Move", remove.op.Key, err)
 	}
 	// The entity gives up its derived rows first, so that it can take them again under the other key.
-	_, err = engine.Commit(ctx, "Rekey", remove.op.Key, []*engine.Op{&remove.op, &insert.op})
+	_, err = engine.Commit(ctx, "Move", remove.op.Key, []*engine.Op{&remove.op, &insert.op})
 	return err
 }
 

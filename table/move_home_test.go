@@ -14,6 +14,8 @@ import (
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -32,7 +34,7 @@ func openLeavers(t testing.TB, own *testkit.Hooked, movedFrom ...string) leavers
 	t.Helper()
 	service := serviceOf(t, own)
 	l := leavers{openLeaversTable(t, service, own.Now, "people"), openLeaversTable(t, service, own.Now, "leavers", movedFrom...)}
-	noError(t, errors.Join(l.people.Ensure(context.Background()), l.left.Ensure(context.Background())))
+	noError(t, errors.Join(tabledoor.Ensure(context.Background(), l.people), tabledoor.Ensure(context.Background(), l.left)))
 	return l
 }
 
@@ -88,7 +90,7 @@ func TestMoveHomeGone(t *testing.T) {
 		left := openLeaversTable(t, serviceOf(t, s), s.Now, "leavers", "people")
 		gone := func(what string, err error) {
 			t.Helper()
-			var he *table.HomeError
+			var he *errs.HomeError
 			if !errors.As(err, &he) || he.Table != "people" || !he.Gone || errors.Is(err, table.ErrTableNotFound) {
 				t.Errorf("%s: got error %v; want a *HomeError that names table people, and not ErrTableNotFound", what, err)
 			}
@@ -165,7 +167,7 @@ func TestMoveHomeForged(t *testing.T) {
 		for what, id := range map[string]string{"now": "", "ahead": "7ZZZZZZZZZ0123456789ABCDEF", "long ago": "00000000000123456789ABCDEF"} {
 			s := storagetest.New(nil)
 			left := openLeaversTable(t, serviceOf(t, s), s.Now, "leavers", "people")
-			noError(t, left.Ensure(ctx))
+			noError(t, tabledoor.Ensure(ctx, left))
 			_, err := left.Insert(ctx, &resident{Dept: "S", ID: 2, Last: "Jones"})
 			noError(t, err)
 			if id == "" {

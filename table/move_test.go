@@ -11,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -23,7 +24,7 @@ func movingTown(t testing.TB) (*table.Table[resident], *testkit.Hooked, *memoryO
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
 	out := &memoryOutbox{}
 	people := peopleOf(t, s, nil)
-	noError(t, people.Ensure(context.Background()))
+	noError(t, tabledoor.Ensure(context.Background(), people))
 	people, err := bare.WithOutbox(people, out, byLast{}, byEmail{})
 	noError(t, err)
 	insertAll(t, people, s, resident{"S", 1, "Jones", "a"}, resident{"S", 2, "Jones", "b"}, resident{"M", 3, "Jones", "c"})

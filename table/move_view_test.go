@@ -11,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -78,7 +79,7 @@ func TestMovePage(t *testing.T) {
 	ctx := context.Background()
 	s := storagetest.New(nil)
 	people, _ := townProgram(t, s, nil)
-	noError(t, people.Ensure(ctx))
+	noError(t, tabledoor.Ensure(ctx, people))
 	for _, p := range []resident{{"S", 1, "Jones", "a"}, {"S", 2, "Smith", "b"}} {
 		_, err := people.Insert(ctx, &p)
 		noError(t, err)

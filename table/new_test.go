@@ -10,6 +10,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -145,7 +146,7 @@ func TestHandlesOfOneTable(t *testing.T) {
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
 	staff, err := bare.NewTable(serviceSlice{serviceOf(t, s)}, "staff", staffSchema, noWaitOptions())
 	noError(t, err)
-	noError(t, staff.Ensure(context.Background()))
+	noError(t, tabledoor.Ensure(context.Background(), staff))
 	if _, err := table.Transact(context.Background(), staff.InsertOp(&employee{"D", 1, "a", 1}), staff.Exact().InsertOp(&employee{"D", 2, "b", 2})); err != nil {
 		t.Error(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -71,7 +72,7 @@ func testWhere[N number](t *testing.T) {
 	type entity = numberEntity[N]
 	tab, err := bare.NewTable(service, "numbers", table.Schema[entity]{Partition: keys.OnePartition[entity]("p"), Row: keys.RawRowOf(func(e *entity) *string { return &e.ID })}, nil)
 	noError(t, err)
-	noError(t, tab.Ensure(ctx))
+	noError(t, tabledoor.Ensure(ctx, tab))
 	raw := service.NewClient("numbers")
 	read := map[string]N{}
 	literals := map[N]bool{}
@@ -154,7 +155,7 @@ func idsOf[N number](t testing.TB, tab *table.Table[numberEntity[N]], q table.Qu
 // storedTypes returns the stored type and the value of each property of a row.
 func storedTypes(t testing.TB, tab *table.Table[tally], id string) string {
 	t.Helper()
-	row, err := tab.GetRow(context.Background(), keys.Raw("p", id))
+	row, err := tabledoor.GetRow(context.Background(), tab, keys.Raw("p", id))
 	noError(t, err)
 	var all []string
 	for name, v := range row.All() {
@@ -205,7 +206,7 @@ func TestStoredTypesStay(t *testing.T) {
 	service := serviceOf(t, storagetest.New(nil))
 	tab, err := bare.NewTable(service, "tallies", table.Schema[tally]{Partition: keys.OnePartition[tally]("p"), Row: keys.RawRowOf(func(e *tally) *string { return &e.ID })}, nil)
 	noError(t, err)
-	noError(t, tab.Ensure(ctx))
+	noError(t, tabledoor.Ensure(ctx, tab))
 	raw := service.NewClient("tallies")
 	const stored = "A Int32 5, B Int32 5, BothFrom Int32 5, BothTo Int64 5, C Int64 5, D Int32 5, E0 Int32 5, E1 Int64 5, Narrow Int64 5"
 	for _, id := range []string{"replaced", "merged", "updated", "grown", "any"} {
@@ -247,8 +248,8 @@ func TestStoredTypesStay(t *testing.T) {
 	// DeleteQuery deletes the rows that the condition finds.
 	where := table.And(a.Ge(5), d.Le(7.5), table.FieldOf(func(v *tally) *int64 { return &v.Narrow }).Lt(5e9))
 	result, err := table.BulkDelete(ctx, tab, table.Query[tally]{Where: where}, nil)
-	if noError(t, err); result.Applied != 5 {
-		t.Errorf("got %d deleted; want 5", result.Applied)
+	if noError(t, err); result.Changed != 5 {
+		t.Errorf("got %d deleted; want 5", result.Changed)
 	}
 }
 
@@ -290,7 +291,7 @@ func TestCompositesChooseTypes(t *testing.T) {
 	service := serviceOf(t, storagetest.New(nil))
 	tab, err := bare.NewTable(service, "anything", table.Schema[entity]{Partition: keys.OnePartition[entity]("p"), Row: keys.RawRowOf(func(e *entity) *string { return &e.ID })}, nil)
 	noError(t, err)
-	noError(t, tab.Ensure(ctx))
+	noError(t, tabledoor.Ensure(ctx, tab))
 	values := []any{int32(5), int64(6), float64(7), "8"}
 	field := table.FieldOf(func(e *entity) *anything { return &e.A })
 	for _, was := range values {

@@ -2,13 +2,13 @@ package table
 
 import (
 	"context"
-	"errors"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
@@ -63,7 +63,7 @@ type target struct {
 // change is what an operation changes of its entity besides the ETag and what is known of the row.
 type change struct {
 	sets []set    // of a merge
-	key  keys.Key // of a Rekey or Move
+	key  keys.Key // of a Move
 }
 
 // targetUse is what an operation does with its entity.
@@ -173,37 +173,6 @@ func (t *Table[T]) InsertOp(v *T) Op {
 	return t.h.insert("Insert", t.h.schema.keyOf(e.fields().value), e, true)
 }
 
-// Fits returns the error that Insert would return for the entity alone, nil for none: an invalid or too long key, a property or an
-// entity that is too large, and derived rows of packages index and materialized whose keys are invalid or too long, of all definitions.
-// Call it for all entities of a data set before a load, to learn which need a shorter text or another layout. Errors, in an *OpError:
-// *keys.KeyError, *ValueError, *LimitError, *DerivedError. Fits does not check whether the key or a unique value is free, and not the room
-// for maintainer state (1 property, at most 60 KiB) and for the whole transaction (100 rows, 4 MiB). No request.
-func (t *Table[T]) Fits(v *T) error {
-	const method = "Fits"
-	e := newEntity(v)
-	k := t.h.schema.keyOf(e.fields().value)
-	op := t.h.insert(method, k, e, true)
-	if err := op.op.Check(); err != nil {
-		return err
-	}
-	var refused []error
-	for _, m := range t.h.engine.Mode.Maintainers {
-		f, is := m.Typed().(interface{ Fits(*Entity[T]) error })
-		if !is {
-			continue
-		}
-		if err := f.Fits(e.(*Entity[T])); err != nil {
-			refused = append(refused, &DerivedError{Maintainer: m.Name(), Err: err})
-		}
-	}
-	return t.h.engine.OpError(method, k, errors.Join(refused...))
-}
-
-// InsertAtOp is [Table.InsertAt] as an operation of a transaction.
-func (t *Table[T]) InsertAtOp(k keys.Key, v *T) Op {
-	return t.h.insert("InsertAt", k, newEntity(v), false)
-}
-
 // newEntity returns an entity that is to be stored, nil for a nil value.
 //
 //go:noinline
@@ -213,6 +182,8 @@ func newEntity[T any](v *T) entity {
 	}
 	return &Entity[T]{Value: *v}
 }
+
+func (h handle) insertAt(k keys.Key, e entity) Op { return h.insert("InsertAt", k, e, false) }
 
 // insert is the operation of Insert and InsertAt. agrees reports that the key was made of the value.
 func (h handle) insert(method string, k keys.Key, e entity, agrees bool) Op {
@@ -231,11 +202,6 @@ func (h handle) insert(method string, k keys.Key, e entity, agrees bool) Op {
 func (t *Table[T]) UpsertOp(v *T, mode UpsertMode) Op {
 	e := newEntity(v)
 	return t.h.upsert("Upsert", t.h.schema.keyOf(e.fields().value), e, mode, true)
-}
-
-// UpsertAtOp is [Table.UpsertAt] as an operation of a transaction.
-func (t *Table[T]) UpsertAtOp(k keys.Key, v *T, mode UpsertMode) Op {
-	return t.h.upsert("UpsertAt", k, newEntity(v), mode, false)
 }
 
 func (h handle) upsert(method string, k keys.Key, e entity, mode UpsertMode, agrees bool) Op {
@@ -271,9 +237,6 @@ func (h handle) replace(method string, e entity) Op {
 	op.maintain()
 	return op
 }
-
-// ReplaceAnyOp is [Table.ReplaceAny] as an operation of a transaction.
-func (t *Table[T]) ReplaceAnyOp(e *Entity[T]) Op { return t.h.replaceAny(e) }
 
 func (h handle) replaceAny(e entity) Op {
 	op := h.replacement("ReplaceAny", e, stored.StateProperties()...) // e may be older than the row
@@ -311,11 +274,6 @@ func (h handle) merge(e entity, changes []set) Op {
 	return op
 }
 
-// MergeAnyOp is [Table.MergeAny] as an operation of a transaction.
-func (t *Table[T]) MergeAnyOp(k keys.Key, changes ...Set[T]) Op {
-	return t.h.mergeAny(k, sets(changes))
-}
-
 func (h handle) mergeAny(k keys.Key, changes []set) Op {
 	op := h.begin("MergeAny", aztables.TransactionTypeUpdateMerge, k)
 	op.op.Match = azcore.ETagAny
@@ -330,9 +288,6 @@ func (h handle) mergeAny(k keys.Key, changes []set) Op {
 	return op
 }
 
-// TouchOp is [Table.Touch] as an operation of a transaction.
-func (t *Table[T]) TouchOp(e *Entity[T]) Op { return t.h.touch(e) }
-
 func (h handle) touch(e entity) Op {
 	if h.engine.Mode.Repairs {
 		return h.rewrite(e)
@@ -342,7 +297,7 @@ func (h handle) touch(e entity) Op {
 		return op
 	}
 	if p.upgraded {
-		op.op.Err = ErrOldVersion // what is derived would be of the new one
+		op.op.Err = errs.ErrOldVersion // what is derived would be of the new one
 		return op
 	}
 	w := edm.NewWriter(p.key.PartitionKey(), p.key.RowKey(), 0)
@@ -378,18 +333,13 @@ func (h handle) rewrite(e entity) Op {
 	return op
 }
 
-// PinOp returns an operation that changes nothing. With it, the transaction fails with ErrChanged or ErrNotFound unless the row is
-// still as e was read. Use it for a row on which other writes of the transaction depend. It renews the ETag and the Timestamp of
-// the row, so of two transactions that pin one row, one fails.
-func (t *Table[T]) PinOp(e *Entity[T]) Op { return t.h.pin(e) }
-
 func (h handle) pin(e entity) Op {
 	op, p := h.beginEntity("Pin", aztables.TransactionTypeUpdateMerge, e, pins, false)
 	if op.op.Err != nil {
 		return op
 	}
 	if p.copied != nil {
-		op.op.Err = ErrNoETag
+		op.op.Err = errs.ErrNoETag
 		return op
 	}
 	op.op.StoresID, op.op.Pins = false, true

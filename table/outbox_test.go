@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -60,7 +61,7 @@ func townWithEffects(t testing.TB, out extend.Outbox) (*table.Table[resident], *
 	o.Retry.Attempts = 4
 	people, err := bare.NewTable(serviceOf(t, s), "people", peopleSchema, o)
 	noError(t, err)
-	noError(t, people.Ensure(context.Background()))
+	noError(t, tabledoor.Ensure(context.Background(), people))
 	if out == nil {
 		people, err = extend.With(people, byEmail{}, letters{})
 	} else {
@@ -259,7 +260,7 @@ func TestEffectsRequests(t *testing.T) {
 	noError(t, err)
 	out, err := newTableOutbox(service, noWaitOptions())
 	noError(t, err)
-	noError(t, errors.Join(people.Ensure(ctx), out.rows.Ensure(ctx)))
+	noError(t, errors.Join(tabledoor.Ensure(ctx, people), tabledoor.Ensure(ctx, out.rows)))
 	people, err = bare.WithOutbox(people, out, byEmail{}, letters{})
 	noError(t, err)
 	s.Count()

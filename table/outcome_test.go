@@ -18,6 +18,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -35,7 +36,7 @@ func writeMethods(staff *table.Table[employee], e *table.Entity[employee]) map[s
 		"MergeAny":   func(ctx context.Context) error { return staff.MergeAny(ctx, e.Key, last.Set("Smith")) },
 		"Delete":     func(ctx context.Context) error { return staff.Delete(ctx, e) },
 		"DeleteAny":  func(ctx context.Context) error { return staff.DeleteAny(ctx, e.Key) },
-		"Ensure":     func(ctx context.Context) error { return staff.Ensure(ctx) },
+		"Ensure":     func(ctx context.Context) error { return tabledoor.Ensure(ctx, staff) },
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -34,7 +35,7 @@ func TestPartitionsInOutside(t *testing.T) {
 	noError(t, err)
 	for after, want := range map[string]int{"a": 1, "m_R": 1, "m_S": 0, "z": 0} {
 		n := 0
-		for pk, err := range people.PartitionsIn(ctx, keys.RawPartitions("", "").Behind(keys.RawPartition(after))) {
+		for pk, err := range people.Partitions(ctx, keys.RawPartitions("", "").Behind(keys.RawPartition(after))) {
 			noError(t, err)
 			if n++; !door.Table(people).Mode.Schema.Partitions().Contains(pk.String()) {
 				t.Errorf("%v: got %+v; want door.Table(people).Mode.Schema.Partitions().Contains(pk.String())", after, pk)
@@ -60,7 +61,7 @@ func TestEachPartitionWidth(t *testing.T) {
 		staff := newStaff(t, sdkClient(t, w))
 		for width, want := range map[int]int64{0: 10, 1: 1, 3: 3} {
 			var now, most, all atomic.Int64
-			through, err := staff.EachPartition(context.Background(), keys.PartitionRange{}, width, func(context.Context, keys.PartitionKey) error {
+			done, err := table.EachPartition(context.Background(), staff, &table.Pass{Concurrency: width}, func(context.Context, keys.PartitionKey) error {
 				all.Add(1)
 				c := now.Add(1)
 				defer now.Add(-1)
@@ -69,24 +70,27 @@ func TestEachPartitionWidth(t *testing.T) {
 				time.Sleep(time.Second)
 				return nil
 			})
-			if err != nil || most.Load() != want || all.Load() != 20 || through.String() != "p20" {
-				t.Errorf("width %d: got %d calls at a time, %d in all, through %v, %v; want %d, 20 and p20", width, most.Load(), all.Load(), through, err, want)
+			if err != nil || most.Load() != want || all.Load() != 20 || done.Changed != 20 || done.Through.PartitionKey() != "p20" {
+				t.Errorf("width %d: got %d calls at a time, %d in all, %+v, %v; want %d, 20 and p20", width, most.Load(), all.Load(), done, err, want)
 			}
 		}
 		n = 0
 		no, calls := errors.New("no"), 0
-		through, err := staff.EachPartition(context.Background(), keys.PartitionRange{}, 1, func(context.Context, keys.PartitionKey) error { calls++; return no })
-		if err != no || calls != 1 || through.IsSet() {
-			t.Errorf("got %d calls, through %v, %v; want err == %v, calls == 1 and an unset key", calls, through, err, no)
+		done, err := table.EachPartition(context.Background(), staff, &table.Pass{Concurrency: 1}, func(context.Context, keys.PartitionKey) error {
+			calls++
+			return no
+		})
+		if err != no || calls != 1 || done.Through != (keys.Key{}) {
+			t.Errorf("got %d calls, %+v, %v; want err == %v, calls == 1 and an unset key", calls, done, err, no)
 		}
 	})
 }
 
-// TestEachPartitionThrough: after an error, the range behind the key that EachPartition returns is what is left to do, and nothing of it is left out.
+// TestEachPartitionThrough: after an error, the range behind Progress.Through is what is left to do, and nothing of it is left out.
 func TestEachPartitionThrough(t *testing.T) {
 	t.Parallel()
 	staff := newStaff(t, storagetest.New(nil).Tables())
-	noError(t, staff.Ensure(t.Context()))
+	noError(t, tabledoor.Ensure(t.Context(), staff))
 	for n := range 30 {
 		_, err := staff.Insert(t.Context(), &employee{Department: fmt.Sprintf("p%02d", n), ID: 1, Last: "Jones"})
 		noError(t, err)
@@ -107,7 +111,7 @@ func TestEachPartitionThrough(t *testing.T) {
 					return ctx.Err()
 				}
 			}
-			through, err := staff.EachPartition(t.Context(), keys.PartitionRange{}, width, work(fails))
+			through, err := eachThrough(t.Context(), staff, &table.Pass{Concurrency: width}, work(fails))
 			if err != no || through.IsSet() && through.String() >= fmt.Sprintf("p%02d", fails) || fails == 0 && through.IsSet() {
 				t.Fatalf("width %d, fails at %d: got through %v, %v; want a key before, and %v", width, fails, through, err, no)
 			}
@@ -118,7 +122,7 @@ func TestEachPartitionThrough(t *testing.T) {
 			if through.IsSet() {
 				left = left.Behind(through)
 			}
-			through, err = staff.EachPartition(t.Context(), left, width, work(-1))
+			through, err = eachThrough(t.Context(), staff, &table.Pass{Partitions: left, Concurrency: width}, work(-1))
 			if err != nil || through.String() != "p29" || len(done) != 30 {
 				t.Fatalf("width %d, fails at %d: got %d partitions, through %v, %v; want 30 and p29", width, fails, len(done), through, err)
 			}
@@ -129,6 +133,17 @@ func TestEachPartitionThrough(t *testing.T) {
 			}
 		}
 	}
+}
+
+// eachThrough is EachPartition with the partition that is done.
+func eachThrough(
+	ctx context.Context, t table.AnyTable, p *table.Pass, f func(context.Context, keys.PartitionKey) error,
+) (keys.PartitionKey, error) {
+	done, err := table.EachPartition(ctx, t, p, f)
+	if done.Through == (keys.Key{}) {
+		return keys.PartitionKey{}, err
+	}
+	return done.Through.Partition(), err
 }
 
 // TestPartitionsWithEmptyKey: Partitions yields the empty PartitionKey.
@@ -146,7 +161,7 @@ func TestPartitionsWithEmptyKey(t *testing.T) {
 	tab, err := bare.NewTable(sdkClient(t, w), "ttt", table.Schema[table.Row]{}, singleAttempt())
 	noError(t, err)
 	var got []string
-	for pk, err := range tab.Partitions(context.Background()) {
+	for pk, err := range tab.Partitions(context.Background(), keys.PartitionRange{}) {
 		noError(t, err)
 		got = append(got, pk.String())
 	}
@@ -175,7 +190,7 @@ func TestPartitionsFollowEmptyPages(t *testing.T) {
 		return jsonResponse(200, `{"value":[{"PartitionKey":"a","RowKey":"r"}]}`), nil
 	}}
 	var got []string
-	for pk, err := range newStaff(t, sdkClient(t, w)).Partitions(context.Background()) {
+	for pk, err := range newStaff(t, sdkClient(t, w)).Partitions(context.Background(), keys.PartitionRange{}) {
 		noError(t, err)
 		got = append(got, pk.String())
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -15,7 +16,7 @@ func TestReadTogetherChanged(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	merge := func(p *table.Table[resident], id int) table.Op {
-		return p.MergeAnyOp(residentAt(id), lastName.Set("new"))
+		return tabledoor.MergeAnyOp(p, residentAt(id), lastName.Set("new"))
 	}
 	upsert := func(p *table.Table[resident], id int) table.Op { return upsertsOf(p, id, id)[0] }
 	transact := func(ops []table.Op) error { _, err := table.Transact(ctx, ops...); return err }

@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -27,7 +28,7 @@ import (
 func mailTown(t testing.TB, from, to, step int) (*table.Table[resident], *testkit.Hooked) {
 	t.Helper()
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
-	noError(t, peopleOf(t, s, nil).Ensure(context.Background()))
+	noError(t, tabledoor.Ensure(context.Background(), peopleOf(t, s, nil)))
 	people := mailProgram(t, s)
 	_, err := table.Bulk(context.Background(), func(yield func(table.Op, error) bool) {
 		for id := from; id <= to; id += step {
@@ -173,7 +174,7 @@ func TestReadTogetherShared(t *testing.T) {
 	}{{2, "5", "6 get, 1 insert, 1 query, 2 transaction"}, {3, "105 5", "6 get, 1 query, 2 transaction"}} {
 		s := storagetest.New(nil)
 		people, own := townProgram(t, s, nil)
-		noError(t, people.Ensure(ctx))
+		noError(t, tabledoor.Ensure(ctx, people))
 		for _, r := range []resident{{"M", 105, "L05", ""}, {"S", 200, "L08", ""}} {
 			_, err := people.Insert(ctx, &r)
 			noError(t, err)
@@ -284,7 +285,7 @@ func TestReadTogetherShortPages(t *testing.T) {
 		s.SetFaults(storagetest.OfKind(requests.Query, storagetest.ShortPage(c.page)))
 		var ops []table.Op
 		for id := 1; id <= 40; id++ {
-			ops = append(ops, people.MergeAnyOp(residentAt(41-id), lastName.Set("new")))
+			ops = append(ops, tabledoor.MergeAnyOp(people, residentAt(41-id), lastName.Set("new")))
 		}
 		_, err := table.Transact(ctx, ops...)
 		noError(t, err)
@@ -308,7 +309,7 @@ func TestReadTogetherSparse(t *testing.T) {
 		people, s := mailTown(t, 1, 40*c.apart, 1)
 		var ops []table.Op
 		for id := 1; id <= 40*c.apart; id += c.apart {
-			ops = append(ops, people.MergeAnyOp(residentAt(id), eMail.Set(fmt.Sprint(id))))
+			ops = append(ops, tabledoor.MergeAnyOp(people, residentAt(id), eMail.Set(fmt.Sprint(id))))
 		}
 		_, err := table.Transact(ctx, ops...)
 		noError(t, err)

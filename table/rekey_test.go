@@ -7,22 +7,24 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestRekeyRow: a row of any type moves with all of its properties, and then has its new key.
-func TestRekeyRow(t *testing.T) {
+// TestMoveRow: a row of any type moves with all of its properties, and then has its new key.
+func TestMoveRow(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	rows := residentRows(t, &testkit.Hooked{Service: storagetest.New(nil)})
-	noError(t, rows.Ensure(ctx))
+	noError(t, tabledoor.Ensure(ctx, rows))
 	e, err := rows.Insert(ctx, residentRow(t, "a", map[string]any{"X": 1}))
 	noError(t, err)
 	to := keys.Raw(e.Key.PartitionKey(), "b")
-	noError(t, rows.RekeyAt(ctx, e, to))
+	e.Value.Key = to
+	noError(t, rows.Move(ctx, e))
 	if e.Key != to || e.Value.Key != to {
 		t.Errorf("got %+v; want e.Key == %+v and e.Value.Key == %+v", e, to, to)
 	}
@@ -35,8 +37,8 @@ func TestRekeyRow(t *testing.T) {
 	}
 }
 
-// TestRekeyRefuses: a refused Rekey changes neither the row nor the entity.
-func TestRekeyRefuses(t *testing.T) {
+// TestMoveInsideRefuses: a refused Move changes neither the row nor the entity.
+func TestMoveInsideRefuses(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	w := noRequests(t)
@@ -44,16 +46,15 @@ func TestRekeyRefuses(t *testing.T) {
 	move := func(change func(*table.Entity[employee])) error {
 		e := readEmployee(t, staff, w)
 		change(e)
-		return staff.Rekey(ctx, e)
+		return staff.Move(ctx, e)
 	}
 	var ke *keys.KeyError
 	for what, c := range map[string]struct {
 		err error
 		is  error
 	}{
-		"another partition": {move(func(e *table.Entity[employee]) { e.Value.Department = "Marketing" }), table.ErrOtherPartition},
-		"no ETag":           {move(func(e *table.Entity[employee]) { e.Value.ID, e.ETag = 7, "" }), table.ErrNoETag},
-		"not read":          {staff.Rekey(ctx, &table.Entity[employee]{Value: employee{"Sales", 7, "x", 1}, Key: employeeKey("Sales", 1), ETag: etag}), table.ErrPartial},
+		"no ETag":  {move(func(e *table.Entity[employee]) { e.Value.ID, e.ETag = 7, "" }), table.ErrNotRead},
+		"not read": {staff.Move(ctx, &table.Entity[employee]{Value: employee{"Sales", 7, "x", 1}, Key: employeeKey("Sales", 1), ETag: etag}), table.ErrNotRead},
 	} {
 		if !errors.Is(c.err, c.is) {
 			t.Errorf("%s: got %v; want c.err to be %v", what, c.err, c.is)
@@ -62,7 +63,7 @@ func TestRekeyRefuses(t *testing.T) {
 	if err := move(func(e *table.Entity[employee]) { e.Value.ID = -1 }); !errors.As(err, &ke) {
 		t.Errorf("got %v; want a *keys.KeyError", err)
 	}
-	if err := staff.Rekey(ctx, nil); err == nil {
+	if err := staff.Move(ctx, nil); err == nil {
 		t.Error("got no error for nil; want one")
 	}
 	for response, want := range map[string]error{
@@ -74,10 +75,10 @@ func TestRekeyRefuses(t *testing.T) {
 		staff := newStaff(t, sdkClient(t, w))
 		e := readEmployee(t, staff, w)
 		e.Value.ID = 7
-		err := staff.Rekey(ctx, e)
+		err := staff.Move(ctx, e)
 		var oe *table.OpError
-		if !errors.Is(err, want) || e.Key != employeeKey("Sales", 223) || string(e.ETag) != etag || !errors.As(err, &oe) || oe.Op != "Rekey" {
-			t.Errorf(`got %v, %+v; want %v and e.Key == employeeKey("Sales", 223) and string(e.ETag) == etag and a *OpError and oe.Op == "Rekey"`, err, e, want)
+		if !errors.Is(err, want) || e.Key != employeeKey("Sales", 223) || string(e.ETag) != etag || !errors.As(err, &oe) || oe.Op != "Move" {
+			t.Errorf(`got %v, %+v; want %v and e.Key == employeeKey("Sales", 223) and string(e.ETag) == etag and a *OpError and oe.Op == "Move"`, err, e, want)
 		}
 		if want == table.ErrUnknownOutcome && oe.Key != employeeKey("Sales", 223) {
 			t.Errorf(`got key %v in the unknown outcome; want that of the entity`, oe.Key)
@@ -98,7 +99,7 @@ func TestKeyErrorsNameTheWayOut(t *testing.T) {
 	ctx := context.Background()
 	staff, e, _ := staffInMemory(t, nil)
 	e.Value.Department = "Marketing"
-	for method, err := range map[string]error{"Replace": staff.Replace(ctx, e), "Rekey": staff.Rekey(ctx, e)} {
+	for method, err := range map[string]error{"Replace": staff.Replace(ctx, e), "Move": staff.Move(ctx, e)} {
 		if !strings.Contains(err.Error(), "Move") {
 			t.Errorf("%s: got error %q; want one that names Move", method, err)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -47,7 +48,7 @@ func TestRemoteWideList(t *testing.T) {
 		noError(t, err)
 		pages, err := bare.WithOutbox(base, &memoryOutbox{})
 		noError(t, err)
-		noError(t, pages.Ensure(context.Background()))
+		noError(t, tabledoor.Ensure(context.Background(), pages))
 		e, err := pages.Insert(context.Background(), &page{Site: "a", Path: "p", Title: "T", Visits: make([]int32, 365), Article: "x", Scan: bytes.Repeat([]byte{7}, 100_000), Note: "n"})
 		noError(t, err)
 		ctx, cancel := cancelAt(own, at)
@@ -209,7 +210,7 @@ func TestRemoteEffect(t *testing.T) {
 	t.Parallel()
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
 	base := peopleOf(t, s, nil)
-	noError(t, base.Ensure(context.Background()))
+	noError(t, tabledoor.Ensure(context.Background(), base))
 	out := &memoryOutbox{}
 	people, err := bare.WithOutbox(base, out, remoteEffect{base})
 	noError(t, err)
@@ -251,7 +252,7 @@ func TestRemoteTakerIsRefused(t *testing.T) {
 	ctx := context.Background()
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
 	base := peopleOf(t, s, nil)
-	noError(t, base.Ensure(ctx))
+	noError(t, tabledoor.Ensure(ctx, base))
 	people, err := bare.WithOutbox(base, &memoryOutbox{}, remoteEmail{base})
 	noError(t, err)
 	e := insertAll(t, people, s, resident{"S", 1, "Jones", "a"})[0]
@@ -292,7 +293,7 @@ func TestRemoteLoad(t *testing.T) {
 	t.Parallel()
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
 	base := peopleOf(t, s, nil)
-	noError(t, base.Ensure(context.Background()))
+	noError(t, tabledoor.Ensure(context.Background(), base))
 	people, err := bare.WithOutbox(base, &memoryOutbox{}, remoteLoad{base})
 	noError(t, err)
 	s.SetFaults(storagetest.When(func(r storagetest.Request) bool { return strings.Contains(r.RowKey, "shared") }, storagetest.Refuse(403, "AuthorizationFailure")))
@@ -395,12 +396,12 @@ func TestRemoteTables(t *testing.T) {
 	noError(t, err)
 	base, err := bare.NewTable(acc.Tables(), "people", peopleSchema, noWaitOptions())
 	noError(t, err)
-	noError(t, base.Ensure(ctx))
+	noError(t, tabledoor.Ensure(ctx, base))
 	var both inBoth
 	for _, name := range []string{"first", "second"} {
 		in, err := bare.NewTable(acc.Tables(), name, table.Schema[table.Row]{}, noWaitOptions())
 		noError(t, err)
-		noError(t, in.Ensure(ctx))
+		noError(t, tabledoor.Ensure(ctx, in))
 		both = append(both, in)
 	}
 	people, err := bare.WithOutbox(base, &memoryOutbox{}, both)

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -31,7 +31,7 @@ func TestEarlierRefusals(t *testing.T) {
 			_, err := rows.InsertAt(ctx, list.Key, list)
 			noError(t, err)
 		case 2: // the plan finds the list, and the write finds another ETag
-			_, err := rows.UpsertAt(ctx, list.Key, residentRow(t, "last_Jones", map[string]any{"IDs": "7 8"}), table.ReplaceExisting)
+			_, err := tabledoor.UpsertAt(ctx, rows, list.Key, residentRow(t, "last_Jones", map[string]any{"IDs": "7 8"}), table.ReplaceExisting)
 			noError(t, err)
 		}
 	})
@@ -77,39 +77,6 @@ func TestRepeatedDelete(t *testing.T) {
 			t.Errorf("%s: got %v; want ErrNotFound that names the repetition", method, err)
 		}
 	}
-}
-
-// TestRepeatedTransactionInPartition: InPartition does not repeat its function if the network duplicates the transaction, even
-// if the read-back fails.
-func TestRepeatedTransactionInPartition(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	synctest.Test(t, func(t *testing.T) {
-		for _, blind := range []bool{false, true} {
-			staff, e, s := staffInMemory(t, nil)
-			s.SetFaults(func(q storagetest.Request) storagetest.Fault {
-				switch {
-				case q.Kind == requests.Transaction:
-					return storagetest.Twice()
-				case blind && q.Number > 4:
-					return storagetest.Refuse(500, "InternalError")
-				}
-				return storagetest.Fault{}
-			})
-			_, err := table.InPartition(ctx, dept.PartitionKey("Sales"), func(tx *table.Tx) error {
-				e, err := table.GetIn(tx, staff, empid.RowKey(1))
-				if err == nil {
-					e.Value.Age++
-					tx.Do(staff.ReplaceOp(e))
-				}
-				return err
-			})
-			if got := s.Rows("staff")[0].Get("Age"); got != int32(45) || (err != nil) != blind || blind && (!errors.Is(err, table.ErrUnknownOutcome) || errors.Is(err, table.ErrChanged)) {
-				t.Errorf("blind %v: got %v, %v; want int32(45) and (err != nil) == %v and (not blind or (ErrUnknownOutcome and not ErrChanged))", blind, got, err, blind)
-			}
-			_ = e
-		}
-	})
 }
 
 // TestRepeatedUpdate: Update does not take its own duplicated write for a conflict, even in the last attempt.

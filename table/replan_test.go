@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -133,8 +134,8 @@ func TestRepairInDoubt(t *testing.T) {
 	e := insertAll(t, people, s, resident{"S", 1, "Jones", "a"})[0]
 	noError(t, residentRows(t, s).DeleteAny(ctx, keys.At(keys.RawPartition("S"), keys.RawRow("email_a"))))
 	s.SetFaults(batchFault(1, storagetest.LostRequest()))
-	if err := people.Merge(ctx, e, eMail.Set("a")); err != nil || people.Repaired() != 1 {
-		t.Errorf("got %v, %v; want no error and people.Repaired() == 1", err, people.Repaired())
+	if err := people.Merge(ctx, e, eMail.Set("a")); err != nil || tabledoor.Repaired(people) != 1 {
+		t.Errorf("got %v, %v; want no error and people.Repaired() == 1", err, tabledoor.Repaired(people))
 	}
 	if err := checkDerivedRows(s.Service); err != nil {
 		t.Error(err)
@@ -176,14 +177,9 @@ func TestAttemptsDoNotMultiply(t *testing.T) {
 	people, s := newTown(t, o)
 	insertAll(t, people, s, resident{"S", 1, "Jones", "a"}, resident{"S", 2, "Smith", "b"})
 	calls := 0
-	_, err := table.InPartition(ctx, keys.RawPartition("S"), func(tx *table.Tx) error {
+	_, err := people.Update(ctx, residentAt(2), func(v *resident) error {
 		calls++
-		e, err := table.GetIn(tx, people, residentID.Of(2))
-		if err != nil {
-			return err
-		}
-		e.Value.Email = "a"
-		tx.Do(people.ReplaceOp(e))
+		v.Email = "a"
 		return nil
 	})
 	if calls != 1 || !errors.Is(err, errTaken) {

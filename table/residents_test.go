@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -258,7 +259,7 @@ func newTown(t testing.TB, o *table.Options) (people *table.Table[resident], s *
 	t.Helper()
 	s = &testkit.Hooked{Service: storagetest.New(nil)}
 	people = peopleOf(t, s, o)
-	noError(t, people.Ensure(context.Background()))
+	noError(t, tabledoor.Ensure(context.Background(), people))
 	people, err := extend.With(people, byLast{}, byEmail{})
 	noError(t, err)
 	s.Count()

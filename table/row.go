@@ -182,7 +182,7 @@ func (r *Row) writeOver(w *edm.Writer, row edm.Stored, derived bool, except ...s
 
 // MarshalJSON writes the row as the service takes it, with its keys and all properties, the library's included, so that no value
 // or type is lost, for destinations that store rows elsewhere. ETag and Timestamp are left out. Errors: *LimitError or
-// *ValueError for a value that no row can have; ErrUnknownParts for the head of an entity that was read without its parts.
+// *ValueError for a value that no row can have; ErrNotDeclared for the head of an entity that was read without its parts.
 func (r Row) MarshalJSON() ([]byte, error) {
 	w := edm.NewWriter(r.Key.PartitionKey(), r.Key.RowKey(), len(r.columns()))
 	write(w, r.columns(), []string{reserved.Parts})
@@ -194,7 +194,7 @@ func (r Row) MarshalJSON() ([]byte, error) {
 	case places != "":
 		return body.Append(nil, edm.Column{Name: reserved.Parts, Value: edm.Value{Kind: edm.String, S: places}}.Ending()), nil
 	case stored.Find(r.columns(), reserved.Parts).Kind != edm.Absent:
-		return nil, ErrUnknownParts // the row is the head alone
+		return nil, errs.ErrUnknownParts // the row is the head alone
 	}
 	return body.Append(nil, nil), nil
 }
@@ -265,10 +265,6 @@ func place(columns []edm.Column, places string) error {
 	return nil
 }
 
-// GetRow reads a row by its key, as it is stored and whatever its type. 1 request. Errors: ErrNotFound; *keys.KeyError,
-// ErrTableNotFound and the other errors of a read (see package table).
-func (t *Table[T]) GetRow(ctx context.Context, k keys.Key) (*Row, error) { return t.h.getRow(ctx, k) }
-
 func (h handle) getRow(ctx context.Context, k keys.Key) (_ *Row, err error) {
 	ctx, end := h.engine.Span(ctx, "GetRow")
 	defer func() { end(err) }()
@@ -283,7 +279,7 @@ func (h handle) getRow(ctx context.Context, k keys.Key) (_ *Row, err error) {
 }
 
 // Entity returns the row as an entity of T: the one that Get would have read. A copy ([Row.Copy]) gives the entity that was
-// copied, with its key and without its ETag; see [Entity]. No request. Errors: ErrOtherType or *keys.KeyError for a row of
+// copied, with its key and without its ETag; see [Entity]. No request. Errors: ErrForeignRow or *keys.KeyError for a row of
 // another type; *DecodeError if the row does not fit T; *VersionError for a row of a version that the schema does not know;
 // *LimitError or *ValueError for a row that cannot be stored.
 func (t *Table[T]) Entity(row *Row) (*Entity[T], error) { return typed[T](t.h.entity(row)) }

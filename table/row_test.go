@@ -12,6 +12,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -36,13 +37,13 @@ func TestInsertRow(t *testing.T) {
 	if got := s.Count().String(); got != "1 transaction" {
 		t.Errorf("got %q; want %q", got, "1 transaction")
 	}
-	is, err := people.GetRow(ctx, e.Key)
+	is, err := tabledoor.GetRow(ctx, people, e.Key)
 	noError(t, err)
 	hobby, _ := is.Get("Hobby")
 	if incarnation, _ := is.Get("_life"); hobby != "chess" || incarnation == was || incarnation == nil {
 		t.Errorf(`got %v, %v; want chess, and another incarnation than %v`, hobby, incarnation, was)
 	}
-	copied, err := people.GetRow(ctx, keys.At(keys.RawPartition("S"), keys.RawRow("email_a")))
+	copied, err := tabledoor.GetRow(ctx, people, keys.At(keys.RawPartition("S"), keys.RawRow("email_a")))
 	noError(t, err)
 	if hobby, _ := copied.Get("Hobby"); hobby != "chess" {
 		t.Errorf("got %v; want %q", hobby, "chess")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/keydoor"
 	"github.com/aztablekit/aztablekit/internal/query"
 	"github.com/aztablekit/aztablekit/internal/reserved"
@@ -21,7 +22,7 @@ import (
 // stored.
 type Schema[T any] struct {
 	// Partition and Row bind the keys to fields of T. The fields that a key holds are not stored as properties, whatever their tags;
-	// those of which a key is computed ([keys.RowFunc]) are. If a binding is left out, use the methods with an explicit key, such as InsertAt and UpsertAt.
+	// those of which a key is computed ([keys.RowFunc]) are. If a binding is left out, use the methods with an explicit key, such as InsertAt.
 	Partition keys.AnyPartition[T]
 	Row       keys.AnyRow[T]
 
@@ -39,6 +40,12 @@ type Schema[T any] struct {
 	// Upgrade has a function for each version whose rows must be changed to be rows of the next version. A read of a row of an
 	// older version applies them in order. The stored row changes when it is replaced; [Upgrade] changes all rows. A version that only adds properties needs no function. Conditions of a query apply to rows as they are stored.
 	Upgrade map[int]func(*Row) error
+
+	// Merged reports to [Upgrade] whether a program without versions has merged into a row that has the
+	// schema's version already, and which version the columns have that it has left. Such a merge keeps
+	// _v, so that no reader upgrades what it has written. Upgrade upgrades the row from that version on.
+	// Without Merged, such rows are not looked for.
+	Merged func(*Row) (version int, is bool)
 
 	// Parts is the greatest number of parts of an entity, besides the head, at most 98. Defaults to what the tags of T ask for, so
 	// that a T without the options part and chunks has none. Set it for T = Row, and if another release of the program stores more
@@ -58,7 +65,8 @@ type schema struct {
 	parts          int
 	upgrade        map[int]func(*Row) error
 	codec          *edm.Codec
-	merged         func(*Row) (version int, is bool) // of a job of Upgrade
+	mergedByOthers func(*Row) (version int, is bool) // Schema.Merged
+	merged         func(*Row) (version int, is bool) // the same, in a job of Upgrade
 	newEntity      func() entity
 	boundKey       func(value any) keys.Key // by both bindings
 
@@ -72,7 +80,7 @@ func schemaOf[T any](s *Schema[T]) *schema {
 	row := keydoor.Row[keys.RowKey, keys.RowRange](s.Row)
 	return &schema{
 		typ: typ, isRow: typ == rowType, partition: partition.Half, row: row.Half, partitions: partition.All, rows: row.All,
-		name: s.Type, version: s.Version, upgrade: s.Upgrade, parts: s.Parts,
+		name: s.Type, version: s.Version, upgrade: s.Upgrade, mergedByOthers: s.Merged, parts: s.Parts,
 		newEntity: func() entity { return new(Entity[T]) },
 		boundKey:  func(v any) keys.Key { return keys.At(partition.Key(v), row.Key(v)) },
 	}
@@ -174,7 +182,7 @@ func (s *schema) versionOf(r *edm.Reader) (v int, mine bool, err error) {
 		return 0, true, err
 	}
 	if s.name != "" && typ.Kind != edm.Absent && (typ.Kind != edm.String || typ.S != s.name) {
-		return 0, false, ErrOtherType
+		return 0, false, errs.ErrOtherType
 	}
 	n, err := r.Property(reserved.Version)
 	switch {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -233,14 +234,14 @@ func TestTrapT17(t *testing.T) {
 	var errList error
 	for _, errList = range staff.List(ctx, table.Query[employee]{Partition: dept.PartitionKey("Sales")}) {
 	}
-	_, errRow := staff.GetRow(ctx, employeeKey("Sales", 1))
+	_, errRow := tabledoor.GetRow(ctx, staff, employeeKey("Sales", 1))
 	var errRecords error
 	for _, errRecords = range extend.RecordsOf(staff).List(ctx, dept.PartitionKey("Sales"), time.Now()) {
 	}
 	scanned, err := extend.With(staff, scansPartition{})
 	noError(t, err)
 	_, errScan := scanned.Insert(ctx, &employee{"Sales", 6, "confidential", 1})
-	for what, err := range map[string]error{"get": errGet, "row": errRow, "commit records": errRecords, "scan": errScan, "insert": errInsert, "list": errList, "replace": staff.Replace(ctx, e), "ensure": staff.Ensure(ctx)} {
+	for what, err := range map[string]error{"get": errGet, "row": errRow, "commit records": errRecords, "scan": errScan, "insert": errInsert, "list": errList, "replace": staff.Replace(ctx, e), "ensure": tabledoor.Ensure(ctx, staff)} {
 		eachError(err, func(deep error) {
 			if strings.Contains(deep.Error(), "sig") || strings.Contains(deep.Error(), "c2Vj") {
 				t.Errorf("%s: got %v; want no signature in the text", what, deep)

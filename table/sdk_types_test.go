@@ -12,6 +12,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -38,7 +39,7 @@ func TestSDKTypes(t *testing.T) {
 	service := serviceOf(t, storagetest.New(nil))
 	tab, err := bare.NewTable(service, "types", table.Schema[sdkTypes]{Partition: keys.OnePartition[sdkTypes]("p"), Row: keys.RawRowOf(func(v *sdkTypes) *string { return &v.ID })}, nil)
 	noError(t, err)
-	noError(t, tab.Ensure(ctx))
+	noError(t, tabledoor.Ensure(ctx, tab))
 	raw := service.NewClient("types")
 	at := time.Date(2026, 11, 22, 1, 2, 3, 400, time.UTC)
 	const guid = "c9da6455-213d-42c9-9a79-3e9149a57833"
@@ -91,7 +92,7 @@ func TestSDKTypes(t *testing.T) {
 	// Empty values are not stored, and an invalid GUID is refused.
 	_, err = tab.Insert(ctx, &sdkTypes{ID: "empty"})
 	noError(t, err)
-	row, err := tab.GetRow(ctx, keys.Raw("p", "empty"))
+	row, err := tabledoor.GetRow(ctx, tab, keys.Raw("p", "empty"))
 	noError(t, err)
 	if row.Type("N") != "Edm.Int64" || row.Type("At")+row.Type("G")+row.Type("B")+row.Type("PN") != "" {
 		t.Errorf(`got %v; want row.Type("N") == "Edm.Int64" and row.Type("At")+row.Type("G")+row.Type("B")+row.Type("PN") == ""`, row)

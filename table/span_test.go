@@ -12,6 +12,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/tracing"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -106,9 +107,9 @@ func TestSpanAttributes(t *testing.T) {
 		do   func() error
 		want string
 	}{
-		{func() error { return people.Ensure(ctx) }, "Ensure az.service_request_id=true " + attributes("Ensure") + " db.system.name=azure.tables"},
+		{func() error { return tabledoor.Ensure(ctx, people) }, "Ensure az.service_request_id=true " + attributes("Ensure") + " db.system.name=azure.tables"},
 		// It exists: that is no failure.
-		{func() error { return people.Ensure(ctx) }, "Ensure az.service_request_id=true " + attributes("Ensure") + " db.system.name=azure.tables"},
+		{func() error { return tabledoor.Ensure(ctx, people) }, "Ensure az.service_request_id=true " + attributes("Ensure") + " db.system.name=azure.tables"},
 		{func() error { return second(base.Insert(ctx, &resident{"S", 1, "Jones", ""})) }, "Insert az.service_request_id=true " + attributes("Insert") + " db.system.name=azure.tables"},
 		{func() error { return second(people.Insert(ctx, &resident{"S", 2, "Cao", "cao"})) }, "Insert az.service_request_id=true db.collection.name=people db.operation.batch.size=2 db.operation.name=Insert db.system.name=azure.tables"},
 		{func() error { return second(base.Get(ctx, base.Key(resident{Dept: "S", ID: 1}))) }, "Get az.service_request_id=true " + attributes("Get") + " db.system.name=azure.tables"},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -22,7 +23,7 @@ func TestStaleVersions(t *testing.T) {
 			return p.MergeOp(e, lastName.Set("Li"))
 		},
 		"Delete": func(p *table.Table[resident], e *table.Entity[resident]) table.Op { return p.DeleteOp(e) },
-		"Touch":  func(p *table.Table[resident], e *table.Entity[resident]) table.Op { return p.TouchOp(e) },
+		"Touch":  func(p *table.Table[resident], e *table.Entity[resident]) table.Op { return tabledoor.TouchOp(p, e) },
 	} {
 		people, s := newTown(t, nil)
 		e := insertAll(t, people, s, resident{"S", 1, "Jones", "a"})[0]

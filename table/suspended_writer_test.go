@@ -13,6 +13,8 @@ import (
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -69,7 +71,7 @@ func newSuspendableWriter(t testing.TB) *suspendableWriter {
 	noError(t, err)
 	x.others, err = bare.WithOutbox(peopleOf(t, x.s.Service, others), x.out, letters{})
 	noError(t, err)
-	noError(t, errors.Join(people.Ensure(ctx), x.out.rows.Ensure(ctx), x.sent.Ensure(ctx)))
+	noError(t, errors.Join(tabledoor.Ensure(ctx, people), tabledoor.Ensure(ctx, x.out.rows), tabledoor.Ensure(ctx, x.sent)))
 	_, err = x.others.Insert(ctx, &resident{"S", 1, "Jones", ""})
 	noError(t, err)
 	noError(t, x.out.drain(ctx, x.others, x.sent))
@@ -288,7 +290,7 @@ func TestNotifiedAgain(t *testing.T) {
 		o := noWaitOptions()
 		o.Now, o.Retry.Attempts = clock.Now, 4
 		people := peopleOf(t, s, o)
-		noError(t, people.Ensure(ctx))
+		noError(t, tabledoor.Ensure(ctx, people))
 		people, err := bare.WithOutbox(people, out, byEmail{}, letters{})
 		noError(t, err)
 		return people, s, out, func() { clock.advance(30 * time.Hour) }
@@ -406,7 +408,7 @@ func TestSuspendedResolver(t *testing.T) {
 		if name, is := x.last(); name != "Smith" || is != op {
 			t.Fatalf("got %s, %s; want the write done as %s", name, is, op)
 		}
-		if !errors.Is(err, table.ErrExpired) {
+		if !errors.Is(err, errs.ErrExpired) {
 			t.Errorf("lost %v: got %+v, %v; want ErrExpired, since the write was applied", lost, i, err)
 		}
 	}
@@ -420,7 +422,7 @@ func TestClocksAhead(t *testing.T) {
 	for _, c := range []struct {
 		ahead time.Duration
 		want  error // nil: resolved
-	}{{0, nil}, {time.Second, nil}, {time.Minute, nil}, {time.Hour, nil}, {23 * time.Hour, nil}, {-time.Hour, nil}, {-23 * time.Hour, nil}, {25 * time.Hour, errors.ErrUnsupported}, {-25 * time.Hour, table.ErrExpired}} {
+	}{{0, nil}, {time.Second, nil}, {time.Minute, nil}, {time.Hour, nil}, {23 * time.Hour, nil}, {-time.Hour, nil}, {-23 * time.Hour, nil}, {25 * time.Hour, errors.ErrUnsupported}, {-25 * time.Hour, errs.ErrExpired}} {
 		synctest.Test(t, func(t *testing.T) {
 			staff, e, s := staffInMemory(t, noWaitOptions())
 			clock := &settableClock{}
@@ -440,7 +442,7 @@ func TestClocksAhead(t *testing.T) {
 			var ve *table.ValueError
 			switch {
 			case c.want == nil && (err != nil || i.State != extend.Aborted),
-				c.want == table.ErrExpired && !errors.Is(err, c.want),
+				c.want == errs.ErrExpired && !errors.Is(err, c.want),
 				c.want == errors.ErrUnsupported && !errors.As(err, &ve):
 				t.Errorf("%v: got %+v, %v; want %v", c.ahead, i, err, c.want)
 			}

@@ -1,7 +1,6 @@
 package table
 
 import (
-	"context"
 	"crypto/tls"
 	"fmt"
 	"net"
@@ -35,7 +34,7 @@ type Options struct {
 	// BlindWrites writes by key without reading the row first: Upsert, MergeAny, ReplaceAny, DeleteAny, and Merge and Delete of an
 	// entity that was not read, also in transactions and bulk work. It saves 1 request for each row. Set it only for tables without
 	// derived rows: a blind write leaves the index rows, lists and summaries of other programs as they are. By default the row is
-	// read first and written by its ETag, and the write fails with ErrUnknownMaintainer if the row has derived rows that this
+	// read first and written by its ETag, and the write fails with ErrNotDeclared if the row has derived rows that this
 	// handle does not maintain. Handles with maintainers always read first.
 	BlindWrites bool
 }
@@ -90,7 +89,7 @@ type Options struct {
 //
 // A column may contain numbers of another type, because another program stored them or the field's type has changed. An integer
 // field reads Edm.Int32 and Edm.Int64, and a floating-point field also Edm.Double, if the value fits the field. A condition finds
-// the same values ([Field.Eq]). Replace, Update, Merge and Rekey of an entity that was read keep the stored type of a number if the
+// the same values ([Field.Eq]). Replace, Update, Merge and Move of an entity that was read keep the stored type of a number if the
 // new value fits, because other readers may rely on that type. Insert, Upsert and MergeAny store the types above. To
 // keep a column Edm.Int32, use the option int32.
 //
@@ -120,7 +119,7 @@ type Options struct {
 //
 // A read finds parts of one version: it is repeated if a concurrent writer changes the entity meanwhile, and fails with
 // ErrContended after 5 attempts. If a part is missing or of another version, it fails with a *DecodeError. A handle of another T,
-// without parts, fails with a *DecodeError too, and its writes with ErrUnknownParts.
+// without parts, fails with a *DecodeError too, and its writes with ErrNotDeclared.
 //
 // A RowKey may have 509 UTF-16 units, because the RowKeys of the parts are 3 units longer. Upsert with MergeExisting takes no
 // value in chunks.
@@ -195,20 +194,6 @@ func (t *Table[T]) Name() string {
 // *keys.KeyError for a value that its layout cannot encode, and for a key that the schema does not bind.
 func (t *Table[T]) Key(v T) keys.Key { return t.h.schema.keyOf(&v) }
 
-// Ensure creates the table, unless it exists. It is for handles of extend.NewTable. For a table that a store declares, it returns a *ValueError: call Store.Ensure, which
-// also creates the catalogue. While a table of this name is being deleted, 40 s or more, Ensure fails with ErrTableNotFound and the code TableBeingDeleted. 1 request, sent
-// again if its outcome is unknown; idempotent.
-func (t *Table[T]) Ensure(ctx context.Context) error {
-	if e := t.h.engine; e.Mode.Guard != nil {
-		return e.OpError("Ensure", keys.Key{}, &ValueError{Field: "table", Reason: "is declared in a store, which creates it together with its catalogue; call Store.Ensure"})
-	}
-	return t.h.engine.Ensure(ctx)
-}
-
-// Repaired returns how many derived rows were missing or changed, and were repaired by a write of their entity. It counts for this
-// handle and the handles that extend.With and Exact have made of it, and for the handle that it was made of.
-func (t *Table[T]) Repaired() int { return t.h.engine.Repaired() }
-
 // The options that all packages of this library share.
 type (
 	// Common are the options that all packages of this library share. The zero value of each field is its default.
@@ -251,7 +236,7 @@ type (
 //   - Entities go past the SDK, which decodes each to a map and encodes it again. The library puts its own request in the place of a
 //     small DeleteEntity of the SDK, which still signs, repeats and logs it. The first request of each table is the SDK's. So are all
 //     requests of a client with a TracingProvider whose table has no Options.Tracing.
-//   - Requests to Azure Cosmos DB, which has other rules, fail with [ErrCosmosDB] and are not sent.
+//   - Requests to Azure Cosmos DB, which has other rules, fail and are not sent.
 //   - counter counts the requests, if it is not nil.
 //   - If base has no Transport, the copy gets one that follows no redirects, because a redirected write would be sent again as a GET,
 //     and that keeps up to 100 idle connections to each host, so that a burst of requests opens none if one as large came before it.

@@ -9,6 +9,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -54,7 +55,7 @@ func TestTakenValue(t *testing.T) {
 			t.Parallel()
 			s := &testkit.Hooked{Service: storagetest.New(nil)}
 			base := peopleOf(t, s, nil)
-			noError(t, base.Ensure(ctx))
+			noError(t, tabledoor.Ensure(ctx, base))
 			people, err := extend.With(base, byEmail{names: true})
 			noError(t, err)
 			x := town{people, base, insertAll(t, people, s, resident{"S", 1, "Jones", "a"}, resident{"S", 2, "Smith", "b"})}
@@ -99,7 +100,7 @@ func TestTakenValueLooked(t *testing.T) {
 	ctx := context.Background()
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
 	base := peopleOf(t, s, nil)
-	noError(t, base.Ensure(ctx))
+	noError(t, tabledoor.Ensure(ctx, base))
 	people, err := extend.With(base, byEmail{names: true})
 	noError(t, err)
 	insertAll(t, people, s, resident{"S", 1, "Jones", "a"})

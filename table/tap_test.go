@@ -19,6 +19,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -353,8 +355,8 @@ func TestCosmosDB(t *testing.T) {
 			_, get := staff.Get(t.Context(), employeeKey("Sales", 3))
 			_, exact := staff.Exact().Insert(t.Context(), jones)
 			_, list := table.Collect(staff.List(t.Context(), table.Query[employee]{TableScan: true}))
-			for method, err := range map[string]error{"Insert": insert, "Get": get, "exact Insert": exact, "List": list, "Ensure": staff.Ensure(t.Context())} {
-				if !errors.Is(err, table.ErrCosmosDB) || errors.Is(err, table.ErrUnknownOutcome) || errors.Is(err, table.ErrUnreachable) {
+			for method, err := range map[string]error{"Insert": insert, "Get": get, "exact Insert": exact, "List": list, "Ensure": tabledoor.Ensure(t.Context(), staff)} {
+				if !errors.Is(err, errs.ErrCosmosDB) || errors.Is(err, table.ErrUnknownOutcome) || errors.Is(err, table.ErrUnreachable) {
 					t.Errorf("%s: %s: got error %v, want ErrCosmosDB alone", host, method, err)
 				}
 			}
@@ -369,7 +371,7 @@ func TestCosmosInName(t *testing.T) {
 	w := &fakeTransport{respond: func(*http.Request, string) (*http.Response, error) { sent++; return noContent(), nil }}
 	s, err := aztables.NewServiceClientWithNoCredential("https://cosmosdata.table.core.windows.net", &aztables.ClientOptions{ClientOptions: table.ClientOptions(azcore.ClientOptions{Transport: w}, nil)})
 	noError(t, err)
-	if _, err := newStaff(t, s).Insert(t.Context(), &employee{"Sales", 3, "Jones", 44}); errors.Is(err, table.ErrCosmosDB) || sent == 0 {
+	if _, err := newStaff(t, s).Insert(t.Context(), &employee{"Sales", 3, "Jones", 44}); errors.Is(err, errs.ErrCosmosDB) || sent == 0 {
 		t.Errorf("got error %v and %d requests, want no ErrCosmosDB and some", err, sent)
 	}
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -105,7 +106,7 @@ func TestTapWritesTransactions(t *testing.T) {
 			for range 2 { // the second goes past the SDK
 				w.sent = nil
 				got, err := table.Transact(ctx, tab.InsertOp(newWritten("O'Brien")), tab.UpsertOp(newWritten("a b%é:&=+$,;@!*()~"), table.ReplaceExisting), tab.UpsertOp(newWritten("3"), table.MergeExisting),
-					tab.MergeAnyOp(key("4"), table.FieldOf(func(e *written) *float64 { return &e.Whole }).Set(1e21)), tab.UpsertOp(newWritten("5''"), table.MergeExisting), tab.DeleteAnyOp(key("'")), tab.DeleteAnyOp(key("7")))
+					tabledoor.MergeAnyOp(tab, key("4"), table.FieldOf(func(e *written) *float64 { return &e.Whole }).Set(1e21)), tab.UpsertOp(newWritten("5''"), table.MergeExisting), tab.DeleteAnyOp(key("'")), tab.DeleteAnyOp(key("7")))
 				noError(t, err)
 				etags[i] = fmt.Sprint(got)
 			}
@@ -370,7 +371,7 @@ func TestSeparatorsOnTheWire(t *testing.T) {
 		}
 		rows, err := bare.NewTable(service, "written", table.Schema[table.Row]{}, nil)
 		noError(t, err)
-		noError(t, rows.Ensure(ctx))
+		noError(t, tabledoor.Ensure(ctx, rows))
 		tab := writtenTable(t, service)
 		_, err = tab.Insert(ctx, &written{PK: text, RK: text + "1", Text: text})
 		noError(t, err)
@@ -382,7 +383,7 @@ func TestSeparatorsOnTheWire(t *testing.T) {
 		noError(t, err)
 		e.Value.Yes = true
 		noError(t, tab.Replace(ctx, e))
-		row, err := rows.GetRow(ctx, e.Key)
+		row, err := tabledoor.GetRow(ctx, rows, e.Key)
 		noError(t, err)
 		for _, property := range []string{"Text", "Note"} {
 			if got, _ := row.Get(property); got != text {

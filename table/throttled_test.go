@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -41,7 +42,7 @@ var everyWrite = map[string]func(context.Context, *table.Table[employee], *table
 		return err
 	},
 	"Ensure": func(ctx context.Context, staff *table.Table[employee], _ *table.Entity[employee]) error {
-		return staff.Ensure(ctx)
+		return tabledoor.Ensure(ctx, staff)
 	},
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -58,8 +59,8 @@ func TestTransactRefusedBeforeSending(t *testing.T) {
 		"nil":              {[]table.Op{staff.InsertOp(nil)}, 0, nil, &value},
 		"a bad key":        {[]table.Op{insert("Sales", 1), insert("", 2)}, 1, nil, &key},
 		"a bad value":      {[]table.Op{insert("Sales", 1), staff.InsertOp(&employee{"Sales", 2, strings.Repeat("x", 40000), 1})}, 1, nil, &limit},
-		"no ETag":          {[]table.Op{staff.ReplaceOp(&table.Entity[employee]{Key: employeeKey("Sales", 1)})}, 0, table.ErrNoETag, nil},
-		"a partial entity": {[]table.Op{staff.ReplaceOp(&table.Entity[employee]{Key: employeeKey("Sales", 1), ETag: etag})}, 0, table.ErrPartial, nil},
+		"no ETag":          {[]table.Op{staff.ReplaceOp(&table.Entity[employee]{Key: employeeKey("Sales", 1)})}, 0, table.ErrNotRead, nil},
+		"a partial entity": {[]table.Op{staff.ReplaceOp(&table.Entity[employee]{Key: employeeKey("Sales", 1), ETag: etag})}, 0, table.ErrNotRead, nil},
 		"an empty merge":   {[]table.Op{staff.MergeOp(e)}, 0, nil, &value},
 		"no upsert mode":   {[]table.Op{staff.UpsertOp(&employee{"Sales", 1, "x", 1}, 0)}, 0, nil, &value},
 	} {
@@ -100,7 +101,7 @@ func TestTransactSize(t *testing.T) {
 			if i == 8 {
 				b.Extra["last"] = strings.Repeat("x", last)
 			}
-			list = append(list, in.InsertAtOp(keys.At(keys.RawPartition("p"), keys.RawRow(fmt.Sprint(i))), &b))
+			list = append(list, tabledoor.InsertAtOp(in, keys.At(keys.RawPartition("p"), keys.RawRow(fmt.Sprint(i))), &b))
 		}
 		return list
 	}
@@ -118,7 +119,7 @@ func TestTransactSize(t *testing.T) {
 	}
 	base, err := bare.NewTable(sdkClient(t, noRequests(t)), "bags", table.Schema[bag]{}, singleAttempt())
 	noError(t, err)
-	tenth := base.InsertAtOp(keys.At(keys.RawPartition("p"), keys.RawRow("tenth")), &bag{map[string]any{"x": strings.Repeat("x", 32768)}})
+	tenth := tabledoor.InsertAtOp(base, keys.At(keys.RawPartition("p"), keys.RawRow("tenth")), &bag{map[string]any{"x": strings.Repeat("x", 32768)}})
 	if _, err := table.Transact(ctx, append(ops(base, 30000), tenth)...); !errors.As(err, &le) || le.Got <= le.Max {
 		t.Errorf("bodies that do not fit: got %v; want a *LimitError and le.Got > le.Max", err)
 	}
@@ -142,7 +143,7 @@ func TestTransactSizeOnAnyClient(t *testing.T) {
 		n := map[string]int{"x": 20_900, "<": 20_900, "\u2028": 4_000}[text]
 		var ops []table.Op
 		for i := range 100 {
-			ops = append(ops, bags.InsertAtOp(keys.At(keys.RawPartition("p"), keys.RawRow(fmt.Sprint(i))), &bag{strings.Repeat(text, n), strings.Repeat(text, n)}))
+			ops = append(ops, tabledoor.InsertAtOp(bags, keys.At(keys.RawPartition("p"), keys.RawRow(fmt.Sprint(i))), &bag{strings.Repeat(text, n), strings.Repeat(text, n)}))
 		}
 		var le *table.LimitError
 		if _, err := table.Transact(context.Background(), ops...); !errors.As(err, &le) || le.Got <= 4<<20 || errors.Is(err, table.ErrUnknownOutcome) || w.requests() != sent {
@@ -159,7 +160,7 @@ func TestETagsAreChecked(t *testing.T) {
 	for _, tag := range []azcore.ETag{"", "*", " *", "* ", `"`, `""`, "x", "*\r\n\r\n{\"Age\":99}\r\n", "\"a\r\nX: y\"", `"a", "b"`, "W/\"\x00\""} {
 		e := &table.Entity[employee]{Key: employeeKey("Sales", 1), ETag: tag}
 		_, err := table.Transact(ctx, staff.MergeOp(e, age.Set(1)))
-		if !errors.Is(err, table.ErrNoETag) || !errors.Is(staff.Merge(ctx, e, age.Set(1)), table.ErrNoETag) || !errors.Is(staff.Delete(ctx, e), table.ErrNoETag) {
+		if !errors.Is(err, table.ErrNotRead) || !errors.Is(staff.Merge(ctx, e, age.Set(1)), table.ErrNotRead) || !errors.Is(staff.Delete(ctx, e), table.ErrNotRead) {
 			t.Errorf("%q: got %v; want ErrNoETag and staff.Merge(ctx, e, age.Set(1)) to be ErrNoETag and staff.Delete(ctx, e) to be ErrNoETag", tag, err)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -33,7 +34,7 @@ func oneOfEach(t testing.TB, staff *table.Table[employee], w *fakeTransport) ([]
 	}
 	return []table.Op{
 		staff.InsertOp(&employee{"Sales", 10, "New", 20}), staff.ReplaceOp(es[0]), staff.MergeOp(es[1], age.Set(50)),
-		staff.UpsertOp(&employee{"Sales", 11, "Up", 21}, table.ReplaceExisting), staff.DeleteOp(es[2]), staff.PinOp(es[3]),
+		staff.UpsertOp(&employee{"Sales", 11, "Up", 21}, table.ReplaceExisting), staff.DeleteOp(es[2]), tabledoor.PinOp(staff, es[3]),
 	}, es
 }
 

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -95,7 +97,7 @@ func TestVersions(t *testing.T) {
 		if n, err := tab.Count(ctx, table.Query[person]{}); n != 1 || err != nil {
 			t.Errorf("%s: got %d, %v; want n == 1 and no error", stored, n, err)
 		}
-		if err := tab.Merge(ctx, e, family.Set("Bourne")); errors.Is(err, table.ErrOldVersion) != old || !old && err != nil {
+		if err := tab.Merge(ctx, e, family.Set("Bourne")); errors.Is(err, errs.ErrOldVersion) != old || !old && err != nil {
 			t.Errorf("%s: Merge: got %v; want ErrOldVersion: %v", stored, err, old)
 		}
 		e, err = tab.Get(ctx, personKey)
@@ -170,7 +172,7 @@ func TestVersionsRefused(t *testing.T) {
 	}
 	// A merge of an entity of unknown version is refused.
 	family := table.FieldOf(func(p *person) *string { return &p.Family })
-	if err := old.Merge(ctx, &table.Entity[person]{Key: personKey, ETag: etag}, family.Set("Bourne")); !errors.Is(err, table.ErrPartial) {
+	if err := old.Merge(ctx, &table.Entity[person]{Key: personKey, ETag: etag}, family.Set("Bourne")); !errors.Is(err, table.ErrNotRead) {
 		t.Errorf("got %v; want ErrPartial", err)
 	}
 	schema := personSchema()
@@ -224,10 +226,10 @@ func TestPinnedOldVersion(t *testing.T) {
 	e, err := tab.Get(ctx, personKey)
 	noError(t, err)
 	w.respond = func(*http.Request, string) (*http.Response, error) { return batchResponse(batchBody(donePart(1))) }
-	if _, err := table.Transact(ctx, tab.PinOp(e)); err != nil || string(e.ETag) != etagOf(1) {
+	if _, err := table.Transact(ctx, tabledoor.PinOp(tab, e)); err != nil || string(e.ETag) != etagOf(1) {
 		t.Fatalf("got %v; want no error and string(e.ETag) == etagOf(1)", err)
 	}
-	if err := tab.Merge(ctx, e, table.FieldOf(func(p *person) *string { return &p.Family }).Set("Bourne")); !errors.Is(err, table.ErrOldVersion) {
+	if err := tab.Merge(ctx, e, table.FieldOf(func(p *person) *string { return &p.Family }).Set("Bourne")); !errors.Is(err, errs.ErrOldVersion) {
 		t.Errorf("Merge of another version: got %v; want ErrOldVersion", err)
 	}
 	if _, err := table.Transact(ctx, tab.ReplaceOp(e)); err != nil || !strings.Contains(w.last().body, `"Family":"Bond"`) {
@@ -240,7 +242,7 @@ func TestOtherType(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	tab, w := personTable(t, `"_type":"company","Name":"Contoso"`)
-	if _, err := tab.Get(ctx, personKey); !errors.Is(err, table.ErrOtherType) {
+	if _, err := tab.Get(ctx, personKey); !errors.Is(err, table.ErrForeignRow) {
 		t.Errorf("got %v; want ErrOtherType", err)
 	}
 	var stats table.Stats
@@ -262,7 +264,7 @@ func TestOtherType(t *testing.T) {
 	if n, err := tab.Count(ctx, table.Query[person]{}); n != 0 || err != nil {
 		t.Errorf("got %v, %v; want n == 0 and no error", n, err)
 	}
-	if yes, err := tab.Exists(ctx, personKey); !yes || err != nil {
+	if yes, err := tabledoor.Exists(ctx, tab, personKey); !yes || err != nil {
 		t.Errorf("got %v, %v; want yes and no error", yes, err)
 	}
 }
@@ -386,7 +388,7 @@ func TestStoredVersionTypes(t *testing.T) {
 		schema := table.Schema[lodger]{Partition: lodgerSchema.Partition, Row: lodgerSchema.Row, Version: 2, Upgrade: map[int]func(*table.Row) error{1: func(r *table.Row) error { return r.Set("Name", "upgraded") }}}
 		lodgers, err := bare.NewTable(serviceOf(t, s), "lodgers", schema, nil)
 		noError(t, err)
-		noError(t, lodgers.Ensure(ctx))
+		noError(t, tabledoor.Ensure(ctx, lodgers))
 		_, err = s.Tables().NewClient("lodgers").AddEntity(ctx, []byte(`{"PartitionKey":"p","RowKey":"r",`+column+`}`), nil)
 		noError(t, err)
 		e, err := lodgers.Get(ctx, keys.Raw("p", "r"))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -36,7 +37,7 @@ func TestUnreachable(t *testing.T) {
 			return nil
 		},
 		"Partitions": func(ctx context.Context, rows *table.Table[table.Row]) error {
-			for _, err := range rows.Partitions(ctx) {
+			for _, err := range rows.Partitions(ctx, keys.PartitionRange{}) {
 				if err != nil {
 					return err
 				}
@@ -104,7 +105,7 @@ func unreachable(t testing.TB) (*table.Table[table.Row], *storagetest.Service) {
 	s := storagetest.New(nil)
 	rows, err := bare.NewTable(serviceOf(t, s), "staff", table.Schema[table.Row]{}, nil)
 	noError(t, err)
-	noError(t, rows.Ensure(context.Background()))
+	noError(t, tabledoor.Ensure(context.Background(), rows))
 	return rows, s
 }
 
@@ -150,9 +151,9 @@ func TestNotImplemented(t *testing.T) {
 			},
 			"InsertAt": func(rows *table.Table[table.Row]) error { return second(rows.InsertAt(ctx, k, new(table.Row))) },
 			"Transact": func(rows *table.Table[table.Row]) error {
-				return second(table.Transact(ctx, rows.InsertAtOp(k, new(table.Row)), rows.InsertAtOp(keys.Raw("p", "s"), new(table.Row))))
+				return second(table.Transact(ctx, tabledoor.InsertAtOp(rows, k, new(table.Row)), tabledoor.InsertAtOp(rows, keys.Raw("p", "s"), new(table.Row))))
 			},
-			"Ensure": func(rows *table.Table[table.Row]) error { return rows.Ensure(ctx) },
+			"Ensure": func(rows *table.Table[table.Row]) error { return tabledoor.Ensure(ctx, rows) },
 		} {
 			rows, s := unreachable(t)
 			s.Count()
@@ -182,8 +183,8 @@ func TestBeingDeletedText(t *testing.T) {
 	rows, s := unreachable(t)
 	s.SetFaults(func(storagetest.Request) storagetest.Fault { return storagetest.Refuse(409, "TableBeingDeleted") })
 	const want = "TableBeingDeleted: the table is being deleted; the service refuses its name for 40 s or more, so try again later"
-	_, terr := table.Transact(ctx, rows.InsertAtOp(keys.Raw("p", "r"), new(table.Row)), rows.InsertAtOp(keys.Raw("p", "s"), new(table.Row)))
-	for method, err := range map[string]error{"Ensure": rows.Ensure(ctx), "InsertAt": second(rows.InsertAt(ctx, keys.Raw("p", "r"), new(table.Row))), "Transact": terr} {
+	_, terr := table.Transact(ctx, tabledoor.InsertAtOp(rows, keys.Raw("p", "r"), new(table.Row)), tabledoor.InsertAtOp(rows, keys.Raw("p", "s"), new(table.Row)))
+	for method, err := range map[string]error{"Ensure": tabledoor.Ensure(ctx, rows), "InsertAt": second(rows.InsertAt(ctx, keys.Raw("p", "r"), new(table.Row))), "Transact": terr} {
 		if !errors.Is(err, table.ErrTableNotFound) || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%s: got error %v; want ErrTableNotFound with the text %q at its end", method, err, want)
 		}

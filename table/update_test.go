@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -33,7 +34,7 @@ func TestUpdateConflicts(t *testing.T) {
 			ctx := context.Background()
 			s := &testkit.Hooked{Service: storagetest.New(nil)}
 			people, other := peopleOf(t, s, blindOptions()), peopleOf(t, s.Service, nil)
-			noError(t, people.Ensure(ctx))
+			noError(t, tabledoor.Ensure(ctx, people))
 			_, err := other.Insert(ctx, &resident{"S", 1, "a", "x"})
 			noError(t, err)
 			s.Count()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
@@ -11,67 +12,35 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// UpgradeOptions are the options of [Upgrade]. The zero value of each field is its default.
-type UpgradeOptions struct {
-	// Token continues a job that has ended before its time: UpgradeReport.Token of the last call of Progress.
-	Token string
-
-	// Rate is the most rows that are written in a second; 0 means no limit until the service is busy.
-	Rate int
-
-	// DryRun writes nothing. The report counts what the job would do.
-	DryRun bool
-
-	// Merged reports whether a program without versions has merged into a row that has the schema's version already, and which version the
-	// columns have that it has left. Such a merge keeps _v, so that no reader upgrades what it has written. The job upgrades the row
-	// from that version on. Without Merged, such rows are not looked for.
-	Merged func(*Row) (version int, is bool)
-
-	// Skip, if set, decides about each row that cannot be read, upgraded or written. It receives the key and the error that would end
-	// the job. If it returns true, the row is left as it is, and counted.
-	Skip func(k keys.Key, err error) bool
-
-	// Progress is called after each page, once all of its rows are upgraded.
-	Progress func(UpgradeReport)
-}
-
-// UpgradeReport is what [Upgrade] has done so far.
-type UpgradeReport struct {
-	Rows     int // entities that were read
-	Upgraded int // of older versions, that were stored in the schema's version, or would be
-	Merged   int // those among them into which a program without versions had merged
-	Skipped  int // that UpgradeOptions.Skip has left as they are
-
-	// Through is the last entity that was read: all up to it are upgraded. Token is that of the rows that are left, "" at the end.
-	Through keys.Key
-	Token   string
-}
-
 // Upgrade stores the entities of a query in the schema's version: those of older versions are read by Schema.Upgrade, and replaced by
 // their ETags, together with their derived rows. A set TableScan upgrades the whole table.
 //
-//	report, err := table.Upgrade(ctx, staff, table.Query[Employee]{TableScan: true}, nil)
+//	done, err := table.Upgrade(ctx, staff, table.Query[Employee]{TableScan: true}, nil)
 //
 // Upgrade when no program needs the older form any more: an older release with a Schema.Version refuses upgraded rows, and a program
 // without versions reads the new columns. What such a program still writes meanwhile: a row that it replaces has no _v, and counts as one
 // of version 0, which readers and the next Upgrade upgrade; into a row, it may merge columns of the older form, which nothing sees but
-// UpgradeOptions.Merged.
+// Schema.Merged.
+//
+// Progress.Rows are the entities that were read, and Changed those of older versions, that were stored in the schema's version or would be.
+// Counts["merged"] are those among them into which a program without versions had merged. Upgrade uses Token, Rate, DryRun, Skip and Progress of the pass,
+// which may be nil; the query has the partitions. Progress is called after each page.
 //
 // An entity that is changed meanwhile is read again, and upgraded if it still is of an older version. Upgrade is idempotent: after an error or
-// a crash, begin again, or at the Token. Errors: *ValueError for a schema without a version, a query with a Limit, Budget, Cursor, Skip or Stats, and a wrong option;
-// *TokenError; the error of a function of Schema.Upgrade; *BulkError around an error of a write, and errors of the query as for
-// [Table.List]. The report is right in each case. Requests: 1 for each 1,000 rows that are read; those of [Bulk] for the entities that are
+// a crash, begin again, or at the Token. Errors: *ValueError for a schema without a version, a query with a Limit, Budget, Cursor, Skip or Stats, and a wrong pass;
+// *ValueError; the error of a function of Schema.Upgrade; *BatchError around an error of a write, and errors of the query as for
+// [Table.List]. The progress is right in each case. Requests: 1 for each 1,000 rows that are read; those of [Bulk] for the entities that are
 // upgraded: 1 for each 100 of a partition without derived rows; 2 more for each that has changed. Memory: a page.
-func Upgrade[T any](ctx context.Context, t *Table[T], q Query[T], o *UpgradeOptions) (UpgradeReport, error) {
+func Upgrade[T any](ctx context.Context, t *Table[T], q Query[T], pass *Pass) (Progress, error) {
 	if err := engine.CheckHandle("t", t.engine()); err != nil {
-		return UpgradeReport{}, fmt.Errorf("table: Upgrade: %w", err)
+		return Progress{}, fmt.Errorf("table: Upgrade: %w", err)
 	}
 	u := upgrader{}
-	if o != nil {
-		u.opt = *o
+	if pass != nil {
+		u.pass = *pass
 	}
 	schema := *t.h.schema
-	schema.merged = u.opt.Merged
+	schema.merged = schema.mergedByOthers
 	u.h = handle{t.h.engine, &schema}
 	return u.run(ctx, q.engine())
 }
@@ -79,23 +48,23 @@ func Upgrade[T any](ctx context.Context, t *Table[T], q Query[T], o *UpgradeOpti
 // upgrader is a job of Upgrade.
 type upgrader struct {
 	h       handle // whose schema also upgrades what was merged
-	opt     UpgradeOptions
-	report  UpgradeReport
+	pass    Pass
+	done    Progress
 	through keys.Key // the last row that was read
 }
 
-func (u *upgrader) run(ctx context.Context, q query.Query) (_ UpgradeReport, err error) {
+func (u *upgrader) run(ctx context.Context, q query.Query) (_ Progress, err error) {
 	ctx, end := u.h.engine.Span(ctx, "Upgrade")
 	defer func() { end(err) }()
 	if err := u.check(q); err != nil {
-		return u.report, u.h.engine.OpError("Upgrade", keys.Key{}, err)
+		return u.done, u.h.engine.OpError("Upgrade", keys.Key{}, err)
 	}
 	q.Skip = u.skip
-	u.report.Token = u.opt.Token
+	u.done.Token = u.pass.Token
 	for {
 		var older []entity
-		next, err := u.h.page(ctx, q, u.report.Token, func(e entity) bool {
-			u.report.Rows++
+		next, err := u.h.page(ctx, q, u.done.Token, func(e entity) bool {
+			u.done.Rows++
 			u.through = *e.fields().key
 			if e.fields().upgraded {
 				older = append(older, e)
@@ -103,17 +72,17 @@ func (u *upgrader) run(ctx context.Context, q query.Query) (_ UpgradeReport, err
 			return true
 		})
 		if err != nil {
-			return u.report, err
+			return u.done, err
 		}
 		if err := u.replace(ctx, older); err != nil {
-			return u.report, err
+			return u.done, err
 		}
-		u.report.Through, u.report.Token = u.through, next
-		if u.opt.Progress != nil {
-			u.opt.Progress(u.report)
+		u.done.Through, u.done.Token = u.through, next
+		if u.pass.Progress != nil {
+			u.pass.Progress(u.snapshot())
 		}
 		if next == "" {
-			return u.report, nil
+			return u.done, nil
 		}
 	}
 }
@@ -121,30 +90,28 @@ func (u *upgrader) run(ctx context.Context, q query.Query) (_ UpgradeReport, err
 func (u *upgrader) check(q query.Query) error {
 	switch {
 	case q.Limit != 0 || q.Budget != (query.Budget{}) || q.Skip != nil || q.Stats != nil:
-		return &ValueError{Field: "q", Reason: "has a Limit, a Budget, Skip or Stats, which are for one list: use UpgradeOptions, and end the context to stop"}
+		return &ValueError{Field: "q", Reason: "has a Limit, a Budget, Skip or Stats, which are for one list: use a Pass, and end the context to stop"}
 	case u.h.schema.version == 0:
 		return &ValueError{Field: "Schema.Version", Reason: "is 0, so that there is no older version to upgrade"}
-	case u.opt.Rate < 0:
-		return &ValueError{Field: "UpgradeOptions.Rate", Reason: "is negative; 0 means no limit until the service is busy"}
 	}
-	return nil
+	return checkPass(&u.pass, "Token", "Rate", "DryRun", "Skip")
 }
 
 func (u *upgrader) skip(k keys.Key, err error) bool {
 	if !u.leave(k, err) {
 		return false
 	}
-	u.report.Rows++
+	u.done.Rows++
 	u.through = k
 	return true
 }
 
 // leave reports whether a row is left as it is.
 func (u *upgrader) leave(k keys.Key, err error) bool {
-	if u.opt.Skip == nil || !u.opt.Skip(k, err) {
+	if u.pass.Skip == nil || !u.pass.Skip(k, err) {
 		return false
 	}
-	u.report.Skipped++
+	u.done.Skipped++
 	return true
 }
 
@@ -153,11 +120,11 @@ func (u *upgrader) replace(ctx context.Context, all []entity) error {
 	merged := make([]bool, len(all)) // before a write
 	for i, e := range all {
 		merged[i] = e.fields().merged
-		if u.opt.DryRun {
+		if u.pass.DryRun {
 			u.count(merged[i])
 		}
 	}
-	if u.opt.DryRun {
+	if u.pass.DryRun {
 		return nil
 	}
 	var changed []int
@@ -167,7 +134,7 @@ func (u *upgrader) replace(ctx context.Context, all []entity) error {
 				return
 			}
 		}
-	}, &BulkOptions{Rate: u.opt.Rate, Skip: func(i int, err error) bool {
+	}, &BulkOptions{Rate: u.pass.Rate, Skip: func(i int, err error) bool {
 		lost := errors.Is(err, ErrChanged) || errors.Is(err, ErrNotFound)
 		if lost {
 			changed = append(changed, i)
@@ -217,10 +184,20 @@ func (u *upgrader) again(ctx context.Context, k keys.Key) error {
 }
 
 func (u *upgrader) count(merged bool) {
-	u.report.Upgraded++
-	if merged {
-		u.report.Merged++
+	u.done.Changed++
+	if merged && u.done.Counts == nil {
+		u.done.Counts = map[string]int{}
 	}
+	if merged {
+		u.done.Counts["merged"]++
+	}
+}
+
+// snapshot returns the progress so far, which later work does not change.
+func (u *upgrader) snapshot() Progress {
+	p := u.done
+	p.Counts = maps.Clone(p.Counts)
+	return p
 }
 
 // mergedVersion returns the version of the columns that a program without versions has merged into the row that the reader has just read. is is
@@ -232,7 +209,7 @@ func (s *schema) mergedVersion(r *edm.Reader, e entityFields) (older int, is boo
 	}
 	older, is = s.merged(e.rowWith(columns))
 	if is && (older < 0 || older >= s.version) {
-		return 0, false, &ValueError{Field: "UpgradeOptions.Merged", Reason: fmt.Sprintf("has returned the version %d; older ones than the schema's are 0 to %d", older, s.version-1)}
+		return 0, false, &ValueError{Field: "Schema.Merged", Reason: fmt.Sprintf("has returned the version %d; older ones than the schema's are 0 to %d", older, s.version-1)}
 	}
 	return older, is, nil
 }

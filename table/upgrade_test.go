@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -83,6 +84,16 @@ func newPeople(t *testing.T, n int, definitions ...aztablekit.Definition[citizen
 	return people, store, s
 }
 
+// peopleMerged returns another handle of the table of newPeople, with Schema.Merged.
+func peopleMerged(t *testing.T, s *testkit.Hooked, merged func(*table.Row) (int, bool)) *table.Table[citizen] {
+	t.Helper()
+	acc, err := account.FromTransport(s, nil)
+	noError(t, err)
+	schema := table.Schema[citizen]{Version: 1, Upgrade: splitName, Merged: merged}
+	store := aztablekit.Open(acc, "towns", &aztablekit.Options{Common: singleWait()})
+	return aztablekit.Table(store, "people", town, citizenID, &aztablekit.Settings[citizen]{Schema: schema})
+}
+
 // singleWait does not wait between attempts.
 func singleWait() (c table.Common) {
 	c.Retry.Wait, c.Retry.ConflictWait = -1, -1
@@ -117,14 +128,14 @@ func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	people, _, s := newPeople(t, 2400)
-	dry, err := table.Upgrade(ctx, people, wholeTable, &table.UpgradeOptions{DryRun: true})
-	if want := (table.UpgradeReport{Rows: 2400, Upgraded: 2400, Through: keys.Raw("town2", "02399")}); err != nil || dry != want {
+	dry, err := table.Upgrade(ctx, people, wholeTable, &table.Pass{DryRun: true})
+	if want := (table.Progress{Rows: 2400, Changed: 2400, Through: keys.Raw("town2", "02399")}); err != nil || !reflect.DeepEqual(dry, want) {
 		t.Errorf("DryRun: got %+v, error %v; want %+v", dry, err, want)
 	}
 	s.Count()
 	pages := 0
-	report, err := table.Upgrade(ctx, people, wholeTable, &table.UpgradeOptions{Progress: func(table.UpgradeReport) { pages++ }})
-	if want := (table.UpgradeReport{Rows: 2400, Upgraded: 2400, Through: keys.Raw("town2", "02399")}); err != nil || report != want || pages != 3 {
+	report, err := table.Upgrade(ctx, people, wholeTable, &table.Pass{Progress: func(table.Progress) { pages++ }})
+	if want := (table.Progress{Rows: 2400, Changed: 2400, Through: keys.Raw("town2", "02399")}); err != nil || !reflect.DeepEqual(report, want) || pages != 3 {
 		t.Errorf("got %+v, error %v, %d calls of Progress; want %+v and 3", report, err, pages, want)
 	}
 	// Each page ends inside of a partition, so that 5 of the transactions are smaller.
@@ -133,7 +144,7 @@ func TestUpgrade(t *testing.T) {
 	}
 	expectUpgraded(t, s, 2400)
 	again, err := table.Upgrade(ctx, people, wholeTable, nil)
-	if want := (table.UpgradeReport{Rows: 2400, Through: keys.Raw("town2", "02399")}); err != nil || again != want {
+	if want := (table.Progress{Rows: 2400, Through: keys.Raw("town2", "02399")}); err != nil || !reflect.DeepEqual(again, want) {
 		t.Errorf("again: got %+v, error %v; want %+v", again, err, want)
 	}
 	if n := s.Count(); n.Total() != 3 {
@@ -160,7 +171,7 @@ func TestUpgradeIndexed(t *testing.T) {
 			}
 			if when == "before" {
 				upgraded, err := table.Upgrade(ctx, people, wholeTable, nil)
-				if err != nil || upgraded.Upgraded != 60 {
+				if err != nil || upgraded.Changed != 60 {
 					t.Errorf("got %+v, error %v; want 60 upgraded", upgraded, err)
 				}
 			}
@@ -184,7 +195,7 @@ func TestUpgradeResumes(t *testing.T) {
 			}
 			return none
 		})
-		first, err := table.Upgrade(ctx, people, q, &table.UpgradeOptions{Progress: func(r table.UpgradeReport) { token = r.Token }})
+		first, err := table.Upgrade(ctx, people, q, &table.Pass{Progress: func(r table.Progress) { token = r.Token }})
 		s.SetFaults(nil)
 		if err == nil {
 			expectUpgraded(t, s, 30)
@@ -196,8 +207,8 @@ func TestUpgradeResumes(t *testing.T) {
 		if first.Token != token {
 			t.Errorf("request %d: got token %q, want %q as Progress has said", at, first.Token, token)
 		}
-		rest, err := table.Upgrade(ctx, people, q, &table.UpgradeOptions{Token: token})
-		if err != nil || first.Upgraded+rest.Upgraded != 30 {
+		rest, err := table.Upgrade(ctx, people, q, &table.Pass{Token: token})
+		if err != nil || first.Changed+rest.Changed != 30 {
 			t.Errorf("request %d: got %+v, then %+v, error %v; want 30 upgraded", at, first, rest, err)
 		}
 		expectUpgraded(t, s, 30)
@@ -227,7 +238,7 @@ func TestUpgradeBesideOldProgram(t *testing.T) {
 		}
 	}
 	report, err := table.Upgrade(ctx, people, wholeTable, nil)
-	if err != nil || report.Rows != 9 || report.Upgraded != 7 {
+	if err != nil || report.Rows != 9 || report.Changed != 7 {
 		t.Errorf("got %+v, error %v; want 7 of 9 upgraded, since one is deleted, and one stored in the new version", report, err)
 	}
 	expectUpgraded(t, s, 8)
@@ -236,11 +247,11 @@ func TestUpgradeBesideOldProgram(t *testing.T) {
 	old(2, aztables.UpdateModeMerge, "F2 L2")   // keeps it beside the old column
 	old(9, aztables.UpdateModeReplace, "F9 L2")
 	report, err = table.Upgrade(ctx, people, wholeTable, nil)
-	if want := (table.UpgradeReport{Rows: 9, Upgraded: 2, Through: keys.Raw("town2", "00008")}); err != nil || report != want {
+	if want := (table.Progress{Rows: 9, Changed: 2, Through: keys.Raw("town2", "00008")}); err != nil || !reflect.DeepEqual(report, want) {
 		t.Errorf("again: got %+v, error %v; want %+v", report, err, want)
 	}
-	report, err = table.Upgrade(ctx, people, wholeTable, &table.UpgradeOptions{Merged: hasName})
-	if want := (table.UpgradeReport{Rows: 9, Upgraded: 1, Merged: 1, Through: keys.Raw("town2", "00008")}); err != nil || report != want {
+	report, err = table.Upgrade(ctx, peopleMerged(t, s, hasName), wholeTable, nil)
+	if want := (table.Progress{Rows: 9, Changed: 1, Counts: map[string]int{"merged": 1}, Through: keys.Raw("town2", "00008")}); err != nil || !reflect.DeepEqual(report, want) {
 		t.Errorf("with Merged: got %+v, error %v; want %+v", report, err, want)
 	}
 	expectUpgraded(t, s, 9)
@@ -253,18 +264,18 @@ func TestUpgradeErrors(t *testing.T) {
 	people, store, s := newPeople(t, 3)
 	noError(t, second(s.Tables().NewClient("people").UpsertEntity(ctx, []byte(`{"PartitionKey":"town0","RowKey":"00000","Name":"Cher"}`), nil)))
 	s.Count()
-	if report, err := table.Upgrade(ctx, people, wholeTable, nil); err == nil || !strings.Contains(err.Error(), "upgrade from version 0: the name has one word") || report.Upgraded != 0 {
+	if report, err := table.Upgrade(ctx, people, wholeTable, nil); err == nil || !strings.Contains(err.Error(), "upgrade from version 0: the name has one word") || report.Changed != 0 {
 		t.Errorf("got %+v, error %v; want that of the function", report, err)
 	}
 	var skipped []keys.Key
-	report, err := table.Upgrade(ctx, people, wholeTable, &table.UpgradeOptions{Skip: func(k keys.Key, err error) bool { skipped = append(skipped, k); return true }})
-	if want := (table.UpgradeReport{Rows: 3, Upgraded: 2, Skipped: 1, Through: keys.Raw("town2", "00002")}); err != nil || report != want || !slices.Equal(skipped, []keys.Key{keys.Raw("town0", "00000")}) {
+	report, err := table.Upgrade(ctx, people, wholeTable, &table.Pass{Skip: func(k keys.Key, err error) bool { skipped = append(skipped, k); return true }})
+	if want := (table.Progress{Rows: 3, Changed: 2, Skipped: 1, Through: keys.Raw("town2", "00002")}); err != nil || !reflect.DeepEqual(report, want) || !slices.Equal(skipped, []keys.Key{keys.Raw("town0", "00000")}) {
 		t.Errorf("got %+v, error %v, skipped %v; want %+v", report, err, skipped, want)
 	}
 	single := wholeTable
 	single.PageSize = 1
 	var through []keys.Key
-	_, err = table.Upgrade(ctx, people, single, &table.UpgradeOptions{Skip: func(keys.Key, error) bool { return true }, Progress: func(r table.UpgradeReport) { through = append(through, r.Through) }})
+	_, err = table.Upgrade(ctx, people, single, &table.Pass{Skip: func(keys.Key, error) bool { return true }, Progress: func(r table.Progress) { through = append(through, r.Through) }})
 	if err != nil || len(through) < 3 || through[0] != keys.Raw("town0", "00000") {
 		t.Errorf("a page of a skipped row: got %v, error %v; want its key first", through, err)
 	}
@@ -275,13 +286,14 @@ func TestUpgradeErrors(t *testing.T) {
 	withCursor.Cursor = table.NewCursor("")
 	for what, err := range map[string]error{
 		"no version":       second(table.Upgrade(ctx, plain, table.Query[employee]{TableScan: true}, nil)),
-		"a negative rate":  second(table.Upgrade(ctx, people, wholeTable, &table.UpgradeOptions{Rate: -1})),
+		"a concurrency":    second(table.Upgrade(ctx, people, wholeTable, &table.Pass{Concurrency: 1})),
+		"a negative rate":  second(table.Upgrade(ctx, people, wholeTable, &table.Pass{Rate: -1})),
 		"a limit":          second(table.Upgrade(ctx, people, table.Query[citizen]{TableScan: true, Limit: 1}, nil)),
 		"a budget":         second(table.Upgrade(ctx, people, table.Query[citizen]{TableScan: true, Budget: table.Budget{Rows: 1}}, nil)),
 		"skip":             second(table.Upgrade(ctx, people, table.Query[citizen]{TableScan: true, Skip: func(keys.Key, error) bool { return true }}, nil)),
 		"a cursor":         second(table.Upgrade(ctx, people, withCursor, nil)),
 		"no handle":        second(table.Upgrade[citizen](ctx, nil, wholeTable, nil)),
-		"a wrong token":    second(table.Upgrade(ctx, people, wholeTable, &table.UpgradeOptions{Token: "x"})),
+		"a wrong token":    second(table.Upgrade(ctx, people, wholeTable, &table.Pass{Token: "x"})),
 		"no partition":     second(table.Upgrade(ctx, people, table.Query[citizen]{}, nil)),
 		"a canceled start": second(table.Upgrade(canceledContext(), people, wholeTable, nil)),
 	} {
@@ -292,10 +304,11 @@ func TestUpgradeErrors(t *testing.T) {
 	if n := s.Count(); n.Total() != 0 {
 		t.Errorf("wrong options: got requests %v; want none", n)
 	}
-	_, err = table.Upgrade(ctx, people, wholeTable, &table.UpgradeOptions{Merged: func(*table.Row) (int, bool) { return 1, true }, Skip: func(_ keys.Key, err error) bool { return !errors.As(err, new(*table.ValueError)) }})
+	own := peopleMerged(t, s, func(*table.Row) (int, bool) { return 1, true })
+	_, err = table.Upgrade(ctx, own, wholeTable, &table.Pass{Skip: func(_ keys.Key, err error) bool { return !errors.As(err, new(*table.ValueError)) }})
 	var ve *table.ValueError
-	if !errors.As(err, &ve) || ve.Field != "UpgradeOptions.Merged" {
-		t.Errorf("a merge of the schema's own version: got error %v; want a *ValueError of UpgradeOptions.Merged", err)
+	if !errors.As(err, &ve) || ve.Field != "Schema.Merged" {
+		t.Errorf("a merge of the schema's own version: got error %v; want a *ValueError of Schema.Merged", err)
 	}
 }
 
@@ -318,7 +331,7 @@ func TestUpgradeSkipsWrites(t *testing.T) {
 	if report, err := table.Upgrade(ctx, people, wholeTable, nil); err == nil {
 		t.Errorf("without Skip: got %+v; want an error", report)
 	}
-	report, err := table.Upgrade(ctx, people, wholeTable, &table.UpgradeOptions{Skip: func(k keys.Key, err error) bool { return k == keys.Raw("town0", "00000") }})
+	report, err := table.Upgrade(ctx, people, wholeTable, &table.Pass{Skip: func(k keys.Key, err error) bool { return k == keys.Raw("town0", "00000") }})
 	if err != nil || report.Rows != 3 || report.Skipped != 1 {
 		t.Errorf("got %+v, error %v; want 3 rows, one of them skipped", report, err)
 	}
@@ -341,7 +354,7 @@ func TestUpgradeInDoubt(t *testing.T) {
 			skipped++
 			return true
 		}
-		report, err := table.Upgrade(t.Context(), people, wholeTable, &table.UpgradeOptions{Skip: skip})
+		report, err := table.Upgrade(t.Context(), people, wholeTable, &table.Pass{Skip: skip})
 		if !errors.Is(err, table.ErrUnknownOutcome) || report.Skipped != 0 || skipped != 0 {
 			t.Errorf("got %+v, %v, %d calls of Skip; want ErrUnknownOutcome, and no row skipped", report, err, skipped)
 		}

@@ -104,7 +104,7 @@ func (v *View[P, T]) Explain(q Query[T]) (Explanation, error) {
 }
 
 // List is [Table.List] for the properties of P. It accepts the same queries, and refuses the same scans. Errors: ErrTableScan;
-// ErrBudget; *LimitError, *ValueError and *TokenError for the query; *DecodeError for a row that does not fit P; *VersionError
+// ErrBudget; *LimitError, *ValueError and *ValueError for the query; *DecodeError for a row that does not fit P; *VersionError
 // for a row that Schema.Upgrade would change; errors of a read (see package table).
 func (v *View[P, T]) List(ctx context.Context, q Query[T]) iter.Seq2[*Projection[P], error] {
 	return func(yield func(*Projection[P], error) bool) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -89,7 +90,7 @@ func ensureLedgers(ctx context.Context, p *crashtest.Process) error {
 	if err != nil {
 		return err
 	}
-	return t.Ensure(ctx)
+	return tabledoor.Ensure(ctx, t)
 }
 
 // TestWideLinearizable: TestExactLinearizable for entities with parts. A read never returns parts of two versions.
@@ -174,7 +175,7 @@ func TestWideEveryFault(t *testing.T) {
 							return err
 						}
 						l := ledgerOf(5)
-						return errors.Join(t.Ensure(ctx), func() error { _, err := t.Insert(ctx, &l); return err }())
+						return errors.Join(tabledoor.Ensure(ctx, t), func() error { _, err := t.Insert(ctx, &l); return err }())
 					},
 					Processes: []func(context.Context, *crashtest.Process) error{func(ctx context.Context, p *crashtest.Process) error {
 						t, err := openLedgers(p)
@@ -242,7 +243,7 @@ func TestWideTornReads(t *testing.T) {
 					return err
 				}
 				l := ledgerOf(5)
-				return errors.Join(t.Ensure(ctx), func() error { _, err := t.Insert(ctx, &l); return err }())
+				return errors.Join(tabledoor.Ensure(ctx, t), func() error { _, err := t.Insert(ctx, &l); return err }())
 			},
 			Processes: []func(context.Context, *crashtest.Process) error{
 				process(func(ctx context.Context, t *table.Table[ledger], r *rand.Rand) error {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -178,7 +179,7 @@ func TestWideOtherHandles(t *testing.T) {
 			return rows.Replace(ctx, e)
 		}(),
 	} {
-		if !errors.Is(err, table.ErrUnknownParts) {
+		if !errors.Is(err, table.ErrNotDeclared) {
 			t.Errorf("%s: got %v, want ErrUnknownParts", what, err)
 		}
 	}
@@ -289,7 +290,7 @@ func TestWideLists(t *testing.T) {
 		}
 	}
 	testkit.Expect(t, "view", n, 12)
-	found, err := pages.Exists(ctx, keys.Raw("s", "page_p03"))
+	found, err := tabledoor.Exists(ctx, pages, keys.Raw("s", "page_p03"))
 	testkit.NoError(t, err)
 	testkit.Expect(t, "exists", found, true)
 	i := 0
@@ -307,7 +308,7 @@ func TestWideLists(t *testing.T) {
 	counter.Take()
 	r, err := table.BulkDelete(ctx, pages, table.Query[page]{Partition: keys.RawPartition("s"), Where: pageTitle.Eq("1")}, nil)
 	testkit.NoError(t, err)
-	testkit.Expect(t, "deleted", r.Applied, 4)
+	testkit.Expect(t, "deleted", r.Changed, 4)
 	testkit.Expect(t, "delete: requests", counter.Take().String(), "1 query, 1 transaction")
 	_, err = table.BulkDelete(ctx, pages, table.Query[page]{Partition: keys.RawPartition("s")}, nil)
 	testkit.NoError(t, err)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -27,7 +28,7 @@ func TestWideMove(t *testing.T) {
 		noError(t, err)
 		pages, err := bare.WithOutbox(base, &memoryOutbox{})
 		noError(t, err)
-		noError(t, pages.Ensure(context.Background()))
+		noError(t, tabledoor.Ensure(context.Background(), pages))
 		want := page{Site: "a", Path: "p", Title: "T", Visits: make([]int32, 365), Article: strings.Repeat("text ", 30_000), Scan: bytes.Repeat([]byte{7}, 100_000), Note: "n"}
 		e, err := pages.Insert(context.Background(), &want)
 		noError(t, err)
@@ -90,7 +91,7 @@ func TestMoveLimits(t *testing.T) {
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
 	base, err := bare.NewTable(serviceOf(t, s), "rows", table.Schema[table.Row]{}, noWaitOptions())
 	noError(t, err)
-	noError(t, base.Ensure(ctx))
+	noError(t, tabledoor.Ensure(ctx, base))
 	rows, err := bare.WithOutbox(base, &memoryOutbox{})
 	noError(t, err)
 	full := &table.Row{Key: keys.At(keys.RawPartition("a"), keys.RawRow("r"))}

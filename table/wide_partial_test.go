@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -102,10 +103,10 @@ func TestWideHeadJSON(t *testing.T) {
 	testkit.NoError(t, err)
 	rows, err := bare.NewTable(s.Tables(), "pages", table.Schema[table.Row]{}, nil)
 	testkit.NoError(t, err)
-	head, err := rows.GetRow(ctx, bigKey)
+	head, err := tabledoor.GetRow(ctx, rows, bigKey)
 	testkit.NoError(t, err)
 	b, err := json.Marshal(head)
-	if !errors.Is(err, table.ErrUnknownParts) {
+	if !errors.Is(err, table.ErrNotDeclared) {
 		t.Errorf("got %s, %v; want ErrUnknownParts", b, err)
 	}
 }

@@ -29,7 +29,7 @@ func TestWideBulkDelete(t *testing.T) {
 		Row:       keys.Row(keys.Text().Named("page"), func(p *narrow) *string { return &p.Path }),
 	}, nil)
 	testkit.NoError(t, err)
-	if _, err := table.BulkDelete(ctx, old, table.Query[narrow]{Partition: keys.RawPartition("s")}, nil); !errors.Is(err, table.ErrUnknownParts) {
+	if _, err := table.BulkDelete(ctx, old, table.Query[narrow]{Partition: keys.RawPartition("s")}, nil); !errors.Is(err, table.ErrNotDeclared) {
 		t.Errorf("got %v, want ErrUnknownParts", err)
 	}
 	testkit.Expect(t, "rows", storedPages(s), "page_big page_big!20")
@@ -100,7 +100,7 @@ func TestWideLoadedRows(t *testing.T) {
 		with, err := extend.With(old, wideLoads{do})
 		testkit.NoError(t, err)
 		_, err = with.Insert(ctx, &narrow{"s", what, "x"})
-		if ok := what == "change" || what == "copy"; ok != (err == nil) || !ok && !errors.Is(err, table.ErrUnknownParts) {
+		if ok := what == "change" || what == "copy"; ok != (err == nil) || !ok && !errors.Is(err, table.ErrNotDeclared) {
 			t.Errorf("%s: got %v", what, err)
 		}
 	}

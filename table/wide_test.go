@@ -12,6 +12,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -46,7 +47,7 @@ func newPages(t *testing.T, o *table.Options) (*table.Table[page], *storagetest.
 	testkit.NoError(t, err)
 	pages, err := bare.NewTable(acc.Tables(), "pages", pageSchema(), o)
 	testkit.NoError(t, err)
-	testkit.NoError(t, pages.Ensure(context.Background()))
+	testkit.NoError(t, tabledoor.Ensure(context.Background(), pages))
 	return pages, s, counter
 }
 
@@ -275,7 +276,7 @@ func TestGetFields(t *testing.T) {
 		expectPage(t, c.has, e.Value, want)
 		if whole := c.costs == "1 query" && len(c.fields) == 5; whole == e.Partial() {
 			t.Errorf("%s: got Partial %v, want the opposite", c.has, e.Partial())
-		} else if err := pages.Replace(ctx, e); !whole && !errors.Is(err, table.ErrPartial) {
+		} else if err := pages.Replace(ctx, e); !whole && !errors.Is(err, table.ErrNotRead) {
 			t.Errorf("%s: Replace: got %v, want ErrPartial", c.has, err)
 		}
 	}

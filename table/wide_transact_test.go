@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -70,12 +71,12 @@ func TestWideMaintainers(t *testing.T) {
 	if !strings.HasSuffix(rows, " title_U") || strings.Contains(rows, "title_T") {
 		t.Errorf("got rows %s, want title_U", rows)
 	}
-	if err := base.Merge(ctx, got, day(2).Set(1)); !errors.Is(err, table.ErrUnknownMaintainer) {
+	if err := base.Merge(ctx, got, day(2).Set(1)); !errors.Is(err, table.ErrNotDeclared) {
 		t.Errorf("a handle without the maintainer: got %v, want ErrUnknownMaintainer", err)
 	}
 	part, err = base.GetFields(ctx, e.Key)
 	testkit.NoError(t, err)
-	if err := base.Delete(ctx, part); !errors.Is(err, table.ErrUnknownMaintainer) {
+	if err := base.Delete(ctx, part); !errors.Is(err, table.ErrNotDeclared) {
 		t.Errorf("a handle without the maintainer: got %v, want ErrUnknownMaintainer", err)
 	}
 	taken := page{Site: "s", Path: "other", Title: "U", Visits: make([]int32, 300)}
@@ -108,23 +109,19 @@ func TestWideTransactions(t *testing.T) {
 	e, err := pages.Get(ctx, keys.Raw("s", "page_a"))
 	testkit.NoError(t, err)
 	e.Value.Path, e.Value.Note = "c", "moved"
-	testkit.NoError(t, pages.Rekey(ctx, e))
+	testkit.NoError(t, pages.Move(ctx, e))
 	testkit.Expect(t, "rows", storedPages(s), "page_b page_b!20 page_c page_c!01 page_c!02 page_c!20")
 	counter.Take()
-	_, err = table.InPartition(ctx, keys.RawPartition("s"), func(tx *table.Tx) error {
-		b, err := table.GetIn(tx, pages, keys.RawRow("page_b"))
-		if err != nil {
-			return err
-		}
-		b.Value.Visits = append(b.Value.Visits, 1)
-		tx.Do(pages.ReplaceOp(b), pages.DeleteAnyOp(keys.Raw("s", "page_c")), pages.UpsertOp(&page{Site: "s", Path: "d", Note: "d"}, table.ReplaceExisting))
-		return nil
-	})
+	second, err := pages.Get(ctx, keys.Raw("s", "page_b"))
+	testkit.NoError(t, err)
+	second.Value.Visits = append(second.Value.Visits, 1)
+	gone, made := keys.Raw("s", "page_c"), &page{Site: "s", Path: "d", Note: "d"}
+	_, err = table.Transact(ctx, pages.ReplaceOp(second), pages.DeleteAnyOp(gone), pages.UpsertOp(made, table.ReplaceExisting))
 	testkit.NoError(t, err)
 	testkit.Expect(t, "requests", counter.Take().String(), "2 get, 1 query, 1 transaction")
 	testkit.Expect(t, "rows", storedPages(s), "page_b page_b!01 page_b!20 page_d page_d!20")
 	// A partial merge beside another operation.
-	_, err = table.Transact(ctx, pages.MergeAnyOp(keys.Raw("s", "page_b"), pageNote.Set("x")), pages.DeleteAnyOp(keys.Raw("s", "page_d")))
+	_, err = table.Transact(ctx, tabledoor.MergeAnyOp(pages, keys.Raw("s", "page_b"), pageNote.Set("x")), pages.DeleteAnyOp(keys.Raw("s", "page_d")))
 	testkit.NoError(t, err)
 	got, err := pages.Get(ctx, keys.Raw("s", "page_b"))
 	testkit.NoError(t, err)

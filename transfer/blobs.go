@@ -16,36 +16,13 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/aztablekit/aztablekit/internal/blobs"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
-
-// BlobOptions are the options of [CopyBlobs]. The zero value copies all blobs.
-type BlobOptions struct {
-	// Concurrency is how many blobs are copied at the same time. Defaults to 4.
-	Concurrency int
-
-	// Lost is called for each blob that is not there ([fs.ErrNotExist]), or is not what its entity says ([ErrAltered]); the key is that of the entity, or of the
-	// row in which a write that is under way has prepared it. Progress is called after each blob. No
-	// two of these calls overlap, and work waits for them.
-	Lost     func(entity keys.Key, blob string, err error)
-	Progress func(BlobReport)
-}
-
-// BlobReport counts the blobs of a copy.
-type BlobReport struct {
-	Blobs  int   // that entities link
-	Copied int   // of these, that were stored
-	Same   int   // that were there already
-	Lost   int   // that are not there, or are not what their entity says
-	Bytes  int64 // of those that were copied
-}
-
-// ErrAltered: a blob is not what its entity says: its length or its hash is another one.
-var ErrAltered = errors.New("the blob is not what its entity says: it was altered or cut")
 
 // CopyBlobs copies the blobs of package largeentity that the entities of an export or of a table link, from one place to another: the container of
 // the values, or a folder or container beside an export. The names of the blobs stay, so the table that is brought back must have its name, too.
@@ -58,30 +35,35 @@ var ErrAltered = errors.New("the blob is not what its entity says: it was altere
 // is not read again: a copy that ended early is repeated as a whole, and a place can have the blobs of many exports. A blob that was replaced since the export is lost, unless
 // largeentity.Options.LeaveToSweep leaves it for a day: make the copy right behind the export.
 //
-// Errors: *table.ValueError for a nil argument and wrong options; *ManifestError, [ErrIncomplete] and *ChunkError for an export; [ErrContainerNotFound];
-// *fs.PathError; [ErrAltered] if the container to copy to has another blob of a name; errors of a read (see package table). The report counts what is done, also beside an error.
+// Progress.Rows are the blobs that entities link, Changed those that were stored, and Faults those that are lost: they are not there
+// ([fs.ErrNotExist]), or are not what their entity says (table.ErrAltered). Counts has "same", which were there already, and "bytes" of those that were copied.
+//
+// CopyBlobs uses Concurrency (4 by default), Skip and Progress of the pass, which may be nil. Skip gets the error of a lost blob, with the
+// key of the entity, or of the row in which a write that is under way has prepared it; false ends the copy.
+//
+// Errors: *table.ValueError for a nil argument and a wrong pass; *FileError and table.ErrIncomplete for an export; table.ErrContainerNotFound;
+// *fs.PathError; table.ErrAltered if the container to copy to has another blob of a name; errors of a read (see package table). The report counts what is done, also beside an error.
 //
 // Requests: those that read the rows; for each blob 1 to see whether it is there, and, if it is not, 1 to read it and 1 to store it, or for a blob of 8 MiB or more
 // 2 for each 8 MiB and 2 more. Memory: 24 MiB for each blob that is copied at the same time, more for one of more than 400 GB. Idempotent.
-func CopyBlobs(ctx context.Context, rows Source, from, to Place, o *BlobOptions) (report BlobReport, err error) {
-	if o == nil {
-		o = &BlobOptions{}
+func CopyBlobs(ctx context.Context, rows Source, from, to Place, pass *table.Pass) (_ table.Progress, err error) {
+	if pass == nil {
+		pass = &table.Pass{}
 	}
-	c := &blobCopy{from: from, to: to, opt: *o, copies: map[string]bool{}}
-	switch {
+	c := &blobCopy{from: from, to: to, pass: pass, copies: map[string]bool{}}
+	switch err = door.CheckPass(pass, "Concurrency", "Skip"); {
+	case err != nil:
 	case rows == nil:
 		err = errNilSource("rows")
 	case from == nil || to == nil:
 		err = &table.ValueError{Field: "from or to", Reason: "is nil; give a Folder or a Container"}
-	case o.Concurrency < 0:
-		err = &table.ValueError{Field: "BlobOptions.Concurrency", Reason: "is negative; 0 means 4"}
 	default:
 		err = c.run(ctx, rows)
 	}
 	if err != nil {
 		err = fmt.Errorf("transfer: CopyBlobs: %w", err)
 	}
-	return c.report, err
+	return c.progress, err
 }
 
 // link is what an entity says of a blob.
@@ -116,11 +98,11 @@ func linksOf(r *row) (all []*link) {
 // blobCopy is a call of CopyBlobs in progress.
 type blobCopy struct {
 	from, to Place
-	opt      BlobOptions
+	pass     *table.Pass
 
-	mu     sync.Mutex
-	report BlobReport
-	copies map[string]bool // blobs that are being copied
+	mu       sync.Mutex
+	progress table.Progress
+	copies   map[string]bool // blobs that are being copied
 }
 
 // begin reports whether a blob is to be copied: two rows may link it, an entity and what is prepared in its place.
@@ -142,7 +124,7 @@ func (c *blobCopy) end(b *link) {
 
 func (c *blobCopy) run(ctx context.Context, rows Source) error {
 	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(cmp.Or(c.opt.Concurrency, 4))
+	g.SetLimit(cmp.Or(c.pass.Concurrency, 4))
 	for r, err := range rowsOf(ctx, rows) {
 		if err == nil {
 			err = gctx.Err()
@@ -172,7 +154,7 @@ func (c *blobCopy) copy(ctx context.Context, b *link) error {
 	case err != nil:
 		return fmt.Errorf("blob %s: %w", b.name, err)
 	case there:
-		c.count(BlobReport{Blobs: 1, Same: 1})
+		c.count(table.Progress{Rows: 1}, "same", 1)
 		return nil
 	}
 	checked := &checkedReader{of: b, hash: sha256.New()}
@@ -185,36 +167,36 @@ func (c *blobCopy) copy(ctx context.Context, b *link) error {
 		checked.failed = err
 	}
 	switch {
-	case errors.Is(checked.failed, fs.ErrNotExist), checked.failed == ErrAltered:
-		c.count(BlobReport{Blobs: 1, Lost: 1})
-		c.noteLost(b, checked.failed)
-		return nil
+	case errors.Is(checked.failed, fs.ErrNotExist), checked.failed == table.ErrAltered:
+		return c.lost(b, checked.failed)
 	case err != nil:
 		return fmt.Errorf("blob %s: %w", b.name, err)
 	}
-	c.count(BlobReport{Blobs: 1, Copied: 1, Bytes: b.size})
+	c.count(table.Progress{Rows: 1, Changed: 1}, "bytes", int(b.size))
 	return nil
 }
 
-func (c *blobCopy) count(n BlobReport) {
+// count adds to the progress, and n to one of its counts.
+func (c *blobCopy) count(done table.Progress, name string, n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.report.Blobs += n.Blobs
-	c.report.Copied += n.Copied
-	c.report.Same += n.Same
-	c.report.Lost += n.Lost
-	c.report.Bytes += n.Bytes
-	if c.opt.Progress != nil {
-		c.opt.Progress(c.report)
+	addProgress(&c.progress, done)
+	addCount(&c.progress, name, n)
+	if c.pass.Progress != nil {
+		c.pass.Progress(copyOf(c.progress))
 	}
 }
 
-func (c *blobCopy) noteLost(b *link, err error) {
+// lost counts a blob that is lost. The error ends the copy.
+func (c *blobCopy) lost(b *link, err error) error {
+	c.count(table.Progress{Rows: 1, Faults: 1}, "", 0)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.opt.Lost != nil {
-		c.opt.Lost(b.entity, b.name, err)
+	err = fmt.Errorf("blob %s: %w", b.name, err)
+	if c.pass.Skip == nil || c.pass.Skip(b.entity, err) {
+		return nil
 	}
+	return err
 }
 
 // checkedReader reads a blob, and fails at its end if it is not what the entity says.
@@ -233,7 +215,7 @@ func (r *checkedReader) Read(p []byte) (n int, err error) {
 	r.n += int64(n)
 	switch {
 	case r.n > r.of.size || err == io.EOF && (r.n < r.of.size || hex.EncodeToString(r.hash.Sum(nil)) != r.of.sum):
-		err = ErrAltered
+		err = table.ErrAltered
 		r.failed = err
 	case err != io.EOF:
 		r.failed = err

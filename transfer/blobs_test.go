@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -19,6 +20,7 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/transfer"
 )
 
@@ -75,17 +77,17 @@ func TestBlobs(t *testing.T) {
 			addDocuments(t, from)
 			_, err := transfer.Export(ctx, from.documents, at, nil)
 			testkit.NoError(t, err)
-			n, length := 0, int64(0)
+			n, length := 0, 0
 			for _, text := range texts[1:] {
-				n, length = n+2, length+2*int64(len(text))
+				n, length = n+2, length+2*len(text)
 			}
-			for _, want := range []transfer.BlobReport{{Blobs: n, Copied: n, Bytes: length}, {Blobs: n, Same: n}} {
-				var calls []transfer.BlobReport
-				o := &transfer.BlobOptions{Progress: func(r transfer.BlobReport) { calls = append(calls, r) }}
+			for _, want := range []table.Progress{{Rows: n, Changed: n, Counts: map[string]int{"bytes": length}}, {Rows: n, Counts: map[string]int{"same": n}}} {
+				var calls []table.Progress
+				o := &table.Pass{Progress: func(r table.Progress) { calls = append(calls, r) }}
 				got, err := transfer.CopyBlobs(ctx, transfer.Exported(at), transfer.Container(s.Container("texts"), "", nil), at, o)
 				testkit.NoError(t, err)
 				testkit.Expect(t, "backup", got, want)
-				if len(calls) != n || calls[n-1] != want {
+				if len(calls) != n || !reflect.DeepEqual(calls[n-1], want) {
 					t.Errorf("got progress %+v; want %d calls, the last with %+v", calls, n, want)
 				}
 			}
@@ -96,7 +98,7 @@ func TestBlobs(t *testing.T) {
 			other.Count()
 			got, err := transfer.CopyBlobs(ctx, transfer.Exported(at), at, transfer.Container(other.Container("texts"), "", nil), nil)
 			testkit.NoError(t, err)
-			testkit.Expect(t, "restore", got, transfer.BlobReport{Blobs: n, Copied: n, Bytes: length})
+			testkit.Expect(t, "restore", got, table.Progress{Rows: n, Changed: n, Counts: map[string]int{"bytes": length}})
 			testkit.Expect(t, "requests of the restore", other.Count().String(), "4 blob-commit, 2 blob-create, 6 blob-properties, 8 blob-stage")
 			expectDocuments(t, to)
 			swept, err := to.texts.Sweep(ctx, &largeentity.SweepOptions{DryRun: true})
@@ -127,22 +129,23 @@ func TestLostBlobs(t *testing.T) {
 		testkit.NoError(t, err)
 	}
 	lost := map[string]int{}
-	report, err := transfer.CopyBlobs(ctx, transfer.Of(from.documents), transfer.Container(source, "", nil), backup, &transfer.BlobOptions{Lost: func(k keys.Key, blob string, err error) {
+	report, err := transfer.CopyBlobs(ctx, transfer.Of(from.documents), transfer.Container(source, "", nil), backup, &table.Pass{Skip: func(k keys.Key, err error) bool {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			lost["missing"]++
-		case errors.Is(err, transfer.ErrAltered):
+		case errors.Is(err, table.ErrAltered):
 			lost["altered"]++
 		}
+		return true
 	}})
 	testkit.NoError(t, err)
-	if report.Blobs != 6 || report.Lost != 4 || report.Copied != 2 || fmt.Sprint(lost) != "map[altered:3 missing:1]" {
+	if report.Rows != 6 || report.Faults != 4 || report.Changed != 2 || fmt.Sprint(lost) != "map[altered:3 missing:1]" {
 		t.Errorf("got %+v, %v; want 6 blobs, of these 1 missing and 3 altered", report, lost)
 	}
 
 	other := storagetest.New(nil).Container("texts")
 	to := transfer.Container(other, "", nil)
-	if _, err := transfer.CopyBlobs(ctx, transfer.Of(from.documents), backup, to, nil); !errors.Is(err, transfer.ErrContainerNotFound) {
+	if _, err := transfer.CopyBlobs(ctx, transfer.Of(from.documents), backup, to, nil); !errors.Is(err, table.ErrContainerNotFound) {
 		t.Errorf("got error %v; want ErrContainerNotFound", err)
 	}
 	_, err = other.Create(ctx, nil)
@@ -150,7 +153,7 @@ func TestLostBlobs(t *testing.T) {
 	taken := name("ä~", "name3")
 	_, err = other.NewBlockBlobClient(taken).Upload(ctx, streaming.NopCloser(strings.NewReader("another")), nil)
 	testkit.NoError(t, err)
-	if _, err := transfer.CopyBlobs(ctx, transfer.Of(from.documents), backup, to, nil); !errors.Is(err, transfer.ErrAltered) || !strings.Contains(err.Error(), taken) {
+	if _, err := transfer.CopyBlobs(ctx, transfer.Of(from.documents), backup, to, nil); !errors.Is(err, table.ErrAltered) || !strings.Contains(err.Error(), taken) {
 		t.Errorf("got error %v; want ErrAltered for %s", err, taken)
 	}
 }
@@ -177,7 +180,7 @@ func TestBlobCrashes(t *testing.T) {
 				}
 				return storagetest.Fault{}
 			})
-			_, err = transfer.CopyBlobs(ctx, transfer.Of(from.documents), source, to, &transfer.BlobOptions{Concurrency: 1})
+			_, err = transfer.CopyBlobs(ctx, transfer.Of(from.documents), source, to, &table.Pass{Concurrency: 1})
 			other.SetFaults(nil)
 			if count < at {
 				testkit.NoError(t, err)
@@ -186,13 +189,13 @@ func TestBlobCrashes(t *testing.T) {
 			n++
 			got, err := transfer.CopyBlobs(ctx, transfer.Of(from.documents), source, to, nil)
 			testkit.NoError(t, err)
-			if got.Blobs != 2 || got.Lost != 0 {
+			if got.Rows != 2 || got.Faults != 0 {
 				t.Fatalf("%v at request %d: got %+v; want 2 blobs, none lost", fault, at, got)
 			}
 			dir := t.TempDir()
 			got, err = transfer.CopyBlobs(ctx, transfer.Of(from.documents), to, transfer.Folder(dir), nil)
 			testkit.NoError(t, err)
-			if got.Copied != 2 {
+			if got.Changed != 2 {
 				t.Fatalf("%v at request %d: got %+v; want 2 blobs that are whole", fault, at, got)
 			}
 			if parts, _ := filepath.Glob(filepath.Join(dir, "*", "*", "*.part-*")); len(parts) > 0 {
@@ -225,7 +228,7 @@ func TestBlobsOfWrites(t *testing.T) {
 	testkit.NoError(t, err)
 	report, err := transfer.CopyBlobs(ctx, transfer.Of(tableOf(t, s, "files")), transfer.Container(from, "", nil), transfer.Container(to, "", nil), nil)
 	testkit.NoError(t, err)
-	testkit.Expect(t, "report", report, transfer.BlobReport{Blobs: 2, Copied: 2, Bytes: 14})
+	testkit.Expect(t, "report", report, table.Progress{Rows: 2, Changed: 2, Counts: map[string]int{"bytes": 14}})
 	for i, name := range names {
 		_, err := to.NewBlobClient(name).GetProperties(ctx, nil)
 		if (err == nil) != (i < 2) {
@@ -251,7 +254,7 @@ func TestBlobOfOtherContent(t *testing.T) {
 	for what, c := range map[string]struct {
 		sum  *string
 		want error
-	}{"another hash": {&other, transfer.ErrAltered}, "its hash": {&sum, nil}, "no hash": {nil, nil}} {
+	}{"another hash": {&other, table.ErrAltered}, "its hash": {&sum, nil}, "no hash": {nil, nil}} {
 		to := storagetest.New(nil).Container("files")
 		_, err := to.Create(ctx, nil)
 		testkit.NoError(t, err)
@@ -262,7 +265,7 @@ func TestBlobOfOtherContent(t *testing.T) {
 		_, err = to.NewBlockBlobClient(name).Upload(ctx, streaming.NopCloser(strings.NewReader("another")), o)
 		testkit.NoError(t, err)
 		report, err := transfer.CopyBlobs(ctx, transfer.Of(tableOf(t, s, "files")), transfer.Container(from, "", nil), transfer.Container(to, "", nil), nil)
-		if !errors.Is(err, c.want) || c.want == nil && report.Same != 1 {
+		if !errors.Is(err, c.want) || c.want == nil && report.Counts["same"] != 1 {
 			t.Errorf("%s: got %+v, %v; want error %v", what, report, err, c.want)
 		}
 	}

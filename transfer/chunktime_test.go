@@ -7,6 +7,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/transfer"
 )
 
@@ -18,9 +19,7 @@ func TestChunkTime(t *testing.T) {
 			s := filled(t, "staff", manyRows(4, 1000)...)
 			s.SetFaults(func(storagetest.Request) storagetest.Fault { return storagetest.Slow(5 * time.Second) })
 			at, chunks := transfer.Folder(t.TempDir()), 0
-			_, err := transfer.Export(t.Context(), tableOf(t, s, "staff"), at, &transfer.ExportOptions{
-				ChunkTime: limit, Concurrency: 1, Progress: func(transfer.ExportReport) { chunks++ },
-			})
+			_, err := transfer.Export(t.Context(), tableOf(t, s, "staff"), at, &transfer.ExportOptions{Pass: table.Pass{Concurrency: 1, Progress: func(table.Progress) { chunks++ }}, ChunkTime: limit})
 			testkit.NoError(t, err)
 			testkit.Expect(t, "chunks with "+limit.String(), chunks, want)
 			s.SetFaults(nil)

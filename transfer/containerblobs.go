@@ -17,6 +17,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/blobs"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
+	"github.com/aztablekit/aztablekit/table"
 )
 
 // metaSum is the metadata with the hash of a large value, as package largeentity stores it.
@@ -163,7 +164,7 @@ func (f *blobFolder) created(ctx context.Context, b *link, err error) error {
 	}
 	same, err := f.has(ctx, b)
 	if err == nil && !same {
-		err = ErrAltered
+		err = table.ErrAltered
 	}
 	return err
 }

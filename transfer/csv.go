@@ -28,24 +28,6 @@ type CSVOptions struct {
 	Columns map[string]string
 }
 
-// FileError is the error of a line of a file that cannot be read as a row.
-type FileError struct {
-	Line   int    // from 1
-	Byte   int    // of a JSON file: where the row begins in the line, from 1
-	Column string // of a CSV file, "" for the whole line
-	Reason string
-}
-
-func (e *FileError) Error() string {
-	switch {
-	case e.Byte > 0:
-		return fmt.Sprintf("line %d, byte %d, %s", e.Line, e.Byte, e.Reason)
-	case e.Column == "":
-		return fmt.Sprintf("line %d %s", e.Line, e.Reason)
-	}
-	return fmt.Sprintf("line %d, column %q, %s", e.Line, e.Column, e.Reason)
-}
-
 // typeSuffix ends the name of a column with the types of another one.
 const typeSuffix = "@type"
 

@@ -88,12 +88,12 @@ func TestEmptyMark(t *testing.T) {
 	differ("the exports", transfer.Exported(before), transfer.Exported(after))
 	for _, from := range []transfer.Source{transfer.Exported(after), transfer.Of(pages)} {
 		result, err := transfer.Import(ctx, from, tableOf(t, other, "pages"), nil)
-		if err != nil || result.Kept != 0 {
+		if err != nil || result.Counts["kept"] != 0 {
 			t.Errorf("import: got %+v, %v; want no row that differs", result, err)
 		}
 	}
-	result, err := transfer.Import(ctx, transfer.Exported(before), pages, &transfer.ImportOptions{Partitions: keys.RawPartition("a").Point()})
-	if err != nil || result.Kept != 0 || result.Stored != 0 {
+	result, err := transfer.Import(ctx, transfer.Exported(before), pages, &transfer.ImportOptions{Pass: table.Pass{Partitions: keys.RawPartition("a").Point()}})
+	if err != nil || result.Counts["kept"] != 0 || result.Changed != 0 {
 		t.Errorf("import of what is there: got %+v, %v; want all rows the same", result, err)
 	}
 	for _, r := range other.Rows("pages") {

@@ -53,7 +53,7 @@ func TestEnded(t *testing.T) {
 		},
 		"ImportEntities": func(to *table.Table[visit]) error {
 			report, err := transfer.ImportEntities(ctx, transfer.Exported(at), to, nil)
-			testkit.Expect(t, "stored entities", report.Stored, 2)
+			testkit.Expect(t, "stored entities", report.Changed, 2)
 			return err
 		},
 	} {

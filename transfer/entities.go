@@ -17,79 +17,60 @@ import (
 
 // EntityOptions are the options of [ImportEntities]. The zero value inserts all entities.
 type EntityOptions struct {
-	// Map returns the row to store in the place of one: with another key ([table.Row.At]), other properties, or nil for none. It may change the row.
+	// Pass has Concurrency, the transactions that are sent at the same time, 10 by default; Rate, the
+	// most rows that are written in a second, derived rows included; Skip and Progress. Skip decides
+	// about each entity that cannot be imported, except those that exist already: its key is none of
+	// the handle's type, a value does not fit, a unique value is taken. Progress is called after each
+	// transaction.
+	table.Pass
+
+	// Map returns the row to store in the place of one: with another key ([table.Row.At]), other
+	// properties, or nil for none. It may change the row.
 	Map func(r *table.Row) (*table.Row, error)
-
-	// Concurrency is how many transactions are sent at the same time. Defaults to 10. Rate is the most rows that are written in a second, derived rows
-	// included; 0 means no limit.
-	Concurrency, Rate int
-
-	// Skip decides about each entity that cannot be imported, except those that exist already: its
-	// key is none of the handle's type, a value does not fit, a
-	// unique value is taken. If it returns true, the entity is left out. If it returns false, or is
-	// not set, the import ends.
-	Skip func(k keys.Key, err error) bool
-
-	// Progress is called after each transaction.
-	Progress func(EntityReport)
 }
 
-func (o *EntityOptions) check() error {
-	switch {
-	case o.Concurrency < 0:
-		return &table.ValueError{Field: "EntityOptions.Concurrency", Reason: "is negative; 0 means 10"}
-	case o.Rate < 0:
-		return &table.ValueError{Field: "EntityOptions.Rate", Reason: "is negative; 0 means no limit"}
-	}
-	return nil
-}
-
-// EntityReport counts the entities of an import.
-type EntityReport struct {
-	Entities int // that were read, of all types
-	Stored   int
-	Kept     int // entities whose key another one has, which stays
-	Others   int // in the ranges of other types of the table that its store declares; their imports check the keys
-	Skipped  int // left out by Skip or Map
-}
-
-// ErrPrepared: a row belongs to a write over several partitions that was under way when it was exported, so that it may be another one by now. Import all rows by
-// [Import] and end the write by extend.Records.FinishPrepared, or do that before an export.
-var ErrPrepared = errors.New("the row belongs to a write over several partitions that was under way")
+// errPrepared is an ErrIncomplete: a row belongs to a write over several partitions that was under way
+// when it was exported, so that it may be another one by now. Import all rows by [Import] and end the
+// write by extend.Records.FinishPrepared, or do that before an export.
+var errPrepared = fmt.Errorf("%w: the row belongs to a write over several partitions that was under way", table.ErrIncomplete)
 
 // ImportEntities inserts the entities of an export or of a table by a handle with definitions, so that its derived rows, effects and views follow, as by [table.Bulk]
 // with InsertOp. Derived rows and rows of the library are left out, and so are the incarnations of entities: an archived entity or a blob that goes by one is not
 // found. Properties that T does not have are stored, too.
 //
-//	report, err := transfer.ImportEntities(ctx, transfer.Exported(transfer.Folder("backup/staff")), staff, nil)
+//	done, err := transfer.ImportEntities(ctx, transfer.Exported(transfer.Folder("backup/staff")), staff, nil)
 //
-// An entity whose key is taken stays as it is (EntityReport.Kept), so an import that has ended early is repeated as a whole. For a table with several types,
+// Progress.Rows are the entities that were read, of all types, Changed those that were stored, and Skipped those that Skip or Map has left out.
+//
+// An entity whose key is taken stays as it is, and is one of Counts["kept"], so an import that has ended early is repeated as a whole. For a table with several types,
 // import by the handle of each: entities of another type that the store declares for the table are
-// left out (EntityReport.Others). A row that is of no declared type
+// left out (Counts["others"]): their imports check the keys. A row that is of no declared type
 // is an error about that row, for Skip to decide: a spreadsheet has taken the zeros of its key, for example.
 //
-// Errors: *table.ValueError for wrong options; *ManifestError, [ErrIncomplete] and *ChunkError for an export, *fs.PathError or [ErrContainerNotFound] if there is
-// none; [ErrPrepared]; *keys.KeyError or table.ErrOtherType for a row of no declared type; errors
+// Errors: *table.ValueError for wrong options; *FileError and table.ErrIncomplete for an export, *fs.PathError or table.ErrContainerNotFound if there is
+// none; table.ErrIncomplete for a row of a write that was under way; *keys.KeyError or table.ErrForeignRow for a row of no declared type; errors
 // of a read; those of
-// [table.Bulk]. The report counts what is done, also beside an error.
+// [table.Bulk]. The progress counts what is done, also beside an error.
 //
 // Requests: those that read the rows, and those of table.Bulk: 1 for each 100 rows of a partition that are written, 5 more if entities of these exist.
 // Idempotent, except that entities deleted in the meantime are inserted again.
-func ImportEntities[T any](ctx context.Context, from Source, t *table.Table[T], o *EntityOptions) (report EntityReport, err error) {
+func ImportEntities[T any](
+	ctx context.Context, from Source, t *table.Table[T], o *EntityOptions,
+) (_ table.Progress, err error) {
 	e := door.Table(t)
 	if err := engine.CheckHandle("t", e); err != nil {
-		return report, fmt.Errorf("transfer: ImportEntities: %w", err)
+		return table.Progress{}, fmt.Errorf("transfer: ImportEntities: %w", err)
 	}
 	ctx, end := e.Span(ctx, "ImportEntities")
 	defer func() { end(err) }()
 	if from == nil {
-		return report, fmt.Errorf("transfer: ImportEntities %s: %w", e.Name, errNilSource("from"))
+		return table.Progress{}, fmt.Errorf("transfer: ImportEntities %s: %w", e.Name, errNilSource("from"))
 	}
 	if o == nil {
 		o = &EntityOptions{}
 	}
-	if err := o.check(); err != nil {
-		return report, fmt.Errorf("transfer: ImportEntities %s: %w", e.Name, err)
+	if err := door.CheckPass(&o.Pass, "Concurrency", "Rate", "Skip"); err != nil {
+		return table.Progress{}, fmt.Errorf("transfer: ImportEntities %s: %w", e.Name, err)
 	}
 	m := &entityImport[T]{table: t, mode: &e.Mode, opt: o}
 	result, err := table.Bulk(ctx, m.ops(ctx, from), &table.BulkOptions{
@@ -108,25 +89,25 @@ func ImportEntities[T any](ctx context.Context, from Source, t *table.Table[T], 
 
 // entityImport is a call of ImportEntities in progress.
 type entityImport[T any] struct {
-	table  *table.Table[T]
-	mode   *engine.Mode
-	opt    *EntityOptions
-	report EntityReport
+	table    *table.Table[T]
+	mode     *engine.Mode
+	opt      *EntityOptions
+	progress table.Progress // without Changed
 }
 
-func (m *entityImport[T]) counted(r table.BulkResult) EntityReport {
-	n := m.report
-	n.Stored = r.Applied
+func (m *entityImport[T]) counted(r table.BulkResult) table.Progress {
+	n := copyOf(m.progress)
+	n.Changed = r.Applied
 	return n
 }
 
 // skip passes over an operation that was refused.
 func (m *entityImport[T]) skip(_ int, err error) bool {
 	if errors.Is(err, table.ErrExists) && !errors.As(err, new(*table.DerivedError)) { // a derived row that exists is a unique value that is taken
-		m.report.Kept++
+		addCount(&m.progress, "kept", 1)
 		return true
 	}
-	var of *table.BulkError
+	var of *table.BatchError
 	errors.As(err, &of)
 	return m.leftOut(of.Key, err)
 }
@@ -135,7 +116,7 @@ func (m *entityImport[T]) leftOut(k keys.Key, err error) bool {
 	if m.opt.Skip == nil || !m.opt.Skip(k, err) {
 		return false
 	}
-	m.report.Skipped++
+	m.progress.Skipped++
 	return true
 }
 
@@ -147,7 +128,7 @@ func (m *entityImport[T]) ops(ctx context.Context, from Source) iter.Seq2[table.
 				yield(table.Op{}, err)
 				return
 			}
-			m.report.Entities++
+			m.progress.Rows++
 			op, due, err := m.op(r, err)
 			if err != nil && m.leftOut(r.Key, err) {
 				continue
@@ -169,7 +150,7 @@ func (m *entityImport[T]) op(r *stored.Row, unreadable error) (op table.Op, due 
 	case unreadable != nil:
 		return op, false, unreadable
 	case stored.HasMark(r.Columns()):
-		return op, false, ErrPrepared
+		return op, false, errPrepared
 	}
 	if m.opt.Map != nil {
 		mapped, err := m.opt.Map((*table.Row)(r))
@@ -177,13 +158,13 @@ func (m *entityImport[T]) op(r *stored.Row, unreadable error) (op table.Op, due 
 			return op, false, err
 		}
 		if mapped == nil {
-			m.report.Skipped++
+			m.progress.Skipped++
 			return op, false, nil
 		}
 		r = (*stored.Row)(mapped)
 	}
 	if m.isOthers(r) {
-		m.report.Others++
+		addCount(&m.progress, "others", 1)
 		return op, false, nil
 	}
 	return door.InsertRowOp[table.Op](m.table, r.Key, r), true, nil

@@ -95,7 +95,7 @@ func TestWrongKeys(t *testing.T) {
 				return errors.As(err, new(*keys.KeyError))
 			}
 			report, err = transfer.ImportEntities(t.Context(), from, workers, o)
-			if err != nil || report.Entities != 2 || report.Stored+report.Kept != 1 || report.Skipped != 1 || len(asked) != 1 {
+			if err != nil || report.Rows != 2 || report.Changed+report.Counts["kept"] != 1 || report.Skipped != 1 || len(asked) != 1 {
 				t.Errorf("%s, %q, with Skip: got %+v, %v, asked %v; want 1 of 2 rows stored, and 1 skipped", way, k, report, err, asked)
 			}
 		}
@@ -110,14 +110,14 @@ func TestOtherTypes(t *testing.T) {
 		keys.Raw("Sales", "~i|01J9ZZZZZZ0123456789ABCDEF"), keys.Raw("~c", "~c"), keys.Raw("Sales", "~s"))
 	report, err := transfer.ImportEntities(t.Context(), from, workers, nil)
 	testkit.NoError(t, err)
-	testkit.Expect(t, "report of workers", report, transfer.EntityReport{Entities: 3, Stored: 1, Others: 2})
+	testkit.Expect(t, "report of workers", report, table.Progress{Rows: 3, Changed: 1, Counts: map[string]int{"others": 2}})
 	var skipped []string
-	report, err = transfer.ImportEntities(t.Context(), from, projects, &transfer.EntityOptions{Skip: func(k keys.Key, _ error) bool {
+	report, err = transfer.ImportEntities(t.Context(), from, projects, &transfer.EntityOptions{Pass: table.Pass{Skip: func(k keys.Key, _ error) bool {
 		skipped = append(skipped, k.RowKey())
 		return true
-	}})
+	}}})
 	testkit.NoError(t, err)
-	testkit.Expect(t, "report of projects", report, transfer.EntityReport{Entities: 3, Stored: 1, Others: 1, Skipped: 1})
+	testkit.Expect(t, "report of projects", report, table.Progress{Rows: 3, Changed: 1, Skipped: 1, Counts: map[string]int{"others": 1}})
 	testkit.Expect(t, "skipped", fmt.Sprint(skipped), "[project_1]")
 }
 
@@ -134,18 +134,19 @@ func TestNamedTypes(t *testing.T) {
 	aztablekit.Table(store, "things", keys.RawPartitionOf(func(v *second) *string { return &v.PK }), keys.RawRowOf(func(v *second) *string { return &v.RK }),
 		&aztablekit.Settings[second]{Schema: table.Schema[second]{Type: "second"}})
 	testkit.NoError(t, store.Ensure(t.Context()))
-	for typ, want := range map[string]transfer.EntityReport{
-		"first": {Entities: 1, Stored: 1}, "": {Entities: 1, Stored: 1}, "second": {Entities: 1, Others: 1}, "third": {Entities: 1, Skipped: 1},
+	for typ, want := range map[string]table.Progress{
+		"first": {Rows: 1, Changed: 1}, "": {Rows: 1, Changed: 1}, "third": {Rows: 1, Skipped: 1},
+		"second": {Rows: 1, Counts: map[string]int{"others": 1}},
 	} {
 		line := jsonRow("p", "of"+typ, fmt.Sprintf(`"_type":%q`, typ))
 		if typ == "" {
 			line = jsonRow("p", "of", "")
 		}
 		_, err := transfer.ImportEntities(t.Context(), transfer.JSON(text(line)), first, nil)
-		if is := errors.Is(err, table.ErrOtherType); is != (typ == "third") {
+		if is := errors.Is(err, table.ErrForeignRow); is != (typ == "third") {
 			t.Errorf("type %q: got error %v; want ErrOtherType: %v", typ, err, typ == "third")
 		}
-		report, err := transfer.ImportEntities(t.Context(), transfer.JSON(text(strings.Replace(line, "of", "again", 1))), first, &transfer.EntityOptions{Skip: func(keys.Key, error) bool { return true }})
+		report, err := transfer.ImportEntities(t.Context(), transfer.JSON(text(strings.Replace(line, "of", "again", 1))), first, &transfer.EntityOptions{Pass: table.Pass{Skip: func(keys.Key, error) bool { return true }}})
 		testkit.NoError(t, err)
 		testkit.Expect(t, "report of type "+typ, report, want)
 	}

@@ -3,6 +3,7 @@ package transfer_test
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -11,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -34,7 +36,7 @@ func TestImportEntities(t *testing.T) {
 	salary := index.New("salary", keys.Digits[int64](9), func(p *person) (int64, bool) { return p.Salary, true }, nil)
 	to := openOffice(storagetest.New(nil), salary)
 	testkit.NoError(t, to.Ensure(ctx))
-	for _, want := range []transfer.EntityReport{{Entities: 150, Stored: 150}, {Entities: 150, Kept: 150}} {
+	for _, want := range []table.Progress{{Rows: 150, Changed: 150}, {Rows: 150, Counts: map[string]int{"kept": 150}}} {
 		report, err := transfer.ImportEntities(ctx, transfer.Exported(at), to.staff, nil)
 		testkit.NoError(t, err)
 		testkit.Expect(t, "report", report, want)
@@ -67,7 +69,7 @@ func TestMap(t *testing.T) {
 	)
 	to := openOffice(storagetest.New(nil))
 	testkit.NoError(t, to.Ensure(ctx))
-	report, err := transfer.ImportEntities(ctx, transfer.Of(tableOf(t, s, "old")), to.staff, &transfer.EntityOptions{Map: func(r *table.Row) (*table.Row, error) {
+	report, err := transfer.ImportEntities(ctx, transfer.Of(tableOf(t, s, "old")), to.staff, &transfer.EntityOptions{Pass: table.Pass{Skip: func(k keys.Key, _ error) bool { return k.RowKey() == "x" }}, Map: func(r *table.Row) (*table.Row, error) {
 		email, _ := r.Get("Email")
 		if strings.HasPrefix(email.(string), "gone") {
 			return nil, nil
@@ -80,9 +82,9 @@ func TestMap(t *testing.T) {
 			return r, nil // Skip decides about it
 		}
 		return r.At(keys.At(team.Of("sales"), personID.Of(id))), nil
-	}, Skip: func(k keys.Key, _ error) bool { return k.RowKey() == "x" }})
+	}})
 	testkit.NoError(t, err)
-	testkit.Expect(t, "report", report, transfer.EntityReport{Entities: 3, Stored: 1, Skipped: 2})
+	testkit.Expect(t, "report", report, table.Progress{Rows: 3, Changed: 1, Skipped: 2})
 	e, err := to.email.Get(ctx, to.staff, "a@example.com")
 	testkit.NoError(t, err)
 	row, err := e.Row()
@@ -106,7 +108,7 @@ func TestImportWide(t *testing.T) {
 	open := func(s *storagetest.Service) *table.Table[long] {
 		longs, err := bare.NewTable(s.Tables(), "longs", schema, nil)
 		testkit.NoError(t, err)
-		testkit.NoError(t, longs.Ensure(ctx))
+		testkit.NoError(t, tabledoor.Ensure(ctx, longs))
 		return longs
 	}
 	s, other := storagetest.New(nil), storagetest.New(nil)
@@ -117,7 +119,7 @@ func TestImportWide(t *testing.T) {
 	}
 	report, err := transfer.ImportEntities(ctx, transfer.Of(from), to, nil)
 	testkit.NoError(t, err)
-	testkit.Expect(t, "report", report, transfer.EntityReport{Entities: 3, Stored: 3})
+	testkit.Expect(t, "report", report, table.Progress{Rows: 3, Changed: 3})
 	all, err := table.Collect(to.List(ctx, table.Query[long]{TableScan: true}))
 	testkit.NoError(t, err)
 	for _, e := range all {
@@ -132,12 +134,12 @@ func TestImportWide(t *testing.T) {
 		t.Errorf("got error %v; want a *DecodeError", err)
 	}
 	var skipped []string
-	report, err = transfer.ImportEntities(ctx, transfer.Of(from), another, &transfer.EntityOptions{Skip: func(k keys.Key, err error) bool {
+	report, err = transfer.ImportEntities(ctx, transfer.Of(from), another, &transfer.EntityOptions{Pass: table.Pass{Skip: func(k keys.Key, err error) bool {
 		skipped = append(skipped, k.RowKey())
 		return true
-	}})
+	}}})
 	testkit.NoError(t, err)
-	if report.Skipped != 1 || report.Stored+report.Kept != 2 || fmt.Sprint(skipped) != "[b]" {
+	if report.Skipped != 1 || report.Changed+report.Counts["kept"] != 2 || fmt.Sprint(skipped) != "[b]" {
 		t.Errorf("got %+v, %q; want b left out, and two entities", report, skipped)
 	}
 }
@@ -151,14 +153,14 @@ func TestImportPrepared(t *testing.T) {
 	testkit.NoError(t, store.Ensure(t.Context()))
 	exported, err := transfer.Export(t.Context(), tableOf(t, s, "old"), transfer.Folder(t.TempDir()), nil)
 	testkit.NoError(t, err)
-	testkit.Expect(t, "rows of unfinished writes in the report of the export", exported.Prepared, 1)
+	testkit.Expect(t, "rows of unfinished writes in the report of the export", exported.Counts["prepared"], 1)
 	_, err = transfer.ImportEntities(t.Context(), transfer.Of(tableOf(t, s, "old")), staff, nil)
-	if !errors.Is(err, transfer.ErrPrepared) {
-		t.Errorf("got error %v; want ErrPrepared", err)
+	if !errors.Is(err, table.ErrIncomplete) {
+		t.Errorf("got error %v; want ErrIncomplete", err)
 	}
-	report, err := transfer.ImportEntities(t.Context(), transfer.Of(tableOf(t, s, "old")), staff, &transfer.EntityOptions{Skip: func(_ keys.Key, err error) bool { return errors.Is(err, transfer.ErrPrepared) }})
+	report, err := transfer.ImportEntities(t.Context(), transfer.Of(tableOf(t, s, "old")), staff, &transfer.EntityOptions{Pass: table.Pass{Skip: func(_ keys.Key, err error) bool { return errors.Is(err, table.ErrIncomplete) }}})
 	testkit.NoError(t, err)
-	testkit.Expect(t, "report", report, transfer.EntityReport{Entities: 2, Stored: 1, Skipped: 1})
+	testkit.Expect(t, "report", report, table.Progress{Rows: 2, Changed: 1, Skipped: 1})
 }
 
 // TestImportTaken: an entity whose unique value another entity has is no entity that exists: it is refused, or left out by Skip.
@@ -174,9 +176,9 @@ func TestImportTaken(t *testing.T) {
 	if _, err := transfer.ImportEntities(t.Context(), transfer.Of(tableOf(t, s, "old")), staff, nil); !errors.Is(err, index.ErrTaken) {
 		t.Errorf("got error %v; want ErrTaken", err)
 	}
-	report, err := transfer.ImportEntities(t.Context(), transfer.Of(tableOf(t, s, "old")), staff, &transfer.EntityOptions{Skip: func(_ keys.Key, err error) bool { return errors.Is(err, index.ErrTaken) }})
+	report, err := transfer.ImportEntities(t.Context(), transfer.Of(tableOf(t, s, "old")), staff, &transfer.EntityOptions{Pass: table.Pass{Skip: func(_ keys.Key, err error) bool { return errors.Is(err, index.ErrTaken) }}})
 	testkit.NoError(t, err)
-	testkit.Expect(t, "report", report, transfer.EntityReport{Entities: 2, Skipped: 2})
+	testkit.Expect(t, "report", report, table.Progress{Rows: 2, Skipped: 2})
 }
 
 // TestOptionsOfImports: Rate bounds the rows of a second, Progress is called with each transaction
@@ -193,22 +195,20 @@ func TestOptionsOfImports(t *testing.T) {
 			testkit.NoError(t, err)
 		}
 		rows := transfer.Of(from.staff)
-		var last transfer.EntityReport
-		o := &transfer.EntityOptions{Concurrency: 1, Rate: 10, Progress: func(r transfer.EntityReport) { last = r }}
+		var last table.Progress
+		o := &transfer.EntityOptions{Pass: table.Pass{Concurrency: 1, Rate: 10, Progress: func(r table.Progress) { last = r }}}
 		start := time.Now()
 		report, err := transfer.ImportEntities(ctx, rows, to.staff, o)
 		testkit.NoError(t, err)
-		if took := time.Since(start); report.Stored != 40 || last != report || took < 2*time.Second || took > 20*time.Second {
+		if took := time.Since(start); report.Changed != 40 || !reflect.DeepEqual(last, report) || took < 2*time.Second || took > 20*time.Second {
 			t.Errorf("got %+v in %v, at last progress %+v; want 40 entities, of 3 rows each, in about 12 s", report, took, last)
 		}
-		_, err = transfer.ImportEntities(ctx, rows, to.staff, &transfer.EntityOptions{Concurrency: -1})
+		_, err = transfer.ImportEntities(ctx, rows, to.staff, &transfer.EntityOptions{Pass: table.Pass{Concurrency: -1}})
 		if !errors.As(err, new(*table.ValueError)) {
 			t.Errorf("a negative Concurrency: got error %v; want a *table.ValueError", err)
 		}
-		var end transfer.ImportReport
-		all, err := transfer.Import(ctx, rows, tableOf(t, storagetest.New(nil), "staff"), &transfer.ImportOptions{
-			Progress: func(r transfer.ImportReport) { end = r },
-		})
+		var end table.Progress
+		all, err := transfer.Import(ctx, rows, tableOf(t, storagetest.New(nil), "staff"), &transfer.ImportOptions{Pass: table.Pass{Progress: func(r table.Progress) { end = r }}})
 		testkit.NoError(t, err)
 		testkit.Expect(t, "rows of the last progress", end.Rows, all.Rows)
 	})

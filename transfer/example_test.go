@@ -60,7 +60,7 @@ func Example() {
 
 	imported, err := transfer.Import(ctx, transfer.Exported(at), staff, nil)
 	check(err)
-	fmt.Println("stored:", imported.Stored, "the same:", imported.Same)
+	fmt.Println("stored:", imported.Changed, "the same:", imported.Counts["same"])
 	// Output:
 	// exported: 7 rows
 	// only in the first 000001
@@ -76,7 +76,7 @@ func ExampleCopy() {
 	copied := aztablekit.Table(other, "staff", team, personID)
 	report, err := transfer.Copy(ctx, staff, copied, nil)
 	check(err)
-	fmt.Println(report.Stored)
+	fmt.Println(report.Changed)
 	// Output: 7
 }
 
@@ -87,12 +87,9 @@ func ExampleExport() {
 	dir, err := os.MkdirTemp("", "backup")
 	check(err)
 	defer os.RemoveAll(dir)
-	report, err := transfer.Export(ctx, staff, transfer.Folder(dir), &transfer.ExportOptions{
-		Partitions: team.Of("Sales").Point(),
-		Progress:   func(r transfer.ExportReport) { fmt.Println("so far:", r.Chunks, "chunk,", r.Rows, "rows") },
-	})
+	report, err := transfer.Export(ctx, staff, transfer.Folder(dir), &transfer.ExportOptions{Pass: table.Pass{Partitions: team.Of("Sales").Point(), Progress: func(r table.Progress) { fmt.Println("so far:", r.Counts["chunks"], "chunk,", r.Rows, "rows") }}})
 	check(err)
-	fmt.Println("effects that are due:", report.Pending)
+	fmt.Println("effects that are due:", report.Counts["pending"])
 	// Output:
 	// so far: 1 chunk, 6 rows
 	// effects that are due: 0
@@ -111,7 +108,7 @@ func ExampleCopyBlobs() {
 	photos := transfer.Container(acc.Container("photos"), "", nil)
 	report, err := transfer.CopyBlobs(ctx, transfer.Exported(at), photos, at, nil)
 	check(err)
-	fmt.Println(report.Copied, "copied,", report.Lost, "lost")
+	fmt.Println(report.Changed, "copied,", report.Faults, "lost")
 	// Output: 0 copied, 0 lost
 }
 
@@ -128,8 +125,8 @@ func ExampleSnapshots() {
 	defer os.RemoveAll(dir)
 	report, err := transfer.Export(ctx, staff, transfer.Folder(dir), nil)
 	check(err)
-	fmt.Println(report.Snapshots, report.Torn)
-	// Output: true 0
+	fmt.Println(report.Counts["snapshots"], report.Counts["torn"])
+	// Output: 1 0
 }
 
 // Import leaves rows as they are that are stored already, and tells which differ.
@@ -147,7 +144,7 @@ func ExampleImport() {
 	check(err)
 	report, err := transfer.Import(ctx, transfer.Of(was), is, &transfer.ImportOptions{Kept: func(k keys.Key) { fmt.Println("kept:", k.RowKey()) }})
 	check(err)
-	fmt.Println("stored:", report.Stored)
+	fmt.Println("stored:", report.Changed)
 	// Output:
 	// kept: 000000
 	// stored: 1
@@ -177,7 +174,7 @@ func ExampleImportEntities() {
 	check(company.Ensure(ctx))
 	report, err := transfer.ImportEntities(ctx, transfer.Of(staff), people, nil)
 	check(err)
-	fmt.Println(report.Entities, report.Stored)
+	fmt.Println(report.Rows, report.Changed)
 	for g, err := range byTeam.All(ctx, people, team.Of("Sales")) {
 		check(err)
 		fmt.Println(g.Value, g.Count)
@@ -195,7 +192,7 @@ func ExampleCSV() {
 	file := "PartitionKey,RowKey,City,City@type\nSales,000901,Oslo,Edm.String\n"
 	from := transfer.CSV(func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(file)), nil }, nil)
 	report, err := transfer.ImportEntities(ctx, from, staff, nil)
-	fmt.Println(report.Stored, err)
+	fmt.Println(report.Changed, err)
 	// Output: 1 <nil>
 }
 

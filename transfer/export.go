@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"sync"
 	"time"
 
@@ -22,8 +21,10 @@ import (
 
 // ExportOptions are the options of [Export]. The zero value exports the whole table.
 type ExportOptions struct {
-	// Partitions is the range of partitions to export. Unset means all.
-	Partitions keys.PartitionRange
+	// Pass has Partitions, the range to export; Concurrency, the ranges of the table that are read at
+	// the same time, 4 by default; Rate, the most rows that are read in a second; and Progress, which is
+	// called after each chunk. No chunk is stored meanwhile.
+	table.Pass
 
 	// Entities leaves out derived rows and the rows of the library: for tables whose derived rows are rebuilt, by ImportEntities, or by Import into a table that does not
 	// exist and aztablekit.Store.Fill. Effects that are due, and the rows of blobs, are lost then.
@@ -33,7 +34,7 @@ type ExportOptions struct {
 	// without Part exports what no part contains, and fails if rows are missing. Unset means all.
 	Part keys.PartitionRange
 
-	// GoOn goes on with an export that Export would leave as it is ([ErrNotContinued]): its rows
+	// GoOn goes on with an export that Export would leave as it is (table.ErrExists for an export that stays as it is): its rows
 	// are then of times that may be days apart, and what a damaged
 	// line of the manifest has named is exported again, as the table is now.
 	GoOn bool
@@ -44,15 +45,6 @@ type ExportOptions struct {
 
 	// ChunkTime is for how long a chunk is read, and the page that is under way then, before it is stored: what a crash loses. 0 means no limit.
 	ChunkTime time.Duration
-
-	// Concurrency is how many ranges of the table are read at the same time. Defaults to 4.
-	Concurrency int
-
-	// Rate is the most rows that are read in a second; 0 means no limit.
-	Rate int
-
-	// Progress is called after each chunk. No two of these calls overlap, and no chunk is stored meanwhile.
-	Progress func(ExportReport)
 }
 
 const mostChunkBytes = 256 << 20
@@ -65,50 +57,20 @@ func (o *ExportOptions) check() error {
 		return &table.LimitError{Field: "ExportOptions.ChunkBytes", Limit: "bytes of a chunk, which is kept in memory", Got: o.ChunkBytes, Max: mostChunkBytes}
 	case o.ChunkTime < 0:
 		return &table.ValueError{Field: "ExportOptions.ChunkTime", Reason: "is negative; 0 means no limit"}
-	case o.Concurrency < 0:
-		return &table.ValueError{Field: "ExportOptions.Concurrency", Reason: "is negative; 0 means 4"}
-	case o.Rate < 0:
-		return &table.ValueError{Field: "ExportOptions.Rate", Reason: "is negative; 0 means no limit"}
 	}
-	return cmp.Or(o.Partitions.Err(), o.Part.Err())
+	return cmp.Or(door.CheckPass(&o.Pass, "Partitions", "Concurrency", "Rate"), o.Partitions.Err(), o.Part.Err())
 }
 
-// ExportReport says what an export contains, chunks of earlier calls included.
-type ExportReport struct {
-	Chunks int
-	Rows   int
-	Added  int       // of Rows, those that this call has stored
-	Bytes  int64     // of the chunks, compressed
-	Begun  time.Time // when the first call for this place has begun, by its clock
-
-	// Library are the rows of the library by their kind, such as "~i" for commit records. Pending are the commit records with effects that were not
-	// executed, and Prepared the rows of writes over several partitions that were under way. The manifest lists the first 100 of each chunk.
-	Library           map[string]int
-	Pending, Prepared int
-
-	// Snapshots says that the table has the definition [Snapshots]. The entities of a partition are then of one moment, with what writes store beside them, except for
-	// so many partitions that are Torn: they have more rows than a page, and were written while they were read, or not since the table has the definition. With
-	// ExportOptions.Part, and in Progress, those are not counted that an earlier call has begun. Without Snapshots, nothing is known but that the rows of a
-	// page are of one moment.
-	Snapshots bool
-	Torn      int
-
-	// Through is the last partition that is exported with all before it of the part. It is set if Concurrency is 1, when a chunk is stored behind it.
-	Through keys.PartitionKey
-}
-
-func (r *ExportReport) add(c *chunk) {
-	r.Chunks++
-	r.Rows += c.Rows
-	r.Bytes += c.Bytes
-	r.Pending += c.PendingRows
-	r.Prepared += c.PreparedRows
-	r.Torn += len(c.Torn)
+// addChunk adds a chunk to the progress of an export.
+func addChunk(p *table.Progress, c *chunk) {
+	p.Rows += c.Rows
+	addCount(p, "chunks", 1)
+	addCount(p, "bytes", int(c.Bytes))
+	addCount(p, "pending", c.PendingRows)
+	addCount(p, "prepared", c.PreparedRows)
+	addCount(p, "torn", len(c.Torn))
 	for kind, n := range c.Library {
-		if r.Library == nil {
-			r.Library = map[string]int{}
-		}
-		r.Library[kind] += n
+		addCount(p, kind, n)
 	}
 }
 
@@ -116,7 +78,7 @@ func (r *ExportReport) add(c *chunk) {
 // stores but ETags. It writes compressed chunks of lines, a row each, as JSON in which no value or type is lost, and behind each chunk a line of
 // the manifest, when the chunk is durable.
 //
-//	report, err := transfer.Export(ctx, staff, transfer.Folder("backup/staff"), nil)
+//	done, err := transfer.Export(ctx, staff, transfer.Folder("backup/staff"), nil)
 //
 // If Export ended early, another call for the same place continues: it reads what no chunk contained when it began. Calls at the same time do no harm, but
 // each of them reads that. A finished export stays as it is: export to another place the next time.
@@ -127,19 +89,33 @@ func (r *ExportReport) add(c *chunk) {
 // The rows of a page, up to 1,000, are of one moment; others may be minutes apart, but see [Snapshots]. Rows of writes that were under way are
 // exported as they are, and named in the manifest.
 //
-// Errors: *table.ValueError and *keys.KeyError for wrong options; *ManifestError if the place has an export of another table or range, or
-// something else, or was altered; [ErrNotContinued]; *fs.PathError, or [ErrContainerNotFound];
+// Progress.Rows are the rows of the export, with those of earlier calls, and Changed those that this call has stored. Counts has
+//
+//	chunks    chunks
+//	bytes     of the chunks, compressed
+//	pending   commit records with effects that were not executed
+//	prepared  rows of writes over several partitions that were under way; the manifest lists the first 100 of each chunk
+//	torn      with [Snapshots], partitions of which not all rows are of one moment: they have more rows than a page, and were written while
+//	          they were read, or not since the table has the definition. With ExportOptions.Part, and in Progress, those are not
+//	          counted that an earlier call has begun
+//	snapshots 1 if the table has the definition [Snapshots]; else nothing is known but that the rows of a page are of one moment
+//	~i, ~c …  rows of the library, by their kind
+//
+// Through is the last partition that is exported with all before it of the part. It is set if Concurrency is 1, when a chunk is stored behind it.
+//
+// Errors: *table.ValueError and *keys.KeyError for wrong options; *FileError if the place has an export of another table or range, or
+// something else, or was altered; table.ErrExists for an export that stays as it is; *fs.PathError, or table.ErrContainerNotFound;
 // *table.LimitError for too large chunks; table.ErrRanged for a client whose signature is for a
 // range of keys; errors of a read (see
-// package table). The report counts what is stored, also beside an error.
+// package table). The progress counts what is stored, also beside an error.
 //
 // Requests: 1 for each 1,000 rows and 1 for the definitions. To share a large table, 1 or 2 for each part that is read by itself, and some to find it, at most 66. For a table with Snapshots, 2 to 4 more
 // for each partition that does not fit on a page, and up to 1 for each page. Into
 // a container, 2 for each chunk, 2 for the beginning of the manifest, and 2 to read it. Idempotent.
-func Export(ctx context.Context, t table.AnyTable, to Place, o *ExportOptions) (report ExportReport, err error) {
+func Export(ctx context.Context, t table.AnyTable, to Place, o *ExportOptions) (_ table.Progress, err error) {
 	e := door.Table(t)
 	if err := engine.CheckHandle("t", e); err != nil {
-		return report, fmt.Errorf("transfer: Export: %w", err)
+		return table.Progress{}, fmt.Errorf("transfer: Export: %w", err)
 	}
 	ctx, end := e.Span(ctx, "Export")
 	defer func() { end(err) }()
@@ -151,7 +127,7 @@ func Export(ctx context.Context, t table.AnyTable, to Place, o *ExportOptions) (
 	if err = x.run(ctx); err != nil {
 		err = fmt.Errorf("transfer: Export %s: %w", e.Name, err)
 	}
-	return x.report, err
+	return x.progress, err
 }
 
 // export is a call of Export in progress.
@@ -163,12 +139,12 @@ type export struct {
 
 	stamps *stamps // nil without snapshots
 
-	mu      sync.Mutex
-	report  ExportReport
-	number  int // of the last chunk
-	open    []span
-	working int           // goroutines with a span
-	changed chan struct{} // closed when open or working changes
+	mu       sync.Mutex
+	progress table.Progress
+	number   int // of the last chunk
+	open     []span
+	working  int           // goroutines with a span
+	changed  chan struct{} // closed when open or working changes
 }
 
 func (x *export) run(ctx context.Context) error {
@@ -191,15 +167,15 @@ func (x *export) run(ctx context.Context) error {
 		return err
 	}
 	part = part.intersect(whole)
-	x.report.Snapshots = m.header.Consistency == byPartition
-	if x.report.Snapshots {
+	if m.header.Consistency == byPartition {
+		addCount(&x.progress, "snapshots", 1)
 		s := stampsOf(x.table)
 		x.stamps = &s
 	}
 	for i := range m.chunks {
-		x.report.add(&m.chunks[i])
+		addChunk(&x.progress, &m.chunks[i])
 	}
-	x.number, x.report.Begun = m.lastNumber(), m.header.Begun
+	x.number = m.lastNumber()
 	x.open, x.changed = gaps(part, m.spans()), make(chan struct{})
 	g, gctx := errgroup.WithContext(ctx)
 	for range x.opt.Concurrency {
@@ -224,9 +200,11 @@ func (x *export) checkComplete(ctx context.Context) error {
 		return err
 	}
 	pieces, err := m.pieces()
-	x.report.Snapshots = m.header.Consistency == byPartition
-	if x.report.Snapshots {
-		x.report.Torn = torn(pieces)
+	delete(x.progress.Counts, "torn")
+	delete(x.progress.Counts, "snapshots")
+	if m.header.Consistency == byPartition {
+		addCount(&x.progress, "snapshots", 1)
+		addCount(&x.progress, "torn", torn(pieces))
 	}
 	return err
 }
@@ -239,9 +217,9 @@ func (x *export) begin(ctx context.Context, whole span) (*manifest, error) {
 	case err != nil && err != error(errTorn):
 		return nil, err
 	case m != nil && !m.header.sameWork(h):
-		return nil, &ManifestError{fmt.Sprintf("is of an export of table %q and another range or other rows, or of another table; export to another place", m.header.Table)}
+		return nil, wrongManifest(fmt.Sprintf("is of an export of table %q and another range or other rows, or of another table; export to another place", m.header.Table))
 	case m != nil && m.header.Begun.Before(exports.Oldest(ctx)):
-		return nil, &ManifestError{fmt.Sprintf("is of an export of %v, from before the job", m.header.Begun.Format(time.DateTime))}
+		return nil, wrongManifest(fmt.Sprintf("is of an export of %v, from before the job", m.header.Begun.Format(time.DateTime)))
 	case m != nil:
 		return m, x.checkGoesOn(ctx, m)
 	}
@@ -514,19 +492,17 @@ func (x *export) store(ctx context.Context, w *chunkWriter, end *place) error {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.report.add(&w.chunk)
-	x.report.Added += w.Rows
+	addChunk(&x.progress, &w.chunk)
+	x.progress.Changed += w.Rows
 	through := w.through
 	if pk := w.last.PartitionKey(); w.last != (keys.Key{}) && (end == nil || end.pk != pk) {
 		through = &pk
 	}
 	if x.opt.Concurrency == 1 && through != nil {
-		x.report.Through = keys.Raw(*through, "").Partition()
+		x.progress.Through = keys.Raw(*through, "")
 	}
 	if x.opt.Progress != nil {
-		r := x.report
-		r.Library = maps.Clone(r.Library)
-		x.opt.Progress(r)
+		x.opt.Progress(copyOf(x.progress))
 	}
 	return nil
 }

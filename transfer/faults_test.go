@@ -23,6 +23,7 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/transfer"
 )
 
@@ -118,7 +119,7 @@ func TestImportCrashes(t *testing.T) {
 					}
 					return fault
 				})
-				_, err := transfer.Import(ctx, transfer.Exported(at), tableOf(t, other, "staff"), &transfer.ImportOptions{Mode: mode, Concurrency: 2})
+				_, err := transfer.Import(ctx, transfer.Exported(at), tableOf(t, other, "staff"), &transfer.ImportOptions{Pass: table.Pass{Concurrency: 2}, Mode: mode})
 				cancel()
 				other.SetFaults(nil)
 				if err == nil && count >= from && fault != storagetest.Twice() {
@@ -126,7 +127,7 @@ func TestImportCrashes(t *testing.T) {
 				}
 				report, err := transfer.Import(t.Context(), transfer.Exported(at), tableOf(t, other, "staff"), &transfer.ImportOptions{Mode: mode})
 				testkit.NoError(t, err)
-				if report.Rows != len(someRows()) || report.Kept != 0 || report.Stored+report.Same != report.Rows {
+				if report.Rows != len(someRows()) || report.Counts["kept"] != 0 || report.Changed+report.Counts["same"] != report.Rows {
 					t.Fatalf("mode %d, %v from request %d: got %+v; want %d rows, each stored or the same", mode, fault, from, report, len(someRows()))
 				}
 				expectSame(t, s, "staff", other, "staff")
@@ -204,7 +205,7 @@ func TestLostResponses(t *testing.T) {
 		report, err := transfer.Import(t.Context(), transfer.Exported(at), tableOf(t, other, name), &transfer.ImportOptions{Mode: mode})
 		testkit.NoError(t, err)
 		other.SetFaults(nil)
-		testkit.Expect(t, "stored or same", report.Stored+report.Same, len(someRows()))
+		testkit.Expect(t, "stored or same", report.Changed+report.Counts["same"], len(someRows()))
 		expectSame(t, s, "staff", other, name)
 	}
 }
@@ -225,8 +226,8 @@ func TestAltered(t *testing.T) {
 	}
 	manifest := func(dir string, f func(b []byte) []byte) { rewrite(filepath.Join(dir, transfer.ManifestName), f) }
 	var (
-		ce *transfer.ChunkError
-		me *transfer.ManifestError
+		ce *transfer.FileError
+		me *transfer.FileError
 	)
 	for name, c := range map[string]struct {
 		alter func(dir string)
@@ -255,10 +256,10 @@ func TestAltered(t *testing.T) {
 				lines := bytes.SplitAfter(b, []byte("}\n"))
 				return bytes.Join(append(lines[:2:2], lines[3:]...), nil)
 			})
-		}, func(err error) bool { return errors.Is(err, transfer.ErrIncomplete) }},
+		}, func(err error) bool { return errors.Is(err, table.ErrIncomplete) }},
 		"a line of the manifest is altered": {func(dir string) {
 			manifest(dir, func(b []byte) []byte { return bytes.Replace(b, []byte(`"rows":`), []byte(`"rows":1`), 1) })
-		}, func(err error) bool { return errors.As(err, &me) && !errors.Is(err, transfer.ErrIncomplete) }},
+		}, func(err error) bool { return errors.As(err, &me) && !errors.Is(err, table.ErrIncomplete) }},
 		"the first line is lost": {func(dir string) {
 			manifest(dir, func(b []byte) []byte { _, rest, _ := bytes.Cut(b, []byte("}\n")); return rest })
 		}, func(err error) bool { return errors.As(err, &me) }},
@@ -268,13 +269,13 @@ func TestAltered(t *testing.T) {
 		"another file":   {func(dir string) { manifest(dir, func([]byte) []byte { return []byte("PK,RK\n1,2\n") }) }, func(err error) bool { return errors.As(err, &me) }},
 		"an empty file":  {func(dir string) { manifest(dir, func([]byte) []byte { return nil }) }, func(err error) bool { return errors.As(err, &me) }},
 		"no manifest":    {func(dir string) { testkit.NoError(t, os.Remove(filepath.Join(dir, transfer.ManifestName))) }, func(err error) bool { return errors.Is(err, fs.ErrNotExist) }},
-		"a cut manifest": {func(dir string) { manifest(dir, func(b []byte) []byte { return b[:len(b)-30] }) }, func(err error) bool { return errors.Is(err, transfer.ErrIncomplete) }},
+		"a cut manifest": {func(dir string) { manifest(dir, func(b []byte) []byte { return b[:len(b)-30] }) }, func(err error) bool { return errors.Is(err, table.ErrIncomplete) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			at := transfer.Folder(dir)
-			_, err := transfer.Export(t.Context(), tableOf(t, s, "staff"), at, &transfer.ExportOptions{ChunkBytes: 30_000, Concurrency: 1})
+			_, err := transfer.Export(t.Context(), tableOf(t, s, "staff"), at, &transfer.ExportOptions{Pass: table.Pass{Concurrency: 1}, ChunkBytes: 30_000})
 			testkit.NoError(t, err)
 			c.alter(dir)
 			other := storagetest.New(nil)
@@ -423,7 +424,7 @@ func TestOverlap(t *testing.T) {
 	name := filepath.Join(dir, transfer.ManifestName)
 	var lines []byte
 	for _, size := range []int{1, 200_000} {
-		_, err := transfer.Export(t.Context(), tableOf(t, s, "staff"), at, &transfer.ExportOptions{ChunkBytes: size, Concurrency: 1})
+		_, err := transfer.Export(t.Context(), tableOf(t, s, "staff"), at, &transfer.ExportOptions{Pass: table.Pass{Concurrency: 1}, ChunkBytes: size})
 		testkit.NoError(t, err)
 		b, err := os.ReadFile(name)
 		testkit.NoError(t, err)
@@ -434,7 +435,7 @@ func TestOverlap(t *testing.T) {
 	other := storagetest.New(nil)
 	report, err := transfer.Import(t.Context(), transfer.Exported(at), tableOf(t, other, "staff"), nil)
 	testkit.NoError(t, err)
-	testkit.Expect(t, "report", report, transfer.ImportReport{Rows: 5000, Stored: 5000})
+	testkit.Expect(t, "report", report, table.Progress{Rows: 5000, Changed: 5000})
 	expectSame(t, s, "staff", other, "staff")
 }
 
@@ -451,7 +452,7 @@ func TestNeighbours(t *testing.T) {
 	for _, end := range []string{"John ", "John Smith", "John!", "John!!", "K"} {
 		at, other := transfer.Folder(t.TempDir()), storagetest.New(nil)
 		in := keys.RawPartitions("J", end)
-		report, err := transfer.Export(t.Context(), tableOf(t, s, "staff"), at, &transfer.ExportOptions{Partitions: in})
+		report, err := transfer.Export(t.Context(), tableOf(t, s, "staff"), at, &transfer.ExportOptions{Pass: table.Pass{Partitions: in}})
 		testkit.NoError(t, err)
 		_, err = transfer.Import(t.Context(), transfer.Exported(at), tableOf(t, other, "staff"), nil)
 		testkit.NoError(t, err)
@@ -476,8 +477,8 @@ func TestOtherNames(t *testing.T) {
 	lines := manifestLines(t, dir)
 	writeManifest(t, dir, lines[0], strings.Replace(lines[1], `"chunk":"`, `"chunk":"../`, 1))
 	_, err = transfer.Import(t.Context(), transfer.Exported(at), tableOf(t, storagetest.New(nil), "staff"), nil)
-	if !errors.As(err, new(*transfer.ChunkError)) || !strings.Contains(err.Error(), "no chunk has") {
-		t.Errorf("got error %v; want a *ChunkError about the name", err)
+	if !errors.As(err, new(*transfer.FileError)) || !strings.Contains(err.Error(), "no chunk has") {
+		t.Errorf("got error %v; want a *FileError about the name", err)
 	}
 }
 
@@ -494,7 +495,7 @@ func TestEmptyRanges(t *testing.T) {
 	writeManifest(t, dir, lines[0], part(`"from":["",""],"to":["p0001",""]`), part(`"from":["p0001",""]`))
 	report, err := transfer.Export(t.Context(), tableOf(t, s, "staff"), at, nil)
 	testkit.NoError(t, err)
-	testkit.Expect(t, "chunks", report.Chunks, 2)
+	testkit.Expect(t, "chunks", report.Counts["chunks"], 2)
 	files, err := os.ReadDir(dir)
 	testkit.NoError(t, err)
 	testkit.Expect(t, "files: the manifest, and one chunk", len(files), 2)

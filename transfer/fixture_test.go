@@ -10,6 +10,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -38,7 +39,7 @@ func filled(t testing.TB, name string, rows ...string) *storagetest.Service {
 // fill stores rows in a table, and creates it unless it exists.
 func fill(t testing.TB, s *storagetest.Service, name string, rows ...string) {
 	t.Helper()
-	testkit.NoError(t, tableOf(t, s, name).Ensure(t.Context()))
+	testkit.NoError(t, tabledoor.Ensure(t.Context(), tableOf(t, s, name)))
 	var actions []aztables.TransactionAction
 	last := ""
 	send := func() {

@@ -2,17 +2,17 @@ package transfer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/catalogue"
+	"github.com/aztablekit/aztablekit/table"
 )
 
-// ErrNotContinued: Export does not go on with the export of a place, because it is damaged, older than a day, or of other
-// definitions. The place is as it was. Export to another place; ExportOptions.GoOn goes on nevertheless.
-var ErrNotContinued = errors.New("it stays as it is; export to another place, or set ExportOptions.GoOn")
+// errStays is an ErrExists: Export does not go on with the export of a place, because it is damaged,
+// older than a day, or of other definitions. The place is as it was.
+var errStays = fmt.Errorf("%w: it stays as it is; export to another place, or set ExportOptions.GoOn", table.ErrExists)
 
 // newest is for how long an export goes on behind its last chunk: later the table is another one.
 const newest = 24 * time.Hour
@@ -23,13 +23,13 @@ func (x *export) checkGoesOn(ctx context.Context, m *manifest) error {
 		return nil
 	}
 	refuse := func(format string, args ...any) error {
-		return fmt.Errorf("the export in %v %s: %w", x.to, fmt.Sprintf(format, args...), ErrNotContinued)
+		return fmt.Errorf("the export in %v %s: %w", x.to, fmt.Sprintf(format, args...), errStays)
 	}
 	finished := len(gaps(m.header.Whole, m.spans())) == 0
 	last := m.lastWork()
 	switch {
 	case len(m.damaged) > 0:
-		return fmt.Errorf("%w: %w", m.damage(), ErrNotContinued)
+		return fmt.Errorf("%w: %w", m.damage(), errStays)
 	case x.now().Sub(last) > newest && finished:
 		return refuse("was finished at %s", last.Format(time.DateTime))
 	case x.now().Sub(last) > newest:
@@ -69,5 +69,5 @@ func (m *manifest) damage() error {
 	for i, n := range m.damaged {
 		lines[i] = fmt.Sprint(n)
 	}
-	return &ManifestError{"was altered: line " + strings.Join(lines, ", ") + " is not as Export has written it"}
+	return wrongManifest("was altered: line " + strings.Join(lines, ", ") + " is not as Export has written it")
 }

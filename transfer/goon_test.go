@@ -99,16 +99,16 @@ func TestGoesOn(t *testing.T) {
 			testkit.NoError(t, err)
 
 			report, err := transfer.Export(t.Context(), staff, at, nil)
-			if errors.Is(err, transfer.ErrNotContinued) != c.refused || !c.refused && err != nil {
-				t.Fatalf("got %+v, %v; want ErrNotContinued: %v", report, err, c.refused)
+			if errors.Is(err, table.ErrExists) != c.refused || !c.refused && err != nil {
+				t.Fatalf("got %+v, %v; want ErrExists: %v", report, err, c.refused)
 			}
 			if c.refused && !c.altered && !c.definition && strings.Contains(err.Error(), "was finished") != (c.change == nil) {
 				t.Errorf("got error %v; want it to say whether the export is finished", err)
 			}
-			if got := errors.As(err, new(*transfer.ManifestError)); got != c.altered {
-				t.Errorf("got error %v; want a *ManifestError: %v", err, c.altered)
+			if got := errors.As(err, new(*transfer.FileError)); got != c.altered {
+				t.Errorf("got error %v; want a *FileError: %v", err, c.altered)
 			}
-			if !c.refused && c.change == nil && report.Added != 0 || !c.refused && c.change != nil && report.Added != report.Rows {
+			if !c.refused && c.change == nil && report.Changed != 0 || !c.refused && c.change != nil && report.Changed != report.Rows {
 				t.Errorf("got %+v; want all rows of the missing chunk added, and none to a finished export", report)
 			}
 			if !c.refused {
@@ -146,13 +146,13 @@ func TestThreeErrors(t *testing.T) {
 	testkit.NoError(t, err)
 	changeManifest(t, dir, func(lines [][]byte) [][]byte { return lines[:1] })
 	_, err = transfer.Import(t.Context(), transfer.Exported(at), to, nil)
-	if !errors.Is(err, transfer.ErrIncomplete) || errors.As(err, new(*transfer.ManifestError)) || !strings.Contains(err.Error(), "last chunk is of") {
+	if !errors.Is(err, table.ErrIncomplete) || errors.As(err, new(*transfer.FileError)) || !strings.Contains(err.Error(), "last chunk is of") {
 		t.Errorf("not finished: got error %v; want ErrIncomplete with the time of the last chunk", err)
 	}
 	changeManifest(t, dir, func(lines [][]byte) [][]byte { return append(lines, []byte("\n{\"chunk\":\"x\"}\n")) })
 	_, err = transfer.Import(t.Context(), transfer.Exported(at), to, nil)
-	if errors.Is(err, transfer.ErrIncomplete) || !errors.As(err, new(*transfer.ManifestError)) || !strings.Contains(err.Error(), "line 4 is not") {
-		t.Errorf("altered: got error %v; want a *ManifestError with the line", err)
+	if errors.Is(err, table.ErrIncomplete) || !errors.As(err, new(*transfer.FileError)) || !strings.Contains(err.Error(), "line 4 is not") {
+		t.Errorf("altered: got error %v; want a *FileError with the line", err)
 	}
 }
 
@@ -160,14 +160,14 @@ func TestThreeErrors(t *testing.T) {
 func TestChunkNames(t *testing.T) {
 	t.Parallel()
 	s, dir := filled(t, "staff", manyRows(1, 3000)...), t.TempDir()
-	o := &transfer.ExportOptions{ChunkBytes: 1, Concurrency: 1}
+	o := &transfer.ExportOptions{Pass: table.Pass{Concurrency: 1}, ChunkBytes: 1}
 	at := transfer.Folder(dir)
 	_, err := transfer.Export(t.Context(), tableOf(t, s, "staff"), at, o)
 	testkit.NoError(t, err)
 	changeManifest(t, dir, func(lines [][]byte) [][]byte { return append(lines[:2:2], lines[3:]...) })
 	report, err := transfer.Export(t.Context(), tableOf(t, s, "staff"), at, o)
 	testkit.NoError(t, err)
-	if report.Added == 0 || report.Added >= report.Rows {
+	if report.Changed == 0 || report.Changed >= report.Rows {
 		t.Errorf("got %+v; want the rows of one chunk added", report)
 	}
 	numbers := map[string]int{}

@@ -39,8 +39,11 @@ const (
 
 // ImportOptions are the options of [Import]. The zero value inserts all rows.
 type ImportOptions struct {
-	// Partitions is the range of partitions to import: several machines share a large import, a range each. Unset means all.
-	Partitions keys.PartitionRange
+	// Pass has Partitions, the range to import: several machines share a large import, a range each;
+	// Concurrency, the transactions that are sent at the same time, 10 by default; Rate, the most rows
+	// that are written in a second; and Progress, which is called after each chunk, and each 10,000
+	// rows of a table.
+	table.Pass
 
 	// Mode says what to do with a row whose key another row has.
 	Mode Mode
@@ -50,73 +53,55 @@ type ImportOptions struct {
 	// rows: export Entities alone, or run aztablekit.Store.Verify with Repair. One goroutine calls it.
 	Map func(r *table.Row) (*table.Row, error)
 
-	// Concurrency is how many transactions are sent at the same time. Defaults to 10.
-	Concurrency int
-
-	// Rate is the most rows that are written in a second; 0 means no limit.
-	Rate int
-
 	// OtherDefinitions imports into a table whose definitions are others than those of the export. Its derived rows are then not those of its entities until
 	// aztablekit.Store.Verify with Repair has run.
 	OtherDefinitions bool
 
-	// Kept is called for each stored row that differs from the imported one and stays as it is. Progress is called after each chunk, and each 10,000 rows
-	// of a table. No two of these calls overlap, and work waits for them.
-	Kept     func(keys.Key)
-	Progress func(ImportReport)
+	// Kept is called for each stored row that differs from the imported one and stays as it is. No two
+	// calls of Kept and Progress overlap, and work waits for them.
+	Kept func(keys.Key)
 }
 
 func (o *ImportOptions) check() error {
-	switch {
-	case o.Mode < Insert || o.Mode > Newer:
+	if o.Mode < Insert || o.Mode > Newer {
 		return &table.ValueError{Field: "ImportOptions.Mode", Reason: "is none of Insert, Replace and Newer"}
-	case o.Concurrency < 0:
-		return &table.ValueError{Field: "ImportOptions.Concurrency", Reason: "is negative; 0 means 10"}
-	case o.Rate < 0:
-		return &table.ValueError{Field: "ImportOptions.Rate", Reason: "is negative; 0 means no limit"}
 	}
-	return o.Partitions.Err()
+	return cmp.Or(door.CheckPass(&o.Pass, "Partitions", "Concurrency", "Rate"), o.Partitions.Err())
 }
 
-// ImportReport counts the rows of an import.
-type ImportReport struct {
-	Rows   int // that were read
-	Stored int // of these, that were written
-	Same   int // that were stored already: by an earlier import, or by a request of this one whose response was lost
-	Kept   int // stored rows that differ, and stay as they are; in any mode the row of the table's definitions (~c), if there is one
-
-	Skipped int // for which Map has returned nil, and rows of the holders of leases (~h|), which belong to the table that they come from
-}
-
-// ErrOtherDefinitions: the table has other definitions than the export, so that its derived rows would not be those of its entities. Import into
-// a table that does not exist, or see ImportOptions.OtherDefinitions.
-var ErrOtherDefinitions = errors.New("the table has other definitions than the rows that are imported")
+// errOtherDefinitions is an ErrNotDeclared: the derived rows of the table would not be those of its
+// entities. Import into a table that does not exist, or see ImportOptions.OtherDefinitions.
+var errOtherDefinitions = fmt.Errorf("%w: its definitions are others than those of the rows that are imported", table.ErrNotDeclared)
 
 // Import stores the rows of an export or of a table as they are, derived rows and rows of the library included, and creates the table unless it
 // exists.
 //
-//	report, err := transfer.Import(ctx, transfer.Exported(transfer.Folder("backup/staff")), staff, nil)
+//	done, err := transfer.Import(ctx, transfer.Exported(transfer.Folder("backup/staff")), staff, nil)
+//
+// Progress.Rows are the rows that were read, and Changed those that were written. Skipped are those for which Map has returned nil, and rows of the
+// holders of leases (~h|), which belong to the table that they come from. Counts has "same", rows that were stored already, by an earlier import or by a request
+// of this one whose response was lost, and "kept", stored rows that differ and stay as they are; in any mode also the row of the table's definitions (~c).
 //
 // All chunks that are read are compared with the manifest, and a chunk that was altered or cut ends the import before its first row is stored. An import that
 // ended early is repeated as a whole: rows that are stored already cost 1 request for each 100, and 1 to compare them.
 //
 // Import while no program writes the table, and before a program calls Ensure, or call aztablekit.Store.Verify with Repair afterwards. Call aztablekit.Store.NotifyPending,
-// if the export has pending effects (ExportReport.Pending), and Verify with Repair also ends the writes over several partitions that it has. The work of a day
+// if the export has pending effects (Counts["pending"] of [Export]), and Verify with Repair also ends the writes over several partitions that it has. The work of a day
 // deletes the commit records that an import has brought into a table of a store, as it does those of writes.
 //
-// Errors: *table.ValueError for wrong options; *ManifestError, [ErrIncomplete] and *ChunkError for an export, *fs.PathError or [ErrContainerNotFound] if there is
-// none; [ErrOtherDefinitions]; the error of Map, with the row; *keys.KeyError for a key that no row
+// Errors: *table.ValueError for wrong options; *FileError and table.ErrIncomplete for an export, *fs.PathError or table.ErrContainerNotFound if there is
+// none; table.ErrNotDeclared for other definitions; the error of Map, with the row; *keys.KeyError for a key that no row
 // can have, of a file or by Map, before anything is sent with this row; table.ErrRanged for a
 // client whose signature is for a range of keys; errors of a read and of a write (see package
-// table). The report counts what is done, also beside an error.
+// table). The progress counts what is done, also beside an error.
 //
 // Requests: 2 at the beginning, 1 more for the definitions of a source table, and those that read the rows; 1 for each 100 rows or 3 MiB of a
 // partition; 1 for each partition with commit records, and perhaps 1 for each batch of it that is sent at the same time. If some of these are stored already, 1 more for each 1,000 stored rows from the first to the last of them, 1 for the others, and 1 for those that are
 // newer. Idempotent, except that rows deleted in the meantime are inserted again.
-func Import(ctx context.Context, from Source, t table.AnyTable, o *ImportOptions) (report ImportReport, err error) {
+func Import(ctx context.Context, from Source, t table.AnyTable, o *ImportOptions) (_ table.Progress, err error) {
 	e := door.Table(t)
 	if err := engine.CheckHandle("t", e); err != nil {
-		return report, fmt.Errorf("transfer: Import: %w", err)
+		return table.Progress{}, fmt.Errorf("transfer: Import: %w", err)
 	}
 	ctx, end := e.Span(ctx, "Import")
 	defer func() { end(err) }()
@@ -128,7 +113,7 @@ func Import(ctx context.Context, from Source, t table.AnyTable, o *ImportOptions
 	if err = m.run(ctx, from); err != nil {
 		err = fmt.Errorf("transfer: Import %s: %w", e.Name, err)
 	}
-	return m.report, err
+	return m.progress, err
 }
 
 // importing is a call of Import in progress.
@@ -140,8 +125,8 @@ type importing struct {
 	own   *row        // the row of the table's definitions, which stays; nil if there is none
 	looks atomic.Bool // the store is new, and will look for commit records without notes
 
-	mu     sync.Mutex
-	report ImportReport
+	mu       sync.Mutex
+	progress table.Progress
 }
 
 func (m *importing) run(ctx context.Context, from Source) error {
@@ -196,7 +181,7 @@ func (m *importing) checkDefinitions(ctx context.Context, from rowSource) error 
 	}
 	same, err := catalogue.Same(theirs.stored(), own.stored())
 	if err == nil && !same {
-		err = ErrOtherDefinitions
+		err = errOtherDefinitions
 	}
 	return err
 }
@@ -236,7 +221,7 @@ func (m *importing) importPart(ctx context.Context, rows iter.Seq2[*row, error])
 			continue
 		}
 		if strings.HasPrefix(r.key.RowKey(), reserved.Holder) { // a guard that comes back would let a holder write again that has lost its lease
-			m.count(ImportReport{Rows: 1, Skipped: 1})
+			m.count(table.Progress{Rows: 1, Skipped: 1})
 			continue
 		}
 		if err := engine.QueryErr(r.key); err != nil {
@@ -275,7 +260,7 @@ func (m *importing) mapped(r *row) (*row, error) {
 		return nil, err
 	}
 	if to == nil {
-		m.count(ImportReport{Rows: 1, Skipped: 1})
+		m.count(table.Progress{Rows: 1, Skipped: 1})
 		return nil, nil
 	}
 	if to.Key == catalogueKey {
@@ -290,10 +275,10 @@ func (m *importing) mapped(r *row) (*row, error) {
 // countDefinitions counts the row of definitions, which stays as it is in the table.
 func (m *importing) countDefinitions(r *row) {
 	if sameColumns(r.columns, m.own.columns) {
-		m.count(ImportReport{Rows: 1, Same: 1})
+		m.count(table.Progress{Rows: 1, Counts: map[string]int{"same": 1}})
 		return
 	}
-	m.count(ImportReport{Rows: 1, Kept: 1})
+	m.count(table.Progress{Rows: 1, Counts: map[string]int{"kept": 1}})
 	m.noteKept(r.key)
 }
 
@@ -301,13 +286,13 @@ func (m *importing) noteProgress() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.opt.Progress != nil {
-		m.opt.Progress(m.report)
+		m.opt.Progress(copyOf(m.progress))
 	}
 }
 
 // store stores a batch.
 func (m *importing) store(ctx context.Context, b batch) error {
-	done := ImportReport{Rows: len(b.rows)}
+	done := table.Progress{Rows: len(b.rows)}
 	defer func() { m.count(done) }()
 	if err := m.noteRecords(ctx, b); err != nil {
 		return err
@@ -319,7 +304,7 @@ func (m *importing) store(ctx context.Context, b batch) error {
 		err := m.send(ctx, b)
 		switch {
 		case err == nil:
-			done.Stored += len(b.rows)
+			done.Changed += len(b.rows)
 			return nil
 		case attempt == mostAttempts, !errors.Is(err, errs.ErrExists) && !errors.Is(err, errs.ErrUnknownOutcome):
 			return err
@@ -356,7 +341,7 @@ func (m *importing) send(ctx context.Context, b batch) error {
 }
 
 // storeOthers looks which rows of a batch are stored, and returns those that are still to be sent.
-func (m *importing) storeOthers(ctx context.Context, b batch, done *ImportReport) (left batch, err error) {
+func (m *importing) storeOthers(ctx context.Context, b batch, done *table.Progress) (left batch, err error) {
 	is, err := m.storedRows(ctx, b)
 	if err != nil {
 		return b, err
@@ -368,19 +353,19 @@ func (m *importing) storeOthers(ctx context.Context, b batch, done *ImportReport
 		switch {
 		case was == nil:
 		case sameColumns(was.columns, r.columns):
-			done.Same++
+			addCount(done, "same", 1)
 		case m.opt.Mode == Newer && r.timestamp.After(was.timestamp):
 			replaced[i] = true
 			newer = append(newer, engine.RawRow{Kind: aztables.TransactionTypeUpdateReplace, Body: b.bodies[i], Match: was.etag})
 		default:
-			done.Kept++
+			addCount(done, "kept", 1)
 			m.noteKept(r.key)
 		}
 	}
 	_, err = m.table.StoreRaw(ctx, "Import", newer)
 	switch {
 	case err == nil:
-		done.Stored += len(newer)
+		done.Changed += len(newer)
 		clear(replaced)
 	case errors.Is(err, errs.ErrChanged), errors.Is(err, errs.ErrNotFound) && !errors.Is(err, errs.ErrTableNotFound): // these rows are looked at again
 	default:
@@ -412,14 +397,10 @@ func (m *importing) storedRows(ctx context.Context, b batch) (map[string]*stored
 	return found, err
 }
 
-func (m *importing) count(n ImportReport) {
+func (m *importing) count(done table.Progress) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.report.Rows += n.Rows
-	m.report.Stored += n.Stored
-	m.report.Same += n.Same
-	m.report.Kept += n.Kept
-	m.report.Skipped += n.Skipped
+	addProgress(&m.progress, done)
 }
 
 func (m *importing) noteKept(k keys.Key) {
@@ -444,6 +425,6 @@ func sameColumns(a, b []edm.Column) bool {
 }
 
 // Copy is [Import] of a table: it stores the rows of a table in another one, of the same account or another.
-func Copy(ctx context.Context, from, to table.AnyTable, o *ImportOptions) (ImportReport, error) {
+func Copy(ctx context.Context, from, to table.AnyTable, o *ImportOptions) (table.Progress, error) {
 	return Import(ctx, Of(from), to, o)
 }

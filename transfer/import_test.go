@@ -48,7 +48,7 @@ func TestTransactionsFit(t *testing.T) {
 	to := hookedTable(t, s, "target", func(r *http.Request) { largest = max(largest, r.ContentLength) })
 	report, err := transfer.Import(t.Context(), file, to, nil)
 	testkit.NoError(t, err)
-	testkit.Expect(t, "report", report, transfer.ImportReport{Rows: 5, Stored: 5})
+	testkit.Expect(t, "report", report, table.Progress{Rows: 5, Changed: 5})
 	if largest > 4<<20 || largest < 2<<20 {
 		t.Errorf("got a request of %d bytes; want none of more than 4 MiB, and some of 2", largest)
 	}
@@ -61,13 +61,13 @@ func TestNewerBeside(t *testing.T) {
 	for name, c := range map[string]struct {
 		theirs time.Duration // the time of the row of the file, behind that of the stored row
 		beside bool          // a program writes between the look and the replace
-		want   transfer.ImportReport
+		want   table.Progress
 		n      int32
 	}{
-		"a later row":                {time.Minute, false, transfer.ImportReport{Rows: 1, Stored: 1}, 2},
-		"a row of the same time":     {0, false, transfer.ImportReport{Rows: 1, Kept: 1}, 1},
-		"an earlier row":             {-time.Minute, false, transfer.ImportReport{Rows: 1, Kept: 1}, 1},
-		"a later row, and a program": {time.Minute, true, transfer.ImportReport{Rows: 1, Kept: 1}, 3},
+		"a later row":                {time.Minute, false, table.Progress{Rows: 1, Changed: 1}, 2},
+		"a row of the same time":     {0, false, table.Progress{Rows: 1, Counts: map[string]int{"kept": 1}}, 1},
+		"an earlier row":             {-time.Minute, false, table.Progress{Rows: 1, Counts: map[string]int{"kept": 1}}, 1},
+		"a later row, and a program": {time.Minute, true, table.Progress{Rows: 1, Counts: map[string]int{"kept": 1}}, 3},
 	} {
 		now := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
 		s := storagetest.New(&storagetest.Options{Now: func() time.Time { return now }})

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/aztablekit/aztablekit/table"
 )
 
 // ManifestName is the name of the manifest of an export.
@@ -69,10 +71,8 @@ type chunk struct {
 	PreparedRows int `json:"preparedRows,omitempty"`
 }
 
-// ManifestError is the error of a manifest that is no export's, not of this one, or was altered.
-type ManifestError struct{ Reason string }
-
-func (e *ManifestError) Error() string { return "the manifest (" + ManifestName + ") " + e.Reason }
+// wrongManifest returns the error of a manifest that is no export's, not of this one, or was altered.
+func wrongManifest(reason string) *FileError { return &FileError{File: ManifestName, Reason: reason} }
 
 // manifest is what a manifest says.
 type manifest struct {
@@ -83,7 +83,7 @@ type manifest struct {
 }
 
 // errTorn is the error of a manifest whose first line was cut by a crash, or is not there: a file is created before its first line, and a chunk is written behind it.
-var errTorn = &ManifestError{"has no first line, or only the beginning of one, as after an export that was ended before its first chunk; Export begins it again, of the table as it is now"}
+var errTorn = wrongManifest("has no first line, or only the beginning of one, as after an export that was ended before its first chunk; Export begins it again, of the table as it is now")
 
 // crcMember begins the last member of a line, and crcTail is how long it is.
 const (
@@ -155,15 +155,15 @@ func parseManifest(b []byte) (*manifest, error) {
 			Format *string `json:"format"`
 		}
 		if err := json.Unmarshal(content, &of); err != nil {
-			return nil, &ManifestError{"has a line that is no JSON: " + err.Error()}
+			return nil, wrongManifest("has a line that is no JSON: " + err.Error())
 		}
 		if of.Format == nil {
 			var c chunk
 			if err := json.Unmarshal(content, &c); err != nil {
-				return nil, &ManifestError{"has a line that is of no chunk: " + err.Error()}
+				return nil, wrongManifest("has a line that is of no chunk: " + err.Error())
 			}
 			if m == nil {
-				return nil, &ManifestError{"has no first line; it was cut"}
+				return nil, wrongManifest("has no first line; it was cut")
 			}
 			if !lines[string(content)] { // else the line was added twice, because a response was lost
 				lines[string(content)] = true
@@ -172,17 +172,17 @@ func parseManifest(b []byte) (*manifest, error) {
 			continue
 		}
 		if *of.Format != format {
-			return nil, &ManifestError{fmt.Sprintf("has the format %.80q; this version reads %q", *of.Format, format)}
+			return nil, wrongManifest(fmt.Sprintf("has the format %.80q; this version reads %q", *of.Format, format))
 		}
 		var h header
 		if err := json.Unmarshal(content, &h); err != nil {
-			return nil, &ManifestError{"has a first line that cannot be read: " + err.Error()}
+			return nil, wrongManifest("has a first line that cannot be read: " + err.Error())
 		}
 		switch {
 		case m == nil:
 			m = &manifest{header: h}
 		case !h.sameWork(m.header):
-			return nil, &ManifestError{"has lines of two exports"}
+			return nil, wrongManifest("has lines of two exports")
 		case h.Consistency != byPartition: // of two processes that have begun at once, one reads without stamps
 			m.header.Consistency = h.Consistency
 		}
@@ -191,7 +191,7 @@ func parseManifest(b []byte) (*manifest, error) {
 	case m == nil && !strange && len(damaged) == 0:
 		return nil, errTorn
 	case m == nil:
-		return nil, &ManifestError{"has no first line; it is no manifest of this package, or was cut"}
+		return nil, wrongManifest("has no first line; it is no manifest of this package, or was cut")
 	}
 	m.damaged = damaged
 	return m, nil
@@ -229,7 +229,7 @@ type piece struct {
 }
 
 // pieces returns the chunks in the order of their rows. A chunk is read for what no line before it has: so a late line of another process changes nothing of an export
-// that is finished. Errors: ErrIncomplete.
+// that is finished. Errors: table.ErrIncomplete.
 func (m *manifest) pieces() (all []piece, err error) {
 	missing := gaps(m.header.Whole, m.spans())
 	switch {
@@ -238,7 +238,7 @@ func (m *manifest) pieces() (all []piece, err error) {
 	case len(missing) > 0:
 		from := missing[0].From
 		return nil, fmt.Errorf("%w: rows from %q are missing, and perhaps others; its last chunk is of %s",
-			ErrIncomplete, []string{from.pk, from.rk}, m.lastWork().Format(time.DateTime))
+			table.ErrIncomplete, []string{from.pk, from.rk}, m.lastWork().Format(time.DateTime))
 	}
 	left := []span{m.header.Whole} // what no line before has
 	for _, c := range m.chunks {
@@ -292,6 +292,3 @@ func torn(pieces []piece) int {
 	}
 	return len(all)
 }
-
-// ErrIncomplete: an export is not finished. Export finishes it on the same day; see [ErrNotContinued].
-var ErrIncomplete = errors.New("the export is not finished")

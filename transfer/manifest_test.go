@@ -10,6 +10,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
 )
 
 // manifestOf returns a manifest of three chunks.
@@ -57,7 +58,7 @@ func TestEachByte(t *testing.T) {
 	if err := piecesOf(whole); err != nil {
 		t.Fatal(err)
 	}
-	var altered *ManifestError
+	var altered *FileError
 	harmless := 0
 	for i := range whole {
 		for _, bit := range []byte{1, 2, 4, 0x20, 0x80} {
@@ -68,8 +69,8 @@ func TestEachByte(t *testing.T) {
 				harmless++ // a line break became a space, as in whole[i] = '\n'
 				continue
 			}
-			if !errors.As(err, &altered) || errors.Is(err, ErrIncomplete) {
-				t.Errorf("byte %d, %q for %q: got error %v; want a *ManifestError", i, b[i], whole[i], err)
+			if !errors.As(err, &altered) || errors.Is(err, table.ErrIncomplete) {
+				t.Errorf("byte %d, %q for %q: got error %v; want a *FileError", i, b[i], whole[i], err)
 			}
 		}
 	}
@@ -78,8 +79,8 @@ func TestEachByte(t *testing.T) {
 	}
 	first := bytes.Index(whole, []byte(`{"chunk"`))
 	for i := first; i < len(whole)-2; i++ {
-		if err := piecesOf(whole[:i]); !errors.Is(err, ErrIncomplete) {
-			t.Errorf("cut behind %d bytes: got error %v; want ErrIncomplete", i, err)
+		if err := piecesOf(whole[:i]); !errors.Is(err, table.ErrIncomplete) {
+			t.Errorf("cut behind %d bytes: got error %v; want table.ErrIncomplete", i, err)
 		}
 	}
 	for i := 1; i < first-3; i++ {
@@ -150,8 +151,8 @@ func TestNoManifest(t *testing.T) {
 		"another end":          {staff + first(header{Table: "staff", Whole: span{To: &place{pk: "a"}}}), false},
 	} {
 		_, err := parseManifest([]byte(c.content))
-		if !errors.As(err, new(*ManifestError)) || (err == error(errTorn)) != c.torn {
-			t.Errorf("%s: got error %v; want a *ManifestError, that of a crash: %t", name, err, c.torn)
+		if !errors.As(err, new(*FileError)) || (err == error(errTorn)) != c.torn {
+			t.Errorf("%s: got error %v; want a *FileError, that of a crash: %t", name, err, c.torn)
 		}
 	}
 }
@@ -292,8 +293,8 @@ func TestChunkAsSaid(t *testing.T) {
 		}
 		p := piece{w.chunk, span{}}
 		err = p.each(t.Context(), at, func(*row) bool { return true })
-		if c.ok != (err == nil) || err != nil && !errors.As(err, new(*ChunkError)) {
-			t.Errorf("%s: got error %v; want a *ChunkError: %t", name, err, !c.ok)
+		if c.ok != (err == nil) || err != nil && !errors.As(err, new(*FileError)) {
+			t.Errorf("%s: got error %v; want a *FileError: %t", name, err, !c.ok)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -30,7 +31,7 @@ func TestFaultsOfOthers(t *testing.T) {
 	} {
 		s := storagetest.New(nil)
 		from := tableOf(t, s, "source")
-		testkit.NoError(t, from.Ensure(t.Context()))
+		testkit.NoError(t, tabledoor.Ensure(t.Context(), from))
 		for i, properties := range rows {
 			row := &table.Row{Key: keys.Raw("p", fmt.Sprint("r", i))}
 			for name, v := range properties {

@@ -10,6 +10,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/transfer"
 )
 
@@ -94,7 +95,7 @@ func TestImportedRecordsInterrupted(t *testing.T) {
 				}
 				return storagetest.Fault{}
 			})
-			_, err := transfer.Import(ctx, transfer.Exported(at), b.counters, &transfer.ImportOptions{Concurrency: 1})
+			_, err := transfer.Import(ctx, transfer.Exported(at), b.counters, &transfer.ImportOptions{Pass: table.Pass{Concurrency: 1}})
 			crash()
 			records, notes := recordsAndNotes(b)
 			if records > 3 && notes < 2 || records > 0 && notes == 0 {
@@ -114,11 +115,11 @@ func TestImportedRecordsOfNewStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		at := exportedRecords(t)
 		b := openBank(storagetest.New(nil), 0)
-		report, err := transfer.Import(t.Context(), transfer.Exported(at), b.counters, &transfer.ImportOptions{Concurrency: 1})
+		report, err := transfer.Import(t.Context(), transfer.Exported(at), b.counters, &transfer.ImportOptions{Pass: table.Pass{Concurrency: 1}})
 		testkit.NoError(t, err)
 		testkit.Expect(t, "requests for notes", b.service.Count()[requests.InsertOrReplace], 1)
 		records, notes := recordsAndNotes(b)
-		if records != 4 || notes != 0 || report.Stored != report.Rows {
+		if records != 4 || notes != 0 || report.Changed != report.Rows {
 			t.Errorf("got %+v, %d records and %d notes; want all rows, and no notes", report, records, notes)
 		}
 	})

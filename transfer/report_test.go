@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/transfer"
 )
 
@@ -32,20 +34,20 @@ func TestReportOfSnapshots(t *testing.T) {
 		}
 	})
 	part := counterTeam.Before("c")
-	first, err := transfer.Export(t.Context(), counters, &memory, &transfer.ExportOptions{Part: part, Concurrency: 1, ChunkBytes: 6000, Progress: func(r transfer.ExportReport) {
-		torn = max(torn, r.Torn)
-		if !r.Snapshots || r.Begun.IsZero() {
-			t.Errorf("got %+v; want snapshots, and when the export has begun", r)
+	first, err := transfer.Export(t.Context(), counters, &memory, &transfer.ExportOptions{Pass: table.Pass{Concurrency: 1, Progress: func(r table.Progress) {
+		torn = max(torn, r.Counts["torn"])
+		if r.Counts["snapshots"] != 1 {
+			t.Errorf("got %+v; want snapshots", r)
 		}
-	}})
+	}}, Part: part, ChunkBytes: 6000})
 	testkit.NoError(t, err)
-	if !first.Snapshots || first.Torn != 1 || torn != 1 {
+	if first.Counts["snapshots"] != 1 || first.Counts["torn"] != 1 || torn != 1 {
 		t.Errorf("the part: got %+v, and %d torn in its progress; want 1 torn partition", first, torn)
 	}
 	rest, err := transfer.Export(t.Context(), counters, &memory, nil)
 	testkit.NoError(t, err)
-	if !rest.Snapshots || rest.Torn != 1 || !rest.Begun.Equal(first.Begun) || rest.Added != rest.Rows-first.Rows {
-		t.Errorf("the rest: got %+v; want 1 torn partition, and the beginning of %+v", rest, first)
+	if rest.Counts["snapshots"] != 1 || rest.Counts["torn"] != 1 || rest.Changed != rest.Rows-first.Rows {
+		t.Errorf("the rest: got %+v; want 1 torn partition, and the rows that %+v lacks", rest, first)
 	}
 
 	var shared transfer.Memory
@@ -54,8 +56,8 @@ func TestReportOfSnapshots(t *testing.T) {
 		if n++; n == 6 {
 			testkit.NoError(t, shared.AddHeader("counters"))
 		}
-	}), &shared, &transfer.ExportOptions{Concurrency: 1})
-	if err != nil || report.Snapshots {
+	}), &shared, &transfer.ExportOptions{Pass: table.Pass{Concurrency: 1}})
+	if err != nil || report.Counts["snapshots"] != 0 {
 		t.Errorf("beside a process without stamps: got %+v, %v; want no snapshots", report, err)
 	}
 }
@@ -76,8 +78,8 @@ func TestEntitiesIntoDefinitions(t *testing.T) {
 	}
 	_, err = transfer.Export(ctx, from.staff, at, &transfer.ExportOptions{Entities: true})
 	testkit.NoError(t, err)
-	if _, err := transfer.Import(ctx, transfer.Exported(at), to.staff, nil); !errors.Is(err, transfer.ErrOtherDefinitions) {
-		t.Errorf("got error %v; want ErrOtherDefinitions", err)
+	if _, err := transfer.Import(ctx, transfer.Exported(at), to.staff, nil); !errors.Is(err, table.ErrNotDeclared) {
+		t.Errorf("got error %v; want ErrNotDeclared", err)
 	}
 }
 
@@ -89,11 +91,11 @@ func TestRates(t *testing.T) {
 		s := filled(t, "source", manyRows(1, 5000)...)
 		for what, move := range map[string]func() error{
 			"export": func() error {
-				_, err := transfer.Export(ctx, tableOf(t, s, "source"), &transfer.Memory{}, &transfer.ExportOptions{Rate: 500, Concurrency: 1})
+				_, err := transfer.Export(ctx, tableOf(t, s, "source"), &transfer.Memory{}, &transfer.ExportOptions{Pass: table.Pass{Rate: 500, Concurrency: 1}})
 				return err
 			},
 			"copy": func() error {
-				_, err := transfer.Copy(ctx, tableOf(t, s, "source"), tableOf(t, s, "copied"), &transfer.ImportOptions{Rate: 500})
+				_, err := transfer.Copy(ctx, tableOf(t, s, "source"), tableOf(t, s, "copied"), &transfer.ImportOptions{Pass: table.Pass{Rate: 500}})
 				return err
 			},
 		} {
@@ -128,12 +130,10 @@ func TestImportKeepsDefinitions(t *testing.T) {
 	}{"the same definitions": {from, source, 0}, "others": {others, other, 1}} {
 		before := contentOf(c.service, "staff")
 		var kept []keys.Key
-		last := transfer.ImportReport{}
-		report, err := transfer.Import(ctx, transfer.Exported(at), c.to.staff, &transfer.ImportOptions{
-			Mode: transfer.Replace, OtherDefinitions: true, Kept: func(k keys.Key) { kept = append(kept, k) }, Progress: func(r transfer.ImportReport) { last = r },
-		})
+		last := table.Progress{}
+		report, err := transfer.Import(ctx, transfer.Exported(at), c.to.staff, &transfer.ImportOptions{Pass: table.Pass{Progress: func(r table.Progress) { last = r }}, Mode: transfer.Replace, OtherDefinitions: true, Kept: func(k keys.Key) { kept = append(kept, k) }})
 		testkit.NoError(t, err)
-		if report.Kept != c.kept || len(kept) != c.kept || report.Same != 1-c.kept || report.Skipped != 1 || last != report {
+		if report.Counts["kept"] != c.kept || len(kept) != c.kept || report.Counts["same"] != 1-c.kept || report.Skipped != 1 || !reflect.DeepEqual(last, report) {
 			t.Errorf("%s: got %+v, kept %v, and %+v at last; want %d kept, and 1 skipped", name, report, kept, last, c.kept)
 		}
 		after := contentOf(c.service, "staff")
@@ -154,11 +154,11 @@ func TestImportDoesNotKnow(t *testing.T) {
 		for _, c := range []struct {
 			mode transfer.Mode
 			lost storagetest.Fault
-			want transfer.ImportReport
+			want table.Progress
 		}{
-			{transfer.Insert, storagetest.LostRequest(), transfer.ImportReport{Rows: 3, Same: 1, Kept: 2}},
-			{transfer.Replace, storagetest.LostRequest(), transfer.ImportReport{Rows: 3, Stored: 3}},
-			{transfer.Replace, storagetest.LostResponse(), transfer.ImportReport{Rows: 3, Stored: 3}},
+			{transfer.Insert, storagetest.LostRequest(), table.Progress{Rows: 3, Counts: map[string]int{"same": 1, "kept": 2}}},
+			{transfer.Replace, storagetest.LostRequest(), table.Progress{Rows: 3, Changed: 3}},
+			{transfer.Replace, storagetest.LostResponse(), table.Progress{Rows: 3, Changed: 3}},
 		} {
 			other, sent := storagetest.New(nil), 0
 			fill(t, other, "staff", jsonRow("a", "1", `"N":1`), jsonRow("a", "2", `"N":1,"M":1`), jsonRow("a", "3", `"N":1`))
@@ -189,10 +189,10 @@ func TestImportEnds(t *testing.T) {
 		s, other := filled(t, "staff", manyRows(5, 1)...), storagetest.New(nil)
 		ctx, stop := context.WithTimeout(t.Context(), 2500*time.Millisecond)
 		defer stop()
-		o := &transfer.ImportOptions{Rate: 1}
+		o := &transfer.ImportOptions{Pass: table.Pass{Rate: 1}}
 		report, err := transfer.Copy(ctx, tableOf(t, s, "staff"), tableOf(t, other, "staff"), o)
 		stored := len(other.Rows("staff"))
-		if !errors.Is(err, context.DeadlineExceeded) || report.Stored != stored || stored == 0 || stored == 5 {
+		if !errors.Is(err, context.DeadlineExceeded) || report.Changed != stored || stored == 0 || stored == 5 {
 			t.Errorf("got %+v, %v, and %d rows; want some of 5, and DeadlineExceeded", report, err, stored)
 		}
 	})

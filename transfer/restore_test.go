@@ -80,7 +80,7 @@ func TestRestore(t *testing.T) {
 		backups[name] = transfer.Folder(t.TempDir())
 		report, err := transfer.Export(ctx, tableOf(t, s, name), backups[name], nil)
 		testkit.NoError(t, err)
-		pending += report.Pending
+		pending += report.Counts["pending"]
 	}
 	testkit.Expect(t, "commit records with effects that are due", pending, 19)
 
@@ -140,8 +140,8 @@ func TestOtherDefinitions(t *testing.T) {
 	salary := index.New("salary", keys.Digits[int64](9), func(p *person) (int64, bool) { return p.Salary, true }, nil)
 	more := openOffice(storagetest.New(nil), salary)
 	testkit.NoError(t, more.Ensure(ctx))
-	if err := restore(more, nil); !errors.Is(err, transfer.ErrOtherDefinitions) {
-		t.Fatalf("got error %v; want ErrOtherDefinitions", err)
+	if err := restore(more, nil); !errors.Is(err, table.ErrNotDeclared) {
+		t.Fatalf("got error %v; want ErrNotDeclared", err)
 	}
 	testkit.NoError(t, restore(more, &transfer.ImportOptions{OtherDefinitions: true}))
 	_, err = more.Verify(ctx, &verify.Options{Repair: true})
@@ -167,10 +167,10 @@ func TestModes(t *testing.T) {
 		}
 		return all
 	}
-	for mode, want := range map[transfer.Mode]transfer.ImportReport{
-		transfer.Insert:  {Rows: 5, Stored: 1, Kept: 4},
-		transfer.Replace: {Rows: 5, Stored: 5},
-		transfer.Newer:   {Rows: 5, Stored: 3, Kept: 2},
+	for mode, want := range map[transfer.Mode]table.Progress{
+		transfer.Insert:  {Rows: 5, Changed: 1, Counts: map[string]int{"kept": 4}},
+		transfer.Replace: {Rows: 5, Changed: 5},
+		transfer.Newer:   {Rows: 5, Changed: 3, Counts: map[string]int{"kept": 2}},
 	} {
 		now := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
 		o := &storagetest.Options{Now: func() time.Time { return now }}
@@ -186,7 +186,7 @@ func TestModes(t *testing.T) {
 		})
 		testkit.NoError(t, err)
 		testkit.Expect(t, fmt.Sprint("mode ", mode), report, want)
-		testkit.Expect(t, "kept", len(kept), want.Kept)
+		testkit.Expect(t, "kept", len(kept), want.Counts["kept"])
 		for i, r := range to.Rows("staff") {
 			old := mode == transfer.Insert && i < 4 || mode == transfer.Newer && (i == 2 || i == 3)
 			if n := r.Get("N"); (n == int32(1)) != old {
@@ -245,7 +245,7 @@ func TestBadInput(t *testing.T) {
 	var (
 		ve *table.ValueError
 		ke *keys.KeyError
-		me *transfer.ManifestError
+		me *transfer.FileError
 	)
 	for name, c := range map[string]struct {
 		err error
@@ -254,20 +254,20 @@ func TestBadInput(t *testing.T) {
 		"export of nil":          {export(nil, at, nil), &ve},
 		"export to nil":          {export(staff, nil, nil), &ve},
 		"negative chunks":        {export(staff, at, &transfer.ExportOptions{ChunkBytes: -1}), &ve},
-		"negative concurrency":   {export(staff, at, &transfer.ExportOptions{Concurrency: -1}), &ve},
+		"negative concurrency":   {export(staff, at, &transfer.ExportOptions{Pass: table.Pass{Concurrency: -1}}), &ve},
 		"negative time":          {export(staff, at, &transfer.ExportOptions{ChunkTime: -1}), &ve},
-		"negative rate":          {export(staff, at, &transfer.ExportOptions{Rate: -1}), &ve},
+		"negative rate":          {export(staff, at, &transfer.ExportOptions{Pass: table.Pass{Rate: -1}}), &ve},
 		"a wrong part":           {export(staff, none, &transfer.ExportOptions{Part: keys.RawPartitions("b", "a")}), &ke},
-		"a wrong range":          {export(staff, at, &transfer.ExportOptions{Partitions: keys.RawPartitions("b", "a")}), &ke},
-		"another range":          {export(staff, at, &transfer.ExportOptions{Partitions: keys.RawPartitions("a", "b")}), &me},
+		"a wrong range":          {export(staff, at, &transfer.ExportOptions{Pass: table.Pass{Partitions: keys.RawPartitions("b", "a")}}), &ke},
+		"another range":          {export(staff, at, &transfer.ExportOptions{Pass: table.Pass{Partitions: keys.RawPartitions("a", "b")}}), &me},
 		"another table":          {export(tableOf(t, filled(t, "other"), "other"), at, nil), &me},
 		"import from nil":        {imported(nil, staff, nil), &ve},
 		"import into nil":        {imported(transfer.Exported(at), nil, nil), &ve},
 		"import from no place":   {imported(transfer.Exported(nil), staff, nil), &ve},
 		"import from no table":   {imported(transfer.Of(nil), staff, nil), &ve},
 		"import in another mode": {imported(transfer.Exported(at), staff, &transfer.ImportOptions{Mode: 3}), &ve},
-		"import: concurrency":    {imported(transfer.Exported(at), staff, &transfer.ImportOptions{Concurrency: -1}), &ve},
-		"import: rate":           {imported(transfer.Exported(at), staff, &transfer.ImportOptions{Rate: -1}), &ve},
+		"import: concurrency":    {imported(transfer.Exported(at), staff, &transfer.ImportOptions{Pass: table.Pass{Concurrency: -1}}), &ve},
+		"import: rate":           {imported(transfer.Exported(at), staff, &transfer.ImportOptions{Pass: table.Pass{Rate: -1}}), &ve},
 		"compare with nil":       {compared(transfer.Exported(at), nil), &ve},
 		"compare nil":            {compared(nil, transfer.Of(staff)), &ve},
 	} {
@@ -281,7 +281,7 @@ func TestBadInput(t *testing.T) {
 	if err := export(tableOf(t, s, "missing"), transfer.Folder(t.TempDir()), nil); !errors.Is(err, table.ErrTableNotFound) {
 		t.Errorf("export of a missing table: got %v; want ErrTableNotFound", err)
 	}
-	if err := export(staff, transfer.Container(s.Container("missing"), "", nil), nil); !errors.Is(err, transfer.ErrContainerNotFound) {
+	if err := export(staff, transfer.Container(s.Container("missing"), "", nil), nil); !errors.Is(err, table.ErrContainerNotFound) {
 		t.Errorf("export to a missing container: got %v; want ErrContainerNotFound", err)
 	}
 }

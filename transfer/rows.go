@@ -229,28 +229,6 @@ const (
 	mostLine  = 8 << 20
 )
 
-// ChunkError is the error of a chunk that is not as its line of the manifest says: it was altered or cut.
-type ChunkError struct {
-	Chunk  string // its name
-	Row    int    // the number of its line, from 1; 0 for the whole chunk
-	Reason string
-	Err    error
-}
-
-func (e *ChunkError) Error() string {
-	text := "chunk " + e.Chunk
-	if e.Row > 0 {
-		text += fmt.Sprintf(", line %d,", e.Row)
-	}
-	text += " " + e.Reason
-	if e.Err != nil {
-		text += ": " + e.Err.Error()
-	}
-	return text
-}
-
-func (e *ChunkError) Unwrap() error { return e.Err }
-
 // rows yields the rows of a piece. The chunk is compared with its line before the first row.
 func (p *piece) rows(ctx context.Context, from Place) iter.Seq2[*row, error] {
 	return func(yield func(*row, error) bool) {
@@ -261,7 +239,9 @@ func (p *piece) rows(ctx context.Context, from Place) iter.Seq2[*row, error] {
 }
 
 func (p *piece) each(ctx context.Context, from Place, f func(*row) bool) error {
-	fail := func(n int, reason string, err error) error { return &ChunkError{p.Name, n, reason, err} }
+	fail := func(n int, reason string, err error) error {
+		return &FileError{File: p.Name, Line: n, Reason: reason, Err: err}
+	}
 	if !isChunkName.MatchString(p.Name) {
 		return fail(0, "has a name that no chunk has", nil)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Snapshots is a definition for aztablekit.Table, by which an export can tell of each partition whether its rows are of one moment; see [ExportReport.Torn].
+// Snapshots is a definition for aztablekit.Table, by which an export can tell of each partition whether its rows are of one moment; see Counts["torn"] of [Export].
 // A write of one row is then a transaction of two rows: the stamp of the partition is the other one.
 //
 //	staff := aztablekit.Table(company, "staff", dept, empid, transfer.Snapshots[Employee]("snapshots"))

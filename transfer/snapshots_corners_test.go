@@ -8,6 +8,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/transfer"
 )
 
@@ -36,9 +37,9 @@ func TestTornWithoutStamp(t *testing.T) {
 			testkit.NoError(t, b.add(ctx, c.write, 5))
 		}
 		var memory transfer.Memory
-		report, err := transfer.Export(ctx, paged(b, 2, func() {}), &memory, &transfer.ExportOptions{Concurrency: 1})
+		report, err := transfer.Export(ctx, paged(b, 2, func() {}), &memory, &transfer.ExportOptions{Pass: table.Pass{Concurrency: 1}})
 		testkit.NoError(t, err)
-		if !report.Snapshots || report.Torn != c.torn {
+		if report.Counts["snapshots"] != 1 || report.Counts["torn"] != c.torn {
 			t.Errorf("written %q: got %+v; want snapshots, and %d torn", c.write, report, c.torn)
 		}
 	}
@@ -50,7 +51,7 @@ func TestTornBetweenCalls(t *testing.T) {
 	t.Parallel()
 	found := 0
 	for _, chunk := range []int{450, 750} {
-		o := &transfer.ExportOptions{Concurrency: 1, ChunkBytes: chunk}
+		o := &transfer.ExportOptions{Pass: table.Pass{Concurrency: 1}, ChunkBytes: chunk}
 		for crash := 3; crash <= 6; crash++ {
 			for at := 3; at <= 14; at++ {
 				b := newBank(t, map[string]int{"a": 7})
@@ -67,8 +68,8 @@ func TestTornBetweenCalls(t *testing.T) {
 				}
 				testkit.NoError(t, err)
 				torn := tornIn(t, &memory)
-				if len(torn) > report.Torn {
-					t.Errorf("chunks of %d bytes, crash %d, written before request %d: got %d torn partitions; want %q", chunk, crash, at, report.Torn, torn)
+				if len(torn) > report.Counts["torn"] {
+					t.Errorf("chunks of %d bytes, crash %d, written before request %d: got %d torn partitions; want %q", chunk, crash, at, report.Counts["torn"], torn)
 				}
 				found += len(torn)
 			}
@@ -107,7 +108,7 @@ func TestSnapshotsRequests(t *testing.T) {
 		}
 		counters := paged(b, 100, func() {})
 		b.service.Count()
-		_, err := transfer.Export(t.Context(), counters, &transfer.Memory{}, &transfer.ExportOptions{Concurrency: 1, ChunkBytes: c.chunk})
+		_, err := transfer.Export(t.Context(), counters, &transfer.Memory{}, &transfer.ExportOptions{Pass: table.Pass{Concurrency: 1}, ChunkBytes: c.chunk})
 		testkit.NoError(t, err)
 		testkit.Expect(t, c.name, b.service.Count().String(), c.want)
 	}
@@ -127,7 +128,7 @@ func TestSnapshotsOfNoPartition(t *testing.T) {
 		}
 		var memory transfer.Memory
 		counters := paged(b, 2, func() {})
-		_, err := transfer.Export(ctx, counters, &memory, &transfer.ExportOptions{Concurrency: 1, ChunkBytes: 200})
+		_, err := transfer.Export(ctx, counters, &memory, &transfer.ExportOptions{Pass: table.Pass{Concurrency: 1}, ChunkBytes: 200})
 		testkit.NoError(t, err)
 		restored := storagetest.New(nil)
 		to := tableOf(t, restored, "counters")

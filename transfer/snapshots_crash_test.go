@@ -39,7 +39,7 @@ func (p smallPages) Do(r *http.Request) (*http.Response, error) {
 type counting struct {
 	counters int // of a team: an even number, and a page has rows of both teams
 	place    transfer.Memory
-	report   transfer.ExportReport
+	report   table.Progress
 	ended    bool
 
 	whole, torn *atomic.Int64 // exports without and with a torn partition, of all runs
@@ -94,7 +94,7 @@ func (c *counting) writes(ctx context.Context, b *bank) (err error) {
 }
 
 func (c *counting) exports(ctx context.Context, b *bank) (err error) {
-	c.report, err = transfer.Export(ctx, b.counters, &c.place, &transfer.ExportOptions{Concurrency: 2, ChunkBytes: 200})
+	c.report, err = transfer.Export(ctx, b.counters, &c.place, &transfer.ExportOptions{Pass: table.Pass{Concurrency: 2}, ChunkBytes: 200})
 	c.ended = err == nil
 	return err
 }
@@ -132,13 +132,13 @@ func (c *counting) check(*storagetest.Service) error {
 	switch {
 	case rows != countingTeams*c.counters:
 		return fmt.Errorf("got %d counters; want %d", rows, countingTeams*c.counters)
-	case !c.report.Snapshots || torn > c.report.Torn:
+	case c.report.Counts["snapshots"] != 1 || torn > c.report.Counts["torn"]:
 		return fmt.Errorf("got %+v; want %d torn: first %v, last %v", c.report, torn, first, last)
 	}
 	if torn > 0 {
 		c.torn.Add(1)
 	}
-	if c.report.Torn == 0 {
+	if c.report.Counts["torn"] == 0 {
 		c.whole.Add(1)
 	}
 	return nil

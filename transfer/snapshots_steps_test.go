@@ -103,7 +103,7 @@ type steps struct {
 // run makes an export that is disturbed before a request, and returns how many partitions are torn.
 func (x *steps) run(t *testing.T, at int) int {
 	t.Helper()
-	o := &transfer.ExportOptions{Concurrency: 1, ChunkBytes: x.chunk}
+	o := &transfer.ExportOptions{Pass: table.Pass{Concurrency: 1}, ChunkBytes: x.chunk}
 	var memory transfer.Memory
 	export := func() {
 		_, err := transfer.Export(t.Context(), paged(x.bank, 2, func() {}), &memory, o)
@@ -132,9 +132,9 @@ func (x *steps) run(t *testing.T, at int) int {
 	testkit.NoError(t, err)
 	x.requests = max(x.requests, n)
 	torn := tornIn(t, &memory)
-	if len(torn) > report.Torn || !report.Snapshots {
+	if len(torn) > report.Counts["torn"] || report.Counts["snapshots"] != 1 {
 		t.Errorf("%d counters, chunks of %d bytes, %s before request %d, crash %d: got %d torn partitions; want %q or more",
-			x.counters, x.chunk, x.meanwhile, at, x.crash, report.Torn, torn)
+			x.counters, x.chunk, x.meanwhile, at, x.crash, report.Counts["torn"], torn)
 	}
 	return len(torn)
 }
@@ -147,7 +147,7 @@ func TestSnapshotsDamaged(t *testing.T) {
 		for at := 1; at < 30; at++ {
 			b := newBank(t, map[string]int{"a": 7})
 			var memory transfer.Memory
-			_, err := transfer.Export(t.Context(), paged(b, 2, func() {}), &memory, &transfer.ExportOptions{Concurrency: 1, ChunkBytes: 1})
+			_, err := transfer.Export(t.Context(), paged(b, 2, func() {}), &memory, &transfer.ExportOptions{Pass: table.Pass{Concurrency: 1}, ChunkBytes: 1})
 			testkit.NoError(t, err)
 			memory.Cut(from, from+2)
 			n := 0
@@ -155,11 +155,11 @@ func TestSnapshotsDamaged(t *testing.T) {
 				if n++; n == at {
 					testkit.NoError(t, b.add(context.Background(), "a", 7))
 				}
-			}), &memory, &transfer.ExportOptions{Concurrency: 1})
+			}), &memory, &transfer.ExportOptions{Pass: table.Pass{Concurrency: 1}})
 			testkit.NoError(t, err)
 			torn := tornIn(t, &memory)
-			if len(torn) > report.Torn {
-				t.Errorf("without lines %d and %d, written before request %d: got %d torn partitions; want %q", from, from+1, at, report.Torn, torn)
+			if len(torn) > report.Counts["torn"] {
+				t.Errorf("without lines %d and %d, written before request %d: got %d torn partitions; want %q", from, from+1, at, report.Counts["torn"], torn)
 			}
 			found += len(torn)
 		}

@@ -100,14 +100,14 @@ func TestSnapshots(t *testing.T) {
 			}
 		})
 		var memory transfer.Memory
-		report, err := transfer.Export(t.Context(), counters, &memory, &transfer.ExportOptions{Concurrency: 1, ChunkBytes: 6_000})
+		report, err := transfer.Export(t.Context(), counters, &memory, &transfer.ExportOptions{Pass: table.Pass{Concurrency: 1}, ChunkBytes: 6_000})
 		testkit.NoError(t, err)
 		torn := tornIn(t, &memory)
-		if !report.Snapshots || len(torn) > report.Torn {
+		if report.Counts["snapshots"] != 1 || len(torn) > report.Counts["torn"] {
 			t.Errorf("written before request %d: got %+v; want snapshots, and %q torn", at, report, torn)
 		}
-		if report.Torn > 1 {
-			t.Errorf("written before request %d: got %d torn partitions; want 1 at most, the one that was read then", at, report.Torn)
+		if report.Counts["torn"] > 1 {
+			t.Errorf("written before request %d: got %d torn partitions; want 1 at most, the one that was read then", at, report.Counts["torn"])
 		}
 		if len(torn) > 0 && sizes[torn[0]] < 100 {
 			t.Errorf("written before request %d: got %q torn; want none that fits on a page", at, torn)
@@ -115,7 +115,7 @@ func TestSnapshots(t *testing.T) {
 		for _, team := range torn {
 			found[team] = true
 		}
-		reported += report.Torn
+		reported += report.Counts["torn"]
 		over = n < at
 	}
 	testkit.Expect(t, "partitions that were torn", found, map[string]bool{"b": true, "bb": true, "e": true})
@@ -129,7 +129,7 @@ func TestSnapshotsCrash(t *testing.T) {
 	for _, meanwhile := range []string{"nothing", "a write", "another definition"} {
 		b := newBank(t, map[string]int{"a": 5000})
 		place := &transfer.Crashing{Place: transfer.Folder(t.TempDir()), At: 6, How: transfer.Before}
-		o := &transfer.ExportOptions{Concurrency: 1, ChunkBytes: 60_000}
+		o := &transfer.ExportOptions{Pass: table.Pass{Concurrency: 1}, ChunkBytes: 60_000}
 		if _, err := transfer.Export(t.Context(), b.counters, place, o); !errors.Is(err, transfer.ErrCrash) {
 			t.Fatalf("got error %v; want ErrCrash", err)
 		}
@@ -144,7 +144,7 @@ func TestSnapshotsCrash(t *testing.T) {
 		}
 		report, err := transfer.Export(t.Context(), b.counters, place.Place, o)
 		testkit.NoError(t, err)
-		if report.Torn != want || report.Chunks < 4 || len(tornIn(t, place.Place)) != listed {
+		if report.Counts["torn"] != want || report.Counts["chunks"] < 4 || len(tornIn(t, place.Place)) != listed {
 			t.Errorf("%s: got %+v; want %d torn, in several chunks, and %d listed", meanwhile, report, want, listed)
 		}
 	}
@@ -323,7 +323,7 @@ func TestSnapshotsRelease(t *testing.T) {
 	exported := func(b *bank) bool {
 		report, err := transfer.Export(ctx, b.counters, transfer.Folder(t.TempDir()), nil)
 		testkit.NoError(t, err)
-		return report.Snapshots
+		return report.Counts["snapshots"] == 1
 	}
 	stamps := func() (n int) {
 		for _, r := range s.Rows("counters") {

@@ -56,7 +56,7 @@ func (s openExport) catalogue(context.Context) (*row, error) {
 	}
 	r, err := rowOf(s.definitions)
 	if err != nil {
-		return nil, &ManifestError{"has definitions that cannot be read: " + err.Error()}
+		return nil, wrongManifest("has definitions that cannot be read: " + err.Error())
 	}
 	return &r, nil
 }

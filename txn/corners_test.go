@@ -10,6 +10,7 @@ import (
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -55,9 +56,9 @@ func TestOldPin(t *testing.T) {
 	old, err := b.accounts.Get(ctx, accountKey("Bern", 1))
 	testkit.NoError(t, err)
 	changed := *old
-	testkit.NoError(t, b.accounts.Touch(ctx, &changed))
+	testkit.NoError(t, tabledoor.Touch(ctx, b.accounts, &changed))
 	err = txn.Run(ctx, b, func(tx *txn.Tx) error {
-		tx.Do(b.accounts.PinOp(old), b.accounts.InsertOp(&bankAccount{"Rom", 1, 1}))
+		tx.Do(tabledoor.PinOp(b.accounts, old), b.accounts.InsertOp(&bankAccount{"Rom", 1, 1}))
 		return nil
 	})
 	if !errors.Is(err, table.ErrChanged) {

@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/expire"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -175,7 +176,7 @@ func TestTableGone(t *testing.T) {
 		}
 		_, err = s.Tables().DeleteTable(ctx, "accounts", nil) // which has the commit record
 		testkit.NoError(t, err)
-		var gone *table.HomeError
+		var gone *errs.HomeError
 		if _, err := b.ledger.Get(ctx, keys.At(ledgerCity.Of("Ulm"), ledgerID.Of("new"))); !errors.As(err, &gone) || !gone.Gone {
 			t.Errorf("got %v; want a *HomeError: nobody can tell whether it has committed", err)
 		}

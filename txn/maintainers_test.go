@@ -105,7 +105,7 @@ func TestLacksDefinition(t *testing.T) {
 		tx.Do(older.ledger.InsertOp(&posting{"Bern", "line", 1}), older.accounts.ReplaceOp(bern))
 		return nil
 	})
-	if !errors.Is(err, table.ErrUnknownMaintainer) {
+	if !errors.Is(err, table.ErrNotDeclared) {
 		t.Errorf("got %v; want ErrUnknownMaintainer", err)
 	}
 	err = txn.Run(ctx, older, func(tx *txn.Tx) error {

@@ -14,13 +14,14 @@ import (
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
 // isCopy reports whether an entity was read from a copy, which has no ETag of the entity.
 func isCopy[T any](t *table.Table[T], e *table.Entity[T]) bool {
-	return errors.Is(t.PinOp(e).Err(), errs.ErrNoETag)
+	return errors.Is(tabledoor.PinOp(t, e).Err(), errs.ErrNoETag)
 }
 
 // sameWrite reports whether a copy and an entity are of the same write.
@@ -44,7 +45,7 @@ func note[T any](tx *Tx, h *engine.Table, t *table.Table[T], k keys.Key, e *tabl
 	r := &read{}
 	if err == nil {
 		r.etag, r.entity = e.ETag, e
-		r.keep = func() *engine.Op { return door.Op(t.PinOp(e)) }
+		r.keep = func() *engine.Op { return door.Op(tabledoor.PinOp(t, e)) }
 	} else {
 		r.keep = func() *engine.Op { return h.ReserveOp("Get", k) }
 	}

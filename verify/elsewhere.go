@@ -14,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -376,7 +377,7 @@ func (r *elsewhereRun[T]) read(ctx context.Context, entity keys.Key, rows []rowE
 	if !r.schema.Rows().Contains(entity.RowKey()) {
 		return s, nil
 	}
-	s.stored, err = r.table.GetRow(ctx, entity)
+	s.stored, err = tabledoor.GetRow(ctx, r.table, entity)
 	if errors.Is(err, table.ErrNotFound) {
 		s.stored, err = nil, nil
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -63,13 +64,13 @@ func (r *elsewhereRun[T]) writeEntity(ctx context.Context, s *entityElsewhere[T]
 	if err != nil {
 		return nil, nil, err
 	}
-	written = writer.Touch(ctx, s.entity)
+	written = tabledoor.Touch(ctx, writer, s.entity)
 	taken, err = r.takenRow(ctx, written, faults, true)
 	if err != nil {
 		return written, nil, err
 	}
 	if taken != nil {
-		written = writer.Touch(ctx, s.entity) // its row may have been one that should not exist
+		written = tabledoor.Touch(ctx, writer, s.entity) // its row may have been one that should not exist
 	}
 	taken, err = r.takenRow(ctx, written, faults, false)
 	return written, taken, err
@@ -243,7 +244,7 @@ func (r *elsewhereRun[T]) writeFills(ctx context.Context) error {
 	refused := map[int]bool{}
 	result, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for _, f := range all {
-			if !yield(writer.TouchOp(f.entity), nil) {
+			if !yield(tabledoor.TouchOp(writer, f.entity), nil) {
 				return
 			}
 		}

@@ -149,12 +149,19 @@ func (c *badgeComparison) take(employee keys.Key) bool {
 	return has
 }
 
+// has reports whether there is a badge.
+func (c *badgeComparison) has(ctx context.Context, badge keys.Key) (bool, error) {
+	q := table.Query[Employee]{Partition: badge.Partition(), Rows: badge.Row().Point()}
+	rows, err := table.Collect(c.session.Table().Rows(ctx, q))
+	return len(rows) > 0, err
+}
+
 func (c *badgeComparison) Entity(ctx context.Context, e *table.Entity[Employee], _ *table.Row) error {
 	if c.take(e.Key) || c.session.RecordsOnly() { // no employee records a badge
 		return nil
 	}
 	if !c.session.Whole() { // Compare has read nothing
-		if _, err := c.session.Table().GetRow(ctx, badgeOf(e.Key)); !errors.Is(err, table.ErrNotFound) {
+		if has, err := c.has(ctx, badgeOf(e.Key)); has || err != nil {
 			return err
 		}
 	}
@@ -166,11 +173,11 @@ func (c *badgeComparison) Entity(ctx context.Context, e *table.Entity[Employee],
 			return false, err
 		}
 		f := verify.Fault{Definition: "badge", Kind: verify.Missing, Row: badgeOf(e.Key), Entity: e.Key}
-		if _, err := c.session.Table().GetRow(ctx, f.Row); !errors.Is(err, table.ErrNotFound) {
+		if has, err := c.has(ctx, f.Row); has || err != nil {
 			return false, err
 		}
 		if c.session.Repair() {
-			f.Err = c.session.Table().Touch(ctx, now) // by its ETag
+			f.Err = c.session.Table().Replace(ctx, now) // by its ETag
 			if errors.Is(f.Err, table.ErrChanged) {
 				return true, f.Err
 			}

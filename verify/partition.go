@@ -14,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -343,7 +344,7 @@ func (p *partition[T]) getRow(ctx context.Context, rowKey string) (*table.Row, e
 	if err := p.pacer.Spend(ctx, 1); err != nil {
 		return nil, err
 	}
-	row, err := p.table.GetRow(ctx, k)
+	row, err := tabledoor.GetRow(ctx, p.table, k)
 	if errors.Is(err, table.ErrNotFound) {
 		return nil, nil
 	}

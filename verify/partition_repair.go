@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -205,7 +206,7 @@ func (p *partition[T]) writeTogether(ctx context.Context, all []addition[T], def
 			var result table.BulkResult
 			result, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 				for _, a := range all[done : done+n] {
-					if !yield(writer.TouchOp(a.entity), nil) {
+					if !yield(tabledoor.TouchOp(writer, a.entity), nil) {
 						return
 					}
 				}
@@ -271,7 +272,7 @@ func (p *partition[T]) repairEntity(ctx context.Context, e *table.Entity[T], mod
 		return err
 	}
 	p.entitiesWritten.Store(true)
-	return t.Touch(ctx, e)
+	return tabledoor.Touch(ctx, t, e)
 }
 
 // repairTable returns a handle whose touches of entities repair derived rows, and change nothing else in the entities: rows of an older

@@ -86,7 +86,7 @@ func (o *Options) check() (after *string, err error) {
 			return &pk, nil
 		}
 	}
-	return nil, &table.TokenError{Reason: "is damaged, was made by something else, or is of another range or another RecordsOnly; use Report.Token of an earlier call"}
+	return nil, &table.ValueError{Field: "token", Reason: "is damaged, was made by something else, or is of another range or another RecordsOnly; use Report.Token of an earlier call"}
 }
 
 // tokenOf returns the token behind a partition: a version, a checksum that is also of what is verified, and the PartitionKey.

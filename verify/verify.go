@@ -46,7 +46,7 @@ import (
 // entities of each at once: it reads the rows that these record, 1 request each, or none with RecordsOnly.
 //
 // Errors: *DefinitionError for a definition that t does not have; *keys.KeyError for an invalid
-// range; *table.ValueError for wrong options, and if there are no definitions; *table.TokenError
+// range; *table.ValueError for wrong options, and if there are no definitions; *table.ValueError
 // for a damaged Options.Token; [table.ErrRanged] if the client's signature is for a range of keys,
 // because Run would see a part of the table only; errors of a read (see package table). The report
 // counts what was done, also beside an error.
@@ -336,7 +336,7 @@ func (r *run[T]) verifyPartitions(ctx context.Context, after *string) error {
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(max(r.opt.Concurrency, 1))
-	for pk, err := range r.table.PartitionsIn(ctx, in) {
+	for pk, err := range r.table.Partitions(ctx, in) {
 		if err != nil {
 			return cmp.Or(g.Wait(), err) // a failed partition cancels ctx, and so this list
 		}

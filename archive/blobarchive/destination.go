@@ -99,7 +99,7 @@ func (d *Destination) get(ctx context.Context, id archive.ID) (*archive.Archived
 
 // Check returns an error for a row that cannot be stored. Errors: *table.LimitError for keys that make a name of more than 1,024
 // characters, or for a row that is too large; *keys.KeyError for an invalid key; *table.ValueError for an invalid incarnation or
-// value, or if r is nil; table.ErrUnknownParts for the head of an entity that was read without its parts. No request.
+// value, or if r is nil; table.ErrNotDeclared for the head of an entity that was read without its parts. No request.
 func (d *Destination) Check(r *archive.ArchivedRow) error {
 	_, err := d.body(r, "")
 	return err
@@ -124,7 +124,7 @@ func (d *Destination) body(r *archive.ArchivedRow, put string) ([]byte, error) {
 
 // Put stores a row or a tombstone. Errors: table.ErrChanged; table.ErrUnknownOutcome if the row may be stored or not;
 // table.ErrUnreachable, as for a missing container, which is also ErrContainerNotFound; *table.LimitError, *table.ValueError,
-// *keys.KeyError and table.ErrUnknownParts for a row that cannot be stored, as in Check. 1 request, and 1 more for each lost
+// *keys.KeyError and table.ErrNotDeclared for a row that cannot be stored, as in Check. 1 request, and 1 more for each lost
 // response. If another version is stored, 1 more request reports whether Put has stored it.
 func (d *Destination) Put(ctx context.Context, r *archive.ArchivedRow, version string) error {
 	if err := d.put(ctx, r, version); err != nil {

@@ -297,16 +297,13 @@ func sdkTransaction(ctx context.Context, client *aztables.Client) (failed int, e
 	if err != nil {
 		return 0, err
 	}
-	li, err := json.Marshal(aztables.EDMEntity{
-		Entity:     aztables.Entity{PartitionKey: "Sales", RowKey: "000224"},
-		Properties: map[string]any{"Age": 39},
-	})
+	li, err := json.Marshal(aztables.Entity{PartitionKey: "Sales", RowKey: "000224"})
 	if err != nil {
 		return 0, err
 	}
 	anyVersion := azcore.ETagAny
 	_, err = client.SubmitTransaction(ctx, []aztables.TransactionAction{
-		{ActionType: aztables.TransactionTypeUpdateMerge, Entity: li, IfMatch: &anyVersion},
+		{ActionType: aztables.TransactionTypeDelete, Entity: li, IfMatch: &anyVersion},
 		{ActionType: aztables.TransactionTypeAdd, Entity: smith},
 	}, nil)
 	var refused *azcore.ResponseError
@@ -322,7 +319,7 @@ func sdkTransaction(ctx context.Context, client *aztables.Client) (failed int, e
 func kitTransaction(ctx context.Context, staff *table.Table[Employee]) (failed int, err error) {
 	smith := Employee{Department: "Sales", ID: "000225", Name: "Smith", Age: 51, Salary: 60000, Hired: hired}
 	_, err = table.Transact(ctx,
-		staff.MergeAnyOp(keys.Raw("Sales", "000224"), age.Set(39)),
+		staff.DeleteAnyOp(keys.Raw("Sales", "000224")),
 		staff.InsertOp(&smith))
 	var refused *table.BatchError
 	if errors.As(err, &refused) {

@@ -109,7 +109,7 @@ var readMethods = map[string]func(context.Context, *outage) error{
 		return err
 	},
 	"Partitions": func(ctx context.Context, x *outage) error {
-		return firstError(x.base.Partitions(ctx))
+		return firstError(x.base.Partitions(ctx, keys.PartitionRange{}))
 	},
 	"verify": func(ctx context.Context, x *outage) error {
 		_, err := verify.Run(ctx, x.indexed, nil)

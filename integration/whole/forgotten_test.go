@@ -16,6 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/barevalues"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -63,7 +64,7 @@ func forgottenCalls(t *testing.T) []forgotten {
 		return tab
 	}
 	missing, present := open("missing"), open("devices")
-	testkit.NoError(t, present.Ensure(ctx))
+	testkit.NoError(t, tabledoor.Ensure(ctx, present))
 	d := &device{"A", "1", "s"}
 	k := present.Key(*d)
 
@@ -128,7 +129,7 @@ func forgottenCalls(t *testing.T) []forgotten {
 		{"Insert", second(missing.Insert(ctx, d)), table.ErrTableNotFound, "table: Insert missing('A','d_1'): TableNotFound: " + byTable},
 		{"List", firstError(missing.List(ctx, q)), table.ErrTableNotFound, "table: List missing: TableNotFound: " + byTable},
 		{"Transact", second(table.Transact(ctx, missing.InsertOp(d), missing.InsertOp(&device{"A", "2", ""}))), table.ErrTableNotFound, "('A','d_1'): TableNotFound: " + byTable},
-		{"Delete", second(table.BulkDelete(ctx, missing, q, nil)), table.ErrTableNotFound, "table: DeleteOps missing: TableNotFound: " + byTable},
+		{"Delete", second(table.BulkDelete(ctx, missing, q, nil)), table.ErrTableNotFound, "table: BulkDelete missing: TableNotFound: " + byTable},
 		{"write with effects", second(unheard.Insert(ctx, d)), table.ErrOutbox, "the outbox did not store the notification (eventual: no such queue work; Store.Ensure creates it)"},
 		{"the same", second(unheard.Insert(ctx, d)), eventual.ErrQueueNotFound, "(eventual: no such queue work; Store.Ensure creates it)"},
 		{"Run", worker.Run(ctx), eventual.ErrQueueNotFound, "eventual: no such queue none; Store.Ensure creates it"},

@@ -17,6 +17,7 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/jobs"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -193,15 +194,15 @@ func expectEachMethod[F any](t *testing.T, types []any, calls map[string]F) {
 
 // tableMethods are calls of all methods of a table, by their names.
 var tableMethods = map[string]func(context.Context, *museum) error{
-	"Table.Ensure":                     func(ctx context.Context, m *museum) error { return m.stock.Ensure(ctx) },
+	"Table.Ensure":                     func(ctx context.Context, m *museum) error { return tabledoor.Ensure(ctx, m.stock) },
 	"Table.Get":                        func(ctx context.Context, m *museum) error { return errOf(m.pieces.Get(ctx, pieceKey(1))) },
 	"Table.Get of what does not exist": func(ctx context.Context, m *museum) error { return errOf(m.pieces.Get(ctx, pieceKey(9))) },
-	"Table.GetRow":                     func(ctx context.Context, m *museum) error { return errOf(m.pieces.GetRow(ctx, pieceKey(1))) },
+	"Table.GetRow":                     func(ctx context.Context, m *museum) error { return errOf(tabledoor.GetRow(ctx, m.pieces, pieceKey(1))) },
 	"Table.GetFields":                  func(ctx context.Context, m *museum) error { return errOf(m.pieces.GetFields(ctx, pieceKey(1), weight)) },
 	"Table.GetMany": func(ctx context.Context, m *museum) error {
 		return all(m.pieces.GetMany(ctx, pieceKey(1), pieceKey(2)))
 	},
-	"Table.Exists of what does not exist": func(ctx context.Context, m *museum) error { return errOf(m.pieces.Exists(ctx, pieceKey(9))) },
+	"Table.Exists of what does not exist": func(ctx context.Context, m *museum) error { return errOf(tabledoor.Exists(ctx, m.pieces, pieceKey(9))) },
 	"Table.Count": func(ctx context.Context, m *museum) error {
 		return errOf(m.pieces.Count(ctx, table.Query[piece]{Partition: hall.Of("A")}))
 	},
@@ -209,13 +210,12 @@ var tableMethods = map[string]func(context.Context, *museum) error{
 	"Table.Rows": func(ctx context.Context, m *museum) error {
 		return all(m.pieces.Rows(ctx, table.Query[piece]{Partition: hall.Of("A")}))
 	},
-	"Table.Page":       func(ctx context.Context, m *museum) error { return errOf(m.pieces.Page(ctx, table.Query[piece]{}, "")) },
-	"Table.Partitions": func(ctx context.Context, m *museum) error { return all(m.pieces.Partitions(ctx)) },
-	"Table.PartitionsIn": func(ctx context.Context, m *museum) error {
-		return all(m.pieces.PartitionsIn(ctx, hall.Of("A").Point()))
+	"Table.Page": func(ctx context.Context, m *museum) error { return errOf(m.pieces.Page(ctx, table.Query[piece]{}, "")) },
+	"Table.Partitions": func(ctx context.Context, m *museum) error {
+		return all(m.pieces.Partitions(ctx, keys.PartitionRange{}))
 	},
-	"Table.EachPartition": func(ctx context.Context, m *museum) error {
-		return errOf(m.pieces.EachPartition(ctx, keys.PartitionRange{}, 0, func(context.Context, keys.PartitionKey) error { return nil }))
+	"table.EachPartition": func(ctx context.Context, m *museum) error {
+		return errOf(table.EachPartition(ctx, m.pieces, nil, func(context.Context, keys.PartitionKey) error { return nil }))
 	},
 	"Table.Insert": func(ctx context.Context, m *museum) error {
 		return errOf(m.pieces.Insert(ctx, &piece{Hall: "A", No: 4}))
@@ -226,15 +226,11 @@ var tableMethods = map[string]func(context.Context, *museum) error{
 	"Table.Insert of what exists": func(ctx context.Context, m *museum) error {
 		return errOf(m.pieces.Insert(ctx, &piece{Hall: "A", No: 1}))
 	},
-	"Table.GetOrInsert": func(ctx context.Context, m *museum) error {
-		_, _, err := m.pieces.GetOrInsert(ctx, &piece{Hall: "A", No: 1})
-		return err
-	},
 	"Table.Upsert": func(ctx context.Context, m *museum) error {
 		return errOf(m.pieces.Upsert(ctx, &piece{Hall: "A", No: 4}, table.ReplaceExisting))
 	},
 	"Table.UpsertAt": func(ctx context.Context, m *museum) error {
-		return errOf(m.pieces.UpsertAt(ctx, pieceKey(2), &piece{Hall: "A", No: 2, Kind: "coin"}, table.MergeExisting))
+		return errOf(tabledoor.UpsertAt(ctx, m.pieces, pieceKey(2), &piece{Hall: "A", No: 2, Kind: "coin"}, table.MergeExisting))
 	},
 	"Table.Replace": func(ctx context.Context, m *museum) error {
 		m.second.Value.Kind = "coin"
@@ -243,11 +239,11 @@ var tableMethods = map[string]func(context.Context, *museum) error{
 	"Table.ReplaceAny": func(ctx context.Context, m *museum) error { return m.pieces.ReplaceAny(ctx, m.second) },
 	"Table.Merge":      func(ctx context.Context, m *museum) error { return m.pieces.Merge(ctx, m.second, weight.Set(3)) },
 	"Table.MergeAny":   func(ctx context.Context, m *museum) error { return m.pieces.MergeAny(ctx, pieceKey(2), weight.Set(3)) },
-	"Table.Touch":      func(ctx context.Context, m *museum) error { return m.pieces.Touch(ctx, m.second) },
+	"Table.Touch":      func(ctx context.Context, m *museum) error { return tabledoor.Touch(ctx, m.pieces, m.second) },
 	"Table.Delete":     func(ctx context.Context, m *museum) error { return m.pieces.Delete(ctx, m.second) },
 	"Table.DeleteAny":  func(ctx context.Context, m *museum) error { return m.pieces.DeleteAny(ctx, pieceKey(2)) },
 	"Table.DeleteOps": func(ctx context.Context, m *museum) error {
-		return errOf(table.Bulk(ctx, m.pieces.DeleteOps(ctx, table.Query[piece]{Partition: hall.Of("A")}), nil))
+		return errOf(table.Bulk(ctx, tabledoor.DeleteOps(ctx, m.pieces, table.Query[piece]{Partition: hall.Of("A")}), nil))
 	},
 	"Table.Update": func(ctx context.Context, m *museum) error {
 		return errOf(m.pieces.Update(ctx, pieceKey(2), func(p *piece) error { p.Weight++; return nil }))
@@ -266,12 +262,11 @@ var tableMethods = map[string]func(context.Context, *museum) error{
 		}
 		return m.stock.MoveTo(ctx, m.pieces, e)
 	},
-	"Table.Rekey": func(ctx context.Context, m *museum) error {
+	"Table.Move inside a partition": func(ctx context.Context, m *museum) error {
 		m.second.Value.No = 7
-		return m.pieces.Rekey(ctx, m.second)
+		return m.pieces.Move(ctx, m.second)
 	},
-	"Table.RekeyAt": func(ctx context.Context, m *museum) error { return m.pieces.RekeyAt(ctx, m.second, pieceKey(7)) },
-	"View.Get":      func(ctx context.Context, m *museum) error { return errOf(m.view().Get(ctx, pieceKey(2))) },
+	"View.Get": func(ctx context.Context, m *museum) error { return errOf(m.view().Get(ctx, pieceKey(2))) },
 	"View.List": func(ctx context.Context, m *museum) error {
 		return all(m.view().List(ctx, table.Query[piece]{Partition: hall.Of("A")}))
 	},

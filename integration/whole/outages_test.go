@@ -24,6 +24,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/barevalues"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -116,7 +117,7 @@ type photographed struct {
 // fill creates what the methods work on.
 func (x *outage) fill(t *testing.T) {
 	ctx := t.Context()
-	fatal(t, errors.Join(x.base.Ensure(ctx), x.out.Ensure(ctx), bare.Ensure(ctx, x.spread), x.lines.Ensure(ctx), x.photos.Ensure(ctx), x.events.Ensure(ctx), x.cold.Ensure(ctx)))
+	fatal(t, errors.Join(tabledoor.Ensure(ctx, x.base), x.out.Ensure(ctx), bare.Ensure(ctx, x.spread), x.lines.Ensure(ctx), x.photos.Ensure(ctx), x.events.Ensure(ctx), x.cold.Ensure(ctx)))
 	fatal(t, kitInsert(ctx, x.base))
 	fatal(t, errors.Join(x.log.Append(ctx, smith), x.log.Flush(ctx)))
 	fatal(t, x.cold.Put(ctx, archivedJones, ""))
@@ -137,7 +138,7 @@ var outageMethods = []struct {
 	reads    bool // it is a read, or begins with one: the SDK repeats it
 	kit, sdk func(context.Context, *outage) error
 }{
-	{"Ensure", false, func(ctx context.Context, x *outage) error { return x.base.Ensure(ctx) }, func(ctx context.Context, x *outage) error { return sdkCreate(ctx, x.client) }},
+	{"Ensure", false, func(ctx context.Context, x *outage) error { return tabledoor.Ensure(ctx, x.base) }, func(ctx context.Context, x *outage) error { return sdkCreate(ctx, x.client) }},
 	{"Insert", false, func(ctx context.Context, x *outage) error { _, err := x.base.Insert(ctx, smith); return err }, sdkOutageInsert},
 	{"Insert, exact", false, func(ctx context.Context, x *outage) error { _, err := x.base.Exact().Insert(ctx, smith); return err }, sdkOutageTransaction},
 	{"Insert, indexed", false, func(ctx context.Context, x *outage) error { _, err := x.indexed.Insert(ctx, smith); return err }, sdkOutageTransaction},
@@ -154,21 +155,9 @@ var outageMethods = []struct {
 	}, func(ctx context.Context, x *outage) error {
 		return errors.Join(sdkOutageInsert(ctx, x), sdkOutageDelete(ctx, x))
 	}},
-	{"Rekey", false, func(ctx context.Context, x *outage) error {
+	{"Move inside a partition", false, func(ctx context.Context, x *outage) error {
 		x.jones.Value.ID = "000299"
-		return x.base.Rekey(ctx, x.jones)
-	}, sdkOutageTransaction},
-	{"InPartition", true, func(ctx context.Context, x *outage) error {
-		_, err := table.InPartition(ctx, keys.RawPartition("Sales"), func(tx *table.Tx) error {
-			e, err := table.GetIn(tx, x.indexed, keys.RawRow(jones.RowKey()))
-			if err != nil {
-				return err
-			}
-			e.Value.Age++
-			tx.Do(x.indexed.ReplaceOp(e))
-			return nil
-		})
-		return err
+		return x.base.Move(ctx, x.jones)
 	}, sdkOutageTransaction},
 	{"logtail", false, func(ctx context.Context, x *outage) error { _, err := x.lines.Append(ctx, smith); return err }, sdkOutageTransaction},
 	{"Upsert", false, func(ctx context.Context, x *outage) error {
@@ -449,7 +438,7 @@ func TestSingleAttempt(t *testing.T) {
 	for _, fault := range []storagetest.Fault{storagetest.NotSent(), storagetest.LostRequest(), storagetest.Refuse(503, "ServerBusy"), storagetest.Refuse(500, "InternalError")} {
 		synctest.Test(t, func(t *testing.T) {
 			s := storagetest.New(nil)
-			fatal(t, openStaff(t, s.Tables()).Ensure(t.Context()))
+			fatal(t, tabledoor.Ensure(t.Context(), openStaff(t, s.Tables())))
 			o := &table.Options{}
 			o.Retry.Attempts, o.BlindWrites = 1, true
 			rows, err := bare.NewTable(s.Tables(), "staff", table.Schema[table.Row]{}, o)

@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -48,7 +49,7 @@ func newSideBySide(t *testing.T, by *index.Index[Employee, string]) *sideBySide 
 	x.base = openStaff(t, acc.Tables())
 	x.staff, err = bare.Attach(x.base, by)
 	fatal(t, err)
-	fatal(t, x.base.Ensure(t.Context()))
+	fatal(t, tabledoor.Ensure(t.Context(), x.base))
 	return x
 }
 
@@ -146,7 +147,7 @@ func TestAztablesWritesBesideIndexes(t *testing.T) {
 
 			x.write(aztables.UpdateModeMerge, `{"PartitionKey":"Sales","RowKey":"000223","Name":"Smith"}`)
 			x.expectFound("a merge by aztables", before("Jones")...)
-			if err := kitUpdate(ctx, x.base); !errors.Is(err, table.ErrUnknownMaintainer) {
+			if err := kitUpdate(ctx, x.base); !errors.Is(err, table.ErrNotDeclared) {
 				t.Errorf("write by a handle without the index: got %v, want ErrUnknownMaintainer", err)
 			}
 			fatal(t, kitUpdate(ctx, x.staff))
@@ -204,7 +205,7 @@ func TestAztablesQueriesBesideIndexes(t *testing.T) {
 			fatal(t, err)
 			client := s.Tables().NewClient("staff")
 			base := openStaff(t, acc.Tables())
-			fatal(t, base.Ensure(ctx))
+			fatal(t, tabledoor.Ensure(ctx, base))
 			for i, name := range []string{"Jones", "Cao", "Jones", "Smith"} {
 				body := `{"PartitionKey":"Sales","RowKey":"00022%d","Name":%q,"Age":%d,"Salary":"%d","Salary@odata.type":"Edm.Int64","Hired":"2021-02-03T04:05:06Z","Hired@odata.type":"Edm.DateTime"}`
 				_, err := client.AddEntity(ctx, fmt.Appendf(nil, body, i+1, name, 38+i, 49000+1000*i), nil)
@@ -372,7 +373,7 @@ func TestAztablesLostResponse(t *testing.T) {
 		acc, err := account.FromTransport(s, nil)
 		fatal(t, err)
 		staff := openStaff(t, acc.Tables())
-		fatal(t, staff.Ensure(t.Context()))
+		fatal(t, tabledoor.Ensure(t.Context(), staff))
 		lose := func() { s.SetFaults(storagetest.OfKind(requests.Insert, storagetest.Once(storagetest.LostResponse()))) }
 
 		lose()

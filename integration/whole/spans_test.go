@@ -19,6 +19,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity/series"
@@ -58,25 +59,7 @@ func (s *spans) provider() tracing.Provider {
 // refusedMethods are calls during which the service refuses a request although they succeed, beside outageMethods and readMethods.
 var refusedMethods = map[string]func(context.Context, *outage) error{
 	"Ensure": func(ctx context.Context, x *outage) error {
-		return errors.Join(x.base.Ensure(ctx), x.lines.Ensure(ctx))
-	},
-	"GetOrInsert": func(ctx context.Context, x *outage) error { _, _, err := x.base.GetOrInsert(ctx, smith); return err },
-	"InPartition after a conflict": func(ctx context.Context, x *outage) error {
-		changed := false
-		_, err := table.InPartition(ctx, keys.RawPartition("Sales"), func(tx *table.Tx) error {
-			e, err := table.GetIn(tx, x.base, keys.RawRow(jones.RowKey()))
-			if err != nil {
-				return err
-			}
-			if !changed {
-				changed = true
-				err = x.base.MergeAny(ctx, jones, age.Set(50))
-			}
-			e.Value.Age++
-			tx.Do(x.base.ReplaceOp(e))
-			return err
-		})
-		return err
+		return errors.Join(tabledoor.Ensure(ctx, x.base), x.lines.Ensure(ctx))
 	},
 	"table.Bulk with Skip": func(ctx context.Context, x *outage) error {
 		_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
@@ -201,7 +184,7 @@ var refusedMethods = map[string]func(context.Context, *outage) error{
 			return err
 		}
 		_, errInsert := staff.Insert(ctx, smith)
-		err = errors.Join(w.Ensure(ctx), people.Ensure(ctx), errInsert, w.Drain(ctx), staff.DeleteAny(ctx, keys.Raw("Sales", smith.ID)), w.Drain(ctx))
+		err = errors.Join(w.Ensure(ctx), tabledoor.Ensure(ctx, people), errInsert, w.Drain(ctx), staff.DeleteAny(ctx, keys.Raw("Sales", smith.ID)), w.Drain(ctx))
 		_, errVerify := verify.Run(ctx, staff, nil)
 		return errors.Join(err, errVerify)
 	},

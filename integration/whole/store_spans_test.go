@@ -9,6 +9,7 @@ import (
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/expire"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/lease"
@@ -106,7 +107,7 @@ var storeMethods = map[string]func(context.Context, *office) error{
 		if err != nil {
 			return err
 		}
-		_, err = table.Transact(ctx, in.Guard(), o.tickets.MergeAnyOp(ticketKey(1), table.FieldOf(func(t *ticket) *int { return &t.Uses }).Set(9)))
+		_, err = table.Transact(ctx, in.Guard(), tabledoor.MergeAnyOp(o.tickets, ticketKey(1), table.FieldOf(func(t *ticket) *int { return &t.Uses }).Set(9)))
 		return err
 	},
 	"Ends.Extend beside a writer": func(ctx context.Context, o *office) error {

@@ -38,7 +38,7 @@ func NewHandler[P any](kind string, source table.AnyTable, handle func(ctx conte
 // the payload, and whether an effect is due. f must be pure, because a write may be planned several times. [NewHandler] makes the
 // handler. OnChange adds no requests to the requests that each effect takes.
 //
-// An insert has no c.Old, and a delete no c.New. A move to another key (table.Table.Move, Rekey) calls f twice: for a delete, of which
+// An insert has no c.Old, and a delete no c.New. A move to another key (table.Table.Move) calls f twice: for a delete, of which
 // c.MovedTo is the new key, and for an insert, of which c.MovedFrom is the old one.
 func OnChange[T, P any](kind string, f func(c *extend.Change[T]) (payload P, due bool)) extend.Maintainer[T] {
 	return &onChange[T, P]{kind, f}

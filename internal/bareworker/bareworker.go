@@ -67,7 +67,7 @@ func Clean(ctx context.Context, w Worker, t table.AnyTable, partition string, th
 
 // CleanAll is Clean for all partitions of a table.
 func CleanAll[T any](ctx context.Context, w Worker, t *table.Table[T]) error {
-	_, err := t.EachPartition(ctx, keys.PartitionRange{}, 0, func(ctx context.Context, partition keys.PartitionKey) error {
+	_, err := table.EachPartition(ctx, t, nil, func(ctx context.Context, partition keys.PartitionKey) error {
 		pk, err := partition.Result()
 		if err == nil {
 			_, err = Clean(ctx, w, t, pk, time.Time{})

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -42,7 +43,7 @@ func IsForeign(err error) bool {
 	if err == nil {
 		return false
 	}
-	return errors.As(err, new(*keys.KeyError)) || errors.Is(err, table.ErrOtherType)
+	return errors.As(err, new(*keys.KeyError)) || errors.Is(err, errs.ErrOtherType)
 }
 
 // AsEntity returns a row from the range of the entities without the property that would make it a copy: another program may have
@@ -97,8 +98,8 @@ func SameWrite(row, entity *table.Row) bool {
 	return has && a == b
 }
 
-// ErrTaken is index.ErrTaken.
-var ErrTaken = errors.New("the value is taken")
+// ErrTaken is table.ErrTaken.
+var ErrTaken = errs.ErrTaken
 
 var errForeignRow = fmt.Errorf("%w; if nothing else uses the row, delete it and run verify.Run with Repair; otherwise give the definition another name", table.ErrForeignRow)
 

@@ -15,6 +15,7 @@ import (
 // Tables is set by package table, before any function of this package is called.
 var Tables interface {
 	Table(t any) *engine.Table
+	Inner(t any) any
 	CheckPass(p any, used ...string) error
 	InMode(t any, change func(*engine.Mode)) any
 	Rows(t *engine.Table, hasID bool) any
@@ -106,7 +107,7 @@ func Copies[E any](ctx context.Context, t, q any, yield func(row *stored.Row, e 
 	})
 }
 
-// GetCopy is table.Table.GetRow with the results of Copies.
+// GetCopy is tabledoor.GetRow with the results of Copies.
 func GetCopy[E any](ctx context.Context, t any, k keys.Key) (row *stored.Row, e E, err error) {
 	row, untyped, err := Tables.GetCopy(ctx, t, k)
 	e, _ = untyped.(E)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -216,6 +217,35 @@ func (c *Conflicts) First() bool { return c.attempts == 0 }
 // Skip is Wait without a pause, for an attempt that begins with a row that was read after the conflict.
 func (c *Conflicts) Skip(ctx context.Context, log Log, lost error) (_ bool, err error) {
 	return c.wait(ctx, log, lost, 0)
+}
+
+// RepeatLost calls f, which reads rows of a partition and writes what follows from them in one
+// transaction, again as long as a concurrent writer has changed what it read.
+func (t *Table) RepeatLost(ctx context.Context, method string, in keys.PartitionKey, f func(context.Context) error) error {
+	log, conflicts := t.Log(method, keys.Key{}), t.Options.NewConflicts()
+	log.Partition = in.String()
+	for {
+		err := f(ctx)
+		if !isLost(err) {
+			return err
+		}
+		again, ended := conflicts.Wait(ctx, log, err)
+		if !again {
+			return cmp.Or(t.OpError(method, keys.Key{}, ended), err)
+		}
+	}
+}
+
+// isLost reports whether a transaction has failed because a concurrent writer has changed what it goes by.
+func isLost(err error) bool {
+	var be *errs.BatchError
+	switch {
+	case isUnknown(err), errors.As(err, new(*errs.DerivedError)), errors.Is(err, errs.ErrOutbox):
+		return false
+	case errors.Is(err, errs.ErrChanged):
+		return true
+	}
+	return errors.As(err, &be) && be.Index >= 0 && (errors.Is(err, errs.ErrExists) || errors.Is(err, errs.ErrNotFound))
 }
 
 func (c *Conflicts) wait(ctx context.Context, log Log, lost error, least time.Duration) (_ bool, err error) {

@@ -221,7 +221,7 @@ func (b *bulk) take(r batchOutcome) {
 	b.result.Missing += r.missing
 	b.result.Applied += len(r.done) - r.missing
 	if r.refused != nil {
-		err := &errs.BulkError{Index: r.refused.index, Key: readable(r.refused.op.Key), Err: r.err}
+		err := &errs.BatchError{Index: r.refused.index, Key: readable(r.refused.op.Key), Err: r.err}
 		on := b.err == nil && b.opt.Skip != nil && b.opt.Skip(r.refused.index, err)
 		if on {
 			b.finished(*r.refused)
@@ -280,7 +280,7 @@ func (i bulkOp) wrong() error {
 	return i.op.Err
 }
 
-var errGuard = &errs.ValueError{Field: "Op", Reason: "guards one transaction; give it to Transact or to InPartition, not to Bulk, which makes several"}
+var errGuard = &errs.ValueError{Field: "Op", Reason: "guards one transaction; give it to Transact, not to Bulk, which makes several"}
 
 // groupKey is a partition of a table.
 type groupKey struct {

@@ -204,7 +204,7 @@ func ownError(err, target error) bool {
 
 // fail returns the error of Bulk because of the operation.
 func (i bulkOp) fail(err error) error {
-	return &errs.BulkError{Index: i.index, Key: readable(i.op.Key), Err: err}
+	return &errs.BatchError{Index: i.index, Key: readable(i.op.Key), Err: err}
 }
 
 // fitting returns how many operations of the batch fit if it is too large by so many bytes.

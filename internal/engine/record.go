@@ -380,7 +380,7 @@ func (t *Table) Sweep(ctx context.Context, partition string, through time.Time) 
 			}
 		}
 	}, BulkOptions{})
-	if be, is := err.(*errs.BulkError); is {
+	if be, is := err.(*errs.BatchError); is {
 		cause := be.Err
 		if oe, is := cause.(*errs.OpError); is {
 			cause = oe.Err

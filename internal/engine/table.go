@@ -54,7 +54,7 @@ type Table struct {
 	Name    string
 	Options Options
 	Mode    Mode
-	Made    string      // the call that creates the table, "" for Table.Ensure
+	Made    string      // the call that creates the table, "" for that of a handle
 	Prefix  string      // before the names of all tables of the store that declares the table
 	Kin     *Kin        // the tables of that store; nil for none
 	Notes   RecordNotes // nil for none

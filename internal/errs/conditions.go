@@ -27,14 +27,10 @@ var (
 	ErrUnknownOutcome    = errors.New("the outcome of the write is unknown")
 	ErrCosmosDB          = wire.ErrCosmosDB
 	ErrUnreachable       = errors.New("the service could not be reached, or did not let the caller in")
-	ErrKeyChanged        = errors.New("fields of the key were changed, but a row keeps its key; Rekey moves it within its partition, and Move to another")
-	ErrPartial           = errors.New("the entity is not the whole row")
-	ErrNoETag            = errors.New("the entity has no ETag of a stored row")
+	ErrKeyChanged        = errors.New("fields of the key were changed, but a row keeps its key; Move and UpdateAndMove move it")
+	ErrNotRead           = errors.New("the entity was not read from its table as a whole")
 	ErrGivenUp           = errors.New("the write was given up; nothing of it was applied, nor will be")
-	ErrExpired           = errors.New("the write is older than the retention of commit records, so a missing record proves nothing")
 	ErrOutbox            = errors.New("the outbox did not store the notification")
-	ErrUnknownParts      = errors.New("the entity has parts, which this handle does not read; give the fields their parts by tags, or set Schema.Parts")
-	ErrUnknownMaintainer = errors.New("the row has derived rows of a maintainer that this handle lacks")
 	ErrNotDeclared       = errors.New("the table keeps what this program does not declare in this form")
 	ErrNotRecorded       = errors.New("the table's catalogue does not name what this program declares")
 	ErrNotReadable       = errors.New("the definition cannot be looked up yet")
@@ -42,10 +38,36 @@ var (
 	ErrDuplicateRow      = errors.New("the transaction contains another operation on this row")
 	ErrOtherPartition    = errors.New("the row is in another partition than the transaction")
 	ErrForeignRow        = errors.New("the row belongs to another type, definition or program")
+	ErrContainerNotFound = errors.New("no such container")
+	ErrAltered           = errors.New("the blob is not the one that its entity names")
+	ErrIncomplete        = errors.New("what was read is only a part")
+	ErrTaken             = errors.New("the value is taken")
 	ErrTableScan         = errors.New("the query would scan the table; set Query.Partition, or Query.TableScan if that is meant")
 	ErrNoEndpoint        = errors.New("account: the account was opened without an endpoint for this service; set it in Endpoints or in the connection string")
 	ErrRanged            = errors.New("the signature is for a range of keys, so the rest of the table is not visible")
 )
+
+// The conditions that the library distinguishes, and programs do not.
+var (
+	ErrPartial           = &kind{"the entity is not the whole row", ErrNotRead}
+	ErrNoETag            = &kind{"the entity has no ETag of a stored row", ErrNotRead}
+	ErrUnknownMaintainer = &kind{"the row has derived rows of a maintainer that this handle lacks", ErrNotDeclared}
+	ErrUnknownParts      = &kind{
+		"the entity has parts, which this handle does not read; give the fields their parts by tags, or set Schema.Parts", ErrNotDeclared,
+	}
+	ErrOtherType  = &kind{"the row is of another type", ErrForeignRow}
+	ErrOldVersion = &ValueError{Field: "the entity", Reason: "is of an older version than the schema's; Replace it, or use Update"}
+	ErrExpired    = errors.New("the write is older than the retention of commit records, so a missing record proves nothing")
+)
+
+// kind is a condition that is one of several kinds of a condition that programs distinguish.
+type kind struct {
+	text string
+	of   error
+}
+
+func (k *kind) Error() string { return k.text }
+func (k *kind) Unwrap() error { return k.of }
 
 // Missing is the service's error about a table, a queue or a container that does not exist.
 type Missing struct {

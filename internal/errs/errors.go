@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync/atomic"
 
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -176,7 +177,7 @@ func (e *HomeError) Error() string {
 // Unwrap returns Err.
 func (e *HomeError) Unwrap() error { return e.Err }
 
-// BatchError names the operation because of which a transaction failed. Nothing of the transaction was applied. Err is one of the
+// BatchError names the operation because of which a transaction or bulk work failed. Nothing of the transaction was applied. Err is one of the
 // errors of this package ([ErrExists], [ErrChanged] and so on), a typed error of a check, or the service's *azcore.ResponseError.
 type BatchError struct {
 	Index int      // of the operation in the caller's list; -1 if the service did not name one of it
@@ -203,23 +204,8 @@ func (e *BatchError) Error() string {
 // Unwrap returns Err.
 func (e *BatchError) Unwrap() error { return e.Err }
 
-// BulkError is the error that ended bulk work. Err is the error of the operation with this index. If no single operation is the
-// cause, as with [ErrUnknownOutcome] or a service that cannot be reached, Err is the error of the transaction that begins with it.
-type BulkError struct {
-	Index int // of the operation in the stream
-	Key   keys.Key
-	Err   error
-}
-
-func (e *BulkError) Error() string {
-	return (&BatchError{Index: e.Index, Key: e.Key, Err: e.Err}).Error()
-}
-
-// Unwrap returns Err.
-func (e *BulkError) Unwrap() error { return e.Err }
-
 // MarshalJSON returns the text of the error.
-func (e *BulkError) MarshalJSON() ([]byte, error) { return json.Marshal(e.Error()) }
+func (e *BatchError) MarshalJSON() ([]byte, error) { return textJSON(e) }
 
 // DerivedError: a write has failed because of a maintainer. It contains the key of the derived row, if there is one. Err is the
 // maintainer's own error, such as the one for a value that is taken, or one of the package's conditions.
@@ -253,12 +239,13 @@ type UnknownError struct {
 	OperationID      string
 	Err              error // of the last request
 
-	resolve func(context.Context) (done bool, err error)
+	resolve  func(context.Context) (done bool, err error)
+	resolved atomic.Pointer[Outcome] // nil until Resolve has found out
 }
 
 // NewUnknownError returns an error whose Resolve calls resolve.
 func NewUnknownError(table, partition, id string, err error, resolve func(context.Context) (done bool, err error)) *UnknownError {
-	return &UnknownError{table, partition, id, err, resolve}
+	return &UnknownError{Table: table, Partition: partition, OperationID: id, Err: err, resolve: resolve}
 }
 
 func (e *UnknownError) Error() string {
@@ -272,20 +259,46 @@ func (e *UnknownError) Unwrap() []error { return []error{ErrUnknownOutcome, e.Er
 func (e *UnknownError) MarshalJSON() ([]byte, error) { return textJSON(e) }
 
 // Resolve reports whether the write was applied. If it was not, it never will be. The entities of the write can then be used
-// again: with their new ETags if it was applied, unchanged if it was not. Errors: ErrExpired if the write is older than 24 hours
-// and has no commit record; errors of a read and of a write (see package table). 1 request if the write was not applied;
+// again: with their new ETags if it was applied, unchanged if it was not. Errors: one of which Applied returns MaybeApplied if the
+// write is older than 24 hours and has no commit record; errors of a read and of a write (see package table). 1 request if the write was not applied;
 // otherwise 2, and 1 for each entity; none if it was resolved before. Idempotent.
 func (e *UnknownError) Resolve(ctx context.Context) (done bool, err error) {
 	if e.resolve == nil {
 		return false, &ValueError{Field: "UnknownError", Reason: "was not returned by a write; use Resolve of extend.Records"}
 	}
-	return e.resolve(ctx)
+	done, err = e.resolve(ctx)
+	found := NotApplied
+	if done {
+		found = IsApplied
+	}
+	if err == nil {
+		e.resolved.Store(&found)
+	}
+	return done, err
 }
 
-// TokenError is a token that a query cannot use. No request was sent.
-type TokenError struct{ Reason string }
-
-func (e *TokenError) Error() string { return "continuation token: " + e.Reason }
+// result is the outcome of the write, as far as Resolve has found out.
+func (e *UnknownError) result() Outcome {
+	if found := e.resolved.Load(); found != nil {
+		return *found
+	}
+	return MaybeApplied
+}
 
 // textJSON returns an error's text as JSON, which unlike the JSON of the error's fields contains no response of the service.
 func textJSON(err error) ([]byte, error) { return json.Marshal(err.Error()) }
+
+// DefinitionError is a mistake in a definition, such as an index, or in its use. Nothing was written.
+type DefinitionError struct {
+	Definition string // its name
+	Field      string // of the definition: an argument or an option
+	Reason     string // a predicate, such as "is nil"
+	Err        error  // the error of the field's own package, if that is the cause
+}
+
+func (e *DefinitionError) Error() string {
+	return "definition " + e.Definition + ": " + e.Field + " " + e.Reason
+}
+
+// Unwrap returns Err.
+func (e *DefinitionError) Unwrap() error { return e.Err }

@@ -71,9 +71,9 @@ func (c *Cursor) Begin(table string, query [8]byte) (*Position, error) {
 	}
 	switch {
 	case !strings.EqualFold(at.table, table):
-		return nil, &errs.TokenError{Reason: fmt.Sprintf("is of the table %.63q", at.table)}
+		return nil, &errs.ValueError{Field: "token", Reason: fmt.Sprintf("is of the table %.63q", at.table)}
 	case at.query != query:
-		return nil, &errs.TokenError{Reason: "is of another query"}
+		return nil, &errs.ValueError{Field: "token", Reason: "is of another query"}
 	}
 	c.at = at
 	return at, nil
@@ -137,7 +137,7 @@ func (p *Position) token() string {
 
 // parseToken reads what token writes, and nothing else.
 func parseToken(s string) (*Position, error) {
-	damaged := &errs.TokenError{Reason: "is damaged or was made by something else"}
+	damaged := &errs.ValueError{Field: "token", Reason: "is damaged or was made by something else"}
 	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
 	const head = 2 + 8
 	if err != nil || len(b) < head+4 {
@@ -148,7 +148,7 @@ func parseToken(s string) (*Position, error) {
 	case crc32.ChecksumIEEE(b) != sum:
 		return nil, damaged
 	case b[0] != tokenVersion:
-		return nil, &errs.TokenError{Reason: fmt.Sprintf("is of version %d, and this library knows version %d", b[0], tokenVersion)}
+		return nil, &errs.ValueError{Field: "token", Reason: fmt.Sprintf("is of version %d, and this library knows version %d", b[0], tokenVersion)}
 	case b[1] >= hasLast<<1:
 		return nil, damaged
 	}

@@ -31,7 +31,7 @@ func FuzzToken(f *testing.F) {
 		s := base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint32(b[:len(b):len(b)], crc32.ChecksumIEEE(b)))
 		p, err := parseToken(s)
 		if err != nil {
-			if _, ok := err.(*errs.TokenError); !ok || p != nil {
+			if _, ok := err.(*errs.ValueError); !ok || p != nil {
 				t.Fatalf("got %T, %+v; want a *TokenError and no position", err, p)
 			}
 			return
@@ -47,7 +47,7 @@ func TestTokenVersion(t *testing.T) {
 	b := []byte{tokenVersion + 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 	s := base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b)))
 	_, err := parseToken(s)
-	if err == nil || err.Error() != "continuation token: is of version 2, and this library knows version 1" {
-		t.Errorf(`got %v; want an error and err.Error() == "continuation token: is of version 2, and this library knows version 1"`, err)
+	if err == nil || err.Error() != "token is of version 2, and this library knows version 1" {
+		t.Errorf(`got %v; want an error and err.Error() == "token is of version 2, and this library knows version 1"`, err)
 	}
 }

@@ -82,6 +82,21 @@ const (
 	TableScan
 )
 
+// String returns the class in words.
+func (c Class) String() string {
+	switch c {
+	case PointQuery:
+		return "point query"
+	case RangeQuery:
+		return "range query"
+	case PartitionScan:
+		return "partition scan"
+	case PartitionsScan:
+		return "scan of a range of partitions"
+	}
+	return "table scan"
+}
+
 // Class returns how the service finds the rows, by the keys that the query names itself.
 func (q *Query) Class() Class {
 	switch {

@@ -16,6 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -79,7 +80,7 @@ func newFill(t *testing.T, n int, shared bool, before func(s *scene, r *http.Req
 func touch(writer *table.Table[employee], all []*table.Entity[employee]) error {
 	_, err := table.Bulk(context.Background(), func(yield func(table.Op, error) bool) {
 		for _, e := range all {
-			if !yield(writer.TouchOp(e), nil) {
+			if !yield(tabledoor.TouchOp(writer, e), nil) {
 				return
 			}
 		}

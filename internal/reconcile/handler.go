@@ -17,6 +17,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -249,7 +250,7 @@ var _ Target = (*Row)(nil)
 
 // Read reads the row. 1 request.
 func (r *Row) Read(ctx context.Context) (err error) {
-	if r.stored, err = door.Rows[table.Table[table.Row]](door.Table(r.Table), false).GetRow(ctx, r.Key); errors.Is(err, table.ErrNotFound) {
+	if r.stored, err = tabledoor.GetRow(ctx, door.Rows[table.Table[table.Row]](door.Table(r.Table), false), r.Key); errors.Is(err, table.ErrNotFound) {
 		return nil
 	}
 	return err

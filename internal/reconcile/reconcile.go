@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -75,7 +76,7 @@ func Reconcile(ctx context.Context, source table.AnyTable, entity keys.Key, targ
 		if err := each(ctx, targets, Target.Read); err != nil {
 			return false, err
 		}
-		row, err := rows.GetRow(ctx, entity)
+		row, err := tabledoor.GetRow(ctx, rows, entity)
 		if err != nil && !errors.Is(err, table.ErrNotFound) {
 			return false, err
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -88,7 +89,7 @@ func newScene(t testing.TB) *scene {
 	s := (&scene{Service: memory}).open(t, memory)
 	rows, err := bare.NewTable(memory.Tables(), "names", table.Schema[table.Row]{}, nil)
 	testkit.NoError(t, err)
-	testkit.NoError(t, errors.Join(s.staff.Ensure(ctx), rows.Ensure(ctx), s.worker.Ensure(ctx)))
+	testkit.NoError(t, errors.Join(tabledoor.Ensure(ctx, s.staff), tabledoor.Ensure(ctx, rows), s.worker.Ensure(ctx)))
 	s.Count()
 	return s
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity/series"
@@ -30,7 +31,7 @@ func TestForeignRows(t *testing.T) {
 		for name, x := range properties {
 			noError(t, row.Set(name, x))
 		}
-		_, err := rows.UpsertAt(ctx, keys.At(keys.RawPartition("series"), keys.RawRow(key)), row, table.MergeExisting)
+		_, err := tabledoor.UpsertAt(ctx, rows, keys.At(keys.RawPartition("series"), keys.RawRow(key)), row, table.MergeExisting)
 		noError(t, err)
 	}
 	put("2014-07-31", map[string]any{"H03": int64(3), "H04": int32(4), "H24": "no slot of this day", "Comment": "of the operator", "h05": true})
@@ -44,7 +45,7 @@ func TestForeignRows(t *testing.T) {
 	_, err = visits.Add(ctx, july.Add(4*time.Hour), 1<<40)
 	noError(t, err)
 	testkit.Expect(t, "slots", month(), "H03=4 H04=1099511627780, 70 absent")
-	row, err := rows.GetRow(ctx, keys.At(keys.RawPartition("series"), keys.RawRow("2014-07-31")))
+	row, err := tabledoor.GetRow(ctx, rows, keys.At(keys.RawPartition("series"), keys.RawRow("2014-07-31")))
 	noError(t, err)
 	comment, _ := row.Get("Comment")
 	testkit.Expect(t, "a property of others", comment, any("of the operator"))

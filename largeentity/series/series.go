@@ -13,6 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -54,7 +55,7 @@ func New[V Number](s extend.Store, name string, slots Slots, o *Options) *Series
 	}
 	var parts extend.Parts
 	if err == nil {
-		parts = extend.Parts{Tables: []string{rows.Name()}, Ensure: []extend.Task{{Name: "table " + rows.Name(), Do: rows.Ensure}}}
+		parts = extend.Parts{Tables: []string{rows.Name()}, Ensure: []extend.Task{{Name: "table " + rows.Name(), Do: door.Table(rows).Ensure}}}
 	}
 	if err = host.Declare("series "+name, parts, err); err != nil {
 		rows, slots = door.Faulty[*table.Table[table.Row]](name, err), Hours(nil)
@@ -82,7 +83,7 @@ func (s *Series[V]) Err() error { return s.err }
 
 // Ensure creates the table unless it exists. Errors: table.ErrTableNotFound while a table of this name is being deleted;
 // table.ErrUnreachable. 1 request; idempotent.
-func (s *Series[V]) Ensure(ctx context.Context) error { return s.rows.Ensure(ctx) }
+func (s *Series[V]) Ensure(ctx context.Context) error { return tabledoor.Ensure(ctx, s.rows) }
 
 // In returns the series of a partition, such as that of one device or one page:
 //

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -26,7 +27,7 @@ func (s *Series[V]) Set(ctx context.Context, at time.Time, v V) error {
 	if err != nil {
 		return s.wrap("Set", err)
 	}
-	_, err = s.rows.UpsertAt(ctx, entities[0].key, row, table.MergeExisting)
+	_, err = s.rows.Upsert(ctx, row, table.MergeExisting)
 	return err
 }
 
@@ -36,7 +37,7 @@ func (s *Series[V]) Set(ctx context.Context, at time.Time, v V) error {
 //
 // The values of one period are one entity, or a few ([Every]). Up to 100 entities are stored together, or none of them; with
 // [Series.Exact], 99. Errors: *keys.KeyError for a time outside the years 1 to 9999, or a wrong key; *table.ValueError for NaN,
-// for infinity and for two values of one slot; *table.BulkError around table.ErrUnknownOutcome, table.ErrTableNotFound or another
+// for infinity and for two values of one slot; *table.BatchError around table.ErrUnknownOutcome, table.ErrTableNotFound or another
 // error of a write (see package table). Requests: 1 for each 100 entities. Idempotent: after an error, call SetAll again.
 func (s *Series[V]) SetAll(ctx context.Context, values iter.Seq2[time.Time, V]) error {
 	entities, err := group(s, values, func(slot Slot, _, _ V) (V, error) {
@@ -52,7 +53,7 @@ func (s *Series[V]) SetAll(ctx context.Context, values iter.Seq2[time.Time, V]) 
 				yield(table.Op{}, s.wrap("SetAll", err))
 				return
 			}
-			if !yield(s.rows.UpsertAtOp(e.key, row, table.MergeExisting), nil) {
+			if !yield(s.rows.UpsertOp(row, table.MergeExisting), nil) {
 				return
 			}
 		}
@@ -107,42 +108,45 @@ func (s *Series[V]) add(ctx context.Context, method string, values iter.Seq2[tim
 	}
 	ctx, end := door.Table(s.rows).Span(ctx, method)
 	defer func() { end(err) }()
-	_, err = table.InPartition(ctx, s.partition, func(tx *table.Tx) error {
-		rows, err := s.readIn(tx, entities)
+	err = door.Table(s.rows).RepeatLost(ctx, method, s.partition, func(ctx context.Context) error {
+		rows, err := s.read(ctx, entities)
 		if err != nil {
 			return err
 		}
 		sums = sums[:0]
+		var ops []table.Op
 		for _, e := range entities {
 			stored := rows[e.key.RowKey()]
 			after, err := e.plus(stored)
+			var op table.Op
 			if err == nil {
-				var op table.Op
 				op, err = after.write(s.rows, stored)
-				tx.Do(op)
 			}
 			if err != nil {
 				return &table.OpError{Op: method, Table: s.rows.Name(), Key: e.key, Err: err}
 			}
+			ops = append(ops, op)
 			sums = append(sums, after)
 		}
-		return nil
+		_, err = table.Transact(ctx, ops...)
+		return err
 	})
 	return sums, err
 }
 
-// readIn reads the stored rows of entities, by their RowKeys.
-func (s *Series[V]) readIn(tx *table.Tx, entities []entity[V]) (map[string]*table.Entity[table.Row], error) {
+// read reads the stored rows of entities, by their RowKeys.
+func (s *Series[V]) read(ctx context.Context, entities []entity[V]) (map[string]*table.Entity[table.Row], error) {
 	first, last := entities[0].key, entities[len(entities)-1].key
 	if len(entities) == 1 {
-		e, err := table.GetIn(tx, s.rows, first.Row())
+		e, err := s.rows.Get(ctx, first)
 		if errors.Is(err, table.ErrNotFound) {
 			return nil, nil
 		}
 		return map[string]*table.Entity[table.Row]{first.RowKey(): e}, err
 	}
 	stored := map[string]*table.Entity[table.Row]{}
-	for e, err := range table.ListIn(tx, s.rows, table.Query[table.Row]{Rows: keys.RawRows(first.RowKey(), last.RowKey()+"~")}) {
+	q := table.Query[table.Row]{Partition: s.partition, Rows: keys.RawRows(first.RowKey(), last.RowKey()+"~")}
+	for e, err := range s.rows.List(ctx, q) {
 		if err != nil {
 			return nil, err
 		}
@@ -175,7 +179,7 @@ func (e entity[V]) plus(stored *table.Entity[table.Row]) (entity[V], error) {
 func (e entity[V]) write(rows *table.Table[table.Row], stored *table.Entity[table.Row]) (table.Op, error) {
 	if stored == nil {
 		row, err := e.row()
-		return rows.InsertAtOp(e.key, row), err
+		return rows.InsertOp(row), err
 	}
 	var changes []table.Set[table.Row]
 	for _, name := range e.names() {
@@ -194,7 +198,7 @@ func (e entity[V]) write(rows *table.Table[table.Row], stored *table.Entity[tabl
 //	result, err := visits.Delete(ctx, time.Time{}, time.Now().AddDate(-1, 0, 0), nil)
 //
 // A value that is stored later makes a new entity. Errors: *table.ValueError for a zero to, or a wrong option; *keys.KeyError for
-// a time outside the years 1 to 9999, or a wrong key; *table.BulkError around table.ErrUnknownOutcome, table.ErrChanged or
+// a time outside the years 1 to 9999, or a wrong key; *table.BatchError around table.ErrUnknownOutcome, table.ErrChanged or
 // another error of a write (see package table); errors of a read. Requests: 1 for each 1,000 entities to read their keys, and 1
 // for each 100. Idempotent: after an error, call Delete again.
 func (s *Series[V]) Delete(ctx context.Context, from, to time.Time, o *table.BulkOptions) (table.BulkResult, error) {
@@ -243,7 +247,7 @@ func (s *Series[V]) Prune(ctx context.Context, in keys.PartitionRange, before ti
 // deleteAll deletes the entities that a query finds and that are of periods which lie in a range as a whole.
 func (s *Series[V]) deleteAll(ctx context.Context, q table.Query[table.Row], from, to time.Time, o *table.BulkOptions) (table.BulkResult, error) {
 	return table.Bulk(ctx, func(yield func(table.Op, error) bool) {
-		for op, err := range s.rows.DeleteOps(ctx, q) {
+		for op, err := range tabledoor.DeleteOps(ctx, s.rows, q) {
 			if err == nil && !s.isWithin(door.Op(op).Key.RowKey(), from, to) {
 				continue
 			}

@@ -65,6 +65,6 @@ func (s *Staff) Remove(ctx context.Context, all iter.Seq2[Employee, error]) (tab
 
 // Retire deletes the employees of a department from an age on. 1 request for each 1,000 employees of the department, and 1 for each 100 deleted
 // employees.
-func (s *Staff) Retire(ctx context.Context, department string, from int32) (table.BulkResult, error) {
+func (s *Staff) Retire(ctx context.Context, department string, from int32) (table.Progress, error) {
 	return table.BulkDelete(ctx, s.Employees, table.Query[Employee]{Partition: dept.Of(department), Where: age.Ge(from)}, nil)
 }

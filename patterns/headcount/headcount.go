@@ -51,7 +51,7 @@ func (s *Staff) Hire(ctx context.Context, all ...Employee) error {
 // Departments yields the names of the departments. It reads no employees. 1 request for each department, and 1 more.
 func (s *Staff) Departments(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		for partition, err := range s.Employees.Partitions(ctx) {
+		for partition, err := range s.Employees.Partitions(ctx, keys.PartitionRange{}) {
 			var name string
 			if err == nil {
 				name, err = dept.Decode(partition)
@@ -68,7 +68,7 @@ func (s *Staff) Departments(ctx context.Context) iter.Seq2[string, error] {
 func (s *Staff) Count(ctx context.Context, from int32) (map[string]int, error) {
 	var mu sync.Mutex
 	found := map[string]int{}
-	_, err := s.Employees.EachPartition(ctx, keys.PartitionRange{}, 0, func(ctx context.Context, partition keys.PartitionKey) error {
+	_, err := table.EachPartition(ctx, s.Employees, nil, func(ctx context.Context, partition keys.PartitionKey) error {
 		name, err := dept.Decode(partition)
 		if err != nil {
 			return err

@@ -26,7 +26,7 @@ func TestStatuses(t *testing.T) {
 		"index.ErrTaken":          index.ErrTaken,
 		"table.ErrExists":         table.ErrExists,
 		"table.ErrChanged":        table.ErrChanged,
-		"table.ErrNoETag":         table.ErrNoETag,
+		"table.ErrNotRead":        table.ErrNotRead,
 		"http.MaxBytesError":      &http.MaxBytesError{},
 		"table.ErrUnreachable":    table.ErrUnreachable,
 		"table.ErrOutbox":         table.ErrOutbox,

@@ -24,5 +24,5 @@ func ifMatch(r *http.Request) (azcore.ETag, error) {
 	if err != nil {
 		return "", &refusal{http.StatusPreconditionFailed, "If-Match contains no ETag of this service"}
 	}
-	return azcore.ETag(etag), nil // a write with any other text fails with table.ErrNoETag
+	return azcore.ETag(etag), nil // a write with any other text fails with table.ErrNotRead
 }

@@ -51,13 +51,13 @@ func (s *Staff) Hire(ctx context.Context, department string, ids ...int) error {
 //	for e, err := range staff.Employees.List(ctx, q) { … }
 //	token, done = q.Cursor.Token(), q.Cursor.Done()
 //
-// A list from the token of another query fails with a *table.TokenError. 1 request for each 1,000 employees.
+// A list from the token of another query fails with a *table.ValueError. 1 request for each 1,000 employees.
 func Members(department, token string) table.Query[Employee] {
 	return table.Query[Employee]{Partition: dept.Of(department), Cursor: table.NewCursor(token)}
 }
 
 // Page returns n employees of a department from the position of a token on, "" for the first page. The last page may have fewer employees, or
-// none. Token of the result is for the next page, "" for none. Errors: *table.TokenError for a token of another query. 1 request for each 1,000.
+// none. Token of the result is for the next page, "" for none. Errors: *table.ValueError for a token of another query. 1 request for each 1,000.
 func (s *Staff) Page(ctx context.Context, department, token string, n int) (*table.Page[Employee], error) {
 	return s.Employees.Page(ctx, table.Query[Employee]{Partition: dept.Of(department), Limit: n}, token)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/txn"
 )
 
 // Department is stored in one partition with its employees.
@@ -59,13 +60,12 @@ func (c *Company) Department(ctx context.Context, name string) (*table.Entity[De
 // with table.ErrNotFound without the department, and with table.ErrExists if the employee exists. 2 requests, 3 more after each conflict,
 // and 2 more for an employee that exists.
 func (c *Company) Hire(ctx context.Context, e Employee) error {
-	_, err := table.InPartition(ctx, dept.Of(e.Department), func(tx *table.Tx) error { return c.HireIn(tx, e) })
-	return err
+	return txn.Run(ctx, c.Store, func(tx *txn.Tx) error { return c.HireIn(tx, e) })
 }
 
-// HireIn is Hire together with other changes of the department's partition: in a function that table.InPartition calls. 1 request.
-func (c *Company) HireIn(tx *table.Tx, e Employee) error {
-	d, err := table.GetIn(tx, c.Departments, c.Departments.Key(Department{Name: e.Department}).Row())
+// HireIn is Hire together with other changes: in a function that txn.Run calls. 1 request.
+func (c *Company) HireIn(tx *txn.Tx, e Employee) error {
+	d, err := txn.Get(tx, c.Departments, c.Departments.Key(Department{Name: e.Department}))
 	if err != nil {
 		return err
 	}

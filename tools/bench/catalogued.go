@@ -7,6 +7,7 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -42,7 +43,7 @@ func cataloguedSides(orders int) (byStore, byAttach *table.Table[order], byEmail
 		stored, err = bare.Attach(stored, byEmail)
 	}
 	if err == nil {
-		err = stored.Ensure(ctx)
+		err = tabledoor.Ensure(ctx, stored)
 	}
 	if err == nil {
 		err = insertInParts(stored, all)

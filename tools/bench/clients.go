@@ -8,6 +8,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -63,7 +64,7 @@ func create(r *replay, orders ...order) error {
 
 // fill makes a table, and inserts entities into it.
 func fill[T any](t *table.Table[T], all []T) error {
-	if err := t.Ensure(context.Background()); err != nil {
+	if err := tabledoor.Ensure(context.Background(), t); err != nil {
 		return err
 	}
 	return insertAll(t, all)

@@ -8,6 +8,7 @@ import (
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -31,7 +32,7 @@ func openOffice(ctx context.Context) (*office, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := base.Ensure(ctx); err != nil {
+	if err := tabledoor.Ensure(ctx, base); err != nil {
 		return nil, err
 	}
 	outbox, err := bareworker.NewOutbox(acc.Queue("notifications"), nil)

@@ -14,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/azurite"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -89,7 +90,7 @@ func (e *emulator) sides(ctx context.Context, o *table.Options) (*table.Table[or
 	if err != nil {
 		return nil, nil, err
 	}
-	return t, c.NewClient(name), t.Ensure(ctx)
+	return t, c.NewClient(name), tabledoor.Ensure(ctx, t)
 }
 
 // upsertEDM is a write of the baseline.

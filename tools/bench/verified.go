@@ -11,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
 )
@@ -72,7 +73,7 @@ func newVerified(ctx context.Context, n, partitions int) (*verified, error) {
 	if stored, err = bare.Attach(stored, byEmail); err != nil {
 		return nil, err
 	}
-	if err := stored.Ensure(ctx); err != nil {
+	if err := tabledoor.Ensure(ctx, stored); err != nil {
 		return nil, err
 	}
 	each := n / partitions

@@ -16,6 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -90,7 +91,7 @@ func indexedOrders(ctx context.Context, definitions ...extend.Definition[order])
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := base.Ensure(ctx); err != nil {
+	if err := tabledoor.Ensure(ctx, base); err != nil {
 		return nil, nil, err
 	}
 	t, err := bare.Attach(base, definitions...)

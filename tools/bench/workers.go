@@ -9,6 +9,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 )
 
 // This file measures how fast a worker executes messages over a service that takes 5 ms for each request.
@@ -48,7 +49,7 @@ func work(ctx context.Context, n, partitions int) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := base.Ensure(ctx); err != nil {
+	if err := tabledoor.Ensure(ctx, base); err != nil {
 		return 0, err
 	}
 	outbox, err := bareworker.NewOutbox(acc.Queue("notifications"), nil)

@@ -26,6 +26,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/barevalues"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/jobs"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -284,7 +285,7 @@ func isTyped(err error) bool {
 	if typ.Kind() == reflect.Pointer && typ.Elem().Name() != "OpError" && typ.Elem().Name() != "BatchError" && strings.ToUpper(typ.Elem().Name()[:1]) == typ.Elem().Name()[:1] {
 		return true
 	}
-	for _, known := range []error{table.ErrNotFound, table.ErrExists, table.ErrChanged, table.ErrTableNotFound, table.ErrTableScan, table.ErrNoETag, table.ErrKeyChanged, table.ErrPartial, table.ErrOtherPartition, table.ErrDuplicateRow, table.ErrForeignRow, table.ErrGivenUp, largeentity.ErrNoValue, bloblog.ErrClosed, archive.ErrUnderway, archive.ErrCannotList, archive.ErrRestored, account.ErrNoEndpoint, account.ErrNoKey, eventual.ErrNotRunning, eventual.ErrQueueNotFound} {
+	for _, known := range []error{table.ErrNotFound, table.ErrExists, table.ErrChanged, table.ErrTableNotFound, table.ErrTableScan, table.ErrNotRead, table.ErrKeyChanged, table.ErrNotRead, table.ErrOtherPartition, table.ErrDuplicateRow, table.ErrForeignRow, table.ErrGivenUp, largeentity.ErrNoValue, bloblog.ErrClosed, archive.ErrUnderway, archive.ErrCannotList, archive.ErrRestored, account.ErrNoEndpoint, account.ErrNoKey, eventual.ErrNotRunning, eventual.ErrQueueNotFound} {
 		if err == known {
 			return true
 		}
@@ -342,7 +343,7 @@ func newCaller(t *testing.T) *caller {
 	retry := table.Common{Retry: table.Retry{Attempts: 1}, WriteTimeout: time.Second}
 	base, err := bare.NewTable(s.Tables(), "items", schema, &table.Options{Common: retry})
 	no(err)
-	no(base.Ensure(ctx))
+	no(tabledoor.Ensure(ctx, base))
 	outbox, err := bareworker.NewOutbox(s.Queue("work"), nil)
 	no(err)
 	no(outbox.Ensure(ctx))
@@ -362,11 +363,11 @@ func newCaller(t *testing.T) *caller {
 	key := base.Key(item{Group: "g", Name: "a"})
 	stored, err := items.Insert(ctx, &item{Group: "g", Name: "a"})
 	no(err)
-	row, err := items.GetRow(ctx, key)
+	row, err := tabledoor.GetRow(ctx, items, key)
 	no(err)
 	targets, err := bare.NewTable(s.Tables(), "targets", schema, nil)
 	no(err)
-	no(targets.Ensure(ctx))
+	no(tabledoor.Ensure(ctx, targets))
 	views := materialized.New("views", targets, func(v *item, _ keys.Key) (item, bool) { return *v, true }, nil)
 	destination := archive.ToTable(&extend.Host{Tables: s.Tables()}, "archived", nil)
 	err = destination.Err()
@@ -421,7 +422,7 @@ func newCaller(t *testing.T) *caller {
 	no(checked.Ensure(ctx))
 	declaration := extend.NewDeclaration(company.Host(), items)
 	put(base, items, company, declaration, byName, lists, sums, details, stored, row, views, destination, blobs, mover.Mover, outbox, poison, records, slots, numbers, log, periods, text, key, key.Row(), schema, size, ctx,
-		"group", &table.Options{}, table.Query[item]{Partition: text.PartitionKey("g")}, nameOf, operations, items.PinOp(stored), door.Table(items), s.Queue("work"), s.Container("blobs"), time.Now(), s.Tables())
+		"group", &table.Options{}, table.Query[item]{Partition: text.PartitionKey("g")}, nameOf, operations, tabledoor.PinOp(items, stored), door.Table(items), s.Queue("work"), s.Container("blobs"), time.Now(), s.Tables())
 	c.valid[reflect.TypeFor[table.Service]()] = reflect.ValueOf(s.Tables())
 	c.valid[reflect.TypeFor[keys.Layout[string]]()] = reflect.ValueOf(text)
 	c.valid[reflect.TypeFor[extend.Definition[item]]()] = reflect.ValueOf(byName)
@@ -471,21 +472,10 @@ func newCaller(t *testing.T) *caller {
 		"materialized.New": materialized.New[item, item],
 		"table.NewMixed":   table.NewMixed, "requests.KindOf": requests.KindOf,
 		"table.And": table.And[item], "table.ClientOptions": table.ClientOptions, "table.Collect": table.Collect[item], "table.ElementOf": table.ElementOf[item, int64],
-		"table.FieldOf": table.FieldOf[item, int64], "table.GetIn": table.GetIn[item], "table.InPartition": table.InPartition, "table.ListIn": table.ListIn[item],
+		"table.FieldOf": table.FieldOf[item, int64], "table.EachPartition": table.EachPartition, "table.Applied": table.Applied, "table.Retryable": table.Retryable,
 		"table.NewCursor": table.NewCursor, "table.Not": table.Not[item], "table.Or": table.Or[item], "table.PropertyOf": table.PropertyOf[string],
 		"table.Stored": table.Stored[item], "table.Transact": table.Transact, "table.ViewOf": table.ViewOf[some, item],
 		// Methods of the interface that fields implement, and of values that exist only inside a call.
-		"table.GetIn in a transaction": func(v *item) (err error) {
-			_, err = table.InPartition(ctx, text.PartitionKey("g"), func(tx *table.Tx) error {
-				c.methods(tx)
-				c.valid[reflect.TypeOf(tx)] = reflect.ValueOf(tx)
-				defer delete(c.valid, reflect.TypeOf(tx))
-				c.call("table.GetIn", reflect.ValueOf(table.GetIn[item]))
-				c.call("table.ListIn", reflect.ValueOf(table.ListIn[item]))
-				return nil
-			})
-			return err
-		},
 		"extend.Plan in a write": func(v *item) error {
 			watched, err := extend.With(base, extend.Maintainer[item](planCaller{c}))
 			if err == nil {

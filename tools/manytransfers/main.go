@@ -77,7 +77,7 @@ func work(ctx context.Context, connection string, m measurement) error {
 	if err != nil {
 		return err
 	}
-	o := &transfer.ImportOptions{Rate: m.rate / m.workers, Partitions: m.share(share)}
+	o := &transfer.ImportOptions{Pass: table.Pass{Rate: m.rate / m.workers, Partitions: m.share(share)}}
 	_, err = transfer.Import(ctx, transfer.Exported(transfer.Folder(filepath.Join(folder, jobName))), to, o)
 	return err
 }

@@ -20,7 +20,7 @@ func TestArchive(t *testing.T) {
 		{Name: "the effect is not completed with the deletion", File: "archive/handler.go",
 			Old: "extend.Completing(m.moveHandle(engine.Move{Away: true}), j.CommitRecord, j.Index).Delete(ctx, e)", New: "m.moveHandle(engine.Move{Away: true}).Delete(ctx, e)", Test: "TestRequests|TestEveryFault/moved"},
 		{Name: "the destination is written unconditionally", File: "archive/destination.go",
-			Old: "		op = d.rows.ReplaceOp(e)\n", New: "		op = d.rows.ReplaceAnyOp(e)\n", Test: "TestSlowWorker"},
+			Old: "		op = d.rows.ReplaceOp(e)\n", New: "		op = d.rows.UpsertOp(row, table.ReplaceExisting)\n", Test: "TestSlowWorker"},
 		{Name: "a deleted row leaves no tombstone", File: "archive/destination.go",
 			Old: "	ops := []table.Op{op}\n", New: "	ops := []table.Op{op}\n	if r.Row == nil && version != \"\" {\n		ops[0] = d.rows.DeleteAnyOp(row.Key)\n	}\n", Test: "TestLateInsert"},
 		{Name: "a move of a deleted entity leaves no tombstone", File: "archive/handler.go",

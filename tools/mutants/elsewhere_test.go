@@ -11,8 +11,8 @@ func TestElsewhere(t *testing.T) {
 	t.Parallel()
 	mutants.Run(t, "./internal/reconcile", []mutants.Mutant{
 		{Name: "the targets are read after the entity", File: "internal/reconcile/reconcile.go",
-			Old: "		if err := each(ctx, targets, Target.Read); err != nil {\n			return false, err\n		}\n		row, err := rows.GetRow(ctx, entity)\n",
-			New: "		row, err := rows.GetRow(ctx, entity)\n		if err := each(ctx, targets, Target.Read); err != nil {\n			return false, err\n		}\n", Test: "TestStalledWorker"},
+			Old: "		if err := each(ctx, targets, Target.Read); err != nil {\n			return false, err\n		}\n		row, err := tabledoor.GetRow(ctx, rows, entity)\n",
+			New: "		row, err := tabledoor.GetRow(ctx, rows, entity)\n		if err := each(ctx, targets, Target.Read); err != nil {\n			return false, err\n		}\n", Test: "TestStalledWorker"},
 		{Name: "a row that seems right is not written", File: "internal/reconcile/handler.go",
 			Old: "	row.Key = r.Key\n	if r.stored != nil {\n", New: "	row.Key = r.Key\n	if r.stored != nil && (*stored.Row)(r.stored).Same((*stored.Row)(want)) {\n		return nil\n	}\n	if r.stored != nil {\n", Test: "TestStalledWorker"},
 		{Name: "a row is written whatever its version", File: "internal/reconcile/handler.go",

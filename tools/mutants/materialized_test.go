@@ -11,7 +11,7 @@ func TestMaterialized(t *testing.T) {
 	t.Parallel()
 	mutants.Run(t, "./materialized", []mutants.Mutant{
 		{Name: "the note is written unconditionally", File: "materialized/target.go",
-			Old: "		op = rows.ReplaceOp(e)\n", New: "		op = rows.ReplaceAnyOp(e)\n", Test: "TestSlowWorker"},
+			Old: "		op = rows.ReplaceOp(e)\n", New: "		op = rows.UpsertOp(row, table.ReplaceExisting)\n", Test: "TestSlowWorker"},
 		{Name: "a tombstone is a deletion", File: "materialized/target.go",
 			Old: "	_, err = table.Transact(ctx, append([]table.Op{op}, ops...)...)\n", New: "	if t.stored != nil && n.gone {\n		op = rows.DeleteAnyOp(row.Key)\n	}\n	_, err = table.Transact(ctx, append([]table.Op{op}, ops...)...)\n", Test: "TestSlowWorker"},
 		{Name: "an entity that is not in the view leaves no tombstone", File: "materialized/target.go",

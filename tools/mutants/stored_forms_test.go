@@ -50,7 +50,7 @@ func TestStoredForms(t *testing.T) {
 		{Name: "the token is ahead of the writes", File: "table/upgrade.go",
 			Old: "		if err := u.replace(ctx, older); err != nil {", New: "		u.report.Token = next\n		if err := u.replace(ctx, older); err != nil {", Test: "TestUpgradeResumes"},
 		{Name: "a dry run upgrades", File: "table/upgrade.go",
-			Old: "	if u.opt.DryRun {\n		return nil\n	}\n", New: "", Test: "TestUpgrade$"},
+			Old: "	if u.pass.DryRun {\n		return nil\n	}\n", New: "", Test: "TestUpgrade$"},
 	})
 	mutants.Run(t, ".", []mutants.Mutant{
 		{Name: "a table of the service is written", File: "internal/engine/op.go",

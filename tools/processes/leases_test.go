@@ -13,6 +13,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/lease"
@@ -178,8 +179,8 @@ func TestLeases(t *testing.T) {
 	_, rows, counters, err := h.open()
 	must(t, err)
 	ctx := context.Background()
-	must(t, rows.Ensure(ctx))
-	must(t, counters.Ensure(ctx))
+	must(t, tabledoor.Ensure(ctx, rows))
+	must(t, tabledoor.Ensure(ctx, counters))
 	_, err = counters.Insert(ctx, &counter{Group: "g", ID: "counter"})
 	must(t, err)
 	f := &fight{wrote: map[string]bool{}}

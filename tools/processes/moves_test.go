@@ -12,6 +12,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -89,7 +90,7 @@ func TestKill(t *testing.T) {
 	must(t, mp.connect())
 	own, err := mp.worker()
 	must(t, err)
-	must(t, errors.Join(mp.current.Ensure(ctx), mp.old.Ensure(ctx), own.Ensure(ctx)))
+	must(t, errors.Join(tabledoor.Ensure(ctx, mp.current), mp.old.Ensure(ctx), own.Ensure(ctx)))
 	start := time.Now()
 	killable := *mp
 	killable.WriteTimeout = 2 * time.Second

@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -53,7 +54,7 @@ func measureMoves(b *testing.B, rate, moves int, ours bool) (p measurement) {
 	must(b, mp.connect())
 	first, err := mp.worker()
 	must(b, err)
-	must(b, errors.Join(mp.current.Ensure(ctx), mp.old.Ensure(ctx), first.Ensure(ctx)))
+	must(b, errors.Join(tabledoor.Ensure(ctx, mp.current), mp.old.Ensure(ctx), first.Ensure(ctx)))
 	var all []*table.Entity[item]
 	for i := range moves {
 		e, err := mp.current.Insert(ctx, &item{fmt.Sprint("g", i%20), i, "text"})

@@ -23,6 +23,7 @@ import (
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -177,7 +178,7 @@ func TestMoveKill(t *testing.T) {
 	must(t, p.connect())
 	w, err := p.worker()
 	must(t, err)
-	must(t, errors.Join(p.items.Ensure(ctx), bare.Ensure(ctx, p.items), w.Ensure(ctx)))
+	must(t, errors.Join(tabledoor.Ensure(ctx, p.items), bare.Ensure(ctx, p.items), w.Ensure(ctx)))
 	for i := range items {
 		_, err := p.items.Insert(ctx, &item{relocated[i%2], i, fmt.Sprint("text-", i)})
 		must(t, err)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/barevalues"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/requests"
@@ -176,7 +177,7 @@ func TestUploadProcess(t *testing.T) {
 	ctx := context.Background()
 	all := &uploader{connection: service, Table: freshName(), Container: freshName(), Bytes: 18 << 20}
 	must(t, all.connect(0))
-	must(t, errors.Join(all.base.Ensure(ctx), all.photos.Ensure(ctx)))
+	must(t, errors.Join(tabledoor.Ensure(ctx, all.base), all.photos.Ensure(ctx)))
 	first, err := all.photos.Upload(ctx, all.portraits.Key(portrait{Group: "g", ID: 1}), &pattern{end: 5 << 20}, nil)
 	must(t, err)
 	_, err = all.portraits.Insert(ctx, &portrait{Group: "g", ID: 1, Photo: first})

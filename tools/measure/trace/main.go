@@ -14,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -55,7 +56,7 @@ func run(ctx context.Context, dir string) error {
 	if staff, err = bare.Attach(staff, byName); err != nil {
 		return err
 	}
-	if err := staff.Ensure(ctx); err != nil {
+	if err := tabledoor.Ensure(ctx, staff); err != nil {
 		return err
 	}
 	if err := outbox.Ensure(ctx); err != nil {

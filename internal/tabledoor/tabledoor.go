@@ -1,0 +1,104 @@
+// Package tabledoor holds what the packages of this module and its tests do with typed handles
+// beyond what programs can do: it is package door with types.
+package tabledoor
+
+import (
+	"context"
+	"iter"
+
+	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// inner is a handle of package table.
+type inner[T any] interface {
+	InsertAtOp(k keys.Key, v *T) table.Op
+	UpsertAtOp(k keys.Key, v *T, mode table.UpsertMode) table.Op
+	UpsertAt(ctx context.Context, k keys.Key, v *T, mode table.UpsertMode) (*table.Entity[T], error)
+	MergeAnyOp(k keys.Key, changes ...table.Set[T]) table.Op
+	ReplaceAnyOp(e *table.Entity[T]) table.Op
+	PinOp(e *table.Entity[T]) table.Op
+	TouchOp(e *table.Entity[T]) table.Op
+	Touch(ctx context.Context, e *table.Entity[T]) error
+	DeleteOps(ctx context.Context, q table.Query[T]) iter.Seq2[table.Op, error]
+}
+
+func of[T any](t *table.Table[T]) inner[T] { return door.Tables.Inner(t).(inner[T]) }
+
+// Ensure creates the table of a handle, unless it exists. While a table of this name is being
+// deleted, 40 s or more, Ensure fails with table.ErrTableNotFound and the code TableBeingDeleted.
+// 1 request, sent again if its outcome is unknown; idempotent.
+func Ensure(ctx context.Context, t table.AnyTable) error { return door.Table(t).Ensure(ctx) }
+
+// Repaired returns how many derived rows were missing or changed, and were repaired by a write of
+// their entity. It counts for this handle and those that extend.With and Exact have made of it, and
+// for the handle that it was made of.
+func Repaired(t table.AnyTable) int { return door.Table(t).Repaired() }
+
+// GetRow reads a row by its key, as it is stored and whatever its type. Errors: table.ErrNotFound;
+// *keys.KeyError, table.ErrTableNotFound and the other errors of a read (see package table).
+// 1 request.
+func GetRow(ctx context.Context, t table.AnyTable, k keys.Key) (*table.Row, error) {
+	type reader interface {
+		GetRow(ctx context.Context, k keys.Key) (*table.Row, error)
+	}
+	return door.Tables.Inner(t).(reader).GetRow(ctx, k)
+}
+
+// Exists reports whether there is a row under k, of any type. Errors: *keys.KeyError,
+// table.ErrTableNotFound and the other errors of a read (see package table). 1 request, a point query
+// whose response contains only the keys.
+func Exists(ctx context.Context, t table.AnyTable, k keys.Key) (bool, error) {
+	type looker interface {
+		Exists(ctx context.Context, k keys.Key) (bool, error)
+	}
+	return door.Tables.Inner(t).(looker).Exists(ctx, k)
+}
+
+// InsertAtOp is [table.Table.InsertAt] as an operation of a transaction.
+func InsertAtOp[T any](t *table.Table[T], k keys.Key, v *T) table.Op { return of(t).InsertAtOp(k, v) }
+
+// UpsertAtOp is [UpsertAt] as an operation of a transaction.
+func UpsertAtOp[T any](t *table.Table[T], k keys.Key, v *T, mode table.UpsertMode) table.Op {
+	return of(t).UpsertAtOp(k, v, mode)
+}
+
+// UpsertAt is [table.Table.Upsert] under an explicit key.
+func UpsertAt[T any](
+	ctx context.Context, t *table.Table[T], k keys.Key, v *T, mode table.UpsertMode,
+) (*table.Entity[T], error) {
+	return of(t).UpsertAt(ctx, k, v, mode)
+}
+
+// MergeAnyOp is [table.Table.MergeAny] as an operation of a transaction.
+func MergeAnyOp[T any](t *table.Table[T], k keys.Key, changes ...table.Set[T]) table.Op {
+	return of(t).MergeAnyOp(k, changes...)
+}
+
+// ReplaceAnyOp is [table.Table.ReplaceAny] as an operation of a transaction.
+func ReplaceAnyOp[T any](t *table.Table[T], e *table.Entity[T]) table.Op {
+	return of(t).ReplaceAnyOp(e)
+}
+
+// PinOp returns an operation that changes nothing. With it, the transaction fails with
+// table.ErrChanged or table.ErrNotFound unless the row is still as e was read. It renews the ETag
+// and the Timestamp of the row, so of two transactions that pin one row, one fails.
+func PinOp[T any](t *table.Table[T], e *table.Entity[T]) table.Op { return of(t).PinOp(e) }
+
+// Touch changes no property of the entity, but calls the maintainers, which may add rows and
+// effects, by the ETag of e. It renews that ETag. Errors: table.ErrChanged; table.ErrNotFound;
+// table.ErrNotRead; *table.ValueError for an entity of an older version; errors of a write. 1
+// request, and 1 more if e is not the whole row, or if the row has changed.
+func Touch[T any](ctx context.Context, t *table.Table[T], e *table.Entity[T]) error {
+	return of(t).Touch(ctx, e)
+}
+
+// TouchOp is [Touch] as an operation of a transaction.
+func TouchOp[T any](t *table.Table[T], e *table.Entity[T]) table.Op { return of(t).TouchOp(e) }
+
+// DeleteOps returns the operations that delete the rows of a query, by their ETags, for table.Bulk;
+// see table.BulkDelete. Each operation is for one use.
+func DeleteOps[T any](ctx context.Context, t *table.Table[T], q table.Query[T]) iter.Seq2[table.Op, error] {
+	return of(t).DeleteOps(ctx, q)
+}
