@@ -58,7 +58,7 @@ var ErrAltered = errors.New("the blob is not what its entity says: it was altere
 // is not read again: a copy that ended early is repeated as a whole, and a place can have the blobs of many exports. A blob that was replaced since the export is lost, unless
 // largeentity.Options.LeaveToSweep leaves it for a day: make the copy right behind the export.
 //
-// Errors: *table.ValueError for a nil argument and wrong options; *ManifestError, [ErrIncomplete] and *ChunkError for an export; [ErrContainerNotFound];
+// Errors: *table.ValueError for a nil argument and wrong options; *ManifestError, [ErrIncomplete] and *ChunkError for an export; table.ErrContainerNotFound;
 // *fs.PathError; [ErrAltered] if the container to copy to has another blob of a name; errors of a read (see package table). The report counts what is done, also beside an error.
 //
 // Requests: those that read the rows; for each blob 1 to see whether it is there, and, if it is not, 1 to read it and 1 to store it, or for a blob of 8 MiB or more

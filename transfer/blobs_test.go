@@ -2,9 +2,11 @@ package transfer_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -19,6 +21,7 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/transfer"
 )
 
@@ -41,12 +44,22 @@ func addDocuments(t testing.TB, a *archiveStore, numbers ...int) {
 		if len(numbers) > 0 && !slices.Contains(numbers, i) {
 			continue
 		}
-		b, err := a.texts.Upload(t.Context(), a.documents.Key(d), strings.NewReader(texts[i/2]), &largeentity.UploadOptions{ContentType: "text/plain"})
+		b, err := a.texts.Upload(t.Context(), a.documents, a.documents.Key(d), strings.NewReader(texts[i/2]), "text/plain")
 		testkit.NoError(t, err)
 		d.Text = b
 		_, err = a.documents.Insert(t.Context(), &d)
 		testkit.NoError(t, err)
 	}
+}
+
+// readText reads a value.
+func readText(ctx context.Context, a *archiveStore, b largeentity.Blob) ([]byte, error) {
+	r, err := a.texts.Open(ctx, a.documents, b)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return io.ReadAll(r)
 }
 
 // expectDocuments reads all values.
@@ -55,7 +68,7 @@ func expectDocuments(t testing.TB, a *archiveStore) {
 	for i, d := range documents() {
 		e, err := a.documents.Get(t.Context(), a.documents.Key(d))
 		testkit.NoError(t, err)
-		got, err := a.texts.ReadAll(t.Context(), e.Value.Text, 100<<20)
+		got, err := readText(t.Context(), a, e.Value.Text)
 		if err != nil || string(got) != texts[i/2] {
 			t.Errorf("%v: got %d bytes, %v; want %d", d, len(got), err, len(texts[i/2]))
 		}
@@ -99,9 +112,9 @@ func TestBlobs(t *testing.T) {
 			testkit.Expect(t, "restore", got, transfer.BlobReport{Blobs: n, Copied: n, Bytes: length})
 			testkit.Expect(t, "requests of the restore", other.Count().String(), "4 blob-commit, 2 blob-create, 6 blob-properties, 8 blob-stage")
 			expectDocuments(t, to)
-			swept, err := to.texts.Sweep(ctx, &largeentity.SweepOptions{DryRun: true})
+			swept, err := to.texts.Sweep(ctx, to.documents, &table.Pass{DryRun: true})
 			testkit.NoError(t, err)
-			if swept.Linked != n || swept.Missing != 0 || swept.Orphans != 0 {
+			if swept.Counts["linked"] != n || swept.Faults != 0 || swept.Changed != 0 {
 				t.Errorf("got %+v; want %d blobs that entities link", swept, n)
 			}
 		})
@@ -142,7 +155,7 @@ func TestLostBlobs(t *testing.T) {
 
 	other := storagetest.New(nil).Container("texts")
 	to := transfer.Container(other, "", nil)
-	if _, err := transfer.CopyBlobs(ctx, transfer.Of(from.documents), backup, to, nil); !errors.Is(err, transfer.ErrContainerNotFound) {
+	if _, err := transfer.CopyBlobs(ctx, transfer.Of(from.documents), backup, to, nil); !errors.Is(err, table.ErrContainerNotFound) {
 		t.Errorf("got error %v; want ErrContainerNotFound", err)
 	}
 	_, err = other.Create(ctx, nil)

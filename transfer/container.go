@@ -24,9 +24,6 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// ErrContainerNotFound: the container does not exist.
-var ErrContainerNotFound = errors.New("no such container")
-
 // Container returns a folder of a blob container: the blobs whose names begin with prefix and a slash, or with no prefix if it is "". The container
 // must exist; a nil client is an error of the functions that get the place. The manifest is an append blob, so any number of machines may export at the same time. o may be nil.
 func Container(c *container.Client, prefix string, o *table.Common) Place {
@@ -63,7 +60,7 @@ func (f *blobFolder) String() string {
 }
 
 func (f *blobFolder) refusal(call *wire.Call, err error) error {
-	return blobs.Refusal(call, err, errs.With(ErrContainerNotFound, table.ErrUnreachable), "container.Client.Create")
+	return blobs.Refusal(call, err, errs.With(table.ErrContainerNotFound, table.ErrUnreachable), "container.Client.Create")
 }
 
 // slowest is the bytes of a second below which a connection counts as broken.

@@ -68,7 +68,7 @@ var ErrPrepared = errors.New("the row belongs to a write over several partitions
 // left out (EntityReport.Others). A row that is of no declared type
 // is an error about that row, for Skip to decide: a spreadsheet has taken the zeros of its key, for example.
 //
-// Errors: *table.ValueError for wrong options; *ManifestError, [ErrIncomplete] and *ChunkError for an export, *fs.PathError or [ErrContainerNotFound] if there is
+// Errors: *table.ValueError for wrong options; *ManifestError, [ErrIncomplete] and *ChunkError for an export, *fs.PathError or table.ErrContainerNotFound if there is
 // none; [ErrPrepared]; *keys.KeyError or table.ErrOtherType for a row of no declared type; errors
 // of a read; those of
 // [table.Bulk]. The report counts what is done, also beside an error.

@@ -128,7 +128,7 @@ func (r *ExportReport) add(c *chunk) {
 // exported as they are, and named in the manifest.
 //
 // Errors: *table.ValueError and *keys.KeyError for wrong options; *ManifestError if the place has an export of another table or range, or
-// something else, or was altered; [ErrNotContinued]; *fs.PathError, or [ErrContainerNotFound];
+// something else, or was altered; [ErrNotContinued]; *fs.PathError, or table.ErrContainerNotFound;
 // *table.LimitError for too large chunks; table.ErrRanged for a client whose signature is for a
 // range of keys; errors of a read (see
 // package table). The report counts what is stored, also beside an error.

@@ -104,7 +104,7 @@ var ErrOtherDefinitions = errors.New("the table has other definitions than the r
 // if the export has pending effects (ExportReport.Pending), and Verify with Repair also ends the writes over several partitions that it has. The work of a day
 // deletes the commit records that an import has brought into a table of a store, as it does those of writes.
 //
-// Errors: *table.ValueError for wrong options; *ManifestError, [ErrIncomplete] and *ChunkError for an export, *fs.PathError or [ErrContainerNotFound] if there is
+// Errors: *table.ValueError for wrong options; *ManifestError, [ErrIncomplete] and *ChunkError for an export, *fs.PathError or table.ErrContainerNotFound if there is
 // none; [ErrOtherDefinitions]; the error of Map, with the row; *keys.KeyError for a key that no row
 // can have, of a file or by Map, before anything is sent with this row; table.ErrRanged for a
 // client whose signature is for a range of keys; errors of a read and of a write (see package

@@ -30,7 +30,7 @@ var modules = []string{".", "tools"}
 // reach the engine of a table by package door.
 var arrows = map[string][]string{
 	"":                         {"internal/keyrange", "internal/bare", "internal/bareworker", "eventual", "extend", "internal/catalogue", "internal/derived", "internal/door", "internal/engine", "internal/errs", "internal/pace", "internal/reserved", "internal/stored", "internal/wire", "internal/work", "jobs", "keys", "table", "verify"},
-	"azt":                      {"", "account", "eventual", "internal/bare", "internal/catalogue", "internal/commit", "internal/door", "internal/edm", "internal/engine", "internal/errs", "internal/query", "internal/reserved", "internal/stored", "jobs", "keys", "table", "transfer", "verify"},
+	"azt":                      {"internal/bareworker", "", "account", "eventual", "internal/bare", "internal/catalogue", "internal/commit", "internal/door", "internal/edm", "internal/engine", "internal/errs", "internal/query", "internal/reserved", "internal/stored", "jobs", "keys", "table", "transfer", "verify"},
 	"cmd/azt":                  {"azt"},
 	"expire":                   {"internal/keyrange", "extend", "index", "internal/door", "internal/engine", "jobs", "keys", "table"},
 	"jobs":                     {"internal/keyrange", "archive", "eventual", "extend", "internal/bare", "internal/derived", "internal/door", "internal/edm", "internal/engine", "internal/exports", "internal/pace", "internal/split", "keys", "table", "transfer", "verify"},
@@ -61,9 +61,9 @@ var arrows = map[string][]string{
 	"index":                    {"internal/keyrange", "internal/door", "extend", "internal/errs", "eventual", "keys", "table", "internal/derived", "internal/engine", "internal/reconcile", "internal/reserved", "internal/property", "internal/keydoor", "internal/edm", "internal/stored"},
 	"internal/derived":         {"internal/door", "internal/commit", "eventual", "extend", "keys", "table", "internal/engine", "internal/reconcile", "internal/reserved", "internal/stored"},
 	"internal/bare":            {"internal/door", "extend", "internal/engine", "internal/wire", "table"},
-	"internal/bareworker":      {"archive", "eventual", "extend", "internal/door", "keys", "table"},
+	"internal/bareworker":      {"archive", "internal/bare", "eventual", "extend", "internal/door", "keys", "table"},
 	"internal/work":            {"internal/commit", "internal/edm", "internal/engine", "internal/errs", "internal/pace", "internal/stored", "keys"},
-	"internal/barevalues":      {"extend", "largeentity", "table"},
+	"internal/barevalues":      {"extend", "internal/bare", "keys", "largeentity", "table"},
 	"internal/property":        {"internal/door", "internal/edm", "internal/engine", "table", "internal/stored"},
 	"internal/stored":          {"internal/commit", "internal/edm", "internal/errs", "internal/reserved", "keys"},
 	"verify":                   {"internal/keyrange", "internal/door", "internal/commit", "extend", "keys", "table", "internal/derived", "internal/engine", "internal/pace", "internal/reconcile", "internal/reserved", "internal/stored"},
@@ -71,7 +71,7 @@ var arrows = map[string][]string{
 	"archive":                  {"internal/keyrange", "internal/bare", "internal/door", "internal/reconcile", "extend", "eventual", "keys", "table", "internal/engine", "internal/reserved", "internal/property", "internal/wire", "internal/stored"},
 	"internal/reconcile":       {"internal/keyrange", "internal/door", "internal/commit", "extend", "eventual", "internal/engine", "internal/reserved", "keys", "table", "internal/stored"},
 	"materialized":             {"internal/keyrange", "internal/door", "extend", "verify", "internal/edm", "internal/engine", "internal/reconcile", "internal/reserved", "internal/property", "keys", "eventual", "table", "internal/stored"},
-	"archive/blobarchive":      {"extend", "internal/door", "internal/commit", "internal/errs", "archive", "internal/blobs", "internal/engine", "internal/wire", "keys", "table", "internal/stored"},
+	"archive/blobarchive":      {"internal/bare", "extend", "internal/door", "internal/commit", "internal/errs", "archive", "internal/blobs", "internal/engine", "internal/wire", "keys", "table", "internal/stored"},
 	"logtail":                  {"internal/ticks", "internal/bare", "extend", "internal/door", "internal/pace", "internal/reserved", "keys", "table"},
 	"transfer":                 {"extend", "internal/blobs", "internal/catalogue", "internal/commit", "internal/door", "internal/edm", "internal/engine", "internal/errs", "internal/exports", "internal/pace", "internal/query", "internal/reserved", "internal/split", "internal/stored", "internal/wire", "keys", "table"},
 	"internal/split":           {"keys"},
@@ -79,7 +79,7 @@ var arrows = map[string][]string{
 	"txn":                      {"extend", "internal/door", "internal/engine", "internal/errs", "internal/reserved", "internal/stored", "keys", "table"},
 	"lease":                    {"internal/keyrange", "extend", "internal/door", "internal/edm", "internal/engine", "internal/pace", "internal/reserved", "internal/stored", "keys", "table"},
 	"largeentity/series":       {"internal/bare", "extend", "internal/door", "keys", "table"},
-	"largeentity":              {"internal/keyrange", "internal/door", "internal/commit", "extend", "verify", "internal/errs", "internal/blobs", "internal/edm", "internal/engine", "internal/pace", "internal/reserved", "internal/property", "internal/wire", "keys", "table", "internal/stored"},
+	"largeentity":              {"internal/bare", "internal/keyrange", "internal/door", "internal/commit", "extend", "verify", "internal/errs", "internal/blobs", "internal/edm", "internal/engine", "internal/pace", "internal/reserved", "internal/property", "internal/wire", "keys", "table", "internal/stored"},
 	"storagetest":              {"requests", "storagetest/internal/blobs", "storagetest/internal/protocol", "storagetest/internal/queues", "storagetest/internal/tables"},
 	"storagetest/crashtest":    {"requests", "storagetest"},
 
