@@ -116,16 +116,16 @@ func TestAdvice(t *testing.T) {
 			}}
 		},
 		"a job that runs": func(t *testing.T, s *storagetest.Service) advised {
-			_, count := withJob(t, s)
-			testkit.NoError(t, count.Start(t.Context(), "today", 1, nil))
-			return advised{count.Delete(t.Context(), "today"), "cancel it first", func() error {
-				return errors.Join(count.Cancel(t.Context(), "today"), count.Delete(t.Context(), "today"))
+			r, count := withJob(t, s)
+			testkit.NoError(t, count.Start(t.Context(), r.staff, "today", 1, nil))
+			return advised{count.Delete(t.Context(), r.staff, "today"), "cancel it first", func() error {
+				return errors.Join(count.Cancel(t.Context(), r.staff, "today"), count.Delete(t.Context(), r.staff, "today"))
 			}}
 		},
 		"a job with another argument": func(t *testing.T, s *storagetest.Service) advised {
-			_, count := withJob(t, s)
-			testkit.NoError(t, count.Start(t.Context(), "today", 1, nil))
-			return advised{count.Start(t.Context(), "today", 2, nil), "choose another name", func() error { return count.Start(t.Context(), "again", 2, nil) }}
+			r, count := withJob(t, s)
+			testkit.NoError(t, count.Start(t.Context(), r.staff, "today", 1, nil))
+			return advised{count.Start(t.Context(), r.staff, "today", 2, nil), "choose another name", func() error { return count.Start(t.Context(), r.staff, "again", 2, nil) }}
 		},
 		"a fill by workers without a job": func(t *testing.T, s *storagetest.Service) advised {
 			r := filledLater(t, s)
@@ -168,11 +168,11 @@ func TestAdvice(t *testing.T) {
 		},
 		"a value that was uploaded long ago": func(t *testing.T, s *storagetest.Service) advised {
 			store := aztablekit.Open(s, "hotel", nil)
-			photos := largeentity.In[guest](store, "photos", nil)
+			photos := largeentity.In[guest]("photos", nil)
 			guests := aztablekit.Table(store, "guests", house, guestName, photos)
 			testkit.NoError(t, store.Ensure(t.Context()))
 			upload := func() largeentity.Blob {
-				photo, err := photos.Upload(t.Context(), keys.At(house.Of("A"), guestName.Of("x")), strings.NewReader(strings.Repeat("x", 100_000)), nil)
+				photo, err := photos.Upload(t.Context(), guests, keys.At(house.Of("A"), guestName.Of("x")), strings.NewReader(strings.Repeat("x", 100_000)), "")
 				testkit.NoError(t, err)
 				return photo
 			}

@@ -199,13 +199,14 @@ func TestUnusableStores(t *testing.T) {
 		staff := aztablekit.Table(s, "staff", dept, empid)
 		_, err := staff.Insert(t.Context(), &employee{Department: "Sales"})
 		_, verified := s.Verify(t.Context(), nil)
-		destination, events := archive.ToTable(s, "former", nil), logtail.New[badge](s, "events", nil)
-		photos := largeentity.In[employee](s, "photos", nil)
-		aztablekit.Table(s, "pictures", dept, empid, photos)
+		events := logtail.New[badge](s, "events", nil)
+		photos, former := largeentity.In[employee]("photos", nil), archive.Into[employee]("former", archive.ToTable("former", nil))
+		pictures := aztablekit.Table(s, "pictures", dept, empid, photos, former)
+		_, opened := photos.Open(t.Context(), pictures, largeentity.Blob{})
 		_, appended := events.Append(t.Context(), &badge{})
 		all := []error{
 			err, verified, s.Err(), s.Ensure(t.Context()), s.Run(endedContext(t)), s.Drain(t.Context()), s.RunDaily(t.Context()), s.Ready(),
-			destination.Ensure(t.Context()), appended, photos.Ensure(t.Context()),
+			former.Archive(t.Context(), pictures, nil), appended, opened,
 		}
 		for _, err := range all {
 			if err == nil || !strings.Contains(err.Error(), want) {

@@ -103,6 +103,11 @@ func (r *registry) admit(owner string, parts ...extend.Parts) error {
 		all.Tables = append(all.Tables, p.Tables...)
 		all.Periods = append(all.Periods, p.Periods...)
 		all.Names = append(all.Names, p.Names...)
+		for _, name := range p.Destinations {
+			if err := r.own("destination "+name, extend.Parts{Tables: []string{name}}); err != nil {
+				return err
+			}
+		}
 	}
 	return r.own(owner, all)
 }

@@ -66,8 +66,8 @@ func openHotel(t *testing.T) *hotel {
 	o := slowly()
 	h.store = aztablekit.Open(h.service, "rows", &o)
 	h.ends = expire.At(func(g *guest) time.Time { return g.Ends }, &expire.Options{ManyPartitions: true})
-	h.photos = largeentity.In[guest](h.store, "photos", &largeentity.Options{Grace: 26 * time.Hour})
-	h.mover = archive.Into[guest]("leave", archive.ToTable(h.store, "former", nil))
+	h.photos = largeentity.In[guest]("photos", &largeentity.Options{Grace: 26 * time.Hour})
+	h.mover = archive.Into[guest]("leave", archive.ToTable("former", nil))
 	people := aztablekit.Table(h.store, "people", keys.Partition(keys.Text(), func(l *listed) *string { return &l.All }),
 		keys.Row(keys.Text(), func(l *listed) *string { return &l.Name }))
 	name := func(g *guest) (string, bool) { return g.Name, true }
@@ -96,7 +96,7 @@ func (h *hotel) key(name string) keys.Key { return keys.At(house.Of("A"), guestN
 // insert stores a guest with a photo, whose stay ends in an hour unless it is long.
 func (h *hotel) insert(name string, long bool) *table.Entity[guest] {
 	h.t.Helper()
-	photo, err := h.photos.Upload(h.t.Context(), h.key(name), strings.NewReader(strings.Repeat(name, 30_000)), nil)
+	photo, err := h.photos.Upload(h.t.Context(), h.guests, h.key(name), strings.NewReader(strings.Repeat(name, 30_000)), "")
 	testkit.NoError(h.t, err)
 	ends := time.Now().Add(time.Hour)
 	if long {
@@ -130,9 +130,9 @@ func (h *hotel) fill(ctx context.Context) {
 
 	// An entity goes to the archive and comes back, and another one with its key follows.
 	archived := h.insert("archived", true)
-	testkit.NoError(t, h.mover.Archive(ctx, archived))
+	testkit.NoError(t, h.mover.Archive(ctx, h.guests, archived))
 	testkit.NoError(t, h.store.Drain(ctx))
-	_, err = h.mover.Restore(ctx, archived.Key)
+	_, err = h.mover.Restore(ctx, h.guests, archived.Key)
 	testkit.NoError(t, err)
 	h.see()
 	testkit.NoError(t, h.store.Drain(ctx))

@@ -81,11 +81,6 @@ func Table[T any](s *Store, name string, partition keys.AnyPartition[T], row key
 	if err != nil {
 		t = door.Faulty[*table.Table[T]](name, err)
 	}
-	for _, definition := range definitions {
-		if d, is := definition.(extend.Binder[T]); is && !wire.IsNil(d) {
-			d.Bind(t)
-		}
-	}
 	return t
 }
 
@@ -159,12 +154,6 @@ func declare[T any](s *Store, d *declaration, schema table.Schema[T], definition
 			faults = append(faults, err)
 			continue
 		}
-		if c, is := definition.(verify.Checker); is {
-			d.checks = append(d.checks, c.Check)
-		}
-		if v, is := definition.(verifier); is {
-			d.verifier = v
-		}
 	}
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
@@ -174,6 +163,16 @@ func declare[T any](s *Store, d *declaration, schema table.Schema[T], definition
 		return nil, err
 	}
 	d.handle = t
+	for _, definition := range definitions {
+		switch made := door.Table(t).Mode.Bindings[definition].(type) {
+		case verifier:
+			d.verifier = made
+		case interface {
+			Check(context.Context, *verify.Options) (verify.Report, error)
+		}:
+			d.checks = append(d.checks, made.Check)
+		}
+	}
 	d.parts.Ensure = []extend.Task{{Name: "table " + d.name, Do: func(ctx context.Context) error {
 		if err := door.Table(t).Ensure(ctx); err != nil {
 			return err

@@ -17,50 +17,35 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// AllOptions are the options of [Mover.ArchiveAll]. The zero value of each field is its default.
-type AllOptions struct {
-	// Token continues a job that has ended before its time: AllReport.Token of the last call of Progress.
-	Token string
-
-	// Rate is the most entities that are moved in a second; 0 means no limit until the service is busy.
-	Rate int
-
-	// Skip, if set, decides about each entity that cannot be read or whose move cannot be requested, such as one that the destination can
-	// never store. It receives the key and the error that would end the job. If it returns true, the entity stays, and is counted.
-	Skip func(k keys.Key, err error) bool
-
-	// Progress is called after each page of at most 1,000 entities.
-	Progress func(AllReport)
-}
-
-// AllReport is what [Mover.ArchiveAll] has done so far.
-type AllReport struct {
-	Entities int // that were read
-	Archived int // whose move is committed: they are in the destination, or a worker moves them in a moment
-	Skipped  int // that AllOptions.Skip has left
-
-	// Through is the last entity that was read: all up to it are archived, or left. Token is that of the entities that are left, "" at the end.
-	Through keys.Key
-	Token   string
-}
-
 // ArchiveAll moves the entities that a query finds, as [Mover.Archive] and a worker do, as many together as a transaction holds.
 //
 // ArchiveAll executes the moves itself. What it cannot execute, because a writer or a worker is at work on an entity, because the destination
 // has stored it before, or because the program crashes, a worker executes. An entity that is changed meanwhile is read again, and moved if the
 // query still finds it; one that is deleted meanwhile is not moved.
 //
+// The query takes the place of Pass.Partitions, which is refused, as Concurrency and DryRun are. Pass.Skip decides about each entity that
+// cannot be read or whose move cannot be requested, such as one that the destination can never store. Progress.Changed counts the entities
+// whose move is committed: they are in the destination, or a worker moves them in a moment. Pass.Progress is called after each page.
+//
 // ArchiveAll is idempotent: after an error or a crash, begin again, or at the Token. Errors: *table.ValueError for a query with a Limit,
-// Budget, Cursor, Skip or Stats, and a wrong option; *table.ValueError; table.ErrTableScan; *table.BatchError around an error of
-// [Mover.Archive]; errors of a read (see package table). The report is right in each case. Requests: 1 for each 1,000 entities; 7 for as
+// Budget, Cursor, Skip or Stats, and for a field of the pass; *table.DefinitionError for a handle without the mover; *table.ValueError; table.ErrTableScan; *table.BatchError around an error of
+// [Mover.Archive]; errors of a read (see package table). Requests: 1 for each 1,000 entities; 7 for as
 // many entities of a partition as a transaction holds with the rows of their indexes, 99, or 33 with two index rows each: 3 with the queue or to
-// request the moves, 2 reads, 1 for the destination (a [TableDestination]; others take 1 for each entity), and 1 to delete them; 1 more for each
+// request the moves, 2 reads, 1 for the destination (a table; others take 1 for each entity), and 1 to delete them; 1 more for each
 // entity if they lie far apart. Those of [Mover.Archive] and its
 // worker for an entity with rows elsewhere or a view. Memory: a page.
-func (m *Mover[T]) ArchiveAll(ctx context.Context, q table.Query[T], o *AllOptions) (AllReport, error) {
+func (m *Mover[T]) ArchiveAll(ctx context.Context, t *table.Table[T], q table.Query[T], p *table.Pass) (table.Progress, error) {
+	of, err := m.binding(t)
+	if err != nil {
+		return table.Progress{}, err
+	}
+	return of.ArchiveAll(ctx, q, p)
+}
+
+func (m *mover[T]) ArchiveAll(ctx context.Context, q table.Query[T], p *table.Pass) (table.Progress, error) {
 	all := &archiving[T]{mover: m, query: q}
-	if o != nil {
-		all.opt = *o
+	if p != nil {
+		all.pass = *p
 	}
 	err := all.run(ctx)
 	if err != nil {
@@ -71,19 +56,15 @@ func (m *Mover[T]) ArchiveAll(ctx context.Context, q table.Query[T], o *AllOptio
 
 // archiving is a job of ArchiveAll.
 type archiving[T any] struct {
-	mover  *Mover[T]
+	mover  *mover[T]
 	query  table.Query[T]
-	opt    AllOptions
-	report AllReport
+	pass   table.Pass
+	report table.Progress
 	writer *table.Table[T] // whose touches move entities
 }
 
 func (a *archiving[T]) run(ctx context.Context) (err error) {
-	t := door.Table(a.mover.from)
-	if t.Fault != nil {
-		return t.Fault
-	}
-	ctx, end := t.Span(ctx, "ArchiveAll")
+	ctx, end := door.Table(a.mover.from).Span(ctx, "ArchiveAll")
 	defer func() { end(err) }()
 	if err := a.check(); err != nil {
 		return err
@@ -92,13 +73,13 @@ func (a *archiving[T]) run(ctx context.Context) (err error) {
 		mode.Outbox = reconcile.InlineTogether(mode.Outbox, a.mover.from, a.mover.moveTogether)
 	})
 	a.query.Skip = func(k keys.Key, err error) bool { return a.skip(k, err) }
-	a.report.Token = a.opt.Token
+	a.report.Token = a.pass.Token
 	for {
 		page, err := a.mover.from.Page(ctx, a.query, a.report.Token)
 		if err != nil {
 			return err
 		}
-		a.report.Entities += len(page.Entities)
+		a.report.Rows += len(page.Entities)
 		if err := a.archive(ctx, page.Entities); err != nil {
 			return err
 		}
@@ -106,8 +87,8 @@ func (a *archiving[T]) run(ctx context.Context) (err error) {
 			a.report.Through = page.Entities[n-1].Key
 		}
 		a.report.Token = page.Token
-		if a.opt.Progress != nil {
-			a.opt.Progress(a.report)
+		if a.pass.Progress != nil {
+			a.pass.Progress(a.report)
 		}
 		if page.Token == "" {
 			return nil
@@ -118,16 +99,14 @@ func (a *archiving[T]) run(ctx context.Context) (err error) {
 func (a *archiving[T]) check() error {
 	switch q := a.query; {
 	case q.Limit != 0 || q.Budget != (table.Budget{}) || q.Cursor != nil || q.Skip != nil || q.Stats != nil:
-		return &table.ValueError{Field: "q", Reason: "has a Limit, a Budget, a Cursor, Skip or Stats, which are for one list: use AllOptions, and end the context to stop"}
-	case a.opt.Rate < 0:
-		return &table.ValueError{Field: "AllOptions.Rate", Reason: "is negative; 0 means no limit until the service is busy"}
+		return &table.ValueError{Field: "q", Reason: "has a Limit, a Budget, a Cursor, Skip or Stats, which are for one list: use the Pass, and end the context to stop"}
 	}
-	return nil
+	return door.CheckPass(&a.pass, "Token", "Rate", "Skip")
 }
 
 // skip reports whether an entity stays.
 func (a *archiving[T]) skip(k keys.Key, err error) bool {
-	if a.opt.Skip == nil || errors.Is(err, table.ErrUnknownOutcome) || !a.opt.Skip(k, err) {
+	if a.pass.Skip == nil || errors.Is(err, table.ErrUnknownOutcome) || !a.pass.Skip(k, err) {
 		return false
 	}
 	a.report.Skipped++
@@ -138,14 +117,14 @@ func (a *archiving[T]) skip(k keys.Key, err error) bool {
 func (a *archiving[T]) archive(ctx context.Context, all []*table.Entity[T]) error {
 	for attempt := 1; len(all) > 0; attempt++ {
 		var changed []keys.Key
-		result, err := table.Bulk(ctx, a.ops(all), &table.BulkOptions{Rate: a.opt.Rate, Skip: func(i int, err error) bool {
+		result, err := table.Bulk(ctx, a.ops(all), &table.BulkOptions{Rate: a.pass.Rate, Skip: func(i int, err error) bool {
 			lost := errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrTableNotFound)
 			if errors.Is(err, table.ErrChanged) && attempt < a.attempts() {
 				lost, changed = true, append(changed, all[i].Key)
 			}
 			return lost || a.skip(all[i].Key, err)
 		}})
-		a.report.Archived += result.Applied
+		a.report.Changed += result.Applied
 		if err != nil {
 			return err
 		}
@@ -211,7 +190,7 @@ type moving[T any] struct {
 // moveTogether executes all moves of a commit record, if none has begun: it takes the destination to contain none of the incarnations, which
 // their inserts confirm, reads the entities then, and deletes them in the transaction that completes the effects. What it does not complete, the
 // worker executes, which finds what it has stored.
-func (m *Mover[T]) moveTogether(ctx context.Context, record *extend.Record) (done bool) {
+func (m *mover[T]) moveTogether(ctx context.Context, record *extend.Record) (done bool) {
 	all, err := m.movesOf(record)
 	if err != nil {
 		return false
@@ -230,7 +209,7 @@ func (m *Mover[T]) moveTogether(ctx context.Context, record *extend.Record) (don
 const mostAge = extend.Retention / 2
 
 // movesOf returns the moves of a commit record.
-func (m *Mover[T]) movesOf(record *extend.Record) (all []moving[T], err error) {
+func (m *mover[T]) movesOf(record *extend.Record) (all []moving[T], err error) {
 	for i, e := range record.Effects {
 		if e.Kind != m.kind {
 			continue
@@ -252,7 +231,7 @@ var (
 )
 
 // rowsOf reads the entities of moves, and returns what the destination is to store.
-func (m *Mover[T]) rowsOf(ctx context.Context, record *extend.Record, all []moving[T]) (next []*ArchivedRow, err error) {
+func (m *mover[T]) rowsOf(ctx context.Context, record *extend.Record, all []moving[T]) (next []*ArchivedRow, err error) {
 	var wanted []keys.Key
 	for _, move := range all {
 		wanted = append(wanted, move.id.Key)
@@ -276,7 +255,7 @@ func (m *Mover[T]) rowsOf(ctx context.Context, record *extend.Record, all []movi
 }
 
 // putAll stores rows that the destination has not stored before.
-func (m *Mover[T]) putAll(ctx context.Context, all []*ArchivedRow) (err error) {
+func (m *mover[T]) putAll(ctx context.Context, all []*ArchivedRow) (err error) {
 	if to, is := m.to.(together); is {
 		return to.putAll(ctx, all)
 	}
@@ -292,7 +271,7 @@ func (m *Mover[T]) putAll(ctx context.Context, all []*ArchivedRow) (err error) {
 }
 
 // deleteTogether deletes entities in the transaction that completes their moves.
-func (m *Mover[T]) deleteTogether(ctx context.Context, record *extend.Record, all []moving[T]) error {
+func (m *mover[T]) deleteTogether(ctx context.Context, record *extend.Record, all []moving[T]) error {
 	var effects []int
 	for _, move := range all {
 		effects = append(effects, move.effect)
@@ -308,7 +287,7 @@ func (m *Mover[T]) deleteTogether(ctx context.Context, record *extend.Record, al
 
 // putAll stores rows that were not stored before, in transactions of up to 100 rows. Errors: table.ErrChanged if one was stored, and those of
 // Put; some rows may be stored then. 1 request for each transaction.
-func (d *TableDestination) putAll(ctx context.Context, all []*ArchivedRow) error {
+func (d *tableDestination) putAll(ctx context.Context, all []*ArchivedRow) error {
 	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for _, r := range all {
 			row := r.encode()

@@ -43,13 +43,13 @@ func TestArchiveAll(t *testing.T) {
 	const n = 1400
 	insertClerks(t, fx, s, n)
 	var tokens []string
-	report, err := fx.mover.ArchiveAll(ctx, table.Query[clerk]{Partition: dept.PartitionKey("S"), Where: last.Ne("Name3")}, &archive.AllOptions{
-		Progress: func(r archive.AllReport) { tokens = append(tokens, r.Token) }})
+	report, err := fx.mover.ArchiveAll(ctx, table.Query[clerk]{Partition: dept.PartitionKey("S"), Where: last.Ne("Name3")}, &table.Pass{
+		Progress: func(r table.Progress) { tokens = append(tokens, r.Token) }})
 	sent := s.Count()
-	if err != nil || report.Archived != n-n/7 || report.Entities != n-n/7 || report.Token != "" || len(tokens) < 2 {
+	if err != nil || report.Changed != n-n/7 || report.Rows != n-n/7 || report.Token != "" || len(tokens) < 2 {
 		t.Fatalf("got %+v, error %v and the tokens %q; want %d entities archived", report, err, tokens, n-n/7)
 	}
-	if most := report.Archived*7/40 + n/1000; sent.Total() > most {
+	if most := report.Changed*7/40 + n/1000; sent.Total() > most {
 		t.Errorf("requests: got %v, %d in all; want %d at most", sent, sent.Total(), most)
 	}
 	t.Log(sent)
@@ -62,7 +62,7 @@ func TestArchiveAll(t *testing.T) {
 	}
 	must(t, fx.work(ctx))
 	again, err := fx.mover.ArchiveAll(ctx, table.Query[clerk]{Partition: dept.PartitionKey("S"), Where: last.Ne("Name3")}, nil)
-	if err != nil || again != (archive.AllReport{}) {
+	if err != nil || again.Rows+again.Changed > 0 {
 		t.Errorf("again: got %+v, error %v; want nothing to move", again, err)
 	}
 	if e, archived, err := fx.mover.Find(ctx, at(5)); err != nil || !archived || e.Value.Last != "Name5" {
@@ -95,10 +95,10 @@ func TestArchiveAllInterrupted(t *testing.T) {
 			})
 			token := ""
 			q := table.Query[clerk]{Partition: dept.PartitionKey("S"), PageSize: 50}
-			_, err := fx.mover.ArchiveAll(ctx, q, &archive.AllOptions{Progress: func(r archive.AllReport) { token = r.Token }})
+			_, err := fx.mover.ArchiveAll(ctx, q, &table.Pass{Progress: func(r table.Progress) { token = r.Token }})
 			s.SetFaults(nil)
 			if err != nil {
-				_, err = fx.mover.ArchiveAll(ctx, q, &archive.AllOptions{Token: token})
+				_, err = fx.mover.ArchiveAll(ctx, q, &table.Pass{Token: token})
 			}
 			must(t, err)
 			must(t, fx.work(ctx))
@@ -129,7 +129,7 @@ func TestArchiveAllChanged(t *testing.T) {
 		}
 	}}, noPauses(), nil)
 	report, err := hooked.mover.ArchiveAll(ctx, table.Query[clerk]{Partition: dept.PartitionKey("S"), Where: last.Ne("kept")}, nil)
-	if err != nil || !changed || report.Archived != 18 {
+	if err != nil || !changed || report.Changed != 18 {
 		t.Errorf("got %+v, error %v, changed %v; want 18 archived", report, err, changed)
 	}
 	current, old := storedClerks(s)
@@ -175,7 +175,7 @@ func TestArchiveAllIndexed(t *testing.T) {
 	service := storagetest.New(nil)
 	store := aztablekit.Open(service, "notes", nil)
 	text := func(n *note) (string, bool) { return fmt.Sprint("v", n.No), true }
-	former := archive.Into[note]("former", archive.ToTable(store, "former", nil))
+	former := archive.Into[note]("former", archive.ToTable("former", nil))
 	notes := aztablekit.Table(store, "notes", topic, noteNo, index.New("a", keys.Text(), text, nil), index.New("b", keys.Text(), text, nil), former)
 	must(t, store.Ensure(ctx))
 	for i := range 80 {
@@ -183,7 +183,7 @@ func TestArchiveAllIndexed(t *testing.T) {
 		must(t, err)
 	}
 	service.Count()
-	_, err := former.ArchiveAll(ctx, table.Query[note]{Partition: topic.Of("A")}, nil)
+	_, err := former.ArchiveAll(ctx, notes, table.Query[note]{Partition: topic.Of("A")}, nil)
 	must(t, err)
 	testkit.Expect(t, "requests", service.Count().String(), "3 get, 1 insert-or-replace, 3 message-delete, 3 message-put, 4 query, 9 transaction")
 }
@@ -200,8 +200,8 @@ func TestArchiveAllErrors(t *testing.T) {
 	var ve *table.ValueError
 	for what, c := range map[string]struct {
 		q table.Query[clerk]
-		o archive.AllOptions
-	}{"a limit": {q: limited}, "a partition and a range": {q: wrong}, "a rate": {q: in, o: archive.AllOptions{Rate: -1}}} {
+		o table.Pass
+	}{"a limit": {q: limited}, "a partition and a range": {q: wrong}, "a rate": {q: in, o: table.Pass{Rate: -1}}, "a dry run": {q: in, o: table.Pass{DryRun: true}}} {
 		if _, err := fx.mover.ArchiveAll(ctx, c.q, &c.o); !errors.As(err, &ve) {
 			t.Errorf("%s: got error %v; want a *table.ValueError", what, err)
 		}
@@ -223,8 +223,8 @@ func TestArchiveAllErrors(t *testing.T) {
 		t.Errorf("a row that cannot be read: got error %v; want a *table.DecodeError", err)
 	}
 	var left []keys.Key
-	report, err := fx.mover.ArchiveAll(ctx, in, &archive.AllOptions{Skip: func(k keys.Key, err error) bool { left = append(left, k); return true }})
-	if err != nil || report.Archived != 3 || report.Skipped != len(left) || len(left) == 0 {
+	report, err := fx.mover.ArchiveAll(ctx, in, &table.Pass{Skip: func(k keys.Key, err error) bool { left = append(left, k); return true }})
+	if err != nil || report.Changed != 3 || report.Skipped != len(left) || len(left) == 0 {
 		t.Errorf("got %+v, error %v, left %v; want 3 archived, and the others left", report, err, left)
 	}
 	testkit.Expect(t, "rest", len(s.Rows("old")), 3)
@@ -239,9 +239,9 @@ func TestArchiveAllKinds(t *testing.T) {
 			ctx := t.Context()
 			service := storagetest.New(nil)
 			store := aztablekit.Open(service, "notes", nil)
-			var to archive.Destination = archive.ToTable(store, "former", nil)
+			var to archive.Destination = archive.ToTable("former", nil)
 			if blobs {
-				to = blobarchive.New(store, "former", nil)
+				to = blobarchive.New("former", nil)
 			}
 			text := func(n *note) (string, bool) { return fmt.Sprint("v", n.No), true }
 			former, byText := archive.Into[note]("former", to), index.New("text", keys.Text(), text, nil)
@@ -254,8 +254,8 @@ func TestArchiveAllKinds(t *testing.T) {
 				must(t, err)
 			}
 			must(t, store.Drain(ctx))
-			report, err := former.ArchiveAll(ctx, table.Query[note]{Partitions: topic.All(), TableScan: true}, nil)
-			if err != nil || report.Archived != n {
+			report, err := former.ArchiveAll(ctx, notes, table.Query[note]{Partitions: topic.All(), TableScan: true}, nil)
+			if err != nil || report.Changed != n {
 				t.Errorf("got %+v, error %v; want %d archived", report, err, n)
 			}
 			must(t, store.Drain(ctx))
@@ -269,7 +269,7 @@ func TestArchiveAllKinds(t *testing.T) {
 			}
 			for _, i := range []int{0, 1, n - 1} {
 				k := keys.At(topic.Of([]string{"A", "B"}[i%2]), noteNo.Of(i))
-				if e, archived, err := former.Find(ctx, k); err != nil || !archived || e.Value.No != i {
+				if e, archived, err := former.Find(ctx, notes, k); err != nil || !archived || e.Value.No != i {
 					t.Errorf("Find %v: got %+v, archived %v, error %v; want it archived", k, e, archived, err)
 				}
 			}

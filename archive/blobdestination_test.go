@@ -8,8 +8,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/archive/blobarchive"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
@@ -36,14 +38,14 @@ func storedBlobs(s *storagetest.Service) map[string]storedBlob {
 
 // toBlobs makes a fixture move to the container "old".
 func toBlobs(fx *fixture) error {
-	d := blobarchive.New(&extend.Host{Account: fx.account}, "old", &blobarchive.Options{Common: fx.common})
+	d, err := bareworker.Place(&extend.Host{Account: fx.account}, blobarchive.New("old", &archive.Options{Common: fx.common}))
 	fx.to = d
-	return d.Err()
+	return err
 }
 
 // ensureBlobs creates the container of a fixture.
 func ensureBlobs(fx *fixture, ctx context.Context) error {
-	return fx.to.(*blobarchive.Destination).Ensure(ctx)
+	return fx.to.(bareworker.Destination).Ensure(ctx)
 }
 
 // newBlobFixture returns a fixture that moves to blobs.

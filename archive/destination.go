@@ -79,8 +79,20 @@ func (r *ArchivedRow) tombstone() *ArchivedRow {
 	return &ArchivedRow{ID: r.ID, Kind: r.Kind, Moves: r.Moves, Time: r.Time}
 }
 
-// Destination stores moved entities: a table ([ToTable]), a directory, or anything else that can write a value on condition of its
-// version. It must be safe for concurrent use.
+// Destination stores moved entities: a table ([ToTable]), the blobs of package blobarchive, a directory, or anything else that can write
+// a value on condition of its version. It must be safe for concurrent use.
+//
+// A destination may also have these methods:
+//
+//	// Ensure creates what does not exist. The Ensure of a store calls it.
+//	Ensure(ctx context.Context) error
+//	// List yields the stored rows of a partition's entities, of all kinds, without tombstones. For a row that no move has stored, it
+//	// yields table.ErrForeignRow and goes on. Mover.Archived needs it.
+//	List(ctx context.Context, partition keys.PartitionKey) iter.Seq2[*ArchivedRow, error]
+//	// Check returns the error that Put will return for r, if it is known without a request.
+//	Check(r *ArchivedRow) error
+//	// Sweep deletes the tombstones of a partition that were stored before a time.
+//	Sweep(ctx context.Context, partition keys.PartitionKey, before time.Time) error
 //
 // An error that wraps table.ErrUnreachable means that the destination cannot be used now, as when a disk is full: the worker defers
 // the move until the destination can be used. Any other error counts as one of WorkerOptions.Attempts, after which the message is
@@ -100,24 +112,16 @@ type Destination interface {
 	Incarnations(ctx context.Context, k keys.Key) iter.Seq2[*ArchivedRow, error]
 }
 
-// Checker is a destination that can report, before a move, that it can never store a row.
-type Checker interface {
-	// Check returns the error that Put will return for r, if it is known without a request.
-	Check(r *ArchivedRow) error
-}
-
-// Lister is a destination that can list what it stores.
-type Lister interface {
-	// List yields the stored rows of a partition's entities, of all kinds, without tombstones. For a row that no move has stored,
-	// it yields table.ErrForeignRow and goes on.
-	List(ctx context.Context, partition keys.PartitionKey) iter.Seq2[*ArchivedRow, error]
-}
-
-// Sweeper is a destination that deletes old tombstones.
-type Sweeper interface {
-	// Sweep deletes the tombstones of a partition that were stored before a time.
-	Sweep(ctx context.Context, partition keys.PartitionKey, before time.Time) error
-}
+// checker, lister and sweeper are destinations with the other methods.
+type (
+	checker interface{ Check(r *ArchivedRow) error }
+	lister  interface {
+		List(ctx context.Context, partition keys.PartitionKey) iter.Seq2[*ArchivedRow, error]
+	}
+	sweeper interface {
+		Sweep(ctx context.Context, partition keys.PartitionKey, before time.Time) error
+	}
+)
 
 // separator stands between the RowKey and the incarnation of a stored row. No key of package keys contains it.
 const separator = reserved.First
@@ -195,67 +199,80 @@ func rowsWithPrefix(ctx context.Context, t *table.Table[table.Row], partition ke
 	return t.Rows(ctx, table.Query[table.Row]{Partition: partition, Rows: keyrange.Stored(prefix, prefix+"\x7f")})
 }
 
-// TableDestination is a destination in a table. It stores each row in the partition that the row comes from, under its RowKey with
-// ~ and the incarnation appended: empid_000456~01K9…. The property _sys names the entity, the mover's kind and the moves. A
-// TableDestination is safe for concurrent use.
-type TableDestination struct {
+// Options are the options of [ToTable] and of blobarchive.New. The zero value of each field is its default.
+type Options struct {
+	// Common bounds the requests for the destination. Defaults, field by field, to that of the store.
+	table.Common
+
+	// Account is the storage account of the destination. Defaults to that of the store.
+	Account extend.Account
+}
+
+// ToTable returns a destination in a table, of the store of the table whose entities move. It stores each row in the partition that the row
+// comes from, under its RowKey with ~ and the incarnation appended: empid_000456~01K9…. The property _sys names the entity, the mover's kind
+// and the moves. Movers of several tables may share a destination. Errors, returned by the methods of the store: *table.ValueError or
+// *table.LimitError for a name that no table can have or that something other than a destination has, and for a wrong option.
+func ToTable(name string, o *Options) Destination {
+	if o == nil {
+		o = &Options{}
+	}
+	return &unplaced{&tableDestination{rows: door.Faulty[*table.Table[table.Row]](name, errUnplaced)}, name, *o}
+}
+
+var errUnplaced = &table.ValueError{Field: "to", Reason: "belongs to no store yet: give a mover to it to aztablekit.Table"}
+
+// unplaced is a destination in a table of a store that is not known yet.
+type unplaced struct {
+	*tableDestination
+	name string
+	opt  Options
+}
+
+// In returns the destination in a store.
+func (u *unplaced) In(h *extend.Host) (Destination, error) {
+	in := bare.InAccount(h, u.opt.Account)
+	t, err := bare.NewTable(in.Tables, in.TableName(u.name), table.Schema[table.Row]{}, &table.Options{Common: in.Options(u.opt.Common)})
+	if err != nil {
+		return nil, err
+	}
+	door.Table(t).Made = "Store.Ensure"
+	return &tableDestination{door.Rows[table.Table[table.Row]](door.Table(t), true), u.opt.Account}, nil
+}
+
+// tableDestination is a destination in a table.
+type tableDestination struct {
 	rows *table.Table[table.Row]
-	err  error
+	in   extend.Account // nil for that of the store
 }
 
-var (
-	_ Destination = (*TableDestination)(nil)
-	_ Checker     = (*TableDestination)(nil)
-	_ Lister      = (*TableDestination)(nil)
-	_ Sweeper     = (*TableDestination)(nil)
-)
-
-// ToTable declares a destination in a table of a store: that of the entities, or one in another
-// account. It sends nothing: the Ensure of a store with a mover to it creates the table. Zero
-// fields of Options.Common are those of the store. Errors, returned by the methods of the store
-// and of the destination: *table.ValueError or *table.LimitError for a nil store, a name that no
-// table can have or that something other than a destination has, a wrong option, and for a
-// declaration after a method of the store was called.
-func ToTable(s extend.Store, name string, o *table.Options) *TableDestination {
-	host := extend.HostOf(s)
-	var opt table.Options
-	if o != nil {
-		opt = *o
-	}
-	opt.Common = host.Options(opt.Common)
-	t, err := bare.NewTable(host.Tables, host.TableName(name), table.Schema[table.Row]{}, &opt)
-	if err = host.Declare("destination "+name, extend.Parts{Tables: []string{host.TableName(name)}}, err); err != nil {
-		return &TableDestination{door.Faulty[*table.Table[table.Row]](name, err), err}
-	}
-	door.Table(t).Made = "TableDestination.Ensure"
-	return &TableDestination{door.Rows[table.Table[table.Row]](door.Table(t), true), nil}
+// Place tells the destination apart from others.
+func (d *tableDestination) Place() string {
+	return bare.Place("table "+strings.ToLower(d.rows.Name()), d.in)
 }
 
-// Err returns the mistake in the declaration of the destination, nil if there is none.
-func (d *TableDestination) Err() error { return d.err }
+// Tables returns the table, unless it is of another account.
+func (d *tableDestination) Tables() []string {
+	if d.in != nil {
+		return nil
+	}
+	return []string{d.rows.Name()}
+}
 
 // withParts returns the destination for entities with so many parts (table.Schema.Parts).
-func (d *TableDestination) withParts(parts int) *TableDestination {
+func (d *tableDestination) withParts(parts int) *tableDestination {
 	if parts <= door.Table(d.rows).Mode.Parts {
 		return d
 	}
-	return &TableDestination{door.InMode(d.rows, func(m *engine.Mode) { m.Parts = parts }), d.err}
+	return &tableDestination{door.InMode(d.rows, func(m *engine.Mode) { m.Parts = parts }), d.in}
 }
 
-// Ensure creates the table unless it exists. 1 request; idempotent.
-func (d *TableDestination) Ensure(ctx context.Context) error {
-	if d == nil || d.rows == nil {
-		return errZeroDestination
-	}
-	return tabledoor.Ensure(ctx, d.rows)
-}
-
-var errZeroDestination = &table.ValueError{Field: "to", Reason: "is nil or a zero TableDestination; use one of ToTable"}
+// Ensure creates the table unless it exists.
+func (d *tableDestination) Ensure(ctx context.Context) error { return door.Table(d.rows).Ensure(ctx) }
 
 // Get returns the row or tombstone of an incarnation, or nil if none was stored. 1 request. Errors: table.ErrForeignRow;
 // table.ErrNotDeclared if the handle of the mover has no parts; *table.DecodeError for a row that another program has stored
 // again with other types; *keys.KeyError or *table.ValueError for an invalid ID; errors of a read (see package table).
-func (d *TableDestination) Get(ctx context.Context, id ID) (stored *ArchivedRow, err error) {
+func (d *tableDestination) Get(ctx context.Context, id ID) (stored *ArchivedRow, err error) {
 	if err := id.Err(); err != nil {
 		return nil, fmt.Errorf("archive: Get: %w", err)
 	}
@@ -272,7 +289,7 @@ func (d *TableDestination) Get(ctx context.Context, id ID) (stored *ArchivedRow,
 }
 
 // decode is decodeArchivedRow for a row of the table. A row of which the parts were not read is an error.
-func (d *TableDestination) decode(row *table.Row) (*ArchivedRow, error) {
+func (d *tableDestination) decode(row *table.Row) (*ArchivedRow, error) {
 	if err := d.checkParts(row); err != nil {
 		return nil, err
 	}
@@ -280,7 +297,7 @@ func (d *TableDestination) decode(row *table.Row) (*ArchivedRow, error) {
 }
 
 // checkParts returns an error for a row of which the parts were not read.
-func (d *TableDestination) checkParts(row *table.Row) error {
+func (d *tableDestination) checkParts(row *table.Row) error {
 	if door.Table(d.rows).Mode.Parts == 0 && row.Type(reserved.Parts) != "" {
 		return fmt.Errorf("destination: %w: %v", errs.ErrUnknownParts, row.Key)
 	}
@@ -294,7 +311,7 @@ var errNilRow = &table.ValueError{Field: "r", Reason: "is nil"}
 
 // Check returns an error for a row that cannot be stored: the stored RowKey is 17 characters longer than the entity's, and the
 // stored row has one property more. Errors: *table.LimitError; *table.ValueError if r is nil. No request.
-func (d *TableDestination) Check(r *ArchivedRow) error {
+func (d *tableDestination) Check(r *ArchivedRow) error {
 	if r == nil {
 		return errNilRow
 	}
@@ -308,7 +325,7 @@ func (d *TableDestination) Check(r *ArchivedRow) error {
 // Put stores a row or a tombstone. 1 request. Errors: table.ErrChanged if another version is stored; *table.LimitError for a row
 // that is too large; *keys.KeyError or *table.ValueError for an invalid ID, and *table.ValueError if r is nil;
 // table.ErrUnknownOutcome, table.ErrUnreachable and the other errors of a write (see package table).
-func (d *TableDestination) Put(ctx context.Context, r *ArchivedRow, version string) error {
+func (d *tableDestination) Put(ctx context.Context, r *ArchivedRow, version string) error {
 	if r == nil {
 		return fmt.Errorf("archive: Put: %w", errNilRow)
 	}
@@ -344,7 +361,7 @@ func (d *TableDestination) Put(ctx context.Context, r *ArchivedRow, version stri
 
 // Incarnations yields the stored rows of a key, without tombstones. 1 request. Errors: table.ErrNotDeclared; *table.DecodeError
 // for a row that another program has stored again with other types; errors of a read (see package table).
-func (d *TableDestination) Incarnations(ctx context.Context, k keys.Key) iter.Seq2[*ArchivedRow, error] {
+func (d *tableDestination) Incarnations(ctx context.Context, k keys.Key) iter.Seq2[*ArchivedRow, error] {
 	return func(yield func(*ArchivedRow, error) bool) {
 		for row, err := range rowsWithPrefix(ctx, d.rows, k.Partition(), k.RowKey()+separator) {
 			if err != nil {
@@ -379,7 +396,7 @@ var lastRowKey = strings.Repeat("\uFFFF", 16)
 // List yields the stored rows of a partition's entities, in the order of their RowKeys, without tombstones. 1 request for each
 // 1000 rows. Errors: table.ErrForeignRow, table.ErrNotDeclared or *table.DecodeError for a row that cannot be read, after which
 // the list continues; errors of a read (see package table).
-func (d *TableDestination) List(ctx context.Context, partition keys.PartitionKey) iter.Seq2[*ArchivedRow, error] {
+func (d *tableDestination) List(ctx context.Context, partition keys.PartitionKey) iter.Seq2[*ArchivedRow, error] {
 	return func(yield func(*ArchivedRow, error) bool) {
 		for row, err := range d.rows.Rows(ctx, table.Query[table.Row]{Partition: partition, Rows: keyrange.Stored("", lastRowKey)}) {
 			if err != nil {
@@ -402,7 +419,7 @@ func (d *TableDestination) List(ctx context.Context, partition keys.PartitionKey
 
 // Sweep deletes the tombstones from before a time. 1 request for each 1000 tombstones, and 1 for each 50 that it deletes. Errors:
 // *table.BatchError around an error of a write; errors of a read (see package table).
-func (d *TableDestination) Sweep(ctx context.Context, partition keys.PartitionKey, before time.Time) error {
+func (d *tableDestination) Sweep(ctx context.Context, partition keys.PartitionKey, before time.Time) error {
 	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for note, err := range rowsWithPrefix(ctx, d.rows, partition, reserved.Tombstone) {
 			if err != nil {

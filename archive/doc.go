@@ -1,12 +1,12 @@
 // Package archive moves entities to another table, or to any other store of rows, and back ('Azure Table storage table design
 // guide': the example of the eventually consistent transactions pattern).
 //
-//	mover := archive.Into[Employee]("staff/archive", archive.ToTable(company, "Archive", nil))
-//	staff := aztablekit.Table(company, "staff", dept, empid, mover) // the worker of company executes the moves
+//	var former = archive.Into[Employee]("former", archive.ToTable("former", nil))
 //
-//	err := mover.Archive(ctx, e)                 // requests the move
-//	e, archived, err := mover.Find(ctx, key)     // from the table or the archive
-//	e, err = mover.Restore(ctx, key)             // moves it back
+//	staff := aztablekit.Table(company, "staff", dept, empid, former) // the worker of company executes the moves
+//	err := former.Archive(ctx, staff, e)             // requests the move
+//	e, archived, err := former.Find(ctx, staff, key) // from the table or the archive
+//	e, err = former.Restore(ctx, staff, key)         // moves it back
 //
 // # Guarantees
 //

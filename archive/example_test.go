@@ -3,11 +3,9 @@ package archive_test
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/archive"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -25,90 +23,45 @@ type Employee struct {
 	LastName   string
 }
 
+var (
+	dept2 = keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
+	empid = keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
+
+	former = archive.Into[Employee]("former", archive.ToTable("Archive", nil))
+)
+
 // Employee 456 leaves the company, and comes back.
 func Example() {
 	ctx := context.Background()
-	dept := keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
-	empid := keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
 	company := aztablekit.Open(storagetest.New(nil), "company", nil)
-	old := archive.ToTable(company, "Archive", nil)
-	check(old.Err()) // the mistakes of this declaration; Ensure returns those of all
-	mover := archive.Into[Employee]("staff/archive", old)
-	current := aztablekit.Table(company, "Current", dept, empid, mover)
+	current := aztablekit.Table(company, "Current", dept2, empid, former)
 	check(company.Ensure(ctx))
 
 	e, err := current.Insert(ctx, &Employee{"Sales", 456, "Jones"})
 	check(err)
-	check(mover.Archive(ctx, e))
+	check(former.Archive(ctx, current, e))
 	check(company.Drain(ctx)) // a program calls company.Run
 
-	fmt.Println(mover.Name())
+	fmt.Println(former.Name())
 	find := func() {
-		e, archived, err := mover.Find(ctx, e.Key)
+		e, archived, err := former.Find(ctx, current, e.Key)
 		check(err)
 		fmt.Println(e.Value.LastName, "archived:", archived)
 	}
 	find()
-	for e, err := range mover.Archived(ctx, e.Key.Partition()) {
+	for e, err := range former.Archived(ctx, current, e.Key.Partition()) {
 		check(err)
 		fmt.Println("in the archive:", e.Value.ID)
 	}
-	for stored, err := range old.Incarnations(ctx, e.Key) {
-		check(err)
-		there, err := mover.Contains(ctx, e.Key, stored.Incarnation)
-		check(err)
-		fmt.Println("this incarnation is in the archive:", there)
-	}
-	_, err = mover.Restore(ctx, e.Key)
+	_, err = former.Restore(ctx, current, e.Key)
 	check(err)
 	check(company.Drain(ctx))
 	find()
 	// Output:
-	// staff/archive
+	// former
 	// Jones archived: true
 	// in the archive: 456
-	// this incarnation is in the archive: true
 	// Jones archived: false
-}
-
-// A destination stores a row for each incarnation of a key. A [archive.Mover] calls its methods; programs rarely do.
-func ExampleTableDestination() {
-	ctx := context.Background()
-	acc := storagetest.New(nil)
-	old := archive.ToTable(&extend.Host{Tables: acc.Tables()}, "Archive", nil)
-	err := old.Err()
-	check(err)
-	check(old.Ensure(ctx))
-	k := keys.At(keys.RawPartition("Sales"), keys.RawRow("empid_000456"))
-	row := &table.Row{Key: k}
-	check(row.Set("LastName", "Jones"))
-	id := archive.ID{Key: k, Incarnation: "0123456789ABCDEF"}
-	r := &archive.ArchivedRow{ID: id, Row: row, Moves: []string{"01KAJ5ZVW0ABCDEFGHJKMNPQRS"}}
-	check(old.Check(r)) // no request
-	check(old.Put(ctx, r, ""))
-
-	r, err = old.Get(ctx, id)
-	check(err)
-	name, _ := r.Row.Get("LastName")
-	fmt.Println(name)
-	for r, err := range old.Incarnations(ctx, k) {
-		check(err)
-		fmt.Println("incarnation", r.Incarnation)
-	}
-	for r, err := range old.List(ctx, k.Partition()) {
-		check(err)
-		fmt.Println("row", r.Key)
-	}
-	check(old.Put(ctx, &archive.ArchivedRow{ID: id}, r.Version))        // a tombstone
-	check(old.Sweep(ctx, k.Partition(), time.Now().Add(-25*time.Hour))) // deletes old tombstones
-	r, err = old.Get(ctx, id)
-	check(err)
-	fmt.Println("tombstone:", r.Row == nil)
-	// Output:
-	// Jones
-	// incarnation 0123456789ABCDEF
-	// row ('Sales','empid_000456')
-	// tombstone: true
 }
 
 // A destination that makes paths of IDs calls Err first.
@@ -130,15 +83,15 @@ func ExampleMover_ArchiveAll() {
 		Number int
 	}
 	month := keys.Partition(keys.Ordered(), func(o *order) *string { return &o.Month })
-	former := archive.Into[order]("former", archive.ToTable(store, "former", nil))
-	orders := aztablekit.Table(store, "orders", month, keys.Row(keys.Digits[int](6), func(o *order) *int { return &o.Number }), former)
+	closed := archive.Into[order]("closed", archive.ToTable("closed", nil))
+	orders := aztablekit.Table(store, "orders", month, keys.Row(keys.Digits[int](6), func(o *order) *int { return &o.Number }), closed)
 	check(store.Ensure(ctx))
 	for i := range 30 {
 		_, err := orders.Insert(ctx, &order{fmt.Sprint(202601 + i%3), i})
 		check(err)
 	}
-	report, err := former.ArchiveAll(ctx, table.Query[order]{Partitions: month.Before("202603")}, nil)
+	done, err := closed.ArchiveAll(ctx, orders, table.Query[order]{Partitions: month.Before("202603")}, nil)
 	check(err)
-	fmt.Println(report.Archived)
+	fmt.Println(done.Changed)
 	// Output: 20
 }

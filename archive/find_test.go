@@ -84,8 +84,8 @@ func TestFindErrors(t *testing.T) {
 	withoutList, err := bareworker.NewMover("x", fx.current, notLister{fx.destination}, fx.outbox)
 	must(t, err)
 	for e, err := range withoutList.Archived(ctx, dept.PartitionKey("S")) {
-		if !errors.Is(err, archive.ErrCannotList) {
-			t.Errorf("Archived: got %v, error %v; want ErrCannotList", e, err)
+		if ve := new(table.ValueError); !errors.As(err, &ve) || ve.Field != "to" {
+			t.Errorf("Archived: got %v, error %v; want a *table.ValueError of to", e, err)
 		}
 	}
 	for name, op := range map[string]func() error{

@@ -57,7 +57,7 @@ func at(id int) keys.Key { return keys.At(dept.PartitionKey("S"), cid.RowKey(id)
 type fixture struct {
 	account     *account.Account
 	current     *table.Table[clerk]
-	destination *archive.TableDestination
+	destination bareworker.Destination
 	to          archive.Destination // the destination of the mover: destination, unless attach has replaced it
 	outbox      bareworker.Outbox
 	mover       *bareworker.Mover[clerk]
@@ -82,8 +82,8 @@ func openFixture(connection string, transport policy.Transporter, c table.Common
 	if fx.current, err = bare.NewTable(acc.Tables(), "current", schema, &table.Options{Common: c}); err != nil {
 		return nil, err
 	}
-	fx.destination = archive.ToTable(&extend.Host{Tables: acc.Tables()}, "old", &table.Options{Common: c})
-	if err = fx.destination.Err(); err != nil {
+	to := archive.ToTable("old", &archive.Options{Common: c})
+	if fx.destination, err = bareworker.Place(&extend.Host{Tables: acc.Tables()}, to); err != nil {
 		return nil, err
 	}
 	if fx.outbox, err = bareworker.NewOutbox(acc.Queue("moves"), &c); err != nil {

@@ -1,7 +1,6 @@
 package archive
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,138 +24,112 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Mover moves entities of a table to a destination, and back. It is safe for concurrent use.
+// Mover moves entities of a table to a destination, and back: a definition for aztablekit.Table. [Into] makes one. Its methods take the
+// handle of a table that it was given to. It can be a package's variable, and is safe for concurrent use.
 type Mover[T any] struct {
-	kind      string
-	from      *table.Table[T]
-	archiving *table.Table[T] // a handle whose touches request a move
-	to        Destination
-	given     Destination // of Into
-	made      *Mover[T]   // for a table that is being declared
-	bound     bool        // the mover of Into is of a table that was declared
+	kind string
+	to   Destination
 }
 
-// newMover returns a mover. from is the table with its maintainers, so that indexes move with the entities. outbox notifies workers of moves; it is
-// the outbox of from, if from has one.
-func newMover[T any](kind string, from *table.Table[T], to Destination, outbox extend.Outbox) (*Mover[T], error) {
-	fail := func(err error) (*Mover[T], error) { return nil, err }
-	switch {
-	case kind == "":
-		return fail(&table.ValueError{Field: "kind", Reason: "is empty"})
-	case wire.IsNil(to):
-		return fail(&table.ValueError{Field: "to", Reason: "is nil"})
-	}
-	if d, is := to.(interface{ Err() error }); is && d.Err() != nil {
-		return fail(d.Err())
-	}
-	if d, is := to.(*TableDestination); is {
-		if d.rows == nil {
-			return fail(errZeroDestination)
-		}
-		if door.Table(d.rows).Same(door.Table(from)) {
-			return fail(&table.ValueError{Field: "to", Reason: "is also the table from; give another"})
-		}
-		to = d.withParts(door.Table(from).Mode.Parts)
-	}
-	from, err := bare.WithOutbox(from, outbox)
-	if err != nil {
-		return fail(err)
-	}
-	archiving, err := extend.With(from, &archiveMaintainer[T]{kind, to})
-	if err != nil {
-		return fail(err)
-	}
-	if _, err := extend.With(from, &restoreMaintainer[T]{kind: kind}); err != nil { // an entity that is archived must be able to come back
-		return fail(err)
-	}
-	return &Mover[T]{kind: kind, from: from, archiving: archiving, to: to}, nil
-}
-
-// Into declares a mover of the entities of a table of a store: a definition for aztablekit.Table. kind names its effects, and must be the same
-// in all programs that move between these two places. The indexes of an entity move with it, up to 96 rows. If to has a method Ensure, as the
-// destinations of this library have, the store's Ensure calls it.
+// Into declares that entities of a table can move to a destination. kind names the effects of the moves, and must be the same in all
+// programs that move between these two places. The indexes of an entity move with it, up to 96 rows.
 //
-//	former := archive.Into[Employee]("former", archive.ToTable(company, "former", nil))
+//	var former = archive.Into[Employee]("former", archive.ToTable("former", nil))
+//
 //	staff := aztablekit.Table(company, "staff", dept, empid, byEmail, former)
+//	err := former.Archive(ctx, staff, e)
 //
-// A mover is of one table of one store: make another one for another store, also in tests. Movers of two tables to one destination have
-// different kinds. Errors, returned by the methods of the store, of the table and of the mover: *table.ValueError for an empty kind, a nil
-// destination, a destination in the table itself, a mover that is given to two tables, and a kind that another table's mover to the
-// destination has; *table.LimitError if the definitions of the table need more than 96 rows of an entity. A mover that is given to no
-// table has an error of its own.
-func Into[T any](kind string, to Destination) *Mover[T] {
-	m := &Mover[T]{kind: kind, given: to}
-	m.fail(errUndeclared)
-	return m
-}
-
-var errUndeclared = &table.ValueError{Field: "mover", Reason: "is of no table yet: give it to aztablekit.Table"}
-
-// fail makes the mover return an error from each method.
-func (m *Mover[T]) fail(err error) {
-	m.from = door.Faulty[*table.Table[T]](m.kind, err)
-	m.archiving, m.to = m.from, faulty{err}
-}
+// The store's Ensure creates the destination. Movers of two tables to one destination have different kinds. Errors, returned by the
+// methods of the store and of the table: *table.ValueError for an empty kind, a nil destination, a destination in the table itself, and a
+// kind that another table's mover to the destination has; *table.LimitError if the definitions of the table need more than 96 rows of an
+// entity; those of the destination.
+func Into[T any](kind string, to Destination) *Mover[T] { return &Mover[T]{kind, to} }
 
 // Name returns the kind.
-func (m *Mover[T]) Name() string { return m.kind }
+func (m *Mover[T]) Name() string {
+	if m == nil {
+		return ""
+	}
+	return m.kind
+}
 
 // Define adds the mover to the declaration of a table; aztablekit.Table calls it.
 func (m *Mover[T]) Define(d *extend.Declaration[T]) error {
-	err := d.Attach(func(t *table.Table[T]) (*table.Table[T], error) {
-		if m.bound {
-			return nil, &table.ValueError{Field: "mover", Reason: fmt.Sprintf("is of table %s already: make one for each table and store", m.from.Name())}
-		}
-		return t, nil
-	})
+	switch {
+	case m == nil || m.kind == "":
+		return &table.ValueError{Field: "kind", Reason: "is empty"}
+	case wire.IsNil(m.to):
+		return &table.ValueError{Field: "to", Reason: "is nil"}
+	}
+	made := &mover[T]{kind: m.kind}
+	err := d.Attach(func(t *table.Table[T]) (*table.Table[T], error) { return bare.Bind(t, m, made), nil })
 	if err != nil {
 		return err
 	}
 	return d.Needs(func(t *table.Table[T]) (parts extend.Parts, err error) {
-		m.made, err = newMover(m.kind, t, m.given, d.Host().Outbox)
-		if err != nil {
+		to := m.to
+		if placed, is := to.(placed); is {
+			if to, err = placed.In(d.Host()); err != nil {
+				return parts, err
+			}
+		}
+		if err := made.bind(t, to, d.Host().Outbox); err != nil {
 			return parts, err
 		}
-		parts.Handlers = []extend.Handler{m.made.handler()}
-		parts.Names = []string{fmt.Sprintf("kind %s in %s", m.kind, placeOf(m.given))}
-		if to, is := m.given.(interface{ Ensure(context.Context) error }); is {
-			parts.Ensure = []extend.Task{{Name: fmt.Sprintf("destination %s of table %s", m.kind, t.Name()), Do: to.Ensure}}
+		place := fmt.Sprintf("%p", m.to)
+		if of, is := to.(interface{ Place() string }); is {
+			place = of.Place()
+		}
+		parts.Handlers = []extend.Handler{made.handler()}
+		parts.Names = []string{fmt.Sprintf("kind %s in %s", m.kind, place)}
+		if of, is := to.(interface{ Tables() []string }); is {
+			parts.Destinations = of.Tables()
+		}
+		if to, is := to.(interface{ Ensure(context.Context) error }); is {
+			parts.Ensure = []extend.Task{{Name: "destination " + place, Do: to.Ensure}}
 		}
 		return parts, nil
 	})
 }
 
-// placeOf returns a text that tells a destination apart from others.
-func placeOf(to Destination) string {
-	if d, is := to.(*TableDestination); is {
-		return "table " + strings.ToLower(d.rows.Name())
+// placed is a destination that belongs to a store, and says which in a store.
+type placed interface {
+	In(h *extend.Host) (Destination, error)
+}
+
+// binding returns the mover of a table that the mover was given to.
+func (m *Mover[T]) binding(t *table.Table[T]) (*mover[T], error) {
+	return bare.BoundTo[*mover[T]](t, m)
+}
+
+// mover is a Mover of a table.
+type mover[T any] struct {
+	kind      string
+	from      *table.Table[T] // with its maintainers, so that indexes move with the entities
+	archiving *table.Table[T] // a handle whose touches request a move
+	to        Destination
+}
+
+// bind makes a mover one of a table. outbox notifies workers of moves; it is the outbox of from, if from has one.
+func (m *mover[T]) bind(from *table.Table[T], to Destination, outbox extend.Outbox) (err error) {
+	if d, is := to.(*tableDestination); is {
+		if door.Table(d.rows).Same(door.Table(from)) {
+			return &table.ValueError{Field: "to", Reason: "is also the table from; give another"}
+		}
+		to = d.withParts(door.Table(from).Mode.Parts)
 	}
-	return fmt.Sprintf("%p", to)
-}
-
-// Bind makes the mover one of a table; aztablekit.Table calls it.
-func (m *Mover[T]) Bind(t *table.Table[T]) {
-	fault := engine.CheckHandle("t", door.Table(t))
-	switch {
-	case m.bound:
-	case fault != nil || m.made == nil:
-		m.fail(cmp.Or(fault, error(errUndeclared)))
-	default:
-		m.from, m.archiving, m.to, m.bound = m.made.from, m.made.archiving, m.made.to, true
+	if from, err = bare.WithOutbox(from, outbox); err != nil {
+		return err
 	}
-}
-
-// faulty is the destination of a mover that cannot be used.
-type faulty struct{ err error }
-
-func (f faulty) Get(context.Context, ID) (*ArchivedRow, error)   { return nil, f.err }
-func (f faulty) Put(context.Context, *ArchivedRow, string) error { return f.err }
-func (f faulty) Incarnations(context.Context, keys.Key) iter.Seq2[*ArchivedRow, error] {
-	return f.List(context.Background(), keys.PartitionKey{})
-}
-
-func (f faulty) List(context.Context, keys.PartitionKey) iter.Seq2[*ArchivedRow, error] {
-	return func(yield func(*ArchivedRow, error) bool) { yield(nil, f.err) }
+	archiving, err := extend.With(from, &archiveMaintainer[T]{m.kind, to})
+	if err != nil {
+		return err
+	}
+	if _, err := extend.With(from, &restoreMaintainer[T]{kind: m.kind}); err != nil { // an entity that is archived must be able to come back
+		return err
+	}
+	m.from, m.archiving, m.to = from, archiving, to
+	return nil
 }
 
 // Archive requests a move of an entity, if the stored row is still as e was read, and renews e's ETag. A worker moves the entity,
@@ -166,10 +139,18 @@ func (f faulty) List(context.Context, keys.PartitionKey) iter.Seq2[*ArchivedRow,
 //
 // Errors: table.ErrChanged; table.ErrNotFound if the row is gone; *table.ValueError for a row of an older version;
 // table.ErrNotRead; table.ErrOutbox if the queue does not store the notification, and then nothing was written; *table.LimitError
-// for a row that the destination can never store, if it is a [Checker]; table.ErrUnknownOutcome and the other errors of a write
-// (see package table). Requests: 3, and 1 more if e is not the whole row; the worker's are 7. A second request for the same move
+// for a row that the destination can never store, if it has the method Check; *table.DefinitionError for a handle without the mover;
+// table.ErrUnknownOutcome and the other errors of a write (see package table). Requests: 3, and 1 more if e is not the whole row; the worker's are 7. A second request for the same move
 // does no harm.
-func (m *Mover[T]) Archive(ctx context.Context, e *table.Entity[T]) error {
+func (m *Mover[T]) Archive(ctx context.Context, t *table.Table[T], e *table.Entity[T]) error {
+	of, err := m.binding(t)
+	if err != nil {
+		return err
+	}
+	return of.Archive(ctx, e)
+}
+
+func (m *mover[T]) Archive(ctx context.Context, e *table.Entity[T]) error {
 	if err := tabledoor.Touch(ctx, m.archiving, e); err != nil {
 		return fmt.Errorf("archive: Archive: %w", err)
 	}
@@ -230,7 +211,7 @@ func (a *archiveMaintainer[T]) Maintain(_ context.Context, p *extend.Plan, c *ex
 		return nil
 	}
 	id := ID{c.Key, c.Incarnation()}
-	if to, is := a.to.(Checker); is {
+	if to, is := a.to.(checker); is {
 		row, err := c.Row()
 		if err != nil {
 			return err
@@ -288,10 +269,8 @@ func decodeRestoreNote(note *table.Row) (id ID, kind string, err error) {
 }
 
 // Contains reports whether the destination contains an incarnation of a key: it was moved there, and has been neither restored
-// nor deleted since. By it, package largeentity finds out whether the blobs of a moved entity are still needed. Requests are the
-// destination's. Errors: table.ErrForeignRow if another row is stored for the ID; *keys.KeyError or *table.ValueError for an
-// invalid ID; other errors of the destination's Get, such as table.ErrUnreachable.
-func (m *Mover[T]) Contains(ctx context.Context, k keys.Key, incarnation string) (bool, error) {
+// nor deleted since. By it, package largeentity finds out whether the blobs of a moved entity are still needed.
+func (m *mover[T]) Contains(ctx context.Context, k keys.Key, incarnation string) (bool, error) {
 	id := ID{k, incarnation}
 	err := id.Err()
 	var archived *ArchivedRow
@@ -308,21 +287,28 @@ func (m *Mover[T]) Contains(ctx context.Context, k keys.Key, incarnation string)
 }
 
 // moveHandle returns a handle for the writes of a move: its maintainers see the keys of the move.
-func (m *Mover[T]) moveHandle(move engine.Move) *table.Table[T] {
+func (m *mover[T]) moveHandle(move engine.Move) *table.Table[T] {
 	return door.InMode(m.from, func(mode *engine.Mode) { mode.Move = move })
 }
 
-// ErrCannotList: the destination cannot list its rows. See [Lister].
-var ErrCannotList = errors.New("archive: the destination cannot list its rows: it has no method List")
+var errCannotList = &table.ValueError{Field: "to", Reason: "cannot list its rows: it has no method List; see archive.Destination"}
 
 // Find reads an entity from the table or from the destination. archived reports whether it comes from the destination: then it
 // has no ETag and cannot be written; see Restore. If the destination has several incarnations, Find returns the newest. Find may
 // miss an entity that is restored and archived again at the same time. An entity from the destination may have a pending move, or
 // may have been deleted meanwhile. Errors: table.ErrNotFound; table.ErrForeignRow for a row of the destination that no move has
-// stored; table.ErrForeignRow, *keys.KeyError, *table.VersionError or *table.DecodeError for a row that is no entity of T; errors
-// of a read (see package table) and of the destination. 1 request if the entity was not moved, 2 if it was moved, 3 if it is in
+// stored; table.ErrForeignRow, *keys.KeyError, *table.VersionError or *table.DecodeError for a row that is no entity of T;
+// *table.DefinitionError for a handle without the mover; errors of a read (see package table) and of the destination. 1 request if the entity was not moved, 2 if it was moved, 3 if it is in
 // neither place.
-func (m *Mover[T]) Find(ctx context.Context, k keys.Key) (e *table.Entity[T], archived bool, err error) {
+func (m *Mover[T]) Find(ctx context.Context, t *table.Table[T], k keys.Key) (e *table.Entity[T], archived bool, err error) {
+	of, err := m.binding(t)
+	if err != nil {
+		return nil, false, err
+	}
+	return of.Find(ctx, k)
+}
+
+func (m *mover[T]) Find(ctx context.Context, k keys.Key) (e *table.Entity[T], archived bool, err error) {
 	fail := func(err error) (*table.Entity[T], bool, error) {
 		return nil, false, fmt.Errorf("archive: Find: %w", err)
 	}
@@ -350,7 +336,7 @@ func (m *Mover[T]) Find(ctx context.Context, k keys.Key) (e *table.Entity[T], ar
 }
 
 // newest returns the newest incarnation of a key that the destination contains, or nil if it contains none.
-func (m *Mover[T]) newest(ctx context.Context, k keys.Key) (newest *ArchivedRow, err error) {
+func (m *mover[T]) newest(ctx context.Context, k keys.Key) (newest *ArchivedRow, err error) {
 	for archived, err := range m.to.Incarnations(ctx, k) {
 		if err == nil && (archived.Key != k || archived.Err() != nil) {
 			err = fmt.Errorf("destination: %w: want a row of %v", table.ErrForeignRow, k)
@@ -366,15 +352,24 @@ func (m *Mover[T]) newest(ctx context.Context, k keys.Key) (newest *ArchivedRow,
 }
 
 // Archived yields the entities of a partition that movers of this kind have stored in the destination, all incarnations. For an
-// entity that cannot be read, it yields an error and continues. Errors: ErrCannotList; table.ErrForeignRow or
+// entity that cannot be read, it yields an error and continues. Errors: *table.ValueError for a destination without the method List;
+// *table.DefinitionError for a handle without the mover; table.ErrForeignRow or
 // table.ErrNotDeclared for a stored row that no move has stored, or whose parts were not read; table.ErrForeignRow,
 // *keys.KeyError, *table.VersionError or *table.DecodeError for a row that is no entity of T; other errors of the destination,
 // which end the list. Requests are the destination's.
-func (m *Mover[T]) Archived(ctx context.Context, partition keys.PartitionKey) iter.Seq2[*table.Entity[T], error] {
+func (m *Mover[T]) Archived(ctx context.Context, t *table.Table[T], partition keys.PartitionKey) iter.Seq2[*table.Entity[T], error] {
+	of, err := m.binding(t)
+	if err != nil {
+		return func(yield func(*table.Entity[T], error) bool) { yield(nil, err) }
+	}
+	return of.Archived(ctx, partition)
+}
+
+func (m *mover[T]) Archived(ctx context.Context, partition keys.PartitionKey) iter.Seq2[*table.Entity[T], error] {
 	return func(yield func(*table.Entity[T], error) bool) {
-		l, is := m.to.(Lister)
+		l, is := m.to.(lister)
 		if !is {
-			yield(nil, ErrCannotList)
+			yield(nil, errCannotList)
 			return
 		}
 		for archived, err := range l.List(ctx, partition) {
@@ -411,9 +406,17 @@ var ErrUnderway = errors.New("archive: the entity's move is not complete; restor
 // Errors: table.ErrNotFound if the destination does not contain the key; ErrUnderway if the move is not complete; table.ErrExists
 // if the table contains another entity under that key by now; ErrRestored if a concurrent Restore was first; table.ErrForeignRow
 // for a row of the destination that no move has stored; table.ErrForeignRow, *keys.KeyError, *table.VersionError or
-// *table.DecodeError for a row that is no entity of T; table.ErrUnknownOutcome and the other errors of a write (see package
-// table). Requests: 6, and 1 more for each move that has stored the row and not moved the entity; and the worker's 6.
-func (m *Mover[T]) Restore(ctx context.Context, k keys.Key) (*table.Entity[T], error) {
+// *table.DecodeError for a row that is no entity of T; *table.DefinitionError for a handle without the mover; table.ErrUnknownOutcome
+// and the other errors of a write (see package table). Requests: 6, and 1 more for each move that has stored the row and not moved the entity; and the worker's 6.
+func (m *Mover[T]) Restore(ctx context.Context, t *table.Table[T], k keys.Key) (*table.Entity[T], error) {
+	of, err := m.binding(t)
+	if err != nil {
+		return nil, err
+	}
+	return of.Restore(ctx, k)
+}
+
+func (m *mover[T]) Restore(ctx context.Context, k keys.Key) (*table.Entity[T], error) {
 	archived, err := m.newestMoved(ctx, k)
 	if err != nil {
 		return nil, fmt.Errorf("archive: Restore: %w", err)
@@ -431,7 +434,7 @@ func (m *Mover[T]) Restore(ctx context.Context, k keys.Key) (*table.Entity[T], e
 
 // newestMoved returns the newest incarnation of a key, if its move is complete. Before that, the archived row may be old, or may
 // belong to an entity that was deleted. So newestMoved reads the row again once the move is seen to be complete.
-func (m *Mover[T]) newestMoved(ctx context.Context, k keys.Key) (*ArchivedRow, error) {
+func (m *mover[T]) newestMoved(ctx context.Context, k keys.Key) (*ArchivedRow, error) {
 	archived, err := m.newest(ctx, k)
 	switch {
 	case err != nil:
@@ -457,8 +460,8 @@ func (m *Mover[T]) newestMoved(ctx context.Context, k keys.Key) (*ArchivedRow, e
 // sweep deletes tombstones, and notes of restored incarnations, that are older than any late request. A note that cannot be read
 // stays, because without it the incarnation might be restored again. 1 request for each old note, besides the requests of the
 // destination's sweep and of one list.
-func (m *Mover[T]) sweep(ctx context.Context, partition keys.PartitionKey, before time.Time) error {
-	if s, is := m.to.(Sweeper); is {
+func (m *mover[T]) sweep(ctx context.Context, partition keys.PartitionKey, before time.Time) error {
+	if s, is := m.to.(sweeper); is {
 		if err := s.Sweep(ctx, partition, before); err != nil {
 			return err
 		}
@@ -492,7 +495,7 @@ func (m *Mover[T]) sweep(ctx context.Context, partition keys.PartitionKey, befor
 
 // stored reports whether the destination still contains a restored incarnation, which no worker could delete. The note must stay
 // until then, so that the incarnation is not restored again.
-func (m *Mover[T]) stored(ctx context.Context, id ID) (bool, error) {
+func (m *mover[T]) stored(ctx context.Context, id ID) (bool, error) {
 	if id.Err() != nil {
 		return false, nil // no restore has written the note
 	}

@@ -75,10 +75,9 @@ func TestRequests(t *testing.T) {
 func TestWrongArguments(t *testing.T) {
 	t.Parallel()
 	fx, _ := newFixture(t, nil)
-	self := archive.ToTable(&extend.Host{Tables: fx.account.Tables()}, "Current", nil)
-	err := self.Err()
+	self, err := bareworker.Place(&extend.Host{Tables: fx.account.Tables()}, archive.ToTable("Current", nil))
 	must(t, err)
-	var none *archive.TableDestination
+	var none *notLister
 	for _, c := range []struct {
 		name, field string
 		err         error

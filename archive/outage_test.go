@@ -28,7 +28,6 @@ import (
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
-	"github.com/aztablekit/aztablekit/table"
 )
 
 // outageFaults returns the ways in which a service can fail: each fault that a request can have, and each status.
@@ -147,8 +146,8 @@ func (fx *fixture) moveTo(t testing.TB, s *storagetest.Service, transport policy
 	t.Helper()
 	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: transport}})
 	must(t, err)
-	fx.destination = archive.ToTable(&extend.Host{Tables: acc.Tables()}, "old", &table.Options{Common: fx.common})
-	err = fx.destination.Err()
+	to := archive.ToTable("old", &archive.Options{Common: fx.common})
+	fx.destination, err = bareworker.Place(&extend.Host{Tables: acc.Tables()}, to)
 	must(t, err)
 	must(t, fx.destination.Ensure(context.Background()))
 	fx.mover, err = bareworker.NewMover("current/old", fx.current, fx.destination, fx.outbox)

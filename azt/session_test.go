@@ -64,11 +64,11 @@ func TestSession(t *testing.T) {
 func (s *shell) trouble() {
 	ctx := s.t.Context()
 	testkit.NoError(s.t, s.company.Drain(ctx))
-	testkit.NoError(s.t, s.company.raise.Start(ctx, "2026", 3, nil))
+	testkit.NoError(s.t, s.company.raise.Start(ctx, s.company.staff, "2026", 3, nil))
 	_, err := s.company.staff.Insert(ctx, &employee{Department: "Sales", ID: 77, FirstName: "Bad", LastName: "Smith", Email: "smith@contoso.com"})
 	testkit.NoError(s.t, err)
 	testkit.Failed(s.t, s.company.Drain(ctx))
-	testkit.NoError(s.t, s.company.raise.Start(ctx, "2027", 3, nil))
+	testkit.NoError(s.t, s.company.raise.Start(ctx, s.company.staff, "2027", 3, nil))
 	_, err = s.service.Tables().NewClient("staff").DeleteEntity(ctx, "Sales", "name_Jones2_empid_000002", nil)
 	testkit.NoError(s.t, err)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
+
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
@@ -103,8 +104,8 @@ func TestJobs(t *testing.T) {
 	t.Parallel()
 	s := newShell(t, 4)
 	s.want(0, "jobs staff", "no jobs")
-	testkit.NoError(t, s.company.raise.Start(t.Context(), "2026", 3, nil))
-	testkit.NoError(t, s.company.raise.Start(t.Context(), "2027", 3, nil))
+	testkit.NoError(t, s.company.raise.Start(t.Context(), s.company.staff, "2026", 3, nil))
+	testkit.NoError(t, s.company.raise.Start(t.Context(), s.company.staff, "2027", 3, nil))
 	s.want(0, "jobs staff", "2026", "2027", "running")
 	s.want(0, "jobs staff cancel raise 2027 --write", "raise  2027  canceled")
 	s.want(1, "jobs staff cancel raise 2028 --write", "no such row")
@@ -112,7 +113,7 @@ func TestJobs(t *testing.T) {
 	s.want(0, "jobs staff", "finished", "canceled", "!running")
 	for got, err := range jobs.List(t.Context(), s.company, "staff") {
 		testkit.NoError(t, err)
-		want, err := s.company.raise.Status(t.Context(), got.Name)
+		want, err := s.company.raise.Status(t.Context(), s.company.staff, got.Name)
 		testkit.NoError(t, err)
 		if got.Kind != "raise" || got.State != want.State || got.Rows != want.Rows || got.Ranges != want.Ranges || got.Part != want.Part {
 			t.Errorf("List: got %+v, want that of Status, %+v", got, want)

@@ -48,7 +48,7 @@ func TestEverything(t *testing.T) {
 	id := keys.Row(keys.Text(), func(d *document) *string { return &d.ID }).Named("id")
 	all := func(*document) (string, bool) { return "all", true }
 	library := aztablekit.Open(s, "library", &aztablekit.Options{Daily: -1, Common: table.Common{Now: c.now}})
-	files := largeentity.In[document](library, "files", nil)
+	files := largeentity.In[document]("files", nil)
 	count := index.NewSummary("count", keys.Text(), all, nil, index.Measure[document]{Name: "Words", Of: func(d *document) (int64, bool) { return int64(d.Words), true }})
 	lists, copies := index.NewLists("lists", keys.Text(), all, nil), index.New("copies", keys.Text(), all, nil)
 	global, unique := index.NewGlobal("global", keys.Text(), all, nil), index.NewUnique("unique", keys.Text(), func(d *document) (string, bool) { return d.ID, true }, nil)
@@ -57,7 +57,7 @@ func TestEverything(t *testing.T) {
 	ctx := t.Context()
 	must(t, library.Ensure(ctx))
 	key := keys.At(folder.Of("f"), id.Of("a"))
-	blob, err := files.Upload(ctx, key, bytes.NewReader(make([]byte, 1000)), nil)
+	blob, err := files.Upload(ctx, documents, key, bytes.NewReader(make([]byte, 1000)), "")
 	must(t, err)
 	_, err = documents.Insert(ctx, &document{Folder: "f", ID: "a", Words: 7, Ends: noon.Add(time.Minute), Text: strings.Repeat("word ", 10_000), File: blob})
 	must(t, err)
@@ -112,13 +112,13 @@ func TestArchive(t *testing.T) {
 			s := newShop(t, nil)
 			ctx := t.Context()
 			shop := aztablekit.Open(s.service, "other", &aztablekit.Options{Daily: -1, Common: table.Common{Now: s.clock.now}})
-			mover := archive.Into[session]("sessions/archive", archive.ToTable(shop, "archived", nil))
+			mover := archive.Into[session]("sessions/archive", archive.ToTable("archived", nil))
 			ends := expire.At(s.end, nil)
 			sessions := aztablekit.Table(shop, "moving", user, id, mover, ends)
 			must(t, shop.Ensure(ctx))
 			e, err := sessions.Insert(ctx, &session{User: "ann", ID: "a", Ends: noon.Add(time.Minute)})
 			must(t, err)
-			must(t, mover.Archive(ctx, e))
+			must(t, mover.Archive(ctx, sessions, e))
 			if over == "before the move" {
 				s.clock.pass(time.Minute)
 				if _, err := sessions.Get(ctx, at("ann", "a")); !errors.Is(err, table.ErrNotFound) {
@@ -132,7 +132,7 @@ func TestArchive(t *testing.T) {
 			}
 			must(t, shop.Drain(ctx))
 			s.clock.pass(time.Minute)
-			if _, err := mover.Restore(ctx, at("ann", "a")); err != nil && !errors.Is(err, table.ErrNotFound) {
+			if _, err := mover.Restore(ctx, sessions, at("ann", "a")); err != nil && !errors.Is(err, table.ErrNotFound) {
 				t.Errorf("got %v", err)
 			}
 			if _, err := sessions.Get(ctx, at("ann", "a")); !errors.Is(err, table.ErrNotFound) {

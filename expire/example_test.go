@@ -73,7 +73,7 @@ func Example() {
 	done, err := ends.Sweep(ctx, visits, nil) // the store's RunDaily does it
 	check(err)
 	fmt.Printf("%s: %d due, %d deleted\n", ends.Name(), done.Rows, done.Changed)
-	check(sweeps.Start(ctx, "today", struct{}{}, nil))
+	check(sweeps.Start(ctx, visits, "today", struct{}{}, nil))
 	check(city.Drain(ctx))
 	// Output:
 	// bob is late: true

@@ -323,7 +323,7 @@ func TestJobWithoutNotes(t *testing.T) {
 		must(t, err)
 	}
 	s.clock.pass(2 * time.Hour)
-	must(t, s.job.Start(t.Context(), "today", struct{}{}, nil))
+	must(t, s.job.Start(t.Context(), s.sessions, "today", struct{}{}, nil))
 	must(t, s.Drain(t.Context()))
 	testkit.Expect(t, "rows", len(s.rows()), 0)
 }
@@ -398,9 +398,9 @@ func TestSweepAll(t *testing.T) {
 			if way == "daily" {
 				must(t, s.RunDaily(ctx))
 			} else {
-				must(t, s.job.Start(ctx, "today", struct{}{}, nil))
+				must(t, s.job.Start(ctx, s.sessions, "today", struct{}{}, nil))
 				must(t, s.Drain(ctx))
-				status, err := s.job.Status(ctx, "today")
+				status, err := s.job.Status(ctx, s.sessions, "today")
 				if err != nil || status.Rows != 2000 || status.Changed != 2000 {
 					t.Errorf("got %+v, %v; want 2000 rows, all changed", status, err)
 				}

@@ -18,14 +18,6 @@ type Definition[T any] interface {
 	Define(d *Declaration[T]) error
 }
 
-// Binder is a [Definition] that keeps the handle of its table, for methods of its own.
-type Binder[T any] interface {
-	// Bind gets the handle of the table when its declaration is complete. If the declaration has a mistake, also one in another
-	// definition, each method of the handle returns it. If the definition is given to a second table, which refuses it, Bind is called
-	// again, and keeps the first handle if that has no mistake.
-	Bind(t *table.Table[T])
-}
-
 // Declaration is a table of a store while it is declared. Definitions add to it, one after another.
 type Declaration[T any] struct {
 	host  *Host

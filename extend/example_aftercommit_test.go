@@ -149,14 +149,14 @@ func (watch) Maintain(_ context.Context, _ *extend.Plan, c *extend.Change[employ
 func ExampleChange_Archived() {
 	ctx := context.Background()
 	company := aztablekit.Open(storagetest.New(nil), "company", nil)
-	mover := archive.Into[employee]("archive", archive.ToTable(company, "archive", nil))
+	mover := archive.Into[employee]("archive", archive.ToTable("archive", nil))
 	staff := aztablekit.Table(company, "staff", staffSchema.Partition, staffSchema.Row, watch{}, mover)
 	check(company.Ensure(ctx))
 	e, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)
-	check(mover.Archive(ctx, e))
+	check(mover.Archive(ctx, staff, e))
 	check(company.Drain(ctx))
-	e, err = mover.Restore(ctx, e.Key)
+	e, err = mover.Restore(ctx, staff, e.Key)
 	check(err)
 	check(staff.DeleteAny(ctx, e.Key))
 	// Output:

@@ -26,8 +26,9 @@ type Parts struct {
 	// rows there, but other definitions of the same table. Periods are the beginnings of names that end with digits, for such tables.
 	Tables, Periods []string
 
-	// Names are other names that nothing else in the store may have.
-	Names []string
+	// Names are other names that nothing else in the store may have. Destinations are tables to which the definition moves entities;
+	// definitions of several tables may share one.
+	Names, Destinations []string
 
 	// Rows are the ranges of RowKeys in which the definition has rows, by the names of their tables in the account. No other type of the
 	// table may have rows there.

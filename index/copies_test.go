@@ -256,7 +256,7 @@ func TestCopiesAreEntities(t *testing.T) {
 	if !errors.Is(err, table.ErrNotRead) {
 		t.Errorf("pin by a copy: got error %v; want ErrNoETag", err)
 	}
-	if err := openAs(t, s.ConnectionString(), s, schema).Delete(ctx, insertMore(t, staff, s)); !errors.Is(err, table.ErrUnknownMaintainer) {
+	if err := openAs(t, s.ConnectionString(), s, schema).Delete(ctx, insertMore(t, staff, s)); !errors.Is(err, table.ErrNotDeclared) {
 		t.Errorf("delete of an indexed entity, by a handle without the indexes: got error %v; want ErrUnknownMaintainer", err)
 	}
 }

@@ -217,7 +217,7 @@ func TestElsewhereReleases(t *testing.T) {
 	testkit.Expect(t, "lists, by the new worker", len(s.Rows("staffnames")), 1)
 	testkit.Expect(t, "poison", len(s.Messages("poison")), 0)
 	// The old release cannot write an entity of a definition that it lacks.
-	if err := s.staff.MergeAny(ctx, at(1), email.Set("c")); !errors.Is(err, table.ErrUnknownMaintainer) {
+	if err := s.staff.MergeAny(ctx, at(1), email.Set("c")); !errors.Is(err, table.ErrNotDeclared) {
 		t.Errorf("got error %v; want ErrUnknownMaintainer", err)
 	}
 	check(t, staff2.DeleteAny(ctx, at(1)))

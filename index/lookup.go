@@ -201,7 +201,7 @@ func (ix *Index[T, K]) Query(ctx context.Context, t *table.Table[T], q table.Que
 // Keys yields the keys of the entities that a query finds, from the index rows alone: 1 request for
 // each 1,000, also by pointers. It does not compare the index rows with the
 // entities. Errors: table.ErrNotReadable; table.ErrTableScan; table.ErrBudget; *keys.KeyError,
-// *table.ValueError, *table.LimitError and *table.TokenError for the query, as in Query;
+// *table.ValueError, *table.LimitError and *table.ValueError for the query, as in Query;
 // *table.DefinitionError for a wrong definition, and for a handle without it; *table.DecodeError for a
 // row whose `_sys` another program has stored with another type; errors of a read (see package
 // table).
@@ -465,7 +465,7 @@ func (ix *Index[T, K]) rowsIn(r keys.RowRange) (keys.RowRange, error) {
 // A page has Query.Limit entities, 1,000 if it is 0, unless the query ends. Token is "" after the last page. The last page is
 // empty if the page before it contains all remaining entities.
 //
-// Errors: *table.TokenError for a corrupt token, and for a token of another table, index, query or
+// Errors: *table.ValueError for a corrupt token, and for a token of another table, index, query or
 // version; *table.ValueError for a query with a Cursor; table.ErrNotReadable; table.ErrTableScan;
 // table.ErrBudget; *keys.KeyError, *table.ValueError and *table.LimitError for the query, as in
 // Query; *table.DefinitionError for a wrong definition, and for a handle without it; *table.DecodeError

@@ -250,7 +250,7 @@ func TestDetails(t *testing.T) {
 	check(t, err)
 	_, err = byBudget.Insert(ctx, &department{Name: "S", Budget: 7})
 	check(t, err)
-	if err := staff.Merge(ctx, es[1], email.Set("a")); !errors.Is(err, table.ErrUnknownMaintainer) {
+	if err := staff.Merge(ctx, es[1], email.Set("a")); !errors.Is(err, table.ErrNotDeclared) {
 		t.Errorf("head of a department with derived rows: got error %v; want ErrUnknownMaintainer", err)
 	}
 }

@@ -20,9 +20,10 @@ import (
 )
 
 // blobDestination returns a destination in a fresh container.
-func (e *env) blobDestination() *blobarchive.Destination {
+func (e *env) blobDestination() bareworker.Destination {
 	e.Helper()
-	d := blobarchive.New(&extend.Host{Account: e.acc}, freshName(), nil)
+	d, err := bareworker.Place(&extend.Host{Account: e.acc}, blobarchive.New(freshName(), nil))
+	e.must(err)
 	e.must(d.Ensure(context.Background()))
 	e.must(d.Ensure(context.Background())) // again
 	e.counter.Take()

@@ -17,6 +17,7 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/logtail/bloblog"
+	"github.com/aztablekit/aztablekit/table"
 )
 
 // logEvening is the time of the records of these tests.
@@ -106,11 +107,11 @@ func logBlobChanges(e *env) {
 	w, err := events.Writer("orders")
 	e.must(err)
 	e.must(w.Append(ctx, &event{0, 0}))
-	if err := w.Flush(ctx); !errors.Is(err, bloblog.ErrContainerNotFound) {
+	if err := w.Flush(ctx); !errors.Is(err, table.ErrContainerNotFound) {
 		e.Fatalf("Flush: got error %v; want ErrContainerNotFound", err)
 	}
 	for _, err := range events.Between(ctx, "orders", logEvening, logEvening.Add(1)) {
-		if !errors.Is(err, bloblog.ErrContainerNotFound) {
+		if !errors.Is(err, table.ErrContainerNotFound) {
 			e.Fatalf("Between: got error %v; want ErrContainerNotFound", err)
 		}
 	}

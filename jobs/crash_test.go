@@ -78,9 +78,9 @@ func works(ctx context.Context, _ *crashtest.Process, o *office) (err error) {
 // starts cancels the job, and starts it again, at some moment.
 func starts(ctx context.Context, p *crashtest.Process, o *office) error {
 	time.Sleep(time.Duration(p.Rand().Int64N(int64(8 * time.Second))))
-	err := o.raise.Cancel(ctx, "1")
+	err := o.raise.Cancel(ctx, o.staff, "1")
 	time.Sleep(time.Duration(p.Rand().Int64N(int64(4 * time.Second))))
-	return errors.Join(err, o.raise.Start(ctx, "1", 1, nil))
+	return errors.Join(err, o.raise.Start(ctx, o.staff, "1", 1, nil))
 }
 
 // finishes does what is left: the workers of later, the work of a day, and a start for a job whose canceler has crashed.
@@ -89,12 +89,12 @@ func (c *story) finishes(ctx context.Context, _ *crashtest.Process, o *office) e
 		if err := errors.Join(testkit.WithoutFailures(o.store.Drain(ctx)), o.store.RunDaily(ctx)); err != nil {
 			return err
 		}
-		status, err := o.raise.Status(ctx, "1")
+		status, err := o.raise.Status(ctx, o.staff, "1")
 		if err != nil {
 			return err
 		}
 		if status.State == jobs.Canceled {
-			if err := o.raise.Start(ctx, "1", 1, nil); err != nil {
+			if err := o.raise.Start(ctx, o.staff, "1", 1, nil); err != nil {
 				return err
 			}
 		}
@@ -123,7 +123,7 @@ func newStory(processes ...func(ctx context.Context, p *crashtest.Process, o *of
 		c := &story{seen: map[string]int{}}
 		w := crashtest.Workload{Drain: c.opens(c.finishes), Check: c.check}
 		w.Setup = c.opens(func(ctx context.Context, _ *crashtest.Process, o *office) error {
-			return errors.Join(o.ensure(ctx, storyDepartments, storyClerks), o.raise.Start(ctx, "1", 1, nil))
+			return errors.Join(o.ensure(ctx, storyDepartments, storyClerks), o.raise.Start(ctx, o.staff, "1", 1, nil))
 		})
 		for _, do := range processes {
 			w.Processes = append(w.Processes, c.opens(do))
@@ -163,8 +163,8 @@ func TestTwoStarts(t *testing.T) {
 func TestRefusedRequests(t *testing.T) {
 	for kind, start := range map[string]func(ctx context.Context, o *office, name string) error{
 		"rows": func(ctx context.Context, o *office, name string) error {
-			err := o.raise.Start(ctx, name, 1, &jobs.Options{Rate: 1000})
-			return errors.Join(err, o.raise.Cancel(ctx, name), o.raise.Start(ctx, name, 1, &jobs.Options{Rate: 1000}))
+			err := o.raise.Start(ctx, o.staff, name, 1, &jobs.Options{Rate: 1000})
+			return errors.Join(err, o.raise.Cancel(ctx, o.staff, name), o.raise.Start(ctx, o.staff, name, 1, &jobs.Options{Rate: 1000}))
 		},
 		"deletion": func(ctx context.Context, o *office, name string) error {
 			for _, d := range []string{"dept000", "dept001"} { // where the job before has deleted them
@@ -173,11 +173,11 @@ func TestRefusedRequests(t *testing.T) {
 					return err
 				}
 			}
-			return o.purge.Start(ctx, name, "Name3", nil)
+			return o.purge.Start(ctx, o.staff, name, "Name3", nil)
 		},
 		"verification": func(ctx context.Context, o *office, name string) error {
 			in := &jobs.Options{Partitions: dept.Of("dept000").Point()}
-			return o.check.Start(ctx, name, jobs.Verification{RecordsOnly: true}, in)
+			return o.check.Start(ctx, o.staff, name, jobs.Verification{RecordsOnly: true}, in)
 		},
 	} {
 		t.Run(kind, func(t *testing.T) {
@@ -204,16 +204,16 @@ func TestRefusedRequests(t *testing.T) {
 						time.Sleep(5 * time.Minute)
 					}
 					s.SetFaults(nil)
-					status, err := o.raise.Status(ctx, name)
+					status, err := o.raise.Status(ctx, o.staff, name)
 					switch kind {
 					case "deletion": // what a slice has deleted before it crashed is not counted
-						status, err = o.purge.Status(ctx, name)
+						status, err = o.purge.Status(ctx, o.staff, name)
 						left, failed := o.staff.Count(ctx, table.Query[clerk]{TableScan: true, Where: last.Eq("Name3")})
 						if failed != nil || left != 0 {
 							t.Errorf("request %d refused: got %d clerks left, error %v; want none", n, left, failed)
 						}
 					case "verification":
-						status, err = o.check.Status(ctx, name)
+						status, err = o.check.Status(ctx, o.staff, name)
 						testkit.Expect(t, fmt.Sprintf("request %d refused: rows", n), status.Rows, 5)
 					default:
 						o.expectAll(t, 10)

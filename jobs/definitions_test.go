@@ -67,11 +67,11 @@ func TestVerifyDefinitions(t *testing.T) {
 				return all
 			}
 			testkit.Expect(t, "rows before", len(count(true)), 2)
-			testkit.NoError(t, check.Start(ctx, "1", jobs.Verification{Definitions: c.of, Repair: true}, nil))
+			testkit.NoError(t, check.Start(ctx, staff, "1", jobs.Verification{Definitions: c.of, Repair: true}, nil))
 			ended := make(chan error)
 			go func() { ended <- store.Run(ctx) }()
 			time.Sleep(time.Minute)
-			status, err := check.Status(ctx, "1")
+			status, err := check.Status(ctx, staff, "1")
 			testkit.NoError(t, err)
 			stop()
 			testkit.NoError(t, <-ended)
@@ -102,10 +102,6 @@ func TestUpgradePass(t *testing.T) {
 func TestMistakes(t *testing.T) {
 	t.Parallel()
 	work := func(context.Context, *jobs.Slice[clerk], int) error { return nil }
-	declared := jobs.New("raise", work)
-	first := aztablekit.Open(storagetest.New(nil), "office", &aztablekit.Options{Daily: -1})
-	aztablekit.Table(first, "staff", dept, empid, declared)
-	testkit.NoError(t, first.Err())
 	for name, c := range map[string]struct {
 		job  *jobs.Job[clerk, int]
 		want string
@@ -114,21 +110,51 @@ func TestMistakes(t *testing.T) {
 		"a long kind": {jobs.New(strings.Repeat("k", 1100), work), "too many"},
 		"no work":     {jobs.New[clerk, int]("raise", nil), "work is nil"},
 		"no pages":    {jobs.Rows[clerk, int]("raise", nil, nil), "work is nil"},
-		"two stores":  {declared, "of table staff already"},
 	} {
 		store := aztablekit.Open(storagetest.New(nil), "office", &aztablekit.Options{Daily: -1})
-		aztablekit.Table(store, "others", dept, empid, c.job)
+		staff := aztablekit.Table(store, "others", dept, empid, c.job)
 		err := store.Err()
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got error %v; want one with %q", name, err, c.want)
 		}
 		for what, err := range map[string]error{
-			"Start":  c.job.Start(t.Context(), "1", 1, nil),
-			"Cancel": c.job.Cancel(t.Context(), "1"),
-			"Delete": c.job.Delete(t.Context(), "1"),
+			"Start":  c.job.Start(t.Context(), staff, "1", 1, nil),
+			"Cancel": c.job.Cancel(t.Context(), staff, "1"),
+			"Delete": c.job.Delete(t.Context(), staff, "1"),
 		} {
-			if err == nil && c.job != declared {
-				t.Errorf("%s: %s: got no error", name, what)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: %s: got error %v; want one with %q", name, what, err, c.want)
+			}
+		}
+	}
+}
+
+// count is a package's variable, as programs have one.
+var count = jobs.Rows("count", nil, func(_ context.Context, s *jobs.Slice[clerk], page []*table.Entity[clerk], by int) error {
+	s.Count(0, by*len(page), 0)
+	return nil
+})
+
+// TestJobInTwoStores: a job that is a package's variable works in two stores. A handle without the job is refused.
+func TestJobInTwoStores(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	for by := 1; by <= 2; by++ {
+		store := aztablekit.Open(storagetest.New(nil), "office", &aztablekit.Options{Daily: -1})
+		staff := aztablekit.Table(store, "staff", dept, empid, count)
+		without := aztablekit.Table(store, "others", dept, empid)
+		testkit.NoError(t, store.Ensure(ctx))
+		_, err := staff.Insert(ctx, &clerk{Dept: "Sales", ID: 1, Last: "Jones"})
+		testkit.NoError(t, err)
+		testkit.NoError(t, errors.Join(count.Start(ctx, staff, "1", by, nil), store.Drain(ctx)))
+		if status, err := count.Status(ctx, staff, "1"); err != nil || status.State != jobs.Finished || status.Changed != by {
+			t.Errorf("got %+v, %v; want a finished job that has counted %d", status, err, by)
+		}
+		_, looked := count.Status(ctx, without, "1")
+		for i, err := range []error{looked, count.Start(ctx, without, "1", by, nil), count.Cancel(ctx, without, "1"), count.Delete(ctx, without, "1")} {
+			var de *table.DefinitionError
+			if !errors.As(err, &de) || de.Definition != "count" {
+				t.Errorf("method %d by a handle without the job: got %v; want a *table.DefinitionError of count", i, err)
 			}
 		}
 	}
@@ -139,15 +165,15 @@ func TestNoJSON(t *testing.T) {
 	t.Parallel()
 	share := jobs.New("share", func(context.Context, *jobs.Slice[clerk], float64) error { return nil })
 	store := aztablekit.Open(storagetest.New(nil), "office", &aztablekit.Options{Daily: -1})
-	aztablekit.Table(store, "staff", dept, empid, share)
+	staff := aztablekit.Table(store, "staff", dept, empid, share)
 	testkit.NoError(t, store.Ensure(t.Context()))
-	if err := share.Start(t.Context(), "1", math.NaN(), nil); !errors.As(err, new(*table.ValueError)) {
+	if err := share.Start(t.Context(), staff, "1", math.NaN(), nil); !errors.As(err, new(*table.ValueError)) {
 		t.Errorf("got error %v; want a *table.ValueError", err)
 	}
-	if _, err := share.Status(t.Context(), "1"); !errors.Is(err, table.ErrNotFound) {
+	if _, err := share.Status(t.Context(), staff, "1"); !errors.Is(err, table.ErrNotFound) {
 		t.Errorf("got error %v; want ErrNotFound", err)
 	}
-	if err := share.Cancel(t.Context(), "1"); !errors.Is(err, table.ErrNotFound) {
+	if err := share.Cancel(t.Context(), staff, "1"); !errors.Is(err, table.ErrNotFound) {
 		t.Errorf("Cancel: got error %v; want ErrNotFound", err)
 	}
 }
@@ -163,7 +189,7 @@ func TestVerifyDuplicates(t *testing.T) {
 		byLast := func(c *clerk) (string, bool) { return c.Last, true }
 		unique := index.New("last", keys.Text(), byLast, &index.Options{Unique: true})
 		check := jobs.Verify[clerk]("check")
-		aztablekit.Table(store, "staff", dept, empid, unique, check)
+		staff := aztablekit.Table(store, "staff", dept, empid, unique, check)
 		testkit.NoError(t, store.Ensure(ctx))
 		for d := range 3 {
 			for id := range 4 {
@@ -172,11 +198,11 @@ func TestVerifyDuplicates(t *testing.T) {
 				testkit.NoError(t, err)
 			}
 		}
-		testkit.NoError(t, check.Start(ctx, "1", jobs.Verification{Repair: true}, nil))
+		testkit.NoError(t, check.Start(ctx, staff, "1", jobs.Verification{Repair: true}, nil))
 		ended := make(chan error)
 		go func() { ended <- store.Run(ctx) }()
 		time.Sleep(10 * time.Minute)
-		status, err := check.Status(ctx, "1")
+		status, err := check.Status(ctx, staff, "1")
 		testkit.NoError(t, err)
 		stop()
 		testkit.NoError(t, <-ended)

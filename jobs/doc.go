@@ -7,9 +7,9 @@
 //	company := aztablekit.Open(acc, "company", nil)
 //	staff := aztablekit.Table(company, "staff", dept, empid, pay)
 //	err := company.Ensure(ctx)
-//	err = pay.Start(ctx, "2026", 1500, &jobs.Options{Rate: 2000}) // rows a second, of all workers together
+//	err = pay.Start(ctx, staff, "2026", 1500, &jobs.Options{Rate: 2000}) // rows a second, of all workers together
 //	err = company.Run(ctx)                                        // in as many programs as there are
-//	status, err := pay.Status(ctx, "2026")
+//	status, err := pay.Status(ctx, staff, "2026")
 //
 // A job is a row, and a row for each range of the table's keys that is open or done. A worker takes a range, works on it for a slice of time,
 // and stores what is left as two halves, each with a message of its own. So all workers have something to do after some seconds, and a

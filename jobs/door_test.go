@@ -17,8 +17,12 @@ type Range struct {
 func (r Range) Version() int { return r.due.Version }
 
 // OpenRange returns the first open range of a job.
-func OpenRange[T, P any](ctx context.Context, j *Job[T, P], name string) (r Range, err error) {
-	all, err := j.ledger.open(ctx, name)
+func OpenRange[T, P any](ctx context.Context, j *Job[T, P], t *table.Table[T], name string) (r Range, err error) {
+	of, err := j.binding(t)
+	if err != nil {
+		return r, err
+	}
+	all, err := of.ledger.open(ctx, name)
 	if err != nil || len(all) == 0 {
 		return r, err
 	}
@@ -26,6 +30,10 @@ func OpenRange[T, P any](ctx context.Context, j *Job[T, P], name string) (r Rang
 }
 
 // Late executes a message of a range that was already executed: that of an earlier version, if before is not 0.
-func Late[T, P any](ctx context.Context, j *Job[T, P], r Range, before int) error {
-	return j.execute(ctx, extend.Job{Partition: r.job.Key.Partition()}, due{r.due.Range, r.due.Version - before})
+func Late[T, P any](ctx context.Context, j *Job[T, P], t *table.Table[T], r Range, before int) error {
+	of, err := j.binding(t)
+	if err != nil {
+		return err
+	}
+	return of.execute(ctx, extend.Job{Partition: r.job.Key.Partition()}, due{r.due.Range, r.due.Version - before})
 }

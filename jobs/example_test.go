@@ -76,10 +76,10 @@ func ExampleRows() {
 		s.Count(0, result.Applied, 0)
 		return err
 	})
-	s, _ := company(ctx, pay)
-	fmt.Println(pay.Start(ctx, "2026", 1500, nil))
+	s, staff := company(ctx, pay)
+	fmt.Println(pay.Start(ctx, staff, "2026", 1500, nil))
 	work(ctx, s)
-	status, err := pay.Status(ctx, "2026")
+	status, err := pay.Status(ctx, staff, "2026")
 	fmt.Println(status.State, status.Rows, status.Changed, err)
 	// Output:
 	// <nil>
@@ -92,7 +92,7 @@ func ExampleDelete() {
 		return table.Query[Employee]{Where: table.And(left.IsSet(), left.Lt(before))}
 	})
 	s, staff := company(ctx, forget)
-	fmt.Println(forget.Start(ctx, "2026", time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), nil))
+	fmt.Println(forget.Start(ctx, staff, "2026", time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), nil))
 	work(ctx, s)
 	fmt.Println(staff.Count(ctx, table.Query[Employee]{TableScan: true}))
 	// Output:
@@ -103,16 +103,16 @@ func ExampleDelete() {
 func ExampleArchive() {
 	ctx := context.Background()
 	s := aztablekit.Open(storagetest.New(nil), "company", nil)
-	former := archive.Into[Employee]("former", archive.ToTable(s, "former", nil))
+	former := archive.Into[Employee]("former", archive.ToTable("former", nil))
 	retire := jobs.Archive("retire", former, func(before time.Time) table.Query[Employee] {
 		return table.Query[Employee]{Where: table.And(left.IsSet(), left.Lt(before))}
 	})
 	staff := aztablekit.Table(s, "staff", department, employeeID, former, retire)
 	fmt.Println(s.Ensure(ctx))
 	_, err := staff.Insert(ctx, &Employee{Department: "Sales", ID: 1, Left: time.Date(2020, 1, 31, 0, 0, 0, 0, time.UTC)})
-	fmt.Println(err, retire.Start(ctx, "2026", time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), nil))
+	fmt.Println(err, retire.Start(ctx, staff, "2026", time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), nil))
 	work(ctx, s)
-	_, archived, err := former.Find(ctx, keys.At(department.Of("Sales"), employeeID.Of(1)))
+	_, archived, err := former.Find(ctx, staff, keys.At(department.Of("Sales"), employeeID.Of(1)))
 	fmt.Println(archived, err)
 	// Output:
 	// <nil>
@@ -125,10 +125,10 @@ func ExampleVerify() {
 	ctx := context.Background()
 	byName := index.New("name", keys.Text(), func(e *Employee) (string, bool) { return e.LastName, true }, nil)
 	check := jobs.Verify[Employee]("check")
-	s, _ := company(ctx, byName, check)
-	fmt.Println(check.Start(ctx, "week 48", jobs.Verification{Repair: true}, nil))
+	s, staff := company(ctx, byName, check)
+	fmt.Println(check.Start(ctx, staff, "week 48", jobs.Verification{Repair: true}, nil))
 	work(ctx, s)
-	status, err := check.Status(ctx, "week 48")
+	status, err := check.Status(ctx, staff, "week 48")
 	fmt.Println(status.State, status.Rows, status.Faults, err)
 	// Output:
 	// <nil>
@@ -139,10 +139,10 @@ func ExampleUpgrade() {
 	ctx := context.Background()
 	upgrade := jobs.Upgrade[Employee]("upgrade", nil)
 	schema := table.Schema[Employee]{Version: 1, Upgrade: map[int]func(*table.Row) error{}}
-	s, _ := company(ctx, &aztablekit.Settings[Employee]{Schema: schema}, upgrade)
-	fmt.Println(upgrade.Start(ctx, "version 1", struct{}{}, nil))
+	s, staff := company(ctx, &aztablekit.Settings[Employee]{Schema: schema}, upgrade)
+	fmt.Println(upgrade.Start(ctx, staff, "version 1", struct{}{}, nil))
 	work(ctx, s)
-	status, err := upgrade.Status(ctx, "version 1")
+	status, err := upgrade.Status(ctx, staff, "version 1")
 	fmt.Println(status.State, status.Rows, status.Changed, err)
 	// Output:
 	// <nil>
@@ -153,17 +153,17 @@ func ExampleUpgrade() {
 func ExampleNew() {
 	ctx := context.Background()
 	s := aztablekit.Open(storagetest.New(nil), "company", nil)
-	photos := largeentity.In[Employee](s, "photos", nil)
+	photos := largeentity.In[Employee]("photos", nil)
 	sweep := jobs.New("sweep", func(ctx context.Context, slice *jobs.Slice[Employee], _ struct{}) error {
 		for department, err := range slice.Table.Partitions(ctx, slice.Partitions) {
 			if err != nil {
 				return err
 			}
-			report, err := photos.Sweep(ctx, &largeentity.SweepOptions{Partitions: department.Point()})
+			report, err := photos.Sweep(ctx, slice.Table, &table.Pass{Partitions: department.Point()})
 			if err != nil {
 				return err
 			}
-			slice.Count(report.Blobs, report.Orphans+report.Replaced, report.Missing)
+			slice.Count(report.Counts["blobs"], report.Changed, report.Faults)
 			if err := slice.Passed(ctx, department); err != nil {
 				return err
 			}
@@ -172,12 +172,12 @@ func ExampleNew() {
 	})
 	staff := aztablekit.Table(s, "staff", department, employeeID, photos, sweep)
 	fmt.Println(s.Ensure(ctx))
-	photo, err := photos.Upload(ctx, keys.At(department.Of("Sales"), employeeID.Of(1)), strings.NewReader(strings.Repeat("x", 100_000)), nil)
+	photo, err := photos.Upload(ctx, staff, keys.At(department.Of("Sales"), employeeID.Of(1)), strings.NewReader(strings.Repeat("x", 100_000)), "")
 	fmt.Println(err)
 	_, err = staff.Insert(ctx, &Employee{Department: "Sales", ID: 1, Photo: photo})
-	fmt.Println(err, sweep.Start(ctx, "today", struct{}{}, &jobs.Options{Slice: 30 * time.Second}))
+	fmt.Println(err, sweep.Start(ctx, staff, "today", struct{}{}, &jobs.Options{Slice: 30 * time.Second}))
 	work(ctx, s)
-	status, err := sweep.Status(ctx, "today")
+	status, err := sweep.Status(ctx, staff, "today")
 	fmt.Println(status.State, status.Rows, status.Changed, err)
 	// Output:
 	// <nil>
@@ -190,13 +190,13 @@ func ExampleJob_Cancel() {
 	ctx := context.Background()
 	check := jobs.Verify[Employee]("check")
 	byName := index.New("name", keys.Text(), func(e *Employee) (string, bool) { return e.LastName, true }, nil)
-	s, _ := company(ctx, byName, check)
-	fmt.Println(check.Start(ctx, "week 48", jobs.Verification{}, nil))
-	fmt.Println(check.Cancel(ctx, "week 48"))
+	s, staff := company(ctx, byName, check)
+	fmt.Println(check.Start(ctx, staff, "week 48", jobs.Verification{}, nil))
+	fmt.Println(check.Cancel(ctx, staff, "week 48"))
 	work(ctx, s)
-	status, err := check.Status(ctx, "week 48")
+	status, err := check.Status(ctx, staff, "week 48")
 	fmt.Println(status.State, status.Rows, err)
-	fmt.Println(check.Delete(ctx, "week 48"))
+	fmt.Println(check.Delete(ctx, staff, "week 48"))
 	// Output:
 	// <nil>
 	// <nil>
@@ -210,12 +210,12 @@ func ExampleList() {
 	acc := storagetest.New(nil)
 	raise := jobs.Rows("raise", nil, func(context.Context, *jobs.Slice[Employee], []*table.Entity[Employee], int) error { return nil })
 	company := aztablekit.Open(acc, "company", nil)
-	aztablekit.Table(company, "staff", department, employeeID, raise)
+	staff := aztablekit.Table(company, "staff", department, employeeID, raise)
 	if err := company.Ensure(ctx); err != nil {
 		fmt.Println(err)
 		return
 	}
-	if err := raise.Start(ctx, "2026", 100, nil); err != nil {
+	if err := raise.Start(ctx, staff, "2026", 100, nil); err != nil {
 		fmt.Println(err)
 		return
 	}
@@ -242,12 +242,12 @@ func ExampleExport() {
 	at := func(job string) transfer.Place { return transfer.Folder(filepath.Join(folder, job)) }
 	backup := jobs.Export[Employee]("backup", at)
 	s, staff := company(ctx, backup)
-	if err := backup.Start(ctx, "2026-11-28", struct{}{}, nil); err != nil {
+	if err := backup.Start(ctx, staff, "2026-11-28", struct{}{}, nil); err != nil {
 		fmt.Println(err)
 		return
 	}
 	work(ctx, s)
-	status, err := backup.Status(ctx, "2026-11-28")
+	status, err := backup.Status(ctx, staff, "2026-11-28")
 	fmt.Println(status.State, status.Rows, err) // the employees, and the row of the definitions
 	for d, err := range transfer.Compare(ctx, transfer.Exported(at("2026-11-28")), transfer.Of(staff), nil) {
 		fmt.Println(d, err) // none

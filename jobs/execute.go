@@ -18,7 +18,7 @@ import (
 )
 
 // execute works on a range for a slice of time, and stores what is left of it.
-func (j *Job[T, P]) execute(ctx context.Context, of extend.Job, d due) error {
+func (j *bound[T, P]) execute(ctx context.Context, of extend.Job, d due) error {
 	for {
 		if d.Range == "" {
 			return j.ledger.startAgain(ctx, of.Partition, d.Version)
@@ -45,7 +45,7 @@ func (j *Job[T, P]) execute(ctx context.Context, of extend.Job, d due) error {
 }
 
 // slice works on a range, and reports whether the end of the slice is stored, or its error noted. Otherwise another worker has stored one.
-func (j *Job[T, P]) slice(ctx context.Context, h *head, r *table.Entity[part]) (stored bool, err error) {
+func (j *bound[T, P]) slice(ctx context.Context, h *head, r *table.Entity[part]) (stored bool, err error) {
 	var arg P
 	if err := json.Unmarshal([]byte(h.Arg), &arg); err != nil {
 		return false, eventual.Poison(fmt.Errorf("the argument of the job %q is no %T: %w", h.Name, arg, err))
@@ -69,7 +69,7 @@ func (j *Job[T, P]) slice(ctx context.Context, h *head, r *table.Entity[part]) (
 		s.addCounts()
 		return j.ledger.storeDone(ended, s.part, r)
 	case s.over, timedOut:
-		return s.storeLeft(ended, h.Open, r, j.rows(arg))
+		return s.storeLeft(ended, h.Open, r, j.rows(j.table, arg))
 	case s.passed == nowhere && (ctx.Err() != nil || errors.Is(err, errUnknown)): // which is no attempt
 		return true, err
 	case s.passed == nowhere:
@@ -125,7 +125,7 @@ func (s *Slice[T]) entities(from, to string) keys.RowRange {
 const endTimeout = 30 * time.Second
 
 // waitsForRate returns an error that defers the message if the rate of the job is used up for longer than a moment.
-func (j *Job[T, P]) waitsForRate(ctx context.Context, h *head) error {
+func (j *bound[T, P]) waitsForRate(ctx context.Context, h *head) error {
 	if h.Rate == 0 {
 		return nil
 	}

@@ -42,10 +42,10 @@ func Export[T any](kind string, place func(job string) transfer.Place) *Job[T, s
 		}
 		return s.export(ctx, at)
 	})
-	j.last = func(ctx context.Context, job string) error { // what lies between the ranges of the job, where there were hardly any rows
+	j.last = func(ctx context.Context, t *table.Table[T], job string) error { // what lies between the ranges of the job, where there were hardly any rows
 		at, err := to(job)
 		if err == nil {
-			_, err = transfer.Export(ctx, j.table, at, &transfer.ExportOptions{ChunkTime: chunkTime, GoOn: true})
+			_, err = transfer.Export(ctx, t, at, &transfer.ExportOptions{ChunkTime: chunkTime, GoOn: true})
 		}
 		return err
 	}

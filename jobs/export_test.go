@@ -21,8 +21,8 @@ import (
 func TestExportOnePartition(t *testing.T) {
 	inOffice(t, 1, 3000, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
 		o.folder = t.TempDir()
-		testkit.NoError(t, o.export.Start(ctx, "1", struct{}{}, &jobs.Options{Rate: 100, Slice: 20 * time.Second}))
-		status := run(t, ctx, o.export, "1", o)
+		testkit.NoError(t, o.export.Start(ctx, o.staff, "1", struct{}{}, &jobs.Options{Rate: 100, Slice: 20 * time.Second}))
+		status := run(t, ctx, o.export, o.staff, "1", o)
 		report, err := transfer.Export(ctx, o.staff, transfer.Folder(o.folder+"/1"), nil)
 		testkit.NoError(t, err)
 		if rows := len(s.Rows("staff")); status.State != jobs.Finished || report.Rows != rows || report.Changed != 0 || report.Counts["chunks"] < 5 {
@@ -40,8 +40,8 @@ func TestExport(t *testing.T) {
 			o.folder = folder
 		}
 		testkit.NoError(t, o.store.Drain(ctx))
-		testkit.NoError(t, o.export.Start(ctx, "2026-11-28", struct{}{}, &jobs.Options{Rate: 50}))
-		status := run(t, ctx, o.export, "2026-11-28", all...)
+		testkit.NoError(t, o.export.Start(ctx, o.staff, "2026-11-28", struct{}{}, &jobs.Options{Rate: 50}))
+		status := run(t, ctx, o.export, o.staff, "2026-11-28", all...)
 		at := transfer.Folder(folder + "/2026-11-28")
 		for d, err := range transfer.Compare(ctx, transfer.Exported(at), transfer.Of(o.staff), nil) {
 			t.Fatalf("got %+v, %v; want no difference", d, err)
@@ -56,7 +56,7 @@ func TestExport(t *testing.T) {
 		time.Sleep(2 * time.Hour)
 		manifest := folder + "/2026-11-28/" + transfer.ManifestName
 		for _, ends := range []string{"finished", "unfinished"} {
-			testkit.NoError(t, o.export.Delete(ctx, "2026-11-28"))
+			testkit.NoError(t, o.export.Delete(ctx, o.staff, "2026-11-28"))
 			if ends == "unfinished" {
 				text, err := os.ReadFile(manifest)
 				testkit.NoError(t, err)
@@ -64,9 +64,9 @@ func TestExport(t *testing.T) {
 			}
 			was, err := os.ReadDir(folder + "/2026-11-28")
 			testkit.NoError(t, err)
-			testkit.NoError(t, o.export.Start(ctx, "2026-11-28", struct{}{}, nil))
+			testkit.NoError(t, o.export.Start(ctx, o.staff, "2026-11-28", struct{}{}, nil))
 			testkit.Failed(t, o.store.Drain(ctx))
-			status, err = o.export.Status(ctx, "2026-11-28")
+			status, err = o.export.Status(ctx, o.staff, "2026-11-28")
 			testkit.NoError(t, err)
 			if status.State != jobs.Running || len(status.Failures) != 1 || !strings.Contains(status.Failures[0].Error, "choose another name for the job") {
 				t.Errorf("a second job to one place, %s: got %+v, want a failure that says so", ends, status)
@@ -74,10 +74,10 @@ func TestExport(t *testing.T) {
 			now, err := os.ReadDir(folder + "/2026-11-28")
 			testkit.NoError(t, err)
 			testkit.Expect(t, ends+": files", len(now), len(was))
-			testkit.NoError(t, o.export.Cancel(ctx, "2026-11-28"))
+			testkit.NoError(t, o.export.Cancel(ctx, o.staff, "2026-11-28"))
 		}
 		var bad *table.ValueError
-		if err := o.export.Start(ctx, "part", struct{}{}, &jobs.Options{Partitions: keys.RawPartitions("a", "b")}); !errors.As(err, &bad) {
+		if err := o.export.Start(ctx, o.staff, "part", struct{}{}, &jobs.Options{Partitions: keys.RawPartitions("a", "b")}); !errors.As(err, &bad) {
 			t.Errorf("a job of a range: got %v, want a ValueError", err)
 		}
 		t.Logf("%d ranges, %d chunks", status.Ranges, report.Counts["chunks"])

@@ -12,9 +12,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
-	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/edm"
-	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/split"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
@@ -53,20 +51,18 @@ func (o *Options) check() error {
 	return nil
 }
 
-// Job is a kind of work on the rows of a table: a definition for aztablekit.Table. Its methods start jobs of the kind, each with a name of
-// its own, and look at them.
+// Job is a kind of work on the rows of a table: a definition for aztablekit.Table. Its methods take the handle of a table that it was
+// given to: they start jobs of the kind, each with a name of its own, and look at them. A Job can be a package's variable, and is safe for
+// concurrent use.
 type Job[T, P any] struct {
 	kind   string
 	work   func(ctx context.Context, s *Slice[T], arg P) error
-	rows   func(arg P) bool // whether slices may be rows of one partition
-	byRows bool             // work passes its rows itself
+	rows   func(t *table.Table[T], arg P) bool // whether slices may be rows of one partition
+	byRows bool                                // work passes its rows itself
 	check  func(arg P) error
-	last   func(ctx context.Context, job string) error // what is done before a job is finished; such a job is of all partitions
-
-	ledger *ledger
-	table  *table.Table[T] // nil until the declaration is complete
-	fault  error           // of the declaration
-	wrong  error           // an option that the kind does not have
+	needs  func(t *table.Table[T]) error                                  // why the table does not have what the work needs; nil for none
+	last   func(ctx context.Context, t *table.Table[T], job string) error // what is done before a job is finished; such a job is of all partitions
+	wrong  error                                                          // an option that the kind does not have
 }
 
 // New is a kind of work on partitions. work works on a slice: on the partitions of s.Partitions, in their order. It calls s.Passed for each that it has
@@ -75,36 +71,29 @@ type Job[T, P any] struct {
 // work must be idempotent: a slice is repeated after a crash of its worker, and two workers may work on it at the same time. P is what [Job.Start] gives
 // to all slices of a job, as JSON. An error counts as an attempt, as that of a handler of an effect does; see [extend.Handler].
 //
-// Errors, returned by the store and by the methods: *table.ValueError for an empty kind and a nil work; *keys.KeyError for a kind that is too long;
-// *table.TypeError for an arg with a largeentity.Blob.
+// Errors, returned by the methods of the store and of the table: *table.ValueError for an empty kind and a nil work; *keys.KeyError for a kind that is
+// too long; *table.TypeError for an arg with a largeentity.Blob.
 func New[T, P any](kind string, work func(ctx context.Context, s *Slice[T], arg P) error) *Job[T, P] {
-	return &Job[T, P]{kind: kind, work: work, rows: func(P) bool { return false }, check: func(P) error { return nil }}
-}
-
-var errUndeclared = &table.ValueError{Field: "job", Reason: "is of no table yet: give it to aztablekit.Table"}
-
-// err returns why the job cannot be used, nil if it can.
-func (j *Job[T, P]) err() error {
-	if j.table == nil {
-		return cmp.Or(j.fault, error(errUndeclared))
-	}
-	return nil
+	return &Job[T, P]{kind: kind, work: work, rows: func(*table.Table[T], P) bool { return false }, check: func(P) error { return nil }}
 }
 
 // Name returns the kind.
-func (j *Job[T, P]) Name() string { return j.kind }
+func (j *Job[T, P]) Name() string {
+	if j == nil {
+		return ""
+	}
+	return j.kind
+}
 
 // Define adds the job to the declaration of a table; aztablekit.Table calls it. The rows of its jobs are in a table of their own, whose name ends with jobs.
 func (j *Job[T, P]) Define(d *extend.Declaration[T]) error {
 	switch {
-	case j.kind == "":
+	case j == nil || j.kind == "":
 		return &table.ValueError{Field: "kind", Reason: "is empty"}
 	case j.work == nil:
 		return &table.ValueError{Field: "work", Reason: "is nil; give a function that works on a slice"}
 	case j.wrong != nil:
 		return j.wrong
-	case j.table != nil:
-		return &table.ValueError{Field: "job", Reason: fmt.Sprintf("is of table %s already: make one for each table and store", j.table.Name())}
 	}
 	if err := edm.CheckStoredJSON(reflect.TypeFor[P]()); err != nil {
 		return err
@@ -112,16 +101,25 @@ func (j *Job[T, P]) Define(d *extend.Declaration[T]) error {
 	if err := headKey.Of(j.kind, "").Err(); err != nil {
 		return fmt.Errorf("kind: %w", err)
 	}
+	made := &bound[T, P]{Job: j}
+	if err := d.Attach(func(t *table.Table[T]) (*table.Table[T], error) { return bare.Bind(t, j, made), nil }); err != nil {
+		return err
+	}
 	return d.Needs(func(t *table.Table[T]) (parts extend.Parts, err error) {
 		h := d.Host()
-		j.ledger, err = newLedger(h, strings.TrimPrefix(t.Name(), h.Prefix)+"jobs", j.kind)
+		made.table = t
+		made.ledger, err = newLedger(h, strings.TrimPrefix(t.Name(), h.Prefix)+"jobs", j.kind)
+		if err == nil && j.needs != nil {
+			err = j.needs(t)
+		}
 		if err != nil {
 			return parts, err
 		}
-		j.ledger.last = j.last
-		rows := j.ledger.parts
-		handler := bare.NewHandler(j.kind, rows, j.execute)
-		parts.Handlers = []extend.Handler{handler}
+		if j.last != nil {
+			made.ledger.last = func(ctx context.Context, job string) error { return j.last(ctx, t, job) }
+		}
+		rows := made.ledger.parts
+		parts.Handlers = []extend.Handler{bare.NewHandler(j.kind, rows, made.execute)}
 		parts.Tables = []string{rows.Name()}
 		parts.Ensure = []extend.Task{{Name: "table " + rows.Name(), Do: door.Table(rows).Ensure}}
 		parts.Daily = []extend.Task{{Name: "pending effects of " + rows.Name(), Do: func(ctx context.Context) error { return notifyPending(ctx, h.Outbox, rows) }}}
@@ -129,16 +127,16 @@ func (j *Job[T, P]) Define(d *extend.Declaration[T]) error {
 	})
 }
 
-// Bind gets the handle of the table; aztablekit.Table calls it.
-func (j *Job[T, P]) Bind(t *table.Table[T]) {
-	if j.table != nil {
-		return
-	}
-	if fault := engine.CheckHandle("t", door.Table(t)); fault != nil || j.ledger == nil {
-		j.fault = cmp.Or(fault, error(errUndeclared))
-		return
-	}
-	j.table = t
+// binding returns the job of a table that the job was given to.
+func (j *Job[T, P]) binding(t *table.Table[T]) (*bound[T, P], error) {
+	return bare.BoundTo[*bound[T, P]](t, j)
+}
+
+// bound is a Job of a table.
+type bound[T, P any] struct {
+	*Job[T, P]
+	ledger *ledger
+	table  *table.Table[T]
 }
 
 // notifyPending notifies the workers of all ranges whose message was lost.
@@ -159,10 +157,18 @@ func notifyPending(ctx context.Context, o extend.Outbox, t table.AnyTable) error
 // If there is a job of the name already, Start goes on with what is left of it, by the new Rate, Slice and Open: one that was canceled, whose queue was
 // cleared, or whose messages are poison. Slices that are at work then are repeated. A finished job stays finished.
 //
-// Errors: the mistakes of the declaration; *table.ValueError for wrong options, a query that a job cannot divide, an arg that is no JSON, and an arg or partitions that the job of the name does not have;
+// Errors: *table.DefinitionError for a handle without the job; *table.ValueError for wrong options, a query that a job cannot divide, an arg that is no JSON, and an arg or partitions that the job of the name does not have;
 // *table.LimitError for a large one; *keys.KeyError for a long name and an invalid range; table.ErrOutbox; the errors of a write (see package table).
 // Requests: 3; of an existing job 7 more, and the worker's 3 for each open range. Idempotent.
-func (j *Job[T, P]) Start(ctx context.Context, name string, arg P, o *Options) error {
+func (j *Job[T, P]) Start(ctx context.Context, t *table.Table[T], name string, arg P, o *Options) error {
+	of, err := j.binding(t)
+	if err != nil {
+		return err
+	}
+	return of.Start(ctx, name, arg, o)
+}
+
+func (j *bound[T, P]) Start(ctx context.Context, name string, arg P, o *Options) error {
 	ctx, end := j.ledger.span(ctx, "Start")
 	err := j.start(ctx, name, arg, o)
 	end(err)
@@ -172,7 +178,7 @@ func (j *Job[T, P]) Start(ctx context.Context, name string, arg P, o *Options) e
 	return nil
 }
 
-func (j *Job[T, P]) start(ctx context.Context, name string, arg P, o *Options) error {
+func (j *bound[T, P]) start(ctx context.Context, name string, arg P, o *Options) error {
 	if o == nil {
 		o = &Options{}
 	}
@@ -180,7 +186,7 @@ func (j *Job[T, P]) start(ctx context.Context, name string, arg P, o *Options) e
 	if err != nil {
 		return &table.ValueError{Field: "arg", Reason: "cannot be stored as JSON: " + err.Error()}
 	}
-	if err := cmp.Or(j.err(), o.check()); err != nil {
+	if err := o.check(); err != nil {
 		return err
 	}
 	if err := j.check(arg); err != nil {
@@ -191,7 +197,7 @@ func (j *Job[T, P]) start(ctx context.Context, name string, arg P, o *Options) e
 	}
 	h := &head{Kind: j.kind, Name: name, State: Running, Arg: string(text), In: o.Partitions.String(), Began: time.Now().UTC()}
 	h.set(o)
-	first, err := firstSpan(o.Partitions, j.rows(arg))
+	first, err := firstSpan(o.Partitions, j.rows(j.table, arg))
 	if err != nil {
 		return err
 	}
@@ -255,17 +261,14 @@ func firstSpan(in keys.PartitionRange, rows bool) (split.Span, error) {
 }
 
 // Cancel ends a job: slices that are at work end within 10 s or at their next piece, and no other begins. What is done stays done, and Start goes on
-// with the rest. A finished job stays finished. Errors: the mistakes of the declaration; table.ErrNotFound for no such job; the errors of a write (see
+// with the rest. A finished job stays finished. Errors: *table.DefinitionError for a handle without the job; table.ErrNotFound for no such job; the errors of a write (see
 // package table). 2 requests. Idempotent.
-func (j *Job[T, P]) Cancel(ctx context.Context, name string) error {
-	err := j.err()
-	if err == nil {
-		err = j.ledger.cancel(ctx, name)
-	}
+func (j *Job[T, P]) Cancel(ctx context.Context, t *table.Table[T], name string) error {
+	of, err := j.binding(t)
 	if err != nil {
-		return fmt.Errorf("jobs: Cancel %s %s: %w", j.kind, name, err)
+		return err
 	}
-	return nil
+	return of.ledger.cancel(ctx, name)
 }
 
 func (l *ledger) cancel(ctx context.Context, name string) error {
@@ -281,12 +284,23 @@ func (l *ledger) cancel(ctx context.Context, name string) error {
 		err = nil
 	}
 	end(err)
+	if err != nil {
+		err = fmt.Errorf("jobs: Cancel %s %s: %w", l.kind, name, err)
+	}
 	return err
 }
 
-// Delete deletes the rows of a job that is finished or canceled; it may then be started anew under its name. Errors: the mistakes of the declaration;
+// Delete deletes the rows of a job that is finished or canceled; it may then be started anew under its name. Errors: *table.DefinitionError for a handle without the job;
 // *table.ValueError for one that runs; the errors of a write (see package table). Requests: 4, 1 for each 1,000 ranges, and 1 for each 100. Idempotent.
-func (j *Job[T, P]) Delete(ctx context.Context, name string) error {
+func (j *Job[T, P]) Delete(ctx context.Context, t *table.Table[T], name string) error {
+	of, err := j.binding(t)
+	if err != nil {
+		return err
+	}
+	return of.Delete(ctx, name)
+}
+
+func (j *bound[T, P]) Delete(ctx context.Context, name string) error {
 	ctx, end := j.ledger.span(ctx, "Delete")
 	err := j.delete(ctx, name)
 	end(err)
@@ -296,10 +310,7 @@ func (j *Job[T, P]) Delete(ctx context.Context, name string) error {
 	return nil
 }
 
-func (j *Job[T, P]) delete(ctx context.Context, name string) error {
-	if err := j.err(); err != nil {
-		return err
-	}
+func (j *bound[T, P]) delete(ctx context.Context, name string) error {
 	h, err := get(ctx, j.ledger.heads, keys.At(j.ledger.job(name), keys.RawRow(headRow)))
 	if err != nil || h == nil {
 		return err

@@ -21,7 +21,7 @@ import (
 )
 
 // run runs the workers of programs until a job is finished, and returns its status.
-func run[P any](t *testing.T, ctx context.Context, j *jobs.Job[clerk, P], name string, all ...*office) jobs.Status {
+func run[P any](t *testing.T, ctx context.Context, j *jobs.Job[clerk, P], staff *table.Table[clerk], name string, all ...*office) jobs.Status {
 	t.Helper()
 	ctx, stop := context.WithTimeout(ctx, 3*time.Hour)
 	defer stop()
@@ -34,7 +34,7 @@ func run[P any](t *testing.T, ctx context.Context, j *jobs.Job[clerk, P], name s
 		})
 	}
 	for {
-		status, err := j.Status(ctx, name)
+		status, err := j.Status(ctx, staff, name)
 		if err != nil {
 			t.Fatalf("status: %v", err)
 		}
@@ -72,9 +72,9 @@ func TestThreeWorkers(t *testing.T) {
 		for _, o := range all {
 			o.took = 200 * time.Millisecond // 60 s in all, a page after the other
 		}
-		testkit.NoError(t, o.raise.Start(ctx, "2026", 5, nil))
+		testkit.NoError(t, o.raise.Start(ctx, o.staff, "2026", 5, nil))
 		began := time.Now()
-		status := run(t, ctx, o.raise, "2026", all...)
+		status := run(t, ctx, o.raise, o.staff, "2026", all...)
 		again := o.expectAll(t, 3000, all[1:]...)
 		if status.State != jobs.Finished || status.Rows != 3000 || status.Changed != 15000 || status.Open != 0 || status.Part != 1 || again != 0 {
 			t.Errorf("got %+v, and %d worked on again; want 3000 rows, each once", status, again)
@@ -91,8 +91,8 @@ func TestThreeWorkers(t *testing.T) {
 // TestDeleteByQuery and its siblings: what the kinds do, in slices that end inside a partition.
 func TestDeleteByQuery(t *testing.T) {
 	inOffice(t, 3, 700, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
-		testkit.NoError(t, o.purge.Start(ctx, "1", "Name3", nil))
-		status := run(t, ctx, o.purge, "1", o)
+		testkit.NoError(t, o.purge.Start(ctx, o.staff, "1", "Name3", nil))
+		status := run(t, ctx, o.purge, o.staff, "1", o)
 		left, err := table.Collect(o.staff.List(ctx, table.Query[clerk]{TableScan: true}))
 		testkit.NoError(t, err)
 		if status.Rows != 300 || status.Changed != 300 || len(left) != 1800 || slices.ContainsFunc(left, func(e *table.Entity[clerk]) bool { return e.Value.Last == "Name3" }) {
@@ -103,8 +103,8 @@ func TestDeleteByQuery(t *testing.T) {
 
 func TestArchiveByQuery(t *testing.T) {
 	inOffice(t, 3, 700, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
-		testkit.NoError(t, o.moves.Start(ctx, "1", "Name3", nil))
-		status := run(t, ctx, o.moves, "1", o)
+		testkit.NoError(t, o.moves.Start(ctx, o.staff, "1", "Name3", nil))
+		status := run(t, ctx, o.moves, o.staff, "1", o)
 		n, err := o.staff.Count(ctx, table.Query[clerk]{TableScan: true})
 		testkit.NoError(t, err)
 		if status.Rows != 300 || status.Changed != 300 || n != 1800 {
@@ -120,8 +120,8 @@ func TestOnePartition(t *testing.T) {
 		for _, o := range all {
 			o.took = 200 * time.Millisecond
 		}
-		testkit.NoError(t, o.raise.Start(ctx, "2026", 1, nil))
-		status := run(t, ctx, o.raise, "2026", all...)
+		testkit.NoError(t, o.raise.Start(ctx, o.staff, "2026", 1, nil))
+		status := run(t, ctx, o.raise, o.staff, "2026", all...)
 		if again := o.expectAll(t, 3000, all[1]); again != 0 || status.Rows != 3000 {
 			t.Errorf("got %+v, and %d worked on again; want 3000 rows, each once", status, again)
 		}
@@ -135,8 +135,8 @@ func TestOnePartition(t *testing.T) {
 func TestWholePartitions(t *testing.T) {
 	inOffice(t, 100, 1, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
 		o.took = 1500 * time.Millisecond
-		testkit.NoError(t, o.whole.Start(ctx, "1", struct{}{}, nil))
-		status := run(t, ctx, o.whole, "1", o)
+		testkit.NoError(t, o.whole.Start(ctx, o.staff, "1", struct{}{}, nil))
+		status := run(t, ctx, o.whole, o.staff, "1", o)
 		if again := o.expectAll(t, 100); again != 0 || status.Rows != 100 {
 			t.Errorf("got %+v, and %d worked on again; want 100 partitions, each once", status, again)
 		}
@@ -147,8 +147,8 @@ func TestWholePartitions(t *testing.T) {
 func TestStuck(t *testing.T) {
 	inOffice(t, 20, 1, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
 		o.pieces, o.took = 5, 500*time.Millisecond
-		testkit.NoError(t, o.whole.Start(ctx, "1", struct{}{}, &jobs.Options{Slice: time.Second}))
-		status := run(t, ctx, o.whole, "1", o)
+		testkit.NoError(t, o.whole.Start(ctx, o.staff, "1", struct{}{}, &jobs.Options{Slice: time.Second}))
+		status := run(t, ctx, o.whole, o.staff, "1", o)
 		if o.expectAll(t, 20); status.Rows != 20 {
 			t.Errorf("got %+v; want 20 partitions", status)
 		}
@@ -168,8 +168,8 @@ func TestStuckHead(t *testing.T) {
 			time.Sleep(5 * time.Minute) // HandlerTimeout
 			return errors.New("too slow")
 		}
-		testkit.NoError(t, o.raise.Start(ctx, "1", 1, nil))
-		status := run(t, ctx, o.raise, "1", o)
+		testkit.NoError(t, o.raise.Start(ctx, o.staff, "1", 1, nil))
+		status := run(t, ctx, o.raise, o.staff, "1", o)
 		if again := o.expectAll(t, 50); status.Rows != 50 || again != 5 {
 			t.Errorf("got %+v, and %d worked on again; want 50 rows, and 5 again", status, again)
 		}
@@ -180,8 +180,8 @@ func TestStuckHead(t *testing.T) {
 func TestCancelInSlice(t *testing.T) {
 	inOffice(t, 1, 1, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
 		o.pieces, o.took = 1000, 500*time.Millisecond
-		testkit.NoError(t, o.whole.Start(ctx, "1", struct{}{}, nil))
-		time.AfterFunc(100*time.Second, func() { _ = o.whole.Cancel(ctx, "1") })
+		testkit.NoError(t, o.whole.Start(ctx, o.staff, "1", struct{}{}, nil))
+		time.AfterFunc(100*time.Second, func() { _ = o.whole.Cancel(ctx, o.staff, "1") })
 		var last time.Duration
 		began := time.Now()
 		o.piece = func() { last = time.Since(began) }
@@ -215,8 +215,8 @@ func TestRange(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			inOffice(t, 10, 20, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
 				o.query, o.took = c.query, 600*time.Millisecond
-				testkit.NoError(t, o.raise.Start(ctx, "1", 1, &jobs.Options{Partitions: c.in}))
-				status := run(t, ctx, o.raise, "1", o)
+				testkit.NoError(t, o.raise.Start(ctx, o.staff, "1", 1, &jobs.Options{Partitions: c.in}))
+				status := run(t, ctx, o.raise, o.staff, "1", o)
 				if again := o.expectAll(t, c.want); status.Rows != c.want || again != 0 {
 					t.Errorf("got %+v, and %d worked on again; want %d rows, each once", status, again, c.want)
 				}
@@ -236,27 +236,27 @@ func TestRange(t *testing.T) {
 func TestCancel(t *testing.T) {
 	inOffice(t, 60, 50, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
 		o.took = time.Second // 300 s in all
-		testkit.NoError(t, o.raise.Start(ctx, "2026", 1, nil))
-		time.AfterFunc(100*time.Second, func() { _ = o.raise.Cancel(ctx, "2026") })
+		testkit.NoError(t, o.raise.Start(ctx, o.staff, "2026", 1, nil))
+		time.AfterFunc(100*time.Second, func() { _ = o.raise.Cancel(ctx, o.staff, "2026") })
 		began := time.Now()
-		status := run(t, ctx, o.raise, "2026", o)
+		status := run(t, ctx, o.raise, o.staff, "2026", o)
 		if took := time.Since(began); status.State != jobs.Canceled || status.Open == 0 || took > 135*time.Second {
 			t.Fatalf("got %+v after %v; want a canceled job", status, took)
 		}
 		if status.Part <= 0 || status.Part >= 1 || status.Left != 0 {
 			t.Errorf("got part %.2f done, %v left; want some of it, and no time: it does not go on", status.Part, status.Left)
 		}
-		testkit.NoError(t, o.raise.Start(ctx, "2026", 1, nil))
-		status = run(t, ctx, o.raise, "2026", o)
+		testkit.NoError(t, o.raise.Start(ctx, o.staff, "2026", 1, nil))
+		status = run(t, ctx, o.raise, o.staff, "2026", o)
 		if again := o.expectAll(t, 3000); status.State != jobs.Finished || status.Rows != 3000 || again > 20 {
 			t.Errorf("got %+v, and %d worked on again; want 3000 rows, and the two pages again that were at work when the program ended", status, again)
 		}
-		testkit.NoError(t, errors.Join(o.raise.Start(ctx, "2026", 1, nil), o.raise.Cancel(ctx, "2026")))
-		if status, err := o.raise.Status(ctx, "2026"); err != nil || status.State != jobs.Finished {
+		testkit.NoError(t, errors.Join(o.raise.Start(ctx, o.staff, "2026", 1, nil), o.raise.Cancel(ctx, o.staff, "2026")))
+		if status, err := o.raise.Status(ctx, o.staff, "2026"); err != nil || status.State != jobs.Finished {
 			t.Errorf("started and canceled after its end: got %+v, error %v; want a finished job", status, err)
 		}
-		testkit.NoError(t, o.raise.Delete(ctx, "2026"))
-		if _, err := o.raise.Status(ctx, "2026"); !errors.Is(err, table.ErrNotFound) {
+		testkit.NoError(t, o.raise.Delete(ctx, o.staff, "2026"))
+		if _, err := o.raise.Status(ctx, o.staff, "2026"); !errors.Is(err, table.ErrNotFound) {
 			t.Errorf("deleted: got error %v; want ErrNotFound", err)
 		}
 	})
@@ -265,11 +265,11 @@ func TestCancel(t *testing.T) {
 // TestCanceledAtTheEnd: a job that was canceled while its last page was worked on has no open range, and is finished when it is started again.
 func TestCanceledAtTheEnd(t *testing.T) {
 	inOffice(t, 1, 1, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
-		o.do = func([]*table.Entity[clerk]) error { return o.raise.Cancel(ctx, "1") }
+		o.do = func([]*table.Entity[clerk]) error { return o.raise.Cancel(ctx, o.staff, "1") }
 		for _, want := range []jobs.State{jobs.Canceled, jobs.Finished} {
-			testkit.NoError(t, o.raise.Start(ctx, "1", 1, nil))
+			testkit.NoError(t, o.raise.Start(ctx, o.staff, "1", 1, nil))
 			testkit.NoError(t, o.store.Drain(ctx))
-			if status, err := o.raise.Status(ctx, "1"); err != nil || status.State != want || status.Open != 0 || status.Rows != 1 {
+			if status, err := o.raise.Status(ctx, o.staff, "1"); err != nil || status.State != want || status.Open != 0 || status.Rows != 1 {
 				t.Errorf("got %+v, error %v; want a job that is %s, and 1 row", status, err, want)
 			}
 		}
@@ -281,9 +281,9 @@ func TestCanceledAtTheEnd(t *testing.T) {
 func TestCanceledStays(t *testing.T) {
 	inOffice(t, 60, 50, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
 		o.took = time.Second
-		testkit.NoError(t, o.raise.Start(ctx, "2026", 1, nil))
-		testkit.NoError(t, o.raise.Cancel(ctx, "2026"))
-		status := run(t, ctx, o.raise, "2026", o)
+		testkit.NoError(t, o.raise.Start(ctx, o.staff, "2026", 1, nil))
+		testkit.NoError(t, o.raise.Cancel(ctx, o.staff, "2026"))
+		status := run(t, ctx, o.raise, o.staff, "2026", o)
 		runCtx, stop := context.WithTimeout(ctx, time.Minute)
 		defer stop()
 		if testkit.NoError(t, o.store.Run(runCtx)); len(o.seen) > 0 || status.Open != 1 {
@@ -296,13 +296,13 @@ func TestCanceledStays(t *testing.T) {
 func TestClearedQueue(t *testing.T) {
 	inOffice(t, 20, 50, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
 		o.took = time.Second
-		testkit.NoError(t, o.raise.Start(ctx, "2026", 1, nil))
+		testkit.NoError(t, o.raise.Start(ctx, o.staff, "2026", 1, nil))
 		time.AfterFunc(20*time.Second, func() {
 			_, err := s.Queue("office-writes").ClearMessages(ctx, nil)
 			testkit.NoError(t, err)
 		})
 		time.AfterFunc(12*time.Minute, func() { testkit.NoError(t, o.store.RunDaily(ctx)) })
-		status := run(t, ctx, o.raise, "2026", o)
+		status := run(t, ctx, o.raise, o.staff, "2026", o)
 		if o.expectAll(t, 1000); status.Rows != 1000 {
 			t.Errorf("got %+v; want 1000 rows", status)
 		}
@@ -319,11 +319,11 @@ func TestFailure(t *testing.T) {
 			}
 			return nil
 		}
-		testkit.NoError(t, o.raise.Start(ctx, "2026", 1, nil))
+		testkit.NoError(t, o.raise.Start(ctx, o.staff, "2026", 1, nil))
 		runCtx, stop := context.WithTimeout(ctx, 40*time.Minute)
 		defer stop()
 		testkit.NoError(t, o.store.Run(runCtx))
-		status, err := o.raise.Status(ctx, "2026")
+		status, err := o.raise.Status(ctx, o.staff, "2026")
 		if err != nil || status.Open != 1 || len(status.Failures) != 1 || !strings.Contains(status.Failures[0].Error, "bank account") || status.Failures[0].Attempts != 10 {
 			t.Fatalf("got %+v, error %v; want one range that fails", status, err)
 		}
@@ -334,8 +334,8 @@ func TestFailure(t *testing.T) {
 			t.Errorf("got %d messages in the poison queue; want 1", len(all))
 		}
 		broken = false
-		testkit.NoError(t, o.raise.Start(ctx, "2026", 1, nil))
-		status = run(t, ctx, o.raise, "2026", o)
+		testkit.NoError(t, o.raise.Start(ctx, o.staff, "2026", 1, nil))
+		status = run(t, ctx, o.raise, o.staff, "2026", o)
 		if o.expectAll(t, 1000); status.Rows != 1000 || len(status.Failures) != 0 {
 			t.Errorf("got %+v; want 1000 rows", status)
 		}
@@ -347,8 +347,8 @@ func TestDeleteInterrupted(t *testing.T) {
 	inOffice(t, 10, 20, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
 		for n := 1; ; n++ {
 			o.seen = map[string]int{}
-			testkit.NoError(t, o.raise.Start(ctx, "1", 1, nil))
-			if status := run(t, ctx, o.raise, "1", o); status.Rows != 200 {
+			testkit.NoError(t, o.raise.Start(ctx, o.staff, "1", 1, nil))
+			if status := run(t, ctx, o.raise, o.staff, "1", o); status.Rows != 200 {
 				t.Fatalf("before request %d: got %+v; want 200 rows", n, status)
 			}
 			o.expectAll(t, 200)
@@ -359,9 +359,9 @@ func TestDeleteInterrupted(t *testing.T) {
 				}
 				return storagetest.Fault{}
 			})
-			err := o.raise.Delete(ctx, "1")
+			err := o.raise.Delete(ctx, o.staff, "1")
 			s.SetFaults(nil)
-			status, after := o.raise.Status(ctx, "1")
+			status, after := o.raise.Status(ctx, o.staff, "1")
 			if err == nil {
 				if !errors.Is(after, table.ErrNotFound) || n < 5 {
 					t.Errorf("deleted by %d requests: got %+v, error %v; want ErrNotFound", n, status, after)
@@ -372,7 +372,7 @@ func TestDeleteInterrupted(t *testing.T) {
 			if n > 2 && !errors.Is(after, table.ErrNotFound) {
 				t.Errorf("interrupted at request %d: got %+v, error %v; want ErrNotFound", n, status, after)
 			}
-			testkit.NoError(t, o.raise.Delete(ctx, "1"))
+			testkit.NoError(t, o.raise.Delete(ctx, o.staff, "1"))
 		}
 	})
 }
@@ -380,8 +380,8 @@ func TestDeleteInterrupted(t *testing.T) {
 // TestStartedAnew: what a deletion has left does not keep a job of the name from beginning at the first row.
 func TestStartedAnew(t *testing.T) {
 	inOffice(t, 10, 20, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
-		testkit.NoError(t, o.raise.Start(ctx, "1", 1, nil))
-		run(t, ctx, o.raise, "1", o)
+		testkit.NoError(t, o.raise.Start(ctx, o.staff, "1", 1, nil))
+		run(t, ctx, o.raise, o.staff, "1", o)
 		o.seen = map[string]int{}
 		sent := 0
 		s.SetFaults(func(storagetest.Request) storagetest.Fault {
@@ -390,12 +390,12 @@ func TestStartedAnew(t *testing.T) {
 			}
 			return storagetest.Fault{}
 		})
-		if err := o.raise.Delete(ctx, "1"); err == nil {
+		if err := o.raise.Delete(ctx, o.staff, "1"); err == nil {
 			t.Error("Delete: got no error, want that of the fourth request")
 		}
 		s.SetFaults(nil)
-		testkit.NoError(t, o.raise.Start(ctx, "1", 2, nil)) // with another argument: it is another job
-		if status := run(t, ctx, o.raise, "1", o); status.Rows != 200 || status.Changed != 400 {
+		testkit.NoError(t, o.raise.Start(ctx, o.staff, "1", 2, nil)) // with another argument: it is another job
+		if status := run(t, ctx, o.raise, o.staff, "1", o); status.Rows != 200 || status.Changed != 400 {
 			t.Errorf("got %+v; want 200 rows", status)
 		}
 		o.expectAll(t, 200)
@@ -406,27 +406,27 @@ func TestStartedAnew(t *testing.T) {
 func TestSameName(t *testing.T) {
 	inOffice(t, 1, 1, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
 		in := dept.Before("dept005")
-		testkit.NoError(t, o.raise.Start(ctx, "1", 1, &jobs.Options{Partitions: in}))
+		testkit.NoError(t, o.raise.Start(ctx, o.staff, "1", 1, &jobs.Options{Partitions: in}))
 		for what, err := range map[string]error{
-			"another argument": o.raise.Start(ctx, "1", 2, &jobs.Options{Partitions: in}),
-			"no range":         o.raise.Start(ctx, "1", 1, nil),
-			"a negative rate":  o.raise.Start(ctx, "2", 1, &jobs.Options{Rate: -1}),
-			"a negative slice": o.raise.Start(ctx, "2", 1, &jobs.Options{Slice: -1}),
-			"a negative Open":  o.raise.Start(ctx, "2", 1, &jobs.Options{Open: -1}),
-			"an empty range":   o.raise.Start(ctx, "2", 1, &jobs.Options{Partitions: dept.Before("a").Intersect(dept.AtLeast("b"))}),
-			"a running job":    o.raise.Delete(ctx, "1"),
-			"a limited query":  o.limited.Start(ctx, "1", struct{}{}, nil),
+			"another argument": o.raise.Start(ctx, o.staff, "1", 2, &jobs.Options{Partitions: in}),
+			"no range":         o.raise.Start(ctx, o.staff, "1", 1, nil),
+			"a negative rate":  o.raise.Start(ctx, o.staff, "2", 1, &jobs.Options{Rate: -1}),
+			"a negative slice": o.raise.Start(ctx, o.staff, "2", 1, &jobs.Options{Slice: -1}),
+			"a negative Open":  o.raise.Start(ctx, o.staff, "2", 1, &jobs.Options{Open: -1}),
+			"an empty range":   o.raise.Start(ctx, o.staff, "2", 1, &jobs.Options{Partitions: dept.Before("a").Intersect(dept.AtLeast("b"))}),
+			"a running job":    o.raise.Delete(ctx, o.staff, "1"),
+			"a limited query":  o.limited.Start(ctx, o.staff, "1", struct{}{}, nil),
 		} {
 			if !errors.As(err, new(*table.ValueError)) {
 				t.Errorf("%s: got error %v; want a *table.ValueError", what, err)
 			}
 		}
-		if err := o.raise.Start(ctx, "2", 1, &jobs.Options{Partitions: dept.Between("b", "a")}); !errors.As(err, new(*keys.KeyError)) {
+		if err := o.raise.Start(ctx, o.staff, "2", 1, &jobs.Options{Partitions: dept.Between("b", "a")}); !errors.As(err, new(*keys.KeyError)) {
 			t.Errorf("swapped ends: got error %v; want a *keys.KeyError", err)
 		}
-		testkit.NoError(t, o.raise.Cancel(ctx, "1"))
-		testkit.NoError(t, o.raise.Start(ctx, "1", 1, &jobs.Options{Partitions: in}))
-		if status, err := o.raise.Status(ctx, "1"); err != nil || status.State != jobs.Running || !status.Ended.IsZero() {
+		testkit.NoError(t, o.raise.Cancel(ctx, o.staff, "1"))
+		testkit.NoError(t, o.raise.Start(ctx, o.staff, "1", 1, &jobs.Options{Partitions: in}))
+		if status, err := o.raise.Status(ctx, o.staff, "1"); err != nil || status.State != jobs.Running || !status.Ended.IsZero() {
 			t.Errorf("started again: got %+v, error %v; want a running job", status, err)
 		}
 	})
@@ -435,9 +435,9 @@ func TestSameName(t *testing.T) {
 // TestLowRate: a rate below the size of a page holds for deletions, too, and no slice waits until its handler's time is over.
 func TestLowRate(t *testing.T) {
 	inOffice(t, 3, 700, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
-		testkit.NoError(t, o.purge.Start(ctx, "1", "Name3", &jobs.Options{Rate: 1}))
+		testkit.NoError(t, o.purge.Start(ctx, o.staff, "1", "Name3", &jobs.Options{Rate: 1}))
 		began := time.Now()
-		status := run(t, ctx, o.purge, "1", o)
+		status := run(t, ctx, o.purge, o.staff, "1", o)
 		if took := time.Since(began); status.Rows != 300 || len(status.Failures) > 0 || took < 285*time.Second {
 			t.Errorf("got %+v after %v; want 300 rows, in 300 s or more", status, took)
 		}
@@ -451,7 +451,7 @@ func TestPassed(t *testing.T) {
 		o.wrong = func(pass func(keys.PartitionKey) error) {
 			all = append(all, pass(dept.Of("dept002")), pass(dept.Of("dept001")), pass(dept.Of("other")), pass(keys.PartitionKey{}))
 		}
-		testkit.NoError(t, o.whole.Start(ctx, "1", struct{}{}, &jobs.Options{Partitions: dept.Between("dept001", "dept003")}))
+		testkit.NoError(t, o.whole.Start(ctx, o.staff, "1", struct{}{}, &jobs.Options{Partitions: dept.Between("dept001", "dept003")}))
 		testkit.NoError(t, o.store.Drain(ctx))
 		if len(all) != 4 || all[0] != nil || !errors.As(all[1], new(*table.ValueError)) || !errors.As(all[2], new(*table.ValueError)) || !errors.As(all[3], new(*keys.KeyError)) {
 			t.Errorf("a partition, the one before, one of another range, none: got %v", all)
@@ -463,9 +463,9 @@ func TestPassed(t *testing.T) {
 func TestRate(t *testing.T) {
 	inOffice(t, 60, 50, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
 		all := []*office{o, newOffice(s, nil), newOffice(s, nil)}
-		testkit.NoError(t, o.raise.Start(ctx, "2026", 1, &jobs.Options{Rate: 20}))
+		testkit.NoError(t, o.raise.Start(ctx, o.staff, "2026", 1, &jobs.Options{Rate: 20}))
 		began := time.Now()
-		status := run(t, ctx, o.raise, "2026", all...)
+		status := run(t, ctx, o.raise, o.staff, "2026", all...)
 		took := time.Since(began)
 		t.Logf("%v, %d ranges", took, status.Ranges)
 		if o.expectAll(t, 3000, all[1:]...); status.Rows != 3000 || took < 140*time.Second || took > 200*time.Second {
@@ -496,9 +496,9 @@ func TestVerify(t *testing.T) {
 						testkit.NoError(t, err)
 					}
 				}
-				testkit.NoError(t, o.check.Start(ctx, "1", c.arg, nil))
+				testkit.NoError(t, o.check.Start(ctx, o.staff, "1", c.arg, nil))
 				s.Count()
-				status := run(t, ctx, o.check, "1", o)
+				status := run(t, ctx, o.check, o.staff, "1", o)
 				sent := s.Count()
 				if sent[requests.Query] > c.queries {
 					t.Errorf("got %v; want %d queries: some for each partition, and none for all", sent, c.queries)
@@ -522,8 +522,8 @@ func TestVerifyRows(t *testing.T) {
 			testkit.NoError(t, err)
 		}
 		in := &jobs.Options{Partitions: dept.Of("dept000").Point(), Rate: 50}
-		testkit.NoError(t, o.check.Start(ctx, "1", jobs.Verification{Repair: true, RecordsOnly: true}, in))
-		status := run(t, ctx, o.check, "1", o)
+		testkit.NoError(t, o.check.Start(ctx, o.staff, "1", jobs.Verification{Repair: true, RecordsOnly: true}, in))
+		status := run(t, ctx, o.check, o.staff, "1", o)
 		if status.Rows != 700 || status.Changed != 35 || status.Faults != 0 || status.Ranges < 2 {
 			t.Errorf("got %+v; want 700 rows in several ranges, 35 repaired", status)
 		}
@@ -535,16 +535,16 @@ func TestWorkerStops(t *testing.T) {
 	inOffice(t, 60, 50, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
 		other := newOffice(s, nil)
 		o.took, other.took = time.Second, time.Second
-		testkit.NoError(t, o.raise.Start(ctx, "2026", 1, nil))
+		testkit.NoError(t, o.raise.Start(ctx, o.staff, "2026", 1, nil))
 		for range 3 {
 			ctx, stop := context.WithTimeout(ctx, 50*time.Second)
 			testkit.NoError(t, o.store.Run(ctx))
 			stop()
-			if status, err := o.raise.Status(context.WithoutCancel(ctx), "2026"); err != nil || len(status.Failures) > 0 || status.Left <= 0 {
+			if status, err := o.raise.Status(context.WithoutCancel(ctx), o.staff, "2026"); err != nil || len(status.Failures) > 0 || status.Left <= 0 {
 				t.Errorf("stopped: got %+v, error %v; want no failure, and the time that is left", status, err)
 			}
 		}
-		status := run(t, ctx, o.raise, "2026", other)
+		status := run(t, ctx, o.raise, o.staff, "2026", other)
 		if again := o.expectAll(t, 3000, other); status.Rows != 3000 || again > 60 {
 			t.Errorf("got %+v, and %d worked on again; want 3000 rows, and few again", status, again)
 		}

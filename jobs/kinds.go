@@ -10,6 +10,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
@@ -33,7 +34,7 @@ func onRows[T, P any](kind string, query func(arg P) table.Query[T], work func(c
 		}
 		return work(ctx, s, q, arg)
 	})
-	j.rows, j.byRows = func(P) bool { return true }, true
+	j.rows, j.byRows = func(*table.Table[T], P) bool { return true }, true
 	j.check = func(arg P) error { return checkQuery(query(arg)) }
 	return j
 }
@@ -145,18 +146,23 @@ func Upgrade[T any](kind string, pass *table.Pass) *Job[T, struct{}] {
 	return j
 }
 
-// Archive is a kind that moves the entities of a query by a mover of the table; see [archive.Mover.ArchiveAll]. query may be nil, for all entities.
+// Archive is a kind that moves the entities of a query by a mover, which is a definition of the table, too; see [archive.Mover.ArchiveAll]. query may be nil, for all entities.
 func Archive[T, P any](kind string, mover *archive.Mover[T], query func(arg P) table.Query[T]) *Job[T, P] {
 	if mover == nil {
 		return New[T, P](kind, nil)
 	}
-	return onRows(kind, query, func(ctx context.Context, s *Slice[T], q table.Query[T], _ P) error {
+	j := onRows(kind, query, func(ctx context.Context, s *Slice[T], q table.Query[T], _ P) error {
 		p := newPieces(ctx, s)
-		_, err := mover.ArchiveAll(p.ctx, q, &archive.AllOptions{Rate: s.rate, Progress: func(r archive.AllReport) {
-			p.piece(r.Entities, r.Archived, r.Skipped, r.Through, r.Token == "")
+		_, err := mover.ArchiveAll(p.ctx, s.Table, q, &table.Pass{Rate: s.rate, Progress: func(r table.Progress) {
+			p.piece(r.Rows, r.Changed, r.Skipped, r.Through, r.Token == "")
 		}})
 		return p.end(err)
 	})
+	j.needs = func(t *table.Table[T]) error {
+		_, err := bare.BoundTo[any](t, mover)
+		return err
+	}
+	return j
 }
 
 // Verification is the argument of jobs of [Verify].
@@ -177,8 +183,8 @@ type Verification struct {
 // [aztablekit.Store.Fill] with FillOptions.Workers starts a job of this kind.
 func Verify[T any](kind string) *Job[T, Verification] {
 	j := New(kind, verifySlice[T])
-	j.rows = func(arg Verification) bool {
-		return arg.RecordsOnly && !hasTotals(j.table, arg.Definitions)
+	j.rows = func(t *table.Table[T], arg Verification) bool {
+		return arg.RecordsOnly && !hasTotals(t, arg.Definitions)
 	}
 	return j
 }

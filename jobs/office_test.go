@@ -87,7 +87,7 @@ func newOffice(acc aztablekit.Account, c *table.Common) *office {
 		return table.Query[clerk]{Where: last.Eq(name), PageSize: o.page}
 	}
 	o.purge = jobs.Delete("purge", named)
-	o.mover = archive.Into[clerk]("former", archive.ToTable(o.store, "former", nil))
+	o.mover = archive.Into[clerk]("former", archive.ToTable("former", nil))
 	o.moves = jobs.Archive("moves", o.mover, named)
 	o.check = jobs.Verify[clerk]("check")
 	o.whole = jobs.New("whole", func(ctx context.Context, s *jobs.Slice[clerk], _ struct{}) error {

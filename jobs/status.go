@@ -56,9 +56,17 @@ type Failure struct {
 	Time     time.Time
 }
 
-// Status returns how far a job has come. Anybody may call it. Errors: the mistakes of the declaration; table.ErrNotFound for no such job; the errors of a
+// Status returns how far a job has come. Anybody may call it. Errors: *table.DefinitionError for a handle without the job; table.ErrNotFound for no such job; the errors of a
 // read (see package table). Requests: 1, and 1 for each 1,000 ranges.
-func (j *Job[T, P]) Status(ctx context.Context, name string) (Status, error) {
+func (j *Job[T, P]) Status(ctx context.Context, t *table.Table[T], name string) (Status, error) {
+	of, err := j.binding(t)
+	if err != nil {
+		return Status{}, err
+	}
+	return of.Status(ctx, name)
+}
+
+func (j *bound[T, P]) Status(ctx context.Context, name string) (Status, error) {
 	s, err := j.status(ctx, name)
 	if err != nil {
 		return Status{}, fmt.Errorf("jobs: Status %s %s: %w", j.kind, name, err)
@@ -66,10 +74,7 @@ func (j *Job[T, P]) Status(ctx context.Context, name string) (Status, error) {
 	return s, nil
 }
 
-func (j *Job[T, P]) status(ctx context.Context, name string) (s Status, err error) {
-	if err := j.err(); err != nil {
-		return s, err
-	}
+func (j *bound[T, P]) status(ctx context.Context, name string) (s Status, err error) {
 	h, err := j.ledger.head(ctx, name)
 	if err != nil {
 		return s, err
@@ -177,13 +182,10 @@ func List(ctx context.Context, s extend.Store, tableName string) iter.Seq2[Statu
 // Cancel is [Job.Cancel] for a program that does not declare the job. The name of the table is that of the store.
 func Cancel(ctx context.Context, s extend.Store, tableName, kind, name string) error {
 	l, err := newLedger(undeclared(s), tableName+"jobs", kind)
-	if err == nil {
-		err = l.cancel(ctx, name)
-	}
 	if err != nil {
 		return fmt.Errorf("jobs: Cancel %s %s: %w", kind, name, err)
 	}
-	return nil
+	return l.cancel(ctx, name)
 }
 
 // undeclared returns a store that claims no table: that of jobs belongs to their declaration, which the program may have, or another one.

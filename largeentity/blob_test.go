@@ -208,7 +208,7 @@ func TestKeys(t *testing.T) {
 	seen := map[string]bool{}
 	for _, pk := range all {
 		k := keys.Raw(pk, "r")
-		b, err := store.Upload(ctx, k, strings.NewReader(text(20)), nil)
+		b, err := store.Upload(ctx, k, strings.NewReader(text(20)), "")
 		must(t, err)
 		if seen[b.Name()] = true; strings.Count(b.Name(), "/") != 2 {
 			t.Errorf("partition %q: got name %q", pk, b.Name())
@@ -219,7 +219,7 @@ func TestKeys(t *testing.T) {
 		must(t, err)
 		must(t, r.Close())
 	}
-	r, err := store.Sweep(ctx, nil)
+	r, err := largeentity.Sweep[document](ctx, store, nil)
 	must(t, err)
 	want := largeentity.SweepReport{Blobs: len(all), Linked: len(all), Rows: len(all)}
 	testkit.Expect(t, "report", r, want)

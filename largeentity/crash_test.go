@@ -42,7 +42,7 @@ func shortened(o crashtest.Options) *crashtest.Options {
 // program is a fixture with a mover.
 type program struct {
 	*fixture
-	old    *archive.TableDestination
+	old    bareworker.Destination
 	mover  *bareworker.Mover[employee]
 	common table.Common
 }
@@ -56,8 +56,8 @@ func newProgram(transport account.Transport, newID func() string) (*program, err
 		return nil, err
 	}
 	c := &program{fixture: fx, common: o.Common}
-	c.old = archive.ToTable(&extend.Host{Tables: fx.account.Tables()}, "archive", &table.Options{Common: o.Common})
-	if err = c.old.Err(); err != nil {
+	to := archive.ToTable("archive", &archive.Options{Common: o.Common})
+	if c.old, err = bareworker.Place(&extend.Host{Tables: fx.account.Tables()}, to); err != nil {
 		return nil, err
 	}
 	out, err := bareworker.NewOutbox(fx.account.Queue("moves"), &o.Common)
@@ -108,7 +108,7 @@ func inSequence(steps ...process) process {
 // What processes do with employee 1.
 
 func (c *program) uploadNew(ctx context.Context, size int) (largeentity.Blob, error) {
-	return c.photos.Upload(ctx, at(1), strings.NewReader(text(size)), nil)
+	return c.photos.Upload(ctx, at(1), strings.NewReader(text(size)), "")
 }
 
 func inserting(size int) process {

@@ -69,7 +69,7 @@ func TestDestination(t *testing.T) {
 			return &drawer{rows: map[archive.ID]*archive.ArchivedRow{}}, nil
 		},
 		"container": func(fx *fixture) (archive.Destination, error) {
-			return blobarchive.New(&extend.Host{Account: fx.account}, "photos", nil), nil
+			return bareworker.Place(&extend.Host{Account: fx.account}, blobarchive.New("photos", nil))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

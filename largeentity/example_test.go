@@ -2,6 +2,7 @@ package largeentity_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -12,7 +13,6 @@ import (
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
-	"github.com/aztablekit/aztablekit/verify"
 )
 
 func check(err error) {
@@ -24,7 +24,7 @@ func check(err error) {
 // openStaff creates the table of employees and the container of their photos in a service in memory.
 func openStaff(memory *storagetest.Service, o *largeentity.Options) (*table.Table[employee], *largeentity.Values[employee]) {
 	company := aztablekit.Open(memory, "company", nil)
-	photos := largeentity.In[employee](company, "photos", o)
+	photos := largeentity.In[employee]("photos", o)
 	staff := aztablekit.Table(company, "staff", schema.Partition, schema.Row, photos)
 	check(company.Ensure(context.Background()))
 	return staff, photos
@@ -38,12 +38,12 @@ func Example() {
 	_, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 1, Last: "Jones"})
 	check(err)
 	for _, size := range []int{100_000, 200_000} {
-		photo, err := photos.Upload(ctx, at(1), strings.NewReader(strings.Repeat("x", size)), &largeentity.UploadOptions{ContentType: "image/jpeg"})
+		photo, err := photos.Upload(ctx, staff, at(1), strings.NewReader(strings.Repeat("x", size)), "image/jpeg")
 		check(err)
 		_, err = staff.Update(ctx, at(1), func(e *employee) error { e.Photo = photo; return nil })
 		check(err)
 	}
-	r, e, err := photos.OpenAt(ctx, at(1), photoOf)
+	r, e, err := photos.OpenAt(ctx, staff, at(1), photoOf)
 	check(err)
 	defer r.Close()
 	n, err := io.Copy(io.Discard, r)
@@ -58,11 +58,11 @@ func Example() {
 // What a Blob says of its value, without a request.
 func ExampleBlob() {
 	ctx := context.Background()
-	_, photos := openStaff(storagetest.New(nil), nil)
-	small, err := photos.Upload(ctx, at(1), strings.NewReader("small"), &largeentity.UploadOptions{ContentType: "text/plain"})
+	staff, photos := openStaff(storagetest.New(nil), nil)
+	small, err := photos.Upload(ctx, staff, at(1), strings.NewReader("small"), "text/plain")
 	check(err)
 	fmt.Println(small, small.Size(), small.ContentType(), small.Name() == "", small.SHA256()[:8])
-	large, err := photos.Upload(ctx, at(1), strings.NewReader(text(50_000)), nil)
+	large, err := photos.Upload(ctx, staff, at(1), strings.NewReader(text(50_000)), "")
 	check(err)
 	fmt.Println(large.Size(), large.Name()[:12], large.SHA256()[:8], large == small)
 	var none employee
@@ -86,25 +86,23 @@ func ExampleBlob() {
 // Parts of a value.
 func ExampleValues_OpenRange() {
 	ctx := context.Background()
-	_, photos := openStaff(storagetest.New(nil), nil)
-	b, err := photos.Upload(ctx, at(1), strings.NewReader(text(50_000)), nil)
+	staff, photos := openStaff(storagetest.New(nil), nil)
+	b, err := photos.Upload(ctx, staff, at(1), strings.NewReader(text(50_000)), "")
 	check(err)
-	r, err := photos.OpenRange(ctx, b, 40_000, 12)
+	r, err := photos.OpenRange(ctx, staff, b, 40_000, 12)
 	check(err)
 	part, err := io.ReadAll(r)
 	check(err)
 	fmt.Printf("%q\n", part)
-	r, err = photos.Open(ctx, b)
+	r, err = photos.Open(ctx, staff, b)
 	check(err)
 	n, err := io.Copy(io.Discard, r)
 	check(err)
 	check(r.Close())
-	all, err := photos.ReadAll(ctx, b, 100_000)
-	check(err)
-	fmt.Println(n, len(all))
+	fmt.Println(n)
 	// Output:
 	// "8222 8223 82"
-	// 50000 50000
+	// 50000
 }
 
 // An upload whose entity was never written.
@@ -112,42 +110,45 @@ func ExampleValues_Sweep() {
 	ctx := context.Background()
 	memory := storagetest.New(nil)
 	now := time.Now()
-	_, photos := openStaff(memory, &largeentity.Options{Common: table.Common{Now: func() time.Time { return now }}})
-	_, err := photos.Upload(ctx, at(1), strings.NewReader(text(50_000)), nil)
+	staff, photos := openStaff(memory, &largeentity.Options{Common: table.Common{Now: func() time.Time { return now }}})
+	_, err := photos.Upload(ctx, staff, at(1), strings.NewReader(text(50_000)), "")
 	check(err)
 	now = now.Add(25 * time.Hour)
-	report, err := photos.Sweep(ctx, &largeentity.SweepOptions{
-		Fault: func(f verify.Fault) { fmt.Println(f.Kind, f.Blob[:12], f.Repaired) },
-	})
+	swept, err := photos.Sweep(ctx, staff, nil)
 	check(err)
-	fmt.Println(report.Orphans, "of", report.Blobs)
+	fmt.Println(swept.Counts["orphans"], "of", swept.Counts["blobs"])
+	linked, err := photos.Relink(ctx, staff, &table.Pass{DryRun: true}) // after a restore of the table
+	check(err)
+	fmt.Println(linked.Changed, "rows are missing")
 	// Output:
-	// dangling staff/Sales/ true
 	// 1 of 1
+	// 0 rows are missing
 }
 
 // An archived employee keeps the photo.
-func ExampleSweepOptions() {
+func ExampleOptions() {
 	ctx := context.Background()
 	company := aztablekit.Open(storagetest.New(nil), "company", nil)
-	mover := archive.Into[employee]("archive", archive.ToTable(company, "archive", nil))
-	photos := largeentity.In[employee](company, "photos", &largeentity.Options{Archived: mover.Contains})
+	mover := archive.Into[employee]("archive", archive.ToTable("archive", nil))
+	photos := largeentity.In[employee]("photos", &largeentity.Options{Archived: []string{"archive"}})
 	staff := aztablekit.Table(company, "staff", schema.Partition, schema.Row, photos, mover)
 	check(company.Ensure(ctx))
-	b, err := photos.Upload(ctx, at(1), strings.NewReader(text(50_000)), nil)
+	b, err := photos.Upload(ctx, staff, at(1), strings.NewReader(text(50_000)), "")
 	check(err)
 	e, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 1, Photo: b})
 	check(err)
-	check(mover.Archive(ctx, e))
+	check(mover.Archive(ctx, staff, e))
 	check(company.Drain(ctx))
-	report, err := photos.Sweep(ctx, &largeentity.SweepOptions{Archived: mover.Contains}) // as the options of In say
+	swept, err := photos.Sweep(ctx, staff, nil)
 	check(err)
-	fmt.Println("linked:", report.Linked)
-	e, archived, err := mover.Find(ctx, at(1))
+	fmt.Println("linked:", swept.Counts["linked"])
+	e, archived, err := mover.Find(ctx, staff, at(1))
 	check(err)
-	all, err := photos.ReadAll(ctx, e.Value.Photo, 100_000)
+	r, err := photos.Open(ctx, staff, e.Value.Photo)
 	check(err)
-	fmt.Println(archived, len(all))
+	n, err := io.Copy(io.Discard, r)
+	check(errors.Join(err, r.Close()))
+	fmt.Println(archived, n)
 	// Output:
 	// linked: 1
 	// true 50000
@@ -158,16 +159,16 @@ func ExampleValues_Copy() {
 	ctx := context.Background()
 	memory := storagetest.New(nil)
 	company := aztablekit.Open(memory, "company", nil)
-	photos := largeentity.In[employee](company, "photos", nil)
+	photos := largeentity.In[employee]("photos", nil)
 	staff := aztablekit.Table(company, "staff", schema.Partition, schema.Row, photos)
 	check(company.Ensure(ctx))
-	photo, err := photos.Upload(ctx, at(1), strings.NewReader(text(50_000)), nil)
+	photo, err := photos.Upload(ctx, staff, at(1), strings.NewReader(text(50_000)), "")
 	check(err)
 	jones, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 1, Photo: photo})
 	check(err)
 
 	jones.Value.Department = "Marketing"
-	jones.Value.Photo, err = photos.Copy(ctx, staff.Key(jones.Value), jones.Value.Photo)
+	jones.Value.Photo, err = photos.Copy(ctx, staff, staff.Key(jones.Value), jones.Value.Photo)
 	check(err)
 	check(staff.Move(ctx, jones))
 	fmt.Println(jones.Key, jones.Value.Photo.Name()[:15], "blobs:", len(memory.StoredBlobs("photos")))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -50,7 +51,28 @@ type fixture struct {
 	account *account.Account
 	base    *table.Table[employee]
 	staff   *table.Table[employee] // with photos
-	photos  *largeentity.Values[employee]
+	photos  photosOf
+}
+
+// photosOf are the values of employees.
+type photosOf struct{ barevalues.Values[employee] }
+
+// Sweep sweeps with all options.
+func (p photosOf) Sweep(ctx context.Context, o *largeentity.SweepOptions) (largeentity.SweepReport, error) {
+	return largeentity.Sweep[employee](ctx, p.Values, o)
+}
+
+// ReadAll returns a value, once it is checked.
+func (p photosOf) ReadAll(ctx context.Context, b largeentity.Blob) ([]byte, error) {
+	return readAll(p.Open(ctx, b))
+}
+
+func readAll(r io.ReadCloser, err error) ([]byte, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return io.ReadAll(r)
 }
 
 // small are the options of most tests: values above 8 bytes are uploaded, in blocks of 16.
@@ -71,7 +93,7 @@ func openFixture(transport account.Transport, o *largeentity.Options) (*fixture,
 	if fx.base, err = bare.NewTable(acc.Tables(), "staff", schema, to); err != nil {
 		return nil, err
 	}
-	fx.photos, fx.staff, err = barevalues.New(fx.base, acc, "photos", o)
+	fx.photos.Values, fx.staff, err = barevalues.New(fx.base, acc, "photos", o)
 	return fx, err
 }
 
@@ -95,13 +117,13 @@ func newFixtureOn(t testing.TB, s *storagetest.Service, transport account.Transp
 }
 
 // valuesOf returns the large values of another table with the same container.
-func valuesOf(t testing.TB, fx *fixture, name string) *largeentity.Values[employee] {
+func valuesOf(t testing.TB, fx *fixture, name string) photosOf {
 	t.Helper()
 	base, err := bare.NewTable(fx.account.Tables(), name, schema, nil)
 	must(t, err)
 	v, _, err := barevalues.New(base, fx.account, "photos", nil)
 	must(t, err)
-	return v
+	return photosOf{v}
 }
 
 // refusal returns the error of values with these options.
@@ -120,7 +142,7 @@ func (fx *fixture) ensure(ctx context.Context) error {
 // upload uploads a value for employee 1.
 func (fx *fixture) upload(t testing.TB, content string) largeentity.Blob {
 	t.Helper()
-	b, err := fx.photos.Upload(context.Background(), at(1), strings.NewReader(content), nil)
+	b, err := fx.photos.Upload(context.Background(), at(1), strings.NewReader(content), "")
 	must(t, err)
 	return b
 }
@@ -128,7 +150,7 @@ func (fx *fixture) upload(t testing.TB, content string) largeentity.Blob {
 // expectContent checks the content of a value.
 func (fx *fixture) expectContent(t testing.TB, what string, b largeentity.Blob, want string) {
 	t.Helper()
-	got, err := fx.photos.ReadAll(context.Background(), b, 1<<30)
+	got, err := fx.photos.ReadAll(context.Background(), b)
 	must(t, err)
 	if string(got) != want {
 		t.Errorf("%s: got %.60q, %d bytes; want %.60q, %d bytes", what, got, len(got), want, len(want))

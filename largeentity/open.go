@@ -1,7 +1,6 @@
 package largeentity
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -30,9 +29,17 @@ import (
 // response breaks off, the reader continues with another request. Close the reader.
 //
 // Errors, also of the reader: ErrNoValue for the zero Blob; ErrBlobNotFound; ErrAltered; ErrForeignBlob for a blob of another
-// table; ErrContainerNotFound; table.ErrUnreachable; *azcore.ResponseError. Requests: none for a value in the entity itself, else
-// 1.
-func (v *Values[T]) Open(ctx context.Context, b Blob) (io.ReadCloser, error) {
+// table; table.ErrContainerNotFound; table.ErrUnreachable; *azcore.ResponseError; *table.DefinitionError for a handle without the values.
+// Requests: none for a value in the entity itself, else 1.
+func (v *Values[T]) Open(ctx context.Context, t *table.Table[T], b Blob) (io.ReadCloser, error) {
+	of, err := v.binding(t)
+	if err != nil {
+		return nil, err
+	}
+	return of.Open(ctx, b)
+}
+
+func (v *values[T]) Open(ctx context.Context, b Blob) (io.ReadCloser, error) {
 	r, err := v.open(ctx, b, 0, b.size, true)
 	if err != nil {
 		return nil, fmt.Errorf("largeentity: Open: %w", err)
@@ -42,9 +49,17 @@ func (v *Values[T]) Open(ctx context.Context, b Blob) (io.ReadCloser, error) {
 
 // OpenRange is Open for count bytes from an offset on. The reader checks the length of the blob, but not its hash, for which it
 // would have to read the whole blob. Errors: *table.ValueError for a range that is not within the value; ErrNoValue;
-// ErrBlobNotFound; ErrAltered; ErrForeignBlob for a blob of another table; ErrContainerNotFound; table.ErrUnreachable;
+// ErrBlobNotFound; ErrAltered; ErrForeignBlob for a blob of another table; table.ErrContainerNotFound; table.ErrUnreachable;
 // *azcore.ResponseError.
-func (v *Values[T]) OpenRange(ctx context.Context, b Blob, offset, count int64) (io.ReadCloser, error) {
+func (v *Values[T]) OpenRange(ctx context.Context, t *table.Table[T], b Blob, offset, count int64) (io.ReadCloser, error) {
+	of, err := v.binding(t)
+	if err != nil {
+		return nil, err
+	}
+	return of.OpenRange(ctx, b, offset, count)
+}
+
+func (v *values[T]) OpenRange(ctx context.Context, b Blob, offset, count int64) (io.ReadCloser, error) {
 	r, err := v.open(ctx, b, offset, count, false)
 	if err != nil {
 		return nil, fmt.Errorf("largeentity: OpenRange: %w", err)
@@ -52,29 +67,7 @@ func (v *Values[T]) OpenRange(ctx context.Context, b Blob, offset, count int64) 
 	return r, nil
 }
 
-// ReadAll returns a value whose length is at most limit bytes, once it is checked. Errors: *table.LimitError for a longer value;
-// ErrNoValue; ErrBlobNotFound; ErrAltered; ErrForeignBlob for a blob of another table; ErrContainerNotFound;
-// table.ErrUnreachable; *azcore.ResponseError.
-func (v *Values[T]) ReadAll(ctx context.Context, b Blob, limit int64) ([]byte, error) {
-	if b.size > limit {
-		return nil, fmt.Errorf("largeentity: ReadAll: %w", &table.LimitError{Field: "limit", Limit: "bytes of the value", Got: int(b.size), Max: int(limit)})
-	}
-	r, err := v.open(ctx, b, 0, b.size, true)
-	if err == nil {
-		defer r.Close()
-		var data bytes.Buffer
-		data.Grow(int(min(b.size, 1<<20))) // the stated length may be wrong
-		if _, err = data.ReadFrom(r); err == nil {
-			return data.Bytes(), nil
-		}
-	}
-	return nil, fmt.Errorf("largeentity: ReadAll: %w", err)
-}
-
 func (s *store) open(ctx context.Context, b Blob, offset, count int64, whole bool) (io.ReadCloser, error) {
-	if err := s.check(); err != nil {
-		return nil, err
-	}
 	switch {
 	case !b.set:
 		return nil, ErrNoValue
@@ -103,21 +96,25 @@ const maxReads = 4
 
 // OpenAt reads an entity by its key and opens one of its values:
 //
-//	photo, e, err := photos.OpenAt(ctx, key, func(e *Employee) largeentity.Blob { return e.Photo })
+//	photo, e, err := photos.OpenAt(ctx, staff, key, func(e *Employee) largeentity.Blob { return e.Photo })
 //
 // If the blob does not exist because a concurrent writer has replaced the value since the entity was read, OpenAt reads the entity
 // again, 3 times at most. The entity is also returned if only the value cannot be opened.
 //
 // Errors: table.ErrNotFound if there is no entity; ErrNoValue if it has no value; ErrBlobNotFound; ErrAltered; ErrForeignBlob for
-// a blob of another table or partition; ErrContainerNotFound; *table.ValueError for a nil argument; *table.DecodeError if the row
+// a blob of another table or partition; table.ErrContainerNotFound; *table.ValueError for a nil argument; *table.DecodeError if the row
 // does not fit T; errors of a read (see package table). 2 requests, and 2 more after each such replacement.
-func (v *Values[T]) OpenAt(ctx context.Context, k keys.Key, value func(*T) Blob) (io.ReadCloser, *table.Entity[T], error) {
-	err := v.check()
-	if err == nil && value == nil {
-		err = &table.ValueError{Field: "value", Reason: "is nil; give a function that returns the field"}
-	}
+func (v *Values[T]) OpenAt(ctx context.Context, t *table.Table[T], k keys.Key, value func(*T) Blob) (io.ReadCloser, *table.Entity[T], error) {
+	of, err := v.binding(t)
 	if err != nil {
-		return nil, nil, fmt.Errorf("largeentity: OpenAt: %w", err)
+		return nil, nil, err
+	}
+	return of.OpenAt(ctx, k, value)
+}
+
+func (v *values[T]) OpenAt(ctx context.Context, k keys.Key, value func(*T) Blob) (io.ReadCloser, *table.Entity[T], error) {
+	if value == nil {
+		return nil, nil, fmt.Errorf("largeentity: OpenAt: %w", &table.ValueError{Field: "value", Reason: "is nil; give a function that returns the field"})
 	}
 	for read := 1; ; read++ {
 		e, err := v.table.Get(ctx, k)

@@ -98,7 +98,7 @@ func TestReadBroken(t *testing.T) {
 		"empty":         {func(fx *fixture, b largeentity.Blob) { fx.overwrite(t, b.Name(), "") }, largeentity.ErrAltered},
 		"no container": {func(fx *fixture, _ largeentity.Blob) {
 			must(t, second(fx.account.Container("photos").Delete(ctx, nil)))
-		}, largeentity.ErrContainerNotFound},
+		}, table.ErrContainerNotFound},
 		"another's store": {func(*fixture, largeentity.Blob) {}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -106,7 +106,7 @@ func TestReadBroken(t *testing.T) {
 			fx, _ := newFixture(t, nil)
 			b := fx.upload(t, content)
 			test.change(fx, b)
-			_, err := fx.photos.ReadAll(ctx, b, 1<<20)
+			_, err := fx.photos.ReadAll(ctx, b)
 			switch {
 			case name == "another's store":
 				other := valuesOf(t, fx, "other")
@@ -155,7 +155,7 @@ func TestBlobReadNotModified(t *testing.T) {
 			fx := newFixtureOn(t, s, answers, nil)
 			b := fx.upload(t, content)
 			answers.change = change
-			if got, err := fx.photos.ReadAll(ctx, b, 1<<20); err == nil {
+			if got, err := fx.photos.ReadAll(ctx, b); err == nil {
 				t.Errorf("got %q and no error", got)
 			}
 			answers.change = nil
@@ -217,7 +217,7 @@ func TestReadContinues(t *testing.T) {
 		t.Errorf("got error %v; want ErrAltered of a blob that was replaced", err)
 	}
 	answers.change = func(r *http.Response) { r.Body = &cutBody{r.Body, 0} }
-	if _, err := fx.photos.ReadAll(ctx, b, 1<<20); !errors.Is(err, table.ErrUnreachable) {
+	if _, err := fx.photos.ReadAll(ctx, b); !errors.Is(err, table.ErrUnreachable) {
 		t.Errorf("got error %v; want ErrUnreachable of a response that always breaks off", err)
 	}
 	canceled, cancel := context.WithCancel(ctx)

@@ -28,7 +28,7 @@ func TestUploadCutOff(t *testing.T) {
 			"apart":       io.MultiReader(strings.NewReader(text(n)), iotest.ErrReader(io.ErrUnexpectedEOF)),
 			"with a byte": io.MultiReader(strings.NewReader(text(n)), &lastByte{io.ErrUnexpectedEOF}),
 		} {
-			if b, err := fx.photos.Upload(context.Background(), at(1), r, nil); !errors.Is(err, io.ErrUnexpectedEOF) || !b.IsZero() {
+			if b, err := fx.photos.Upload(context.Background(), at(1), r, ""); !errors.Is(err, io.ErrUnexpectedEOF) || !b.IsZero() {
 				t.Errorf("after %d bytes, %s: got %v, error %v; want io.ErrUnexpectedEOF", n, name, b, err)
 			}
 		}
@@ -53,7 +53,7 @@ func TestUploadIdleReader(t *testing.T) {
 	for _, n := range []int{0, 16, 20} {
 		done := make(chan error, 1)
 		go func() {
-			_, err := fx.photos.Upload(context.Background(), at(1), io.MultiReader(strings.NewReader(text(n)), idle{}), nil)
+			_, err := fx.photos.Upload(context.Background(), at(1), io.MultiReader(strings.NewReader(text(n)), idle{}), "")
 			done <- err
 		}()
 		select {
@@ -89,7 +89,7 @@ func TestUploadContextEnds(t *testing.T) {
 	t.Parallel()
 	fx, _ := newFixture(t, &largeentity.Options{})
 	ctx, cancel := context.WithCancel(context.Background())
-	if _, err := fx.photos.Upload(ctx, at(1), &endless{cancel: cancel}, nil); !errors.Is(err, context.Canceled) {
+	if _, err := fx.photos.Upload(ctx, at(1), &endless{cancel: cancel}, ""); !errors.Is(err, context.Canceled) {
 		t.Errorf("got error %v; want context.Canceled", err)
 	}
 }

@@ -110,7 +110,7 @@ func TestUploadAltered(t *testing.T) {
 				must(t, err)
 			}
 		}
-		_, err = fx.photos.Upload(ctx, at(1), strings.NewReader(content), nil)
+		_, err = fx.photos.Upload(ctx, at(1), strings.NewReader(content), "")
 		if !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
 			t.Errorf("%d bytes with checksum %s are there: got error %v; want %v", len(c.stored), c.sum, err, c.want)
 		}

@@ -16,16 +16,15 @@ import (
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/wire"
-	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
 // store stores the large values of the entities of one table in a container.
 type store struct {
-	client client
-	opt    Options
-	table  string
-	fault  error // of a store that cannot be used
+	client   client
+	opt      Options
+	table    string
+	archives []archive // of Options.Archived
 }
 
 // newStore returns the store of a table. The names of the blobs begin with the name of the table, so that several tables can share a
@@ -45,18 +44,8 @@ func newStore(c *container.Client, tableName string, o Options) (*store, error) 
 	return s, nil
 }
 
-// check returns why a store cannot be used.
-func (s *store) check() error {
-	if s == nil || s.fault == nil && s.client.container == nil {
-		return errZero
-	}
-	return s.fault
-}
-
-var errZero = &table.ValueError{Field: "values", Reason: "are nil or a zero value; make them by In"}
-
-// ensure creates the container unless it exists.
-func (s *store) ensure(ctx context.Context) error {
+// Ensure creates the container unless it exists.
+func (s *store) Ensure(ctx context.Context) error {
 	err := s.client.repeat(ctx, func(ctx context.Context) (bool, error) {
 		var call wire.Call
 		_, err := s.client.container.Create(s.client.write(ctx, &call), nil)
@@ -93,8 +82,10 @@ type Options struct {
 	BlockSize      int
 	BlocksInFlight int
 
-	// Archived is SweepOptions.Archived of the sweep of each day and of Store.Verify, for [Values] whose entities are archived, too.
-	Archived func(ctx context.Context, k keys.Key, incarnation string) (bool, error)
+	// Archived are the names of the movers of package archive to which the table's entities go, definitions of the table, too. A sweep
+	// asks them about each blob of a moved entity, and deletes the blob if none of them contains the entity any more. Without them, blobs of
+	// moved entities stay.
+	Archived []string
 
 	// LeaveToSweep leaves replaced blobs to Sweep, so that a reader of a replaced value can read it to its end. By default, the
 	// method that replaces a value deletes the blob, 1 request more, before it returns.
@@ -166,8 +157,6 @@ func fieldsOf(t reflect.Type) (fields [][]int, err error) {
 var (
 	// ErrNoValue: the field has no value.
 	ErrNoValue = errors.New("the field has no value")
-	// ErrContainerNotFound: the container does not exist. The Ensure of the store creates it.
-	ErrContainerNotFound = errors.New("no such container")
 	// ErrBlobNotFound: the blob does not exist. If the Blob was read a while ago, its entity may have another value by now: read
 	// the entity again, as [Values.OpenAt] does.
 	ErrBlobNotFound = errors.New("the blob does not exist")
@@ -192,7 +181,7 @@ func failed(call *wire.Call, err error) error {
 	case err == nil:
 		return nil
 	case blobs.IsGone(err):
-		return errs.With(ErrBlobNotFound, blobs.Refusal(call, err, ErrContainerNotFound, "Store.Ensure"))
+		return errs.With(ErrBlobNotFound, blobs.Refusal(call, err, table.ErrContainerNotFound, "Store.Ensure"))
 	}
-	return blobs.Refusal(call, err, ErrContainerNotFound, "Store.Ensure")
+	return blobs.Refusal(call, err, table.ErrContainerNotFound, "Store.Ensure")
 }

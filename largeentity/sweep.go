@@ -22,58 +22,108 @@ import (
 	"github.com/aztablekit/aztablekit/verify"
 )
 
-// Sweep deletes the blobs of a table that nothing refers to, and reports links to blobs that do not exist:
+// Sweep deletes the blobs of a table that nothing refers to, and counts links to blobs that do not exist. The store does it each day.
 //
 //   - blobs without a row and without an entity that are older than Options.Grace: their upload was never stored. Sweep first inserts
 //     a row that lets a slow writer fail with ErrUploadAgain.
 //   - blobs that were replaced, or whose entity was deleted, and whose writer has not deleted them.
-//   - blobs of archived entities that are not in the archive any more; see SweepOptions.Archived.
+//   - blobs of archived entities that are not in the archive any more; see Options.Archived.
 //   - old rows of blobs that do not exist any more.
 //
-// If an entity links a blob and no row says so, rows of the table were lost, and Sweep fails before it deletes a blob of that partition.
-// With SweepOptions.Relink, it stores these rows again and deletes nothing.
+// If an entity links a blob and no row says so, rows of the table were lost, and Sweep fails before it deletes a blob of that partition;
+// see [Values.Relink].
 //
 // It reads the list of the blobs in the container below the name of the table, and the list of their rows, and then the same from the
-// rows' side. Blobs with names of another form, and those of other tables, stay as they are. Writers may go on, and several sweeps may
-// run at the same time.
+// rows' side; with Pass.Partitions of one partition, only the blobs of that. Blobs with names of another form, and those of other tables,
+// stay as they are. Writers may go on, and several sweeps may run at the same time.
 //
-// Sweep is idempotent: after an error or a crash, run it again. An error leaves the report as it is. Errors: *table.ValueError for
-// wrong options; *UnrecordedLinkError; table.ErrRanged if the client's signature is for a range of keys; ErrContainerNotFound; the
-// error of SweepOptions.Archived; errors of a read and of a write (see package table), and *azcore.ResponseError about a blob.
+// Pass.Concurrency and Skip are refused; Rate is the most blobs and rows that are read, written and deleted in a second. A Token goes on
+// behind the last partition that was finished, and lists the blobs again, 1 request for each 5,000. Progress.Faults counts links to blobs
+// that do not exist, which aztablekit.Store.Verify lists. Progress.Counts has blobs, linked (by an entity, also an archived one), young,
+// foreign (of another form), orphans (deleted: no entity has linked them), replaced (deleted), tombstones (deleted rows), and kept (the
+// service refuses to delete them).
+//
+// Sweep is idempotent. Errors: *table.ValueError for a field of the pass; *table.ValueError; *table.DefinitionError for a handle without
+// the values; *UnrecordedLinkError; table.ErrRanged if the client's signature is for a range of keys; table.ErrContainerNotFound; the
+// error of a destination of package archive; errors of a read and of a write (see package table), and *azcore.ResponseError about a blob.
 //
 // Requests: 1 for each page of blobs and 1 or more for the rows of each partition in it; 1 for each page of rows of the whole table,
 // which the service finds by a scan, and 1 or more for the blobs of each of their partitions; 1 for each deleted blob, and 1 more for
 // an orphan; 1 for each 1,000 rows of each partition with a blob without a row, whose entities Sweep reads first; 1 for each 100 deleted
 // rows. Memory: a page of each list, and the links of such a partition.
-func (v *Values[T]) Sweep(ctx context.Context, o *SweepOptions) (report SweepReport, err error) {
-	if err := v.check(); err != nil {
-		return SweepReport{}, err
+func (v *Values[T]) Sweep(ctx context.Context, t *table.Table[T], p *table.Pass) (table.Progress, error) {
+	of, err := v.binding(t)
+	if err != nil {
+		return table.Progress{}, err
 	}
-	w := &sweep{store: v.store}
-	if o != nil {
-		w.opt = *o
+	return of.Sweep(ctx, p)
+}
+
+func (v *values[T]) Sweep(ctx context.Context, p *table.Pass) (table.Progress, error) {
+	return v.passOf("Sweep", ctx, p, sweepOptions{archived: v.archivedAnywhere()})
+}
+
+// Relink stores the rows of blobs that entities link and that have none, of whatever age, and deletes nothing: for a table that was
+// restored or copied without its rows that begin with ~. Links of archived entities are not known without their rows: see
+// docs/operations.md before the next sweep. Pass, errors and requests are those of [Values.Sweep]; Progress.Counts also has relinked.
+// Idempotent.
+func (v *Values[T]) Relink(ctx context.Context, t *table.Table[T], p *table.Pass) (table.Progress, error) {
+	of, err := v.binding(t)
+	if err != nil {
+		return table.Progress{}, err
 	}
-	if w.opt.Archived == nil {
-		w.opt.Archived = v.opt.Archived
+	return of.Relink(ctx, p)
+}
+
+func (v *values[T]) Relink(ctx context.Context, p *table.Pass) (table.Progress, error) {
+	return v.passOf("Relink", ctx, p, sweepOptions{relink: true})
+}
+
+// passOf sweeps by a pass of a program.
+func (v *values[T]) passOf(method string, ctx context.Context, p *table.Pass, o sweepOptions) (table.Progress, error) {
+	if p != nil {
+		o.Pass = *p
 	}
-	w.pace = pace.New(w.opt.Rate)
-	if err = w.opt.check(); err == nil {
-		w.at, err = w.opt.position()
-	}
+	err := door.CheckPass(&o.Pass, "Partitions", "Token", "Rate", "DryRun")
+	w := &sweep{}
 	if err == nil {
-		spanned, end := door.Table(v.table).Span(ctx, "Sweep")
-		defer func() { end(err) }()
-		w.rows = door.Rows[table.Table[table.Row]](door.Table(v.table), true) // an operation ID tells the outcome after a lost response
-		w.report.Token = w.opt.Token
-		err = w.sweepAll(spanned)
-	}
-	if errors.Is(err, errEnough) {
-		w.report.Incomplete, err = true, nil
+		w, err = v.sweep(ctx, o)
 	}
 	if err != nil {
-		err = fmt.Errorf("largeentity: Sweep: %w", err)
+		err = fmt.Errorf("largeentity: %s: %w", method, err)
 	}
-	return w.report, err
+	return w.progress(), err
+}
+
+// archivedAnywhere returns a function that asks the movers of Options.Archived about an entity, nil without movers.
+func (v *values[T]) archivedAnywhere() func(context.Context, keys.Key, string) (bool, error) {
+	if len(v.archives) == 0 {
+		return nil
+	}
+	return func(ctx context.Context, k keys.Key, incarnation string) (bool, error) {
+		for _, a := range v.archives {
+			if contains, err := a.Contains(ctx, k, incarnation); contains || err != nil {
+				return contains, err
+			}
+		}
+		return false, nil
+	}
+}
+
+// sweep sweeps by options.
+func (v *values[T]) sweep(ctx context.Context, o sweepOptions) (w *sweep, err error) {
+	w = &sweep{store: v.store, opt: o, pace: pace.New(o.Rate)}
+	if err := o.Partitions.Err(); err != nil {
+		return w, err
+	}
+	if w.at, err = o.position(); err != nil {
+		return w, err
+	}
+	ctx, end := door.Table(v.table).Span(ctx, "Sweep")
+	defer func() { end(err) }()
+	w.rows = door.Rows[table.Table[table.Row]](door.Table(v.table), true) // an operation ID tells the outcome after a lost response
+	w.report.Token = o.Token
+	return w, w.sweepAll(ctx)
 }
 
 // sweepAll sweeps from the position of the token.
@@ -84,14 +134,12 @@ func (w *sweep) sweepAll(ctx context.Context) error {
 		}
 		w.move(sweepPosition{by: byRows})
 	}
-	if !w.opt.Relink {
+	if !w.opt.relink {
 		if err := w.sweepRows(ctx); err != nil {
 			return err
 		}
 	}
-	if !w.report.Incomplete {
-		w.report.Token = ""
-	}
+	w.report.Token = ""
 	return nil
 }
 
@@ -109,21 +157,17 @@ func (w *sweep) enter(by byte, partition string) {
 	w.inside = &partition
 }
 
-// sweep is a run of Sweep.
+// sweep is a run of Sweep or Relink.
 type sweep struct {
-	store   *store
-	rows    *table.Table[table.Row]
-	opt     SweepOptions
-	report  SweepReport
-	deleted int
-	at      sweepPosition
-	inside  *string // the partition that has begun, nil for none
-	pace    *pace.Limit
-	links   *partitionLinks // of the partition of the last blob without a row
+	store  *store
+	rows   *table.Table[table.Row]
+	opt    sweepOptions
+	report sweepReport
+	at     sweepPosition
+	inside *string // the partition that has begun, nil for none
+	pace   *pace.Limit
+	links  *partitionLinks // of the partition of the last blob without a row
 }
-
-// errEnough ends a sweep at SweepOptions.MaxDeletes.
-var errEnough = errors.New("enough blobs are deleted")
 
 // storedRow is the row of a blob with its ETag.
 type storedRow struct {
@@ -160,9 +204,6 @@ func (s *sweep) rowsFrom(ctx context.Context, in keys.PartitionRange, id string)
 
 // delete deletes the blob of a tombstone. The entity is the one that has linked the blob, the zero key if none has.
 func (w *sweep) delete(ctx context.Context, n name, entity keys.Key) error {
-	if w.enough() {
-		return errEnough
-	}
 	if !w.opt.DryRun {
 		if err := w.pace.Spend(ctx, 1); err != nil {
 			return err
@@ -177,7 +218,6 @@ func (w *sweep) delete(ctx context.Context, n name, entity keys.Key) error {
 			return err
 		}
 	}
-	w.deleted++
 	if entity == (keys.Key{}) {
 		w.report.Orphans++
 	} else {
@@ -187,14 +227,11 @@ func (w *sweep) delete(ctx context.Context, n name, entity keys.Key) error {
 	return nil
 }
 
-// enough reports whether the sweep may delete no more blobs.
-func (w *sweep) enough() bool { return w.opt.MaxDeletes > 0 && w.deleted == w.opt.MaxDeletes }
-
 // fault reports a fault.
 func (w *sweep) fault(f verify.Fault) {
 	f.Table = w.rows.Name()
-	if w.opt.Fault != nil {
-		w.opt.Fault(f)
+	if w.opt.fault != nil {
+		w.opt.fault(f)
 	}
 }
 
@@ -256,18 +293,18 @@ func (w *sweep) sweepBlobs(ctx context.Context) error {
 // tell reports progress after each 1,000 blobs or rows.
 func (w *sweep) tell(n int) {
 	if n%1000 == 0 && w.opt.Progress != nil {
-		w.opt.Progress(w.report)
+		w.opt.Progress(w.progress())
 	}
 }
 
 // blob decides about a blob that was listed.
 func (w *sweep) blob(ctx context.Context, b listed, row *storedRow) error {
 	switch {
-	case row == nil && !w.opt.Relink && !w.expired(b):
+	case row == nil && !w.opt.relink && !w.expired(b):
 		w.report.Young++
 	case row == nil:
 		return w.unrecorded(ctx, b.name)
-	case w.opt.Relink && row.isTombstone():
+	case w.opt.relink && row.isTombstone():
 	case row.state == condemned:
 		return w.delete(ctx, b.name, keys.Key{})
 	case row.state == unlinked:
@@ -292,7 +329,7 @@ func (w *sweep) unrecorded(ctx context.Context, n name) error {
 	// A write that links the blob later also inserts its row, and so makes that of an orphan fail.
 	entity, linked := w.links.entities[n.id]
 	switch {
-	case !linked && w.opt.Relink: // it may be that of an archived entity
+	case !linked && w.opt.relink: // it may be that of an archived entity
 		return nil
 	case !linked:
 		return w.orphan(ctx, n)
@@ -303,7 +340,7 @@ func (w *sweep) unrecorded(ctx context.Context, n name) error {
 		}
 		return err
 	}
-	if !w.opt.Relink {
+	if !w.opt.relink {
 		return &UnrecordedLinkError{Key: entity, Blob: n.String()}
 	}
 	if !w.opt.DryRun {
@@ -337,9 +374,6 @@ func (w *sweep) expired(b listed) bool {
 
 // orphan deletes a blob that has no row. Its row comes first, so that no writer can link the blob from now on.
 func (w *sweep) orphan(ctx context.Context, n name) error {
-	if w.enough() {
-		return errEnough
-	}
 	if !w.opt.DryRun {
 		r, err := blobRow{name: n, state: condemned, since: w.store.opt.Now()}.row()
 		if err != nil {
@@ -369,9 +403,6 @@ func (w *sweep) sweepRows(ctx context.Context) error {
 			return w.opt.DryRun || yield(w.rows.DeleteAnyOp(n.key()), nil)
 		})
 	}, &table.BulkOptions{Rate: w.opt.Rate})
-	if errors.Is(failed, errEnough) && err != nil { // the error counts
-		w.report.Incomplete, failed = true, nil
-	}
 	return errors.Join(failed, err)
 }
 
@@ -446,8 +477,8 @@ func (w *sweep) missing(ctx context.Context, r storedRow) error {
 // contain it any more. The row was read before the destination is asked, and is changed by its ETag: a restored entity keeps its
 // blob.
 func (w *sweep) movedRow(ctx context.Context, r storedRow, exists bool) error {
-	if w.opt.Archived != nil {
-		contains, err := w.opt.Archived(ctx, r.entityKey(), r.incarnation)
+	if w.opt.archived != nil {
+		contains, err := w.opt.archived(ctx, r.entityKey(), r.incarnation)
 		if err != nil {
 			return err
 		}
@@ -463,9 +494,6 @@ func (w *sweep) movedRow(ctx context.Context, r storedRow, exists bool) error {
 
 // notArchived makes a moved row unlinked, and deletes its blob.
 func (w *sweep) notArchived(ctx context.Context, r storedRow) error {
-	if w.enough() {
-		return errEnough
-	}
 	if !w.opt.DryRun {
 		b := r.blobRow
 		b.state, b.incarnation = unlinked, ""
@@ -496,7 +524,7 @@ type UnrecordedLinkError struct {
 }
 
 func (e *UnrecordedLinkError) Error() string {
-	return fmt.Sprintf("entity %v links the blob %s, and no row with ~b says so: set SweepOptions.Relink, which stores such rows again", e.Key, e.Blob)
+	return fmt.Sprintf("entity %v links the blob %s, and no row with ~b says so: call Values.Relink, which stores such rows again", e.Key, e.Blob)
 }
 
 // partitionLinks are the blobs that the entities of a partition link.

@@ -55,7 +55,7 @@ func TestSweep(t *testing.T) {
 	var linked []employee
 	for i := range n {
 		owner := keys.At(dept.PartitionKey(fmt.Sprintf("D%02d.", i%40)), empid.RowKey(i))
-		b, err := fx.photos.Upload(ctx, owner, strings.NewReader(text(10+i%7)), nil)
+		b, err := fx.photos.Upload(ctx, owner, strings.NewReader(text(10+i%7)), "")
 		must(t, err)
 		if i%20 == 7 {
 			want = append(want, "dangling, entity false: "+b.Name())
@@ -83,7 +83,7 @@ func TestSweep(t *testing.T) {
 	must(t, err)
 	c.ahead = 25 * time.Hour
 	for i := range 3 {
-		_, err := fx.photos.Upload(ctx, keys.At(dept.PartitionKey("D01."), empid.RowKey(i)), strings.NewReader(text(100)), nil)
+		_, err := fx.photos.Upload(ctx, keys.At(dept.PartitionKey("D01."), empid.RowKey(i)), strings.NewReader(text(100)), "")
 		must(t, err)
 	}
 	s.Count()
@@ -117,21 +117,14 @@ func TestSweep(t *testing.T) {
 	}
 	got = nil
 	pages := 0
-	r := fx.sweep(t, &largeentity.SweepOptions{MaxDeletes: faults / 2, Fault: fault, Progress: func(largeentity.SweepReport) { pages++ }})
-	if !r.Incomplete || r.Orphans != faults/2 || pages == 0 {
-		t.Errorf("MaxDeletes: got %+v after %d pages; want %d orphans", r, pages, faults/2)
-	}
-	before := len(got)
-	report.Blobs -= faults / 2
-	report.Orphans -= faults / 2
-	report.Rows += faults
-	expect("the rest", fx.sweep(t, &largeentity.SweepOptions{Fault: fault}), report)
+	report.Rows += faults // of the orphans
+	expect("sweep", fx.sweep(t, &largeentity.SweepOptions{Fault: fault, Progress: func(table.Progress) { pages++ }}), report)
 	slices.Sort(got)
-	if !slices.Equal(got, want) {
-		t.Errorf("got %d faults, and %d at first; want these %d", len(got), before, len(want))
+	if !slices.Equal(got, want) || pages == 0 {
+		t.Errorf("got %d faults after %d pages; want these %d", len(got), pages, len(want))
 	}
 	c.ahead += 25 * time.Hour
-	r = fx.sweep(t, nil)
+	r := fx.sweep(t, nil)
 	testkit.Expect(t, "tombstones that go", r.RowsGone, faults)
 	testkit.Expect(t, "orphans after a day", r.Orphans, 3)
 	testkit.Expect(t, "rows", len(s.Rows("staff")), 2*len(linked)+3)
@@ -181,10 +174,10 @@ func TestSweepErrors(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	fx, _ := newFixture(t, nil)
-	var none largeentity.Values[employee]
 	for _, err := range []error{
-		second(none.Sweep(ctx, nil)),
-		second(fx.photos.Sweep(ctx, &largeentity.SweepOptions{MaxDeletes: -1})),
+		second(fx.photos.Values.Sweep(ctx, &table.Pass{Rate: -1})),
+		second(fx.photos.Values.Sweep(ctx, &table.Pass{Concurrency: 1})),
+		second(fx.photos.Values.Relink(ctx, &table.Pass{Skip: func(keys.Key, error) bool { return true }})),
 		fx.refusal("photos", &largeentity.Options{Grace: time.Second}),
 		fx.refusal("photos", &largeentity.Options{BlocksInFlight: -1}),
 	} {
@@ -204,7 +197,7 @@ func TestSweepErrors(t *testing.T) {
 	}
 	empty, _, err := barevalues.New(fx.base, fx.account, "nothing", nil)
 	must(t, err)
-	if _, err := empty.Sweep(ctx, nil); !errors.Is(err, largeentity.ErrContainerNotFound) {
+	if _, err := empty.Sweep(ctx, nil); !errors.Is(err, table.ErrContainerNotFound) {
 		t.Errorf("got error %v; want ErrContainerNotFound", err)
 	}
 }
@@ -233,7 +226,7 @@ func TestSweepPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fx, _, c := newSweepFixture(t)
 		for i := range 30 {
-			_, err := fx.photos.Upload(t.Context(), keys.At(dept.PartitionKey("D"), empid.RowKey(i)), strings.NewReader(text(10)), nil)
+			_, err := fx.photos.Upload(t.Context(), keys.At(dept.PartitionKey("D"), empid.RowKey(i)), strings.NewReader(text(10)), "")
 			must(t, err)
 		}
 		c.ahead = 48 * time.Hour
@@ -301,7 +294,7 @@ func TestSweepRange(t *testing.T) {
 	fx, s, c := newSweepFixture(t)
 	for i := range 12 {
 		d := []string{" Ä", "M", "S"}[i%3]
-		_, err := fx.photos.Upload(ctx, keys.At(dept.PartitionKey(d), empid.RowKey(i)), strings.NewReader(text(10)), nil)
+		_, err := fx.photos.Upload(ctx, keys.At(dept.PartitionKey(d), empid.RowKey(i)), strings.NewReader(text(10)), "")
 		must(t, err)
 	}
 	c.ahead = 25 * time.Hour

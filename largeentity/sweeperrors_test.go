@@ -3,8 +3,6 @@ package largeentity_test
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -14,46 +12,11 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/barevalues"
 	"github.com/aztablekit/aztablekit/internal/testkit"
-	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
-
-// TestSweepErrorAtCap: an error of the deletion of rows is not lost if the sweep also ends at MaxDeletes.
-func TestSweepErrorAtCap(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	s := storagetest.New(nil)
-	ids := 0
-	c, err := newProgram(s, func() string { ids++; return fmt.Sprintf("%016d", ids) }) // so that the unlinked row comes first
-	must(t, err)
-	w, err := c.worker()
-	must(t, err)
-	must(t, errors.Join(c.ensure(ctx), c.old.Ensure(ctx), w.Ensure(ctx)))
-	e, err := c.staff.Insert(ctx, &employee{Department: "Sales", ID: 1, Photo: c.upload(t, text(20))})
-	must(t, err)
-	must(t, c.staff.Delete(ctx, e)) // leaves an unlinked row
-	for i := 2; i <= 3; i++ {
-		b, err := c.photos.Upload(ctx, at(i), strings.NewReader(text(20)), nil)
-		must(t, err)
-		e, err := c.staff.Insert(ctx, &employee{Department: "Sales", ID: i, Photo: b})
-		must(t, err)
-		must(t, c.mover.Archive(ctx, e))
-	}
-	must(t, w.Drain(ctx))
-	testkit.Expect(t, "states", states(s), "moved moved unlinked, 2 blobs")
-	o := small()
-	o.Now, o.Retry.Attempts = (&clock{25 * time.Hour}).now, 1
-	later, err := openFixture(s, o)
-	must(t, err)
-	s.SetFaults(storagetest.OfKind(requests.Transaction, storagetest.Refuse(403, "AuthorizationFailure")))
-	report, err := later.photos.Sweep(ctx, &largeentity.SweepOptions{MaxDeletes: 1, Archived: func(context.Context, keys.Key, string) (bool, error) { return false, nil }})
-	if err == nil || !report.Incomplete {
-		t.Errorf("got %+v, error %v; want the error of the delete, and Incomplete", report, err)
-	}
-}
 
 // TestSweepRanged: blobs whose rows a signature hides are not taken for orphans.
 func TestSweepRanged(t *testing.T) {
@@ -81,7 +44,7 @@ func TestSweepRanged(t *testing.T) {
 		photos, _, err := barevalues.New(staff, acc, "photos", &largeentity.Options{Common: table.Common{Now: c.now}})
 		must(t, err)
 		for _, dry := range []bool{true, false} {
-			report, err := photos.Sweep(ctx, &largeentity.SweepOptions{DryRun: dry})
+			report, err := photosOf{photos}.Sweep(ctx, &largeentity.SweepOptions{DryRun: dry})
 			if !errors.Is(err, table.ErrRanged) || report.Orphans > 0 {
 				t.Errorf("%s, dry run %t: got %+v, error %v; want ErrRanged", name, dry, report, err)
 			}

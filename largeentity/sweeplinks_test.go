@@ -39,14 +39,14 @@ func TestSweepWithoutRows(t *testing.T) {
 	for i := range n {
 		e := employee{Department: []string{"Sales", "Marketing"}[i%2], ID: i}
 		k := keys.At(dept.PartitionKey(e.Department), empid.RowKey(i))
-		b, err := fx.photos.Upload(ctx, k, strings.NewReader(text(20+i)), nil)
+		b, err := fx.photos.Upload(ctx, k, strings.NewReader(text(20+i)), "")
 		must(t, err)
 		e.Photo = b
 		_, err = fx.staff.Insert(ctx, &e)
 		must(t, err)
 		blobs[k] = b
 	}
-	_, err := fx.photos.Upload(ctx, at(99), strings.NewReader(text(9)), nil)
+	_, err := fx.photos.Upload(ctx, at(99), strings.NewReader(text(9)), "")
 	must(t, err)
 	c.ahead = 25 * time.Hour
 	loseRows(t, s, "staff")
@@ -101,7 +101,7 @@ func TestRelinkDeletesNothing(t *testing.T) {
 	ctx := context.Background()
 	fx, s, c := newSweepFixture(t)
 	for i := range 2 {
-		b, err := fx.photos.Upload(ctx, at(i), strings.NewReader(text(20)), nil)
+		b, err := fx.photos.Upload(ctx, at(i), strings.NewReader(text(20)), "")
 		must(t, err)
 		_, err = fx.staff.Insert(ctx, &employee{Department: "Sales", ID: i, Photo: b})
 		must(t, err)
@@ -142,13 +142,13 @@ func TestRelinkParts(t *testing.T) {
 	p := &page{Site: "Sales", ID: 1, Title: "Home", Visits: make([]int32, 365), Article: strings.Repeat("An article. ", 10_000)}
 	for _, b := range []*largeentity.Blob{&p.Cover, &p.Icon} {
 		var err error
-		*b, err = store.Upload(ctx, at(1), strings.NewReader(text(20)), nil)
+		*b, err = store.Upload(ctx, at(1), strings.NewReader(text(20)), "")
 		must(t, err)
 	}
 	_, err := pages.Insert(ctx, p)
 	must(t, err)
 	loseRows(t, s, "pages")
-	r, err := store.Sweep(ctx, &largeentity.SweepOptions{Relink: true})
+	r, err := largeentity.Sweep[page](ctx, store, &largeentity.SweepOptions{Relink: true})
 	must(t, err)
 	testkit.Expect(t, "report", r, largeentity.SweepReport{Blobs: 2, Linked: 2, Relinked: 2})
 	for _, r := range s.Rows("pages") {

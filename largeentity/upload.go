@@ -2,6 +2,7 @@ package largeentity
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -16,31 +17,33 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// UploadOptions are the options of [Values.Upload].
-type UploadOptions struct {
-	// ContentType is the content type of the value, such as image/jpeg. Defaults to application/octet-stream.
-	ContentType string
-}
-
 // Upload reads a value to its end and stores it, so that the entity with the key owner can have it. The entity gets the value when a
 // write stores the returned Blob:
 //
-//	photo, err := photos.Upload(ctx, staff.Key(jones), file, &largeentity.UploadOptions{ContentType: "image/jpeg"})
+//	photo, err := photos.Upload(ctx, staff, staff.Key(jones), file, "image/jpeg")
 //	e, err := staff.Update(ctx, staff.Key(jones), func(e *Employee) error { e.Photo = photo; return nil })
 //
-// The value can be stored for half of Options.Grace, in an entity of the same partition. A value that no entity gets is deleted by
+// contentType defaults to application/octet-stream. The value can be stored for half of Options.Grace, in an entity of the same partition. A value that no entity gets is deleted by
 // [Values.Sweep]. Blobs never change: another value is another blob.
 //
 // Errors: the error of r; io.ErrNoProgress for an r that returns neither bytes nor an error 100 times; *keys.KeyError for an
 // invalid owner; *table.LimitError for more than 50,000 blocks, and for a PartitionKey that is too long for the name of a blob;
-// *table.ValueError for a nil r, and for a content type that no header can have; ErrContainerNotFound; table.ErrUnreachable;
-// *azcore.ResponseError. After an error, nothing is stored that Sweep does not find, but for blocks that the service itself
+// *table.ValueError for a nil r, and for a content type that no header can have; *table.DefinitionError for a handle without the values;
+// table.ErrContainerNotFound; table.ErrUnreachable; *azcore.ResponseError. After an error, nothing is stored that Sweep does not find, but for blocks that the service itself
 // deletes within a week.
 //
 // Requests: none for a value of at most Options.InlineUpTo bytes, 1 for a value of at most Options.BlockSize, else 1 for each
 // block and 1 to commit them. Memory: see Options.BlocksInFlight.
-func (v *Values[T]) Upload(ctx context.Context, owner keys.Key, r io.Reader, o *UploadOptions) (Blob, error) {
-	b, err := v.upload(ctx, owner, r, o)
+func (v *Values[T]) Upload(ctx context.Context, t *table.Table[T], owner keys.Key, r io.Reader, contentType string) (Blob, error) {
+	of, err := v.binding(t)
+	if err != nil {
+		return Blob{}, err
+	}
+	return of.Upload(ctx, owner, r, contentType)
+}
+
+func (v *values[T]) Upload(ctx context.Context, owner keys.Key, r io.Reader, contentType string) (Blob, error) {
+	b, err := v.upload(ctx, owner, r, contentType)
 	if err != nil {
 		return Blob{}, fmt.Errorf("largeentity: Upload %v: %w", owner, err)
 	}
@@ -49,19 +52,13 @@ func (v *Values[T]) Upload(ctx context.Context, owner keys.Key, r io.Reader, o *
 
 const defaultType = "application/octet-stream"
 
-func (s *store) upload(ctx context.Context, owner keys.Key, r io.Reader, o *UploadOptions) (Blob, error) {
-	contentType := defaultType
-	if o != nil && o.ContentType != "" {
-		contentType = o.ContentType
-	}
-	if err := s.check(); err != nil {
-		return Blob{}, err
-	}
+func (s *store) upload(ctx context.Context, owner keys.Key, r io.Reader, contentType string) (Blob, error) {
+	contentType = cmp.Or(contentType, defaultType)
 	switch {
 	case r == nil:
 		return Blob{}, &table.ValueError{Field: "r", Reason: "is nil"}
 	case len(contentType) > 255 || strings.Trim(contentType, " ") != contentType || strings.ContainsFunc(contentType, func(c rune) bool { return c < ' ' || c > '~' }):
-		return Blob{}, &table.ValueError{Field: "UploadOptions.ContentType", Reason: "is not 1 to 255 printable ASCII characters"}
+		return Blob{}, &table.ValueError{Field: "contentType", Reason: "is not 1 to 255 printable ASCII characters"}
 	}
 	if err := errors.Join(owner.Err(), ctx.Err()); err != nil {
 		return Blob{}, err
@@ -232,7 +229,7 @@ func (u *upload) send(ctx context.Context, block []byte) error {
 // move to another partition only with a copy, because the name of a blob contains the partition:
 //
 //	e.Value.Department = "Marketing"
-//	if e.Value.Photo, err = photos.Copy(ctx, staff.Key(e.Value), e.Value.Photo); err != nil {
+//	if e.Value.Photo, err = photos.Copy(ctx, staff, staff.Key(e.Value), e.Value.Photo); err != nil {
 //		return err
 //	}
 //	return staff.Move(ctx, e)
@@ -242,9 +239,17 @@ func (u *upload) send(ctx context.Context, block []byte) error {
 //
 // Errors, after which Copy returns b, so that the field of an entity keeps its value: ErrBlobNotFound; ErrAltered; ErrForeignBlob
 // for a blob of another table; *keys.KeyError for an invalid owner; *table.LimitError for a PartitionKey that is too long for the
-// name of a blob; ErrContainerNotFound; table.ErrUnreachable; *azcore.ResponseError. Requests: none for a value in the entity
+// name of a blob; *table.DefinitionError for a handle without the values; table.ErrContainerNotFound; table.ErrUnreachable; *azcore.ResponseError. Requests: none for a value in the entity
 // itself, else the requests of Open and Upload. The value passes through the program, in blocks; see Options.BlocksInFlight.
-func (v *Values[T]) Copy(ctx context.Context, owner keys.Key, b Blob) (Blob, error) {
+func (v *Values[T]) Copy(ctx context.Context, t *table.Table[T], owner keys.Key, b Blob) (Blob, error) {
+	of, err := v.binding(t)
+	if err != nil {
+		return b, err
+	}
+	return of.Copy(ctx, owner, b)
+}
+
+func (v *values[T]) Copy(ctx context.Context, owner keys.Key, b Blob) (Blob, error) {
 	if b.name == "" {
 		return b, nil
 	}
@@ -252,7 +257,7 @@ func (v *Values[T]) Copy(ctx context.Context, owner keys.Key, b Blob) (Blob, err
 	r, err := v.open(ctx, b, 0, b.size, true)
 	if err == nil {
 		defer r.Close()
-		c, err = v.upload(ctx, owner, r, &UploadOptions{ContentType: b.contentType})
+		c, err = v.upload(ctx, owner, r, b.contentType)
 	}
 	if err != nil {
 		return b, fmt.Errorf("largeentity: Copy to %v: %w", owner, err)

@@ -16,7 +16,6 @@ import (
 	"github.com/aztablekit/aztablekit/internal/barevalues"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -32,20 +31,20 @@ func TestUploadReaders(t *testing.T) {
 		"bytes": iotest.OneByteReader(strings.NewReader(content)), "halves": iotest.HalfReader(strings.NewReader(content)),
 		"data and error": iotest.DataErrReader(strings.NewReader(content)),
 	} {
-		b, err := fx.photos.Upload(ctx, at(1), r, nil)
+		b, err := fx.photos.Upload(ctx, at(1), r, "")
 		must(t, err)
 		fx.expectContent(t, name, b, content)
 	}
 	broken := errors.New("the disk is broken")
 	for _, n := range []int{5, 12} { // stored in the entity, and as a blob
 		once := iotest.DataErrReader(strings.NewReader(content[:n])) // io.EOF comes with the last byte
-		b, err := fx.photos.Upload(ctx, at(1), &endsOnce{r: once, again: broken}, nil)
+		b, err := fx.photos.Upload(ctx, at(1), &endsOnce{r: once, again: broken}, "")
 		must(t, err)
 		fx.expectContent(t, "a reader that must not be read behind its end", b, content[:n])
 	}
 	blobs := len(s.StoredBlobs("photos"))
 	for _, n := range []int{0, 5, 8, 9, 15, 16, 17, 40, 64} {
-		b, err := fx.photos.Upload(ctx, at(1), io.MultiReader(strings.NewReader(content[:n]), iotest.ErrReader(broken)), nil)
+		b, err := fx.photos.Upload(ctx, at(1), io.MultiReader(strings.NewReader(content[:n]), iotest.ErrReader(broken)), "")
 		if !errors.Is(err, broken) || !b.IsZero() {
 			t.Errorf("after %d bytes: got %v, error %v; want the reader's error", n, b, err)
 		}
@@ -53,7 +52,7 @@ func TestUploadReaders(t *testing.T) {
 	testkit.Expect(t, "blobs", len(s.StoredBlobs("photos")), blobs)
 	canceled, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := fx.photos.Upload(canceled, at(1), strings.NewReader(content), nil); !errors.Is(err, context.Canceled) {
+	if _, err := fx.photos.Upload(canceled, at(1), strings.NewReader(content), ""); !errors.Is(err, context.Canceled) {
 		t.Errorf("got error %v; want context.Canceled", err)
 	}
 }
@@ -82,25 +81,25 @@ func TestUploadErrors(t *testing.T) {
 	var value *table.ValueError
 	var limit *table.LimitError
 	for _, contentType := range []string{"image/jpeg\r\nx-evil: 1", " image/jpeg", "bild/größe", strings.Repeat("x", 256)} {
-		if _, err := fx.photos.Upload(ctx, at(1), strings.NewReader(""), &largeentity.UploadOptions{ContentType: contentType}); !errors.As(err, &value) {
+		if _, err := fx.photos.Upload(ctx, at(1), strings.NewReader(""), contentType); !errors.As(err, &value) {
 			t.Errorf("content type %.20q: got error %v; want a ValueError", contentType, err)
 		}
 	}
-	if _, err := fx.photos.Upload(ctx, at(1), nil, nil); !errors.As(err, &value) {
+	if _, err := fx.photos.Upload(ctx, at(1), nil, ""); !errors.As(err, &value) {
 		t.Errorf("got error %v; want a ValueError", err)
 	}
-	if _, err := fx.photos.Upload(ctx, keys.At(keys.RawPartition("a/b"), empid.RowKey(1)), strings.NewReader(""), nil); err == nil {
+	if _, err := fx.photos.Upload(ctx, keys.At(keys.RawPartition("a/b"), empid.RowKey(1)), strings.NewReader(""), ""); err == nil {
 		t.Error("got no error of a wrong key")
 	}
 	long := keys.At(keys.RawPartition(strings.Repeat("|", 512)), empid.RowKey(1))
-	if _, err := fx.photos.Upload(ctx, long, strings.NewReader(""), nil); !errors.As(err, &limit) {
+	if _, err := fx.photos.Upload(ctx, long, strings.NewReader(""), ""); !errors.As(err, &limit) {
 		t.Errorf("got error %v; want a LimitError", err)
 	}
 	expectCounts(t, s, "refused", requests.Counts{})
 	missing, _, err := barevalues.New(fx.base, fx.account, "missing", small())
 	must(t, err)
 	for _, n := range []int{10, 100} {
-		if _, err := missing.Upload(ctx, at(1), strings.NewReader(text(n)), nil); !errors.Is(err, largeentity.ErrContainerNotFound) {
+		if _, err := missing.Upload(ctx, at(1), strings.NewReader(text(n)), ""); !errors.Is(err, table.ErrContainerNotFound) {
 			t.Errorf("%d bytes: got error %v; want ErrContainerNotFound", n, err)
 		}
 	}
@@ -117,7 +116,7 @@ func TestUploadTooManyBlocks(t *testing.T) {
 	s := storagetest.New(nil)
 	fx := newFixtureOn(t, s, stagesNothing{s}, o)
 	var limit *table.LimitError
-	if _, err := fx.photos.Upload(context.Background(), at(1), strings.NewReader(text(50_010)), nil); !errors.As(err, &limit) {
+	if _, err := fx.photos.Upload(context.Background(), at(1), strings.NewReader(text(50_010)), ""); !errors.As(err, &limit) {
 		t.Errorf("got error %v; want a LimitError", err)
 	}
 	testkit.Expect(t, "blobs", len(s.StoredBlobs("photos")), 0)
@@ -156,7 +155,7 @@ func TestUploadLostResponses(t *testing.T) {
 	o.WriteTimeout = 20 * time.Millisecond
 	fx, s := newFixture(t, o)
 	s.SetFaults(storagetest.OfKind(requests.BlobCommit, storagetest.Refuse(503, "ServerBusy")))
-	if _, err := fx.photos.Upload(context.Background(), at(1), strings.NewReader(text(100)), nil); !errors.Is(err, table.ErrUnreachable) {
+	if _, err := fx.photos.Upload(context.Background(), at(1), strings.NewReader(text(100)), ""); !errors.Is(err, table.ErrUnreachable) {
 		t.Errorf("got error %v; want ErrUnreachable", err)
 	}
 }
@@ -169,12 +168,12 @@ func TestUploadRefusedBlock(t *testing.T) {
 	o.BlocksInFlight = 4
 	fx, s := newFixture(t, o)
 	s.SetFaults(storagetest.OfKind(requests.BlobStage, storagetest.Refuse(403, "AuthorizationFailure")))
-	if _, err := fx.photos.Upload(ctx, at(1), strings.NewReader(text(1000)), nil); !errors.Is(err, table.ErrUnreachable) {
+	if _, err := fx.photos.Upload(ctx, at(1), strings.NewReader(text(1000)), ""); !errors.Is(err, table.ErrUnreachable) {
 		t.Errorf("got error %v; want ErrUnreachable", err)
 	}
 	s.SetFaults(nil)
 	broken := errors.New("the disk is broken")
-	if _, err := fx.photos.Upload(ctx, at(1), io.MultiReader(strings.NewReader(text(500)), iotest.ErrReader(broken)), nil); !errors.Is(err, broken) {
+	if _, err := fx.photos.Upload(ctx, at(1), io.MultiReader(strings.NewReader(text(500)), iotest.ErrReader(broken)), ""); !errors.Is(err, broken) {
 		t.Errorf("got error %v; want the reader's", err)
 	}
 	b := fx.upload(t, text(1000))
@@ -188,7 +187,7 @@ func TestMetadata(t *testing.T) {
 	ctx := context.Background()
 	fx, _ := newFixture(t, nil)
 	for _, n := range []int{12, 100} {
-		b, err := fx.photos.Upload(ctx, at(1), strings.NewReader(text(n)), &largeentity.UploadOptions{ContentType: "text/plain"})
+		b, err := fx.photos.Upload(ctx, at(1), strings.NewReader(text(n)), "text/plain")
 		must(t, err)
 		p, err := fx.account.Container("photos").NewBlobClient(b.Name()).GetProperties(ctx, nil)
 		must(t, err)
@@ -213,7 +212,7 @@ func TestUploadRefusedLastBlock(t *testing.T) {
 		u, err := url.Parse(r.URL)
 		return err == nil && u.Query().Get("blockid") == last
 	}, storagetest.Refuse(403, "AuthorizationFailure")))
-	if _, err := fx.photos.Upload(context.Background(), at(1), strings.NewReader(text(24)), nil); !errors.Is(err, table.ErrUnreachable) {
+	if _, err := fx.photos.Upload(context.Background(), at(1), strings.NewReader(text(24)), ""); !errors.Is(err, table.ErrUnreachable) {
 		t.Errorf("got error %v; want ErrUnreachable", err)
 	}
 	testkit.Expect(t, "commits", s.Count()[requests.BlobCommit], 0)

@@ -1,21 +1,24 @@
 package largeentity
 
 import (
-	"cmp"
 	"context"
+	"fmt"
 	"reflect"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
-	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
 )
 
-// Values are the large values of the entities of a table of a store: a definition for aztablekit.Table. They belong to one store, and so
-// they are made together with it, by [In]. A table has one such definition, since the blobs of a table are swept together: types with
-// blobs have tables of their own. The names of the blobs begin with the name of the table, so that several tables can share a
-// container; two tables of the same name, in different accounts, cannot. Values are safe for concurrent use.
+// Values are the large values of the entities of a table: a definition for aztablekit.Table. [In] makes them. Their methods take the handle
+// of a table that they were given to. They can be a package's variable, and are safe for concurrent use.
+//
+// A table has one such definition, since the blobs of a table are swept together: types with blobs have tables of their own. The names of
+// the blobs begin with the name of the table, so that several tables can share a container; two tables of the same name, in different
+// accounts, cannot.
 //
 // They keep track of the blobs in the fields of type [Blob]: a write that stores a Blob also stores a row for its blob, in the same
 // transaction, and a write that replaces a Blob or deletes its entity marks the row, and then deletes the blob.
@@ -28,105 +31,113 @@ import (
 // Requests: a write still takes 1; 1 or 2 more for each blob that it replaces: to delete the blob and, if it was uploaded longer ago
 // than Options.Grace, its row. A restore reads the row of each blob.
 type Values[T any] struct {
-	*store
 	container string
-	host      *extend.Host
-	given     Options
-	table     *table.Table[T]
-	made      *store // of a table that is being declared
-	bound     bool   // the values are of a table that was declared
+	opt       Options
 }
 
-// In declares large values in a container of a store:
+// In declares large values in a container of the store of the table:
 //
-//	photos := largeentity.In[Employee](company, "photos", nil)
+//	var photos = largeentity.In[Employee]("photos", nil)
+//
 //	staff := aztablekit.Table(company, "staff", dept, empid, photos)
+//	photo, err := photos.Upload(ctx, staff, key, file, "image/jpeg")
 //
 // The store's Ensure creates the container, and its work of each day sweeps it, 500 rows and blobs
 // a second. Zero fields of Options.Common are those of the store. Errors, returned by the methods
-// of the store, of the table and of the values: *table.ValueError and *table.LimitError for names
-// and options that are invalid, for an account without blobs, for a second definition of the
-// table, for values that are given to a table of another store, for a T without fields of type
-// Blob, and for one with more Blobs, with other definitions, than an entity can have rows;
-// *table.TypeError for a T with a Blob in a field of another type, such as a slice. Values that
-// are given to no table have the error for themselves.
-func In[T any](s extend.Store, container string, o *Options) *Values[T] {
-	v := &Values[T]{container: container, host: extend.HostOf(s), store: &store{fault: errUndeclared}}
+// of the store and of the table: *table.ValueError and *table.LimitError for names and options that
+// are invalid, for an account without blobs, for a second definition of the table, for a T without
+// fields of type Blob, and for one with more Blobs, with other definitions, than an entity can have
+// rows; *table.TypeError for a T with a Blob in a field of another type, such as a slice.
+func In[T any](container string, o *Options) *Values[T] {
+	v := &Values[T]{container: container}
 	if o != nil {
-		v.given = *o
+		v.opt = *o
 	}
 	return v
 }
-
-var errUndeclared = &table.ValueError{Field: "values", Reason: "are of no table yet: give them to aztablekit.Table"}
 
 // Name returns "large values", since a table has one such definition.
 func (v *Values[T]) Name() string { return "large values" }
 
 // Define adds the values to the declaration of a table; aztablekit.Table calls it.
 func (v *Values[T]) Define(d *extend.Declaration[T]) error {
-	err := d.Attach(func(t *table.Table[T]) (*table.Table[T], error) { return v.attach(d.Host(), t) })
+	if v == nil || v.container == "" {
+		return &table.ValueError{Field: "values", Reason: "are nil or a zero value; make them by In"}
+	}
+	made := &values[T]{}
+	err := d.Attach(func(t *table.Table[T]) (_ *table.Table[T], err error) {
+		if made.store, err = v.storeOf(d.Host(), t); err != nil {
+			return nil, err
+		}
+		fields, err := fieldsOf(reflect.TypeFor[T]())
+		if err != nil {
+			return nil, err
+		}
+		return extend.With(bare.Bind(t, v, made), &links[T]{store: made.store, rows: door.Rows[table.Table[table.Row]](door.Table(t), false), fields: fields})
+	})
 	if err != nil {
 		return err
 	}
-	return d.Needs(func(t *table.Table[T]) (extend.Parts, error) {
-		return extend.Parts{
-			Ensure: []extend.Task{{Name: "container " + v.container, Do: v.made.ensure}},
-			Daily:  []extend.Task{{Name: "blobs of table " + t.Name(), Do: v.sweepDaily}},
-		}, nil
+	return d.Needs(func(t *table.Table[T]) (parts extend.Parts, err error) {
+		made.table = t
+		if made.archives, err = archivesOf(t, v.opt.Archived); err != nil {
+			return parts, err
+		}
+		parts.Ensure = []extend.Task{{Name: "container " + v.container, Do: made.Ensure}}
+		parts.Daily = []extend.Task{{Name: "blobs of table " + t.Name(), Do: made.sweepDaily}}
+		return parts, nil
 	})
 }
 
-// Bind makes the values those of a table; aztablekit.Table calls it.
-func (v *Values[T]) Bind(t *table.Table[T]) {
-	fault := engine.CheckHandle("t", door.Table(t))
-	switch {
-	case v.bound:
-	case fault != nil || v.made == nil:
-		v.store = &store{fault: cmp.Or(fault, error(errUndeclared))}
-	default:
-		v.table, v.store, v.bound = t, v.made, true
-	}
-}
-
-func (v *Values[T]) attach(host *extend.Host, t *table.Table[T]) (*table.Table[T], error) {
-	if v.host == nil || host.Registry != v.host.Registry || host.Tables != v.host.Tables {
-		return nil, &table.ValueError{Field: "values", Reason: "are of another store: make them by In of the store of the table"}
-	}
-	in, err := host.Container(v.container)
+// storeOf returns where the blobs of a table are.
+func (v *Values[T]) storeOf(h *extend.Host, t *table.Table[T]) (*store, error) {
+	in, err := h.Container(v.container)
 	if err != nil {
 		return nil, err
 	}
-	o := v.given
-	o.Common = host.Options(o.Common)
-	if v.made, err = newStore(in, t.Name(), o); err != nil {
-		return nil, err
-	}
-	fields, err := fieldsOf(reflect.TypeFor[T]())
-	if err != nil {
-		return nil, err
-	}
-	return extend.With(t, &links[T]{store: v.made, rows: door.Rows[table.Table[table.Row]](door.Table(t), false), fields: fields})
+	o := v.opt
+	o.Common = h.Options(o.Common)
+	return newStore(in, t.Name(), o)
 }
 
-// Ensure creates the container unless it exists, as the Ensure of the store does. 1 request; idempotent.
-func (v *Values[T]) Ensure(ctx context.Context) error {
-	if err := v.check(); err != nil {
-		return err
+// binding returns the values of a table that they were given to.
+func (v *Values[T]) binding(t *table.Table[T]) (*values[T], error) {
+	return bare.BoundTo[*values[T]](t, v)
+}
+
+// values are Values of a table.
+type values[T any] struct {
+	*store
+	table *table.Table[T]
+}
+
+// archive is a mover of package archive.
+type archive interface {
+	Contains(ctx context.Context, k keys.Key, incarnation string) (bool, error)
+}
+
+// archivesOf returns the movers of a table that have these names.
+func archivesOf(t table.AnyTable, names []string) (all []archive, err error) {
+	for _, name := range names {
+		a, is := bare.BoundByName(t, name).(archive)
+		if !is {
+			return nil, &table.ValueError{Field: "Options.Archived", Reason: fmt.Sprintf("contains %q, which is no definition of package archive of the table", name)}
+		}
+		all = append(all, a)
 	}
-	return v.ensure(ctx)
+	return all, nil
 }
 
 const dailyRate = 500 // rows and blobs a second
 
-func (v *Values[T]) sweepDaily(ctx context.Context) error {
-	_, err := v.Sweep(ctx, &SweepOptions{Rate: dailyRate})
+func (v *values[T]) sweepDaily(ctx context.Context) error {
+	_, err := v.Sweep(ctx, &table.Pass{Rate: dailyRate})
 	return err
 }
 
-// Check is the part of aztablekit.Store.Verify for the values: a [Values.Sweep], which changes nothing unless o.Repair is set. With
+// Check is the part of aztablekit.Store.Verify for the values: a sweep, which changes nothing unless o.Repair is set. With
 // o.RecordsOnly it does nothing: blobs have no records. Errors: *table.ValueError for o.Partitions and o.Token, which are of one table.
-func (v *Values[T]) Check(ctx context.Context, o *verify.Options) (report verify.Report, err error) {
+func (v *values[T]) Check(ctx context.Context, o *verify.Options) (report verify.Report, err error) {
 	if o == nil {
 		o = &verify.Options{}
 	}
@@ -139,7 +150,7 @@ func (v *Values[T]) Check(ctx context.Context, o *verify.Options) (report verify
 		return report, nil
 	}
 	report.Faults = map[verify.FaultKind]int{}
-	swept, err := v.Sweep(ctx, &SweepOptions{DryRun: !o.Repair, Rate: o.Rate, Fault: func(f verify.Fault) {
+	swept, err := v.sweep(ctx, sweepOptions{Pass: table.Pass{DryRun: !o.Repair, Rate: o.Rate}, archived: v.archivedAnywhere(), fault: func(f verify.Fault) {
 		report.Faults[f.Kind]++
 		if f.Repaired {
 			report.Repaired++
@@ -148,6 +159,9 @@ func (v *Values[T]) Check(ctx context.Context, o *verify.Options) (report verify
 			o.Fault(f)
 		}
 	}})
-	report.Rows = swept.Rows
+	report.Rows = swept.report.Rows
+	if err != nil {
+		err = fmt.Errorf("largeentity: Sweep: %w", err)
+	}
 	return report, err
 }

@@ -1,6 +1,7 @@
 package largeentity_test
 
 import (
+	"context"
 	"errors"
 	"io"
 	"strings"
@@ -36,7 +37,7 @@ func TestValues(t *testing.T) {
 	service := storagetest.New(&storagetest.Options{Now: time.Now})
 	now := time.Now()
 	store := aztablekit.Open(service, "album", &aztablekit.Options{Prefix: "Test", Common: table.Common{Now: func() time.Time { return now }}})
-	images := largeentity.In[picture](store, "images", &largeentity.Options{InlineUpTo: -1})
+	images := largeentity.In[picture]("images", &largeentity.Options{InlineUpTo: -1})
 	pictures := aztablekit.Table(store, "pictures", album, no, images)
 	if err := store.Ensure(ctx); err != nil {
 		t.Fatal(err)
@@ -45,17 +46,17 @@ func TestValues(t *testing.T) {
 		t.Errorf("got containers %q; want testimages", got)
 	}
 	k := keys.At(album.Of("2026"), no.Of(1))
-	image, err := images.Upload(ctx, k, strings.NewReader("large"), nil)
+	image, err := images.Upload(ctx, pictures, k, strings.NewReader("large"), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := images.Upload(ctx, k, strings.NewReader("lost"), nil); err != nil {
+	if _, err := images.Upload(ctx, pictures, k, strings.NewReader("lost"), ""); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := pictures.Insert(ctx, &picture{"2026", 1, image}); err != nil {
 		t.Fatal(err)
 	}
-	body, e, err := images.OpenAt(ctx, k, func(p *picture) largeentity.Blob { return p.Image })
+	body, e, err := images.OpenAt(ctx, pictures, k, func(p *picture) largeentity.Blob { return p.Image })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,96 +82,98 @@ func TestValues(t *testing.T) {
 // withoutBlobs is an account that has tables and queues alone.
 type withoutBlobs struct{ extend.Account }
 
-// TestFaultyValues: values that cannot be used say why, from each method.
+// TestFaultyValues: values that cannot be used make each of their methods say why, and the store.
 func TestFaultyValues(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	k := keys.At(album.Of("2026"), no.Of(1))
 	service := storagetest.New(nil)
-	open := func(acc aztablekit.Account) *aztablekit.Store { return aztablekit.Open(acc, "album", nil) }
+	images := largeentity.In[picture]("images", nil)
 	for what, test := range map[string]struct {
-		declare func() (*aztablekit.Store, *largeentity.Values[picture])
-		want    string
+		acc    aztablekit.Account
+		values *largeentity.Values[picture]
+		more   []aztablekit.Definition[picture]
+		want   string
 	}{
-		"of no table": {func() (*aztablekit.Store, *largeentity.Values[picture]) {
-			s := open(storagetest.New(nil))
-			return nil, largeentity.In[picture](s, "images", nil)
-		}, "are of no table yet"},
-		"of another store": {func() (*aztablekit.Store, *largeentity.Values[picture]) {
-			s := open(storagetest.New(nil))
-			v := largeentity.In[picture](open(storagetest.New(nil)), "images", nil)
-			aztablekit.Table(s, "pictures", album, no, v)
-			return s, v
-		}, "are of another store"},
-		"without blobs": {func() (*aztablekit.Store, *largeentity.Values[picture]) {
-			s := open(withoutBlobs{storagetest.New(nil)})
-			v := largeentity.In[picture](s, "images", nil)
-			aztablekit.Table(s, "pictures", album, no, v)
-			return s, v
-		}, "no blobs"},
-		"zero": {func() (*aztablekit.Store, *largeentity.Values[picture]) { return nil, &largeentity.Values[picture]{} }, "a zero value"},
-		"of a table with another mistake": {func() (*aztablekit.Store, *largeentity.Values[picture]) {
-			s := open(service)
-			v := largeentity.In[picture](s, "images", nil)
-			aztablekit.Table(s, "pictures", album, no, v, nil)
-			return s, v
-		}, "definitions[1] is nil"},
-		"of a table with a wrong name": {func() (*aztablekit.Store, *largeentity.Values[picture]) {
-			s := open(service)
-			v := largeentity.In[picture](s, "images", nil)
-			aztablekit.Table(s, "my_pictures", album, no, v)
-			return s, v
-		}, "my_pictures"},
-		"of a second type": {func() (*aztablekit.Store, *largeentity.Values[picture]) {
-			type sketch picture
-			s := open(service)
-			sketchAlbum := keys.Partition(keys.Text(), func(p *sketch) *string { return &p.Album })
-			sketchNo := keys.Row(keys.Digits[int](4), func(p *sketch) *int { return &p.No }).Named("sketch")
-			aztablekit.Table(s, "pictures", sketchAlbum, sketchNo, largeentity.In[sketch](s, "sketches", nil))
-			v := largeentity.In[picture](s, "images", nil)
-			aztablekit.Table(s, "pictures", album, no, v)
-			return s, v
-		}, "definition large values: definition has the name of a definition of type"},
-		"a wrong name": {func() (*aztablekit.Store, *largeentity.Values[picture]) {
-			s := open(storagetest.New(nil))
-			v := largeentity.In[picture](s, "my_images", nil)
-			aztablekit.Table(s, "pictures", album, no, v)
-			return s, v
-		}, "my_images"},
+		"without blobs":                   {acc: withoutBlobs{service}, want: "no blobs"},
+		"zero":                            {values: &largeentity.Values[picture]{}, want: "a zero value"},
+		"of a table with another mistake": {more: []aztablekit.Definition[picture]{nil}, want: "definitions[1] is nil"},
+		"a wrong name":                    {values: largeentity.In[picture]("my_images", nil), want: "my_images"},
+		"an archive of another table": {values: largeentity.In[picture]("images", &largeentity.Options{Archived: []string{"former"}}),
+			want: `Options.Archived contains "former"`},
 	} {
-		s, v := test.declare()
-		_, uploaded := v.Upload(ctx, k, strings.NewReader(""), nil)
-		_, opened := v.Open(ctx, largeentity.Blob{})
-		_, _, found := v.OpenAt(ctx, k, func(p *picture) largeentity.Blob { return p.Image })
-		_, swept := v.Sweep(ctx, nil)
-		_, checked := v.Check(ctx, nil)
-		all := []error{uploaded, opened, found, swept, checked, v.Ensure(ctx)}
-		if s != nil {
-			all = append(all, s.Ensure(ctx))
+		if test.acc == nil {
+			test.acc = service
 		}
-		for i, err := range all {
-			if err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("%s: method %d: got %v; want %q", what, i, err, test.want)
-			}
+		if test.values == nil {
+			test.values = images
 		}
+		store := aztablekit.Open(test.acc, "album", nil)
+		pictures := aztablekit.Table(store, "pictures", album, no, append([]aztablekit.Definition[picture]{test.values}, test.more...)...)
+		expectAll(t, what, test.want, store.Ensure(ctx), methodsOf(ctx, test.values, pictures, k))
 	}
+	sketchAlbum := keys.Partition(keys.Text(), func(p *sketch) *string { return &p.Album })
+	sketchNo := keys.Row(keys.Digits[int](4), func(p *sketch) *int { return &p.No }).Named("sketch")
+	store := aztablekit.Open(service, "album", nil)
+	aztablekit.Table(store, "pictures", sketchAlbum, sketchNo, largeentity.In[sketch]("sketches", nil))
+	pictures := aztablekit.Table(store, "pictures", album, no, images)
+	expectAll(t, "of a second type", "definition large values: definition has the name of a definition of type", store.Ensure(ctx),
+		methodsOf(ctx, images, pictures, k))
 	if n := service.Count().Total(); n != 0 {
 		t.Errorf("got %d requests; want none", n)
 	}
 }
 
-// TestValuesOfTwoStores: values stay those of their table if another store is given them, too.
-func TestValuesOfTwoStores(t *testing.T) {
-	t.Parallel()
-	first, second := aztablekit.Open(storagetest.New(nil), "album", nil), aztablekit.Open(storagetest.New(nil), "album", nil)
-	images := largeentity.In[picture](first, "images", nil)
-	aztablekit.Table(first, "pictures", album, no, images)
-	aztablekit.Table(second, "pictures", album, no, images)
-	if err := second.Err(); err == nil || !strings.Contains(err.Error(), "are of another store") {
-		t.Errorf("the second store: got %v; want that the values are of another store", err)
+type sketch picture
+
+// methodsOf returns the errors of the methods of values.
+func methodsOf(ctx context.Context, v *largeentity.Values[picture], t *table.Table[picture], k keys.Key) []error {
+	_, uploaded := v.Upload(ctx, t, k, strings.NewReader(""), "")
+	_, opened := v.Open(ctx, t, largeentity.Blob{})
+	_, ranged := v.OpenRange(ctx, t, largeentity.Blob{}, 0, 0)
+	_, _, found := v.OpenAt(ctx, t, k, func(p *picture) largeentity.Blob { return p.Image })
+	_, swept := v.Sweep(ctx, t, nil)
+	_, linked := v.Relink(ctx, t, nil)
+	return []error{uploaded, opened, ranged, found, swept, linked}
+}
+
+func expectAll(t *testing.T, what, want string, ensured error, methods []error) {
+	t.Helper()
+	for i, err := range append(methods, ensured) {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: method %d: got %v; want %q", what, i, err, want)
+		}
 	}
-	if err := errors.Join(first.Ensure(t.Context()), images.Ensure(t.Context())); err != nil {
-		t.Errorf("the first store: got %v; want none", err)
+}
+
+// albumImages is a package's variable, as programs have one.
+var albumImages = largeentity.In[picture]("images", &largeentity.Options{InlineUpTo: -1})
+
+// TestValuesInTwoStores: values that are a package's variable store the blobs of two stores. A handle without the values is refused.
+func TestValuesInTwoStores(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	k := keys.At(album.Of("2026"), no.Of(1))
+	for _, content := range []string{"first", "second"} {
+		service := storagetest.New(nil)
+		store := aztablekit.Open(service, "album", nil)
+		pictures := aztablekit.Table(store, "pictures", album, no, albumImages)
+		without := aztablekit.Table(store, "others", album, no)
+		must(t, store.Ensure(ctx))
+		image, err := albumImages.Upload(ctx, pictures, k, strings.NewReader(content), "")
+		must(t, err)
+		_, err = pictures.Insert(ctx, &picture{"2026", 1, image})
+		must(t, err)
+		got, err := readAll(albumImages.Open(ctx, pictures, image))
+		if err != nil || string(got) != content || len(service.StoredBlobs("images")) != 1 {
+			t.Errorf("got %q, %v and %d blobs; want %q and 1", got, err, len(service.StoredBlobs("images")), content)
+		}
+		for i, err := range methodsOf(ctx, albumImages, without, k) {
+			var de *table.DefinitionError
+			if !errors.As(err, &de) || de.Definition != "large values" {
+				t.Errorf("method %d by a handle without the values: got %v; want a *table.DefinitionError", i, err)
+			}
+		}
 	}
 }
 
@@ -181,14 +184,14 @@ func TestArchivedValues(t *testing.T) {
 	now := time.Now()
 	service := storagetest.New(&storagetest.Options{Now: func() time.Time { return now }})
 	store := aztablekit.Open(service, "album", &aztablekit.Options{Common: table.Common{Now: func() time.Time { return now }}})
-	former := archive.Into[picture]("former", archive.ToTable(store, "former", nil))
-	images := largeentity.In[picture](store, "images", &largeentity.Options{InlineUpTo: -1, Archived: former.Contains})
+	former := archive.Into[picture]("former", archive.ToTable("former", nil))
+	images := largeentity.In[picture]("images", &largeentity.Options{InlineUpTo: -1, Archived: []string{"former"}})
 	pictures := aztablekit.Table(store, "pictures", album, no, images, former)
 	if err := store.Ensure(ctx); err != nil {
 		t.Fatal(err)
 	}
 	k := keys.At(album.Of("2026"), no.Of(1))
-	image, err := images.Upload(ctx, k, strings.NewReader("large"), nil)
+	image, err := images.Upload(ctx, pictures, k, strings.NewReader("large"), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +199,7 @@ func TestArchivedValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(former.Archive(ctx, e), store.Drain(ctx)); err != nil {
+	if err := errors.Join(former.Archive(ctx, pictures, e), store.Drain(ctx)); err != nil {
 		t.Fatal(err)
 	}
 	now = now.AddDate(0, 0, 3)
@@ -206,7 +209,7 @@ func TestArchivedValues(t *testing.T) {
 	if got := len(service.StoredBlobs("images")); got != 1 {
 		t.Errorf("while the archive has the picture: got %d blobs; want 1", got)
 	}
-	if _, archived, err := former.Find(ctx, k); err != nil || !archived {
+	if _, archived, err := former.Find(ctx, pictures, k); err != nil || !archived {
 		t.Errorf("got archived %v, %v; want true", archived, err)
 	}
 	row := service.Rows("former")[0]

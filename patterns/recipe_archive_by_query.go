@@ -77,7 +77,7 @@ var archiveByQuery = recipe{
 				if e.Value.Open {
 					continue
 				}
-				if err := orders.Closed.Archive(ctx, e); err != nil {
+				if err := closedorders.Closed.Archive(ctx, orders.Current, e); err != nil {
 					return err
 				}
 			}

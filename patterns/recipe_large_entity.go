@@ -71,12 +71,12 @@ var largeEntity = recipe{
 				return r.Refused(err, largeentity.ErrUploadAgain)
 			}},
 			{"a crash between the upload and the write leaves a photo; a sweep finds it a day later", func() error {
-				if _, err := staff.Photos.Upload(ctx, staff.Employees.Key(jones), file(300), nil); err != nil {
+				if _, err := photos.Photos.Upload(ctx, staff.Employees, staff.Employees.Key(jones), file(300), ""); err != nil {
 					return err
 				}
 				now = now.Add(25 * time.Hour)
-				report, err := staff.Photos.Sweep(ctx, nil) // Run does this each day
-				r.Answer("%d blobs, %d linked, %d orphan deleted, %d tombstone deleted", report.Blobs, report.Linked, report.Orphans, report.RowsGone)
+				swept, err := photos.Photos.Sweep(ctx, staff.Employees, nil) // Run does this each day
+				r.Answer("%d blobs, %d linked, %d orphan deleted, %d tombstone deleted", swept.Counts["blobs"], swept.Counts["linked"], swept.Counts["orphans"], swept.Counts["tombstones"])
 				return err
 			}},
 		} {

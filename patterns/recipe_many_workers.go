@@ -50,7 +50,7 @@ var manyWorkers = recipe{
 			}, nil)
 			return err
 		}
-		start := func() error { return customers.Cleanse.Start(ctx, "2026", "+41", &jobs.Options{Slice: time.Second}) }
+		start := func() error { return customers.Cleanse.Start(ctx, customers.Table, "2026", "+41", &jobs.Options{Slice: time.Second}) }
 		others := func() error {
 			for range 2 {
 				w, err := r.StartChild(ctx, r.prefix, "works")
@@ -67,7 +67,7 @@ var manyWorkers = recipe{
 			return nil
 		}
 		status := func() error {
-			status, err := customers.Cleanse.Status(ctx, "2026")
+			status, err := customers.Cleanse.Status(ctx, customers.Table, "2026")
 			r.Answer("%s: %d customers, each counted once", status.State, status.Rows)
 			return err
 		}
@@ -134,7 +134,7 @@ var manyWorkers = recipe{
 // tellEnd answers when the job is not running any more.
 func tellEnd(ctx context.Context, r *Run, customers *phonenumbers.Customers) {
 	for ctx.Err() == nil {
-		status, err := customers.Cleanse.Status(ctx, "2026")
+		status, err := customers.Cleanse.Status(ctx, customers.Table, "2026")
 		if err == nil && status.State != jobs.Running {
 			r.Answer("%s", status.State)
 			return

@@ -22,6 +22,8 @@ var (
 	ErrContended = errs.ErrContended
 	// ErrTableNotFound: the table does not exist, or is being deleted. Store.Ensure creates it.
 	ErrTableNotFound = errs.ErrTableNotFound
+	// ErrContainerNotFound: the container of blobs does not exist. Store.Ensure creates that of a definition or a log.
+	ErrContainerNotFound = errs.ErrContainerNotFound
 	// ErrUnknownOutcome: a response to a write was lost, or did not say whether the write was applied (429, 5xx), and the row does
 	// not tell whether the write was applied. It may have been applied, may still be applied, or may never be. The entity cannot be
 	// used until it is read again. A read at once proves nothing about a write that is still on its way. The error of an exact

@@ -2,9 +2,11 @@ package transfer_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"reflect"
@@ -43,12 +45,22 @@ func addDocuments(t testing.TB, a *archiveStore, numbers ...int) {
 		if len(numbers) > 0 && !slices.Contains(numbers, i) {
 			continue
 		}
-		b, err := a.texts.Upload(t.Context(), a.documents.Key(d), strings.NewReader(texts[i/2]), &largeentity.UploadOptions{ContentType: "text/plain"})
+		b, err := a.texts.Upload(t.Context(), a.documents, a.documents.Key(d), strings.NewReader(texts[i/2]), "text/plain")
 		testkit.NoError(t, err)
 		d.Text = b
 		_, err = a.documents.Insert(t.Context(), &d)
 		testkit.NoError(t, err)
 	}
+}
+
+// readText reads a value.
+func readText(ctx context.Context, a *archiveStore, b largeentity.Blob) ([]byte, error) {
+	r, err := a.texts.Open(ctx, a.documents, b)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return io.ReadAll(r)
 }
 
 // expectDocuments reads all values.
@@ -57,7 +69,7 @@ func expectDocuments(t testing.TB, a *archiveStore) {
 	for i, d := range documents() {
 		e, err := a.documents.Get(t.Context(), a.documents.Key(d))
 		testkit.NoError(t, err)
-		got, err := a.texts.ReadAll(t.Context(), e.Value.Text, 100<<20)
+		got, err := readText(t.Context(), a, e.Value.Text)
 		if err != nil || string(got) != texts[i/2] {
 			t.Errorf("%v: got %d bytes, %v; want %d", d, len(got), err, len(texts[i/2]))
 		}
@@ -101,9 +113,9 @@ func TestBlobs(t *testing.T) {
 			testkit.Expect(t, "restore", got, table.Progress{Rows: n, Changed: n, Counts: map[string]int{"bytes": length}})
 			testkit.Expect(t, "requests of the restore", other.Count().String(), "4 blob-commit, 2 blob-create, 6 blob-properties, 8 blob-stage")
 			expectDocuments(t, to)
-			swept, err := to.texts.Sweep(ctx, &largeentity.SweepOptions{DryRun: true})
+			swept, err := to.texts.Sweep(ctx, to.documents, &table.Pass{DryRun: true})
 			testkit.NoError(t, err)
-			if swept.Linked != n || swept.Missing != 0 || swept.Orphans != 0 {
+			if swept.Counts["linked"] != n || swept.Faults != 0 || swept.Changed != 0 {
 				t.Errorf("got %+v; want %d blobs that entities link", swept, n)
 			}
 		})

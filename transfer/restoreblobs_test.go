@@ -33,7 +33,7 @@ type archiveStore struct {
 
 func openArchive(s *storagetest.Service) *archiveStore {
 	a := &archiveStore{Store: aztablekit.Open(s, "archive", &aztablekit.Options{Daily: -1})}
-	a.texts = largeentity.In[document](a.Store, "texts", nil)
+	a.texts = largeentity.In[document]("texts", nil)
 	a.documents = aztablekit.Table(a.Store, "documents", keys.Partition(keys.Text(), func(d *document) *string { return &d.Folder }), keys.Row(keys.Text(), func(d *document) *string { return &d.Name }), a.texts)
 	a.log = logtail.New[member](a.Store, "audit", nil)
 	a.visits = series.New[int64](a.Store, "visits", series.Hours(nil), nil)
@@ -53,7 +53,7 @@ func TestRestoreBlobs(t *testing.T) {
 	text := func(i int) string { return strings.Repeat(fmt.Sprint("document ", i, " "), 5000) }
 	for i := range n {
 		d := &document{Folder: fmt.Sprint("folder", i%2), Name: fmt.Sprint("name", i)}
-		b, err := a.texts.Upload(ctx, a.documents.Key(*d), strings.NewReader(text(i)), nil)
+		b, err := a.texts.Upload(ctx, a.documents, a.documents.Key(*d), strings.NewReader(text(i)), "")
 		testkit.NoError(t, err)
 		d.Text = b
 		_, err = a.documents.Insert(ctx, d)
@@ -83,9 +83,9 @@ func TestRestoreBlobs(t *testing.T) {
 	testkit.NoError(t, a.Ensure(ctx))
 	report, err := a.Verify(ctx, nil)
 	testkit.NoError(t, err)
-	swept, err := a.texts.Sweep(ctx, &largeentity.SweepOptions{DryRun: true})
+	swept, err := a.texts.Sweep(ctx, a.documents, &table.Pass{DryRun: true})
 	testkit.NoError(t, err)
-	if !report.Sound() || swept.Linked != n || swept.Missing != 0 || swept.Orphans != 0 || swept.Replaced != 0 {
+	if !report.Sound() || swept.Counts["linked"] != n || swept.Faults != 0 || swept.Changed != 0 {
 		t.Errorf("got %+v and %+v; want a sound store, and a blob for each of %d documents", report, swept, n)
 	}
 	records := 0
@@ -103,7 +103,7 @@ func TestRestoreBlobs(t *testing.T) {
 	for i := range n {
 		e, err := a.documents.Get(ctx, a.documents.Key(document{Folder: fmt.Sprint("folder", i%2), Name: fmt.Sprint("name", i)}))
 		testkit.NoError(t, err)
-		got, err := a.texts.ReadAll(ctx, e.Value.Text, 1<<20)
+		got, err := readText(ctx, a, e.Value.Text)
 		if err != nil || string(got) != text(i) {
 			t.Errorf("document %d: got %d bytes, %v; want %d", i, len(got), err, len(text(i)))
 		}

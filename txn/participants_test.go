@@ -74,7 +74,7 @@ type papers struct {
 
 func openPapers(acc aztablekit.Account) *papers {
 	s := aztablekit.Open(acc, "papers", &aztablekit.Options{Daily: -1})
-	texts := largeentity.In[paper](s, "texts", &largeentity.Options{InlineUpTo: -1})
+	texts := largeentity.In[paper]("texts", &largeentity.Options{InlineUpTo: -1})
 	return &papers{s, aztablekit.Table(s, "papers", paperCity, paperID, texts), texts}
 }
 
@@ -82,7 +82,7 @@ func (p *papers) key(in string) keys.Key { return keys.At(paperCity.Of(in), pape
 
 func (p *papers) write(t *testing.T, in, text string) *paper {
 	t.Helper()
-	b, err := p.texts.Upload(t.Context(), p.key(in), strings.NewReader(text), nil)
+	b, err := p.texts.Upload(t.Context(), p.table, p.key(in), strings.NewReader(text), "")
 	testkit.NoError(t, err)
 	return &paper{in, 1, b}
 }
@@ -92,7 +92,7 @@ func (p *papers) all(t *testing.T) (all string) {
 	t.Helper()
 	for e, err := range p.table.List(t.Context(), table.Query[paper]{TableScan: true}) {
 		testkit.NoError(t, err)
-		r, err := p.texts.Open(t.Context(), e.Value.Text)
+		r, err := p.texts.Open(t.Context(), p.table, e.Value.Text)
 		testkit.NoError(t, err)
 		text, err := io.ReadAll(r)
 		testkit.NoError(t, errors.Join(err, r.Close()))
@@ -133,7 +133,7 @@ func TestLargeValues(t *testing.T) {
 		testkit.Expect(t, "what readers find in the end", others.all(t), want)
 		testkit.NoError(t, left(s, "papers"))
 		time.Sleep(8 * 24 * time.Hour)
-		_, err = others.texts.Sweep(ctx, nil)
+		_, err = others.texts.Sweep(ctx, others.table, nil)
 		testkit.NoError(t, err)
 		testkit.Expect(t, "after a sweep", others.all(t), want)
 		testkit.Expect(t, "the blobs", len(s.StoredBlobs("texts")), 3)
@@ -247,7 +247,7 @@ func TestArchiveBeside(t *testing.T) {
 	t.Parallel()
 	open := func(acc aztablekit.Account) (*bank, *archive.Mover[bankAccount]) {
 		s := aztablekit.Open(acc, "bank", &aztablekit.Options{Daily: -1})
-		former := archive.Into[bankAccount]("former", archive.ToTable(s, "former", nil))
+		former := archive.Into[bankAccount]("former", archive.ToTable("former", nil))
 		return &bank{s, aztablekit.Table(s, "accounts", city, id, former), aztablekit.Table(s, "ledger", ledgerCity, ledgerID)}, former
 	}
 	begin := func(t *testing.T) (*storagetest.Service, *bank, *archive.Mover[bankAccount]) {
@@ -263,7 +263,7 @@ func TestArchiveBeside(t *testing.T) {
 	archiveZug := func(t *testing.T, others *bank, former *archive.Mover[bankAccount]) {
 		e, err := others.accounts.Get(t.Context(), accountKey("Zug", 3))
 		testkit.NoError(t, err)
-		testkit.NoError(t, former.Archive(t.Context(), e))
+		testkit.NoError(t, former.Archive(t.Context(), others.accounts, e))
 	}
 	t.Run("before it is prepared", func(t *testing.T) {
 		t.Parallel()
@@ -297,7 +297,7 @@ func TestArchiveBeside(t *testing.T) {
 		archiveZug(t, others, former)
 		time.Sleep(5 * time.Minute) // until the message is visible
 		testkit.NoError(t, others.Drain(ctx))
-		e, archived, err := former.Find(ctx, accountKey("Zug", 3))
+		e, archived, err := former.Find(ctx, others.accounts, accountKey("Zug", 3))
 		testkit.NoError(t, err)
 		testkit.Expect(t, "archived", archived, true)
 		testkit.Expect(t, "what is archived", e.Value.Cents, map[bool]int{false: 100, true: 130}[committed])

@@ -236,11 +236,6 @@ type defined interface {
 	Definition() any
 }
 
-// Checker is a definition that aztablekit.Store.Verify asks to compare what is no row, such as blobs, with the entities.
-type Checker interface {
-	Check(ctx context.Context, o *Options) (Report, error)
-}
-
 // choose sets the maintainers of the definitions, or of all definitions if there are none. Without those that no writer keeps, by the
 // catalogue of the table.
 func (r *run[T]) choose(ctx context.Context, definitions []Definition) error {

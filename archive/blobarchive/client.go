@@ -23,10 +23,6 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// ErrContainerNotFound: the container does not exist. The error is also table.ErrUnreachable, so that workers wait for the container.
-// See [Destination.Ensure].
-var ErrContainerNotFound = errors.New("no such container")
-
 // client sends the requests of a destination. It sends a write once at a time, and repeats it itself: the SDK would repeat it after
 // a lost response and report the error of the second attempt.
 type client struct {
@@ -36,8 +32,8 @@ type client struct {
 }
 
 func refusal(call *wire.Call, err error) error {
-	noContainer := errs.With(ErrContainerNotFound, table.ErrUnreachable)
-	return blobs.Refusal(call, err, noContainer, "Destination.Ensure")
+	noContainer := errs.With(table.ErrContainerNotFound, table.ErrUnreachable) // so that workers wait for it
+	return blobs.Refusal(call, err, noContainer, "Store.Ensure")
 }
 
 // storedBlob is a blob as it was read.

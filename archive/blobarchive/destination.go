@@ -11,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/blobs"
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/engine"
@@ -20,55 +21,48 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Options are the options of a destination. The zero value is ready for use.
-type Options struct {
-	// Common bounds the requests: WriteTimeout bounds Put with all its attempts, ReadTimeout each response to a read, and Retry the
-	// attempts. NewID makes the IDs of Puts. OmitOperationID and Tracing have no effect.
-	table.Common
-}
-
-// Destination is a destination of moves in a container. It is safe for concurrent use.
-type Destination struct{ client client }
-
-var (
-	_ archive.Destination = (*Destination)(nil)
-	_ archive.Checker     = (*Destination)(nil)
-	_ archive.Lister      = (*Destination)(nil)
-	_ archive.Sweeper     = (*Destination)(nil)
-)
-
-// New declares a destination in a container of a store. It sends nothing: the Ensure of a store
-// with a mover to it creates the container. Zero fields of Options.Common are those of the store.
-// Errors, returned by the methods of the store and of the destination: *table.ValueError for a nil
-// store, an account without blobs, a name that no container can have, and for a declaration after
-// a method of the store was called.
-func New(s extend.Store, name string, o *Options) *Destination {
-	host := extend.HostOf(s)
-	var opt Options
+// New returns a destination in a container, of the store of the table whose entities move. Movers of several tables may share a destination.
+// OmitOperationID and Tracing of the options have no effect. Errors, returned by the methods of the store: *table.ValueError for an account
+// without blobs, and for a name that no container can have.
+func New(name string, o *archive.Options) archive.Destination {
+	u := &unplaced{destination: &destination{client: client{fault: errUnplaced}}, name: name}
 	if o != nil {
-		opt = *o
+		u.opt = *o
 	}
-	in, err := host.Container(name)
+	return u
+}
+
+var errUnplaced = &table.ValueError{Field: "to", Reason: "belongs to no store yet: give a mover to it to aztablekit.Table"}
+
+// unplaced is a destination in a container of a store that is not known yet.
+type unplaced struct {
+	*destination
+	name string
+	opt  archive.Options
+}
+
+// In returns the destination in a store.
+func (u *unplaced) In(h *extend.Host) (archive.Destination, error) {
+	in := bare.InAccount(h, u.opt.Account)
+	c, err := in.Container(u.name)
 	if err != nil {
-		err = fmt.Errorf("blobarchive: New %s: %w", name, err)
+		return nil, err
 	}
-	err = host.Declare("destination "+name, extend.Parts{}, err)
-	return &Destination{client{in, engine.Options(host.Options(opt.Common)).WithDefaults(), err}}
+	place := bare.Place("container "+u.name, u.opt.Account)
+	return &destination{place, client{container: c, opt: engine.Options(in.Options(u.opt.Common)).WithDefaults()}}, nil
 }
 
-// Err returns the mistake in the declaration of the destination, nil if there is none.
-func (d *Destination) Err() error {
-	if d == nil || d.client.container == nil && d.client.fault == nil {
-		return &table.ValueError{Field: "to", Reason: "is nil or a zero Destination; use one of New"}
-	}
-	return d.client.fault
+// destination is a destination of moves in a container.
+type destination struct {
+	place  string
+	client client
 }
 
-// Ensure creates the container unless it exists. Errors: table.ErrUnreachable. 1 request; idempotent.
-func (d *Destination) Ensure(ctx context.Context) error {
-	if err := d.Err(); err != nil {
-		return err
-	}
+// Place tells the destination apart from others.
+func (d *destination) Place() string { return d.place }
+
+// Ensure creates the container unless it exists.
+func (d *destination) Ensure(ctx context.Context) error {
 	if err := blobs.Ensure(ctx, d.client.container, &d.client.opt, refusal); err != nil {
 		return fmt.Errorf("blobarchive: Ensure: %w", err)
 	}
@@ -76,9 +70,9 @@ func (d *Destination) Ensure(ctx context.Context) error {
 }
 
 // Get returns the row or tombstone of an incarnation, or nil if none was stored. 1 request. Errors: table.ErrForeignRow;
-// table.ErrUnreachable, as for a missing container, which is also ErrContainerNotFound; *keys.KeyError or *table.ValueError for
+// table.ErrUnreachable, as for a missing container, which is also table.ErrContainerNotFound; *keys.KeyError or *table.ValueError for
 // an invalid ID; *table.LimitError for keys that make a name of more than 1,024 characters.
-func (d *Destination) Get(ctx context.Context, id archive.ID) (*archive.ArchivedRow, error) {
+func (d *destination) Get(ctx context.Context, id archive.ID) (*archive.ArchivedRow, error) {
 	row, err := d.get(ctx, id)
 	if err != nil {
 		return nil, fmt.Errorf("blobarchive: Get: %w", err)
@@ -86,8 +80,8 @@ func (d *Destination) Get(ctx context.Context, id archive.ID) (*archive.Archived
 	return row, nil
 }
 
-func (d *Destination) get(ctx context.Context, id archive.ID) (*archive.ArchivedRow, error) {
-	if err := cmp.Or(d.Err(), errors.Join(id.Err(), checkName(id))); err != nil {
+func (d *destination) get(ctx context.Context, id archive.ID) (*archive.ArchivedRow, error) {
+	if err := cmp.Or(d.client.fault, errors.Join(id.Err(), checkName(id))); err != nil {
 		return nil, err
 	}
 	s, err := d.client.read(ctx, id)
@@ -100,14 +94,14 @@ func (d *Destination) get(ctx context.Context, id archive.ID) (*archive.Archived
 // Check returns an error for a row that cannot be stored. Errors: *table.LimitError for keys that make a name of more than 1,024
 // characters, or for a row that is too large; *keys.KeyError for an invalid key; *table.ValueError for an invalid incarnation or
 // value, or if r is nil; table.ErrNotDeclared for the head of an entity that was read without its parts. No request.
-func (d *Destination) Check(r *archive.ArchivedRow) error {
+func (d *destination) Check(r *archive.ArchivedRow) error {
 	_, err := d.body(r, "")
 	return err
 }
 
 // body checks a row and returns the content of its blob.
-func (d *Destination) body(r *archive.ArchivedRow, put string) ([]byte, error) {
-	if err := d.Err(); err != nil {
+func (d *destination) body(r *archive.ArchivedRow, put string) ([]byte, error) {
+	if err := d.client.fault; err != nil {
 		return nil, err
 	}
 	if r == nil {
@@ -123,17 +117,20 @@ func (d *Destination) body(r *archive.ArchivedRow, put string) ([]byte, error) {
 }
 
 // Put stores a row or a tombstone. Errors: table.ErrChanged; table.ErrUnknownOutcome if the row may be stored or not;
-// table.ErrUnreachable, as for a missing container, which is also ErrContainerNotFound; *table.LimitError, *table.ValueError,
+// table.ErrUnreachable, as for a missing container, which is also table.ErrContainerNotFound; *table.LimitError, *table.ValueError,
 // *keys.KeyError and table.ErrNotDeclared for a row that cannot be stored, as in Check. 1 request, and 1 more for each lost
 // response. If another version is stored, 1 more request reports whether Put has stored it.
-func (d *Destination) Put(ctx context.Context, r *archive.ArchivedRow, version string) error {
+func (d *destination) Put(ctx context.Context, r *archive.ArchivedRow, version string) error {
 	if err := d.put(ctx, r, version); err != nil {
 		return fmt.Errorf("blobarchive: Put: %w", err)
 	}
 	return nil
 }
 
-func (d *Destination) put(ctx context.Context, r *archive.ArchivedRow, version string) error {
+func (d *destination) put(ctx context.Context, r *archive.ArchivedRow, version string) error {
+	if d.client.fault != nil {
+		return d.client.fault
+	}
 	id := d.client.opt.NewID()
 	body, err := d.body(r, id)
 	switch {
@@ -178,7 +175,7 @@ func (d *Destination) put(ctx context.Context, r *archive.ArchivedRow, version s
 }
 
 // contains reports whether a Put has stored the blob for an ID.
-func (d *Destination) contains(ctx context.Context, id archive.ID, put string) (bool, error) {
+func (d *destination) contains(ctx context.Context, id archive.ID, put string) (bool, error) {
 	s, err := d.client.read(ctx, id)
 	if errors.Is(err, table.ErrForeignRow) {
 		return false, nil
@@ -195,7 +192,7 @@ func isETag(version string) bool {
 
 // Incarnations yields the stored rows of a key, without tombstones and foreign blobs. 1 request, and 1 for each incarnation.
 // Errors: table.ErrUnreachable.
-func (d *Destination) Incarnations(ctx context.Context, k keys.Key) iter.Seq2[*archive.ArchivedRow, error] {
+func (d *destination) Incarnations(ctx context.Context, k keys.Key) iter.Seq2[*archive.ArchivedRow, error] {
 	return func(yield func(*archive.ArchivedRow, error) bool) {
 		if err := k.Err(); err != nil {
 			yield(nil, fmt.Errorf("blobarchive: Incarnations: %w", err))
@@ -218,7 +215,7 @@ func (d *Destination) Incarnations(ctx context.Context, k keys.Key) iter.Seq2[*a
 // List yields the stored rows of a partition's entities, in the order of the names of the blobs, without tombstones. For a
 // foreign blob it yields table.ErrForeignRow and goes on. 1 request for each 1,000 blobs, and 1 for each row, 10 at a time and up
 // to 40 ahead of the loop. Errors: table.ErrUnreachable.
-func (d *Destination) List(ctx context.Context, partition keys.PartitionKey) iter.Seq2[*archive.ArchivedRow, error] {
+func (d *destination) List(ctx context.Context, partition keys.PartitionKey) iter.Seq2[*archive.ArchivedRow, error] {
 	return func(yield func(*archive.ArchivedRow, error) bool) {
 		partitionKey, err := partition.Result()
 		if err != nil {
@@ -238,9 +235,9 @@ func (d *Destination) List(ctx context.Context, partition keys.PartitionKey) ite
 
 // list yields the rows in the blobs whose names begin with a prefix, without tombstones. After table.ErrForeignRow it goes on. It
 // reads several blobs at a time.
-func (d *Destination) list(ctx context.Context, prefix string) iter.Seq2[*archive.ArchivedRow, error] {
+func (d *destination) list(ctx context.Context, prefix string) iter.Seq2[*archive.ArchivedRow, error] {
 	return func(yield func(*archive.ArchivedRow, error) bool) {
-		if err := d.Err(); err != nil {
+		if err := d.client.fault; err != nil {
 			yield(nil, err)
 			return
 		}
@@ -280,7 +277,7 @@ func (d *Destination) list(ctx context.Context, prefix string) iter.Seq2[*archiv
 const aheadOfLoop = 4 * engine.FanOut
 
 // readListed reads a blob of a list, nil if it does not contain a row any more.
-func (d *Destination) readListed(ctx context.Context, name string) (*archive.ArchivedRow, error) {
+func (d *destination) readListed(ctx context.Context, name string) (*archive.ArchivedRow, error) {
 	id, ok := parseName(name)
 	if !ok {
 		return nil, fmt.Errorf("%w: blob %q", table.ErrForeignRow, name)
@@ -294,10 +291,10 @@ func (d *Destination) readListed(ctx context.Context, name string) (*archive.Arc
 
 // Sweep deletes the tombstones of a partition from before a time, by the service's clock. 1 request for each 1,000 blobs of the
 // partition, and 2 for each tombstone that it deletes. Errors: table.ErrUnreachable. Idempotent.
-func (d *Destination) Sweep(ctx context.Context, partition keys.PartitionKey, before time.Time) error {
+func (d *destination) Sweep(ctx context.Context, partition keys.PartitionKey, before time.Time) error {
 	fail := func(err error) error { return fmt.Errorf("blobarchive: Sweep: %w", err) }
 	partitionKey, err := partition.Result()
-	if err = cmp.Or(d.Err(), err); err != nil {
+	if err = cmp.Or(d.client.fault, err); err != nil {
 		return fail(err)
 	}
 	for b, err := range blobs.List(ctx, d.client.container, prefixOfPartition(partitionKey), d.client.opt.ReadTimeout, refusal) {

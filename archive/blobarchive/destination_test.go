@@ -17,7 +17,6 @@ import (
 
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/archive/blobarchive"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -70,9 +69,9 @@ func TestRoundTrip(t *testing.T) {
 func TestContent(t *testing.T) {
 	t.Parallel()
 	s := storagetest.New(nil)
-	o := &blobarchive.Options{}
+	o := &archive.Options{}
 	o.NewID = func() string { return "PPPPPPPPPPPPPPPP" }
-	d := blobarchive.New(&extend.Host{Account: s}, "old", o)
+	d := destination(t, s, "old", o)
 	must(t, d.Ensure(t.Context()))
 	id := archive.ID{Key: keys.Raw("Sales", "empid_000456"), Incarnation: incarnation}
 	row := archived(t, id, "Jones")
@@ -273,14 +272,12 @@ func TestLimits(t *testing.T) {
 		t.Errorf("a kind that is not UTF-8: got error %v; want a *ValueError", err)
 	}
 	expect(t, "requests", fx.service.Count().String(), "none")
-	faulty := blobarchive.New(nil, "old", nil)
-	_, got := faulty.Get(ctx, idOf("a", incarnation))
-	_, listed := table.Collect(faulty.List(ctx, keys.RawPartition("S")))
-	_, found := table.Collect(faulty.Incarnations(ctx, keys.Raw("S", "a")))
-	row := archived(t, idOf("a", incarnation), "x")
-	for i, err := range []error{faulty.Err(), faulty.Ensure(ctx), got, listed, found, faulty.Check(row), faulty.Put(ctx, row, ""), faulty.Sweep(ctx, keys.RawPartition("S"), time.Now())} {
-		if !errors.As(err, &value) || value.Field != "s" {
-			t.Errorf("without a store: method %d: got error %v; want a *ValueError of the store", i, err)
+	unplaced := blobarchive.New("old", nil)
+	_, got := unplaced.Get(ctx, idOf("a", incarnation))
+	_, found := table.Collect(unplaced.Incarnations(ctx, keys.Raw("S", "a")))
+	for i, err := range []error{got, found, unplaced.Put(ctx, archived(t, idOf("a", incarnation), "x"), "")} {
+		if !errors.As(err, &value) || value.Field != "to" {
+			t.Errorf("without a store: method %d: got error %v; want a *ValueError of to", i, err)
 		}
 	}
 }

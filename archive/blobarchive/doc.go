@@ -1,7 +1,8 @@
 // Package blobarchive stores the rows of package archive in the blobs of a container. A blob costs less than a row of a table, and
 // any tool can read it.
 //
-//	former := archive.Into[Employee]("former", blobarchive.New(company, "former", nil)) // company is the store
+//	var former = archive.Into[Employee]("former", blobarchive.New("former", nil))
+//
 //	staff := aztablekit.Table(company, "staff", dept, empid, former)
 //
 // Each entity has a blob of its own for each incarnation. Its name consists of the PartitionKey, the RowKey and the incarnation:
@@ -33,8 +34,8 @@
 // # Limits
 //
 // A name has at most 1,024 characters. Two keys of 512 characters each are too long, and so are shorter keys with many escaped
-// characters. [archive.Mover].Archive reports this before it writes: the destination is an [archive.Checker]. Blobs in the
-// service's archive tier cannot be read; hot, cool and cold are possible.
+// characters. [archive.Mover].Archive reports this before it writes. Blobs in the service's archive tier
+// cannot be read; hot, cool and cold are possible.
 //
 // # Costs
 //

@@ -142,7 +142,7 @@ func TestPutOvertaken(t *testing.T) {
 			}
 			return storagetest.LostRequest()
 		})
-		o := &blobarchive.Options{}
+		o := &archive.Options{}
 		o.Retry.Wait = -1
 		overtaken := false
 		c := containerOf(fx.service, func(r *http.Request) {
@@ -152,7 +152,7 @@ func TestPutOvertaken(t *testing.T) {
 				fx.put(archived(t, id, "theirs"), now)
 			}
 		})
-		d := blobarchive.New(&extend.Host{Account: in{fx.service, c}}, "old", o)
+		d := destination(t, in{fx.service, c}, "old", o)
 		if err := d.Put(t.Context(), archived(t, id, "new"), version); !errors.Is(err, table.ErrChanged) {
 			t.Errorf("executed %t: got error %v; want ErrChanged", executed, err)
 		}
@@ -239,10 +239,10 @@ func TestCutOnce(t *testing.T) {
 // TestNoContainer: without the container, workers wait.
 func TestNoContainer(t *testing.T) {
 	t.Parallel()
-	d := blobarchive.New(&extend.Host{Account: storagetest.New(nil)}, "none", nil)
+	d := destination(t, storagetest.New(nil), "none", nil)
 	_, err := d.Get(t.Context(), idOf("a", incarnation))
 	for _, err := range []error{err, d.Put(t.Context(), archived(t, idOf("a", incarnation), "x"), ""), d.Sweep(t.Context(), keys.RawPartition("S"), time.Now())} {
-		if !errors.Is(err, blobarchive.ErrContainerNotFound) || !errors.Is(err, table.ErrUnreachable) {
+		if !errors.Is(err, table.ErrContainerNotFound) || !errors.Is(err, table.ErrUnreachable) {
 			t.Errorf("got error %v; want ErrContainerNotFound and table.ErrUnreachable", err)
 		}
 	}
@@ -257,7 +257,7 @@ func TestPutEveryFault(t *testing.T) {
 		reported := "none" // by Put
 		possible := map[string]bool{"none": true}
 		read := func(s *storagetest.Service) (string, string, error) {
-			d := blobarchive.New(&extend.Host{Account: s}, "old", nil)
+			d := destination(t, s, "old", nil)
 			r, err := d.Get(context.Background(), id)
 			switch {
 			case err != nil:
@@ -276,9 +276,9 @@ func TestPutEveryFault(t *testing.T) {
 				return err
 			},
 			Processes: []func(context.Context, *crashtest.Process) error{func(ctx context.Context, p *crashtest.Process) error {
-				o := &blobarchive.Options{}
+				o := &archive.Options{}
 				o.Retry.Wait, o.ReadTimeout = -1, 2*time.Minute // the slowest response takes a minute
-				d := blobarchive.New(&extend.Host{Account: in{p.Service(), containerOf(p, nil)}}, "old", o)
+				d := destination(t, in{p.Service(), containerOf(p, nil)}, "old", o)
 				for _, next := range []*archive.ArchivedRow{archived(t, id, "1"), archived(t, id, "2"), tombstone(id)} {
 					stored, err := d.Get(ctx, id)
 					if err != nil {

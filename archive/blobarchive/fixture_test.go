@@ -16,6 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/archive/blobarchive"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -32,7 +33,7 @@ const incarnation = "0000000000000001"
 
 // fixture is a destination in the container "old" of a service in memory.
 type fixture struct {
-	*blobarchive.Destination
+	bareworker.Destination
 	t         testing.TB
 	service   *storagetest.Service
 	container *container.Client
@@ -51,13 +52,21 @@ func newFixture(t testing.TB) *fixture {
 	t.Helper()
 	s := storagetest.New(nil)
 	c := s.Container("old")
-	o := &blobarchive.Options{}
+	o := &archive.Options{}
 	o.Retry.Attempts = 4
 	o.Retry.Wait = -1
-	d := blobarchive.New(&extend.Host{Account: s}, "old", o)
+	d := destination(t, s, "old", o)
 	must(t, d.Ensure(context.Background()))
 	s.Count()
 	return &fixture{d, t, s, c}
+}
+
+// destination returns a destination in a container of an account.
+func destination(t testing.TB, a extend.Account, name string, o *archive.Options) bareworker.Destination {
+	t.Helper()
+	d, err := bareworker.Place(&extend.Host{Account: a}, blobarchive.New(name, o))
+	must(t, err)
+	return d
 }
 
 // idOf returns the ID of an incarnation of a key in partition S.

@@ -131,8 +131,13 @@ var readMethods = map[string]func(context.Context, *outage) error{
 		_, err := x.poison.Drop(ctx, func(eventual.PoisonMessage) bool { return true })
 		return err
 	},
-	"ReadAll": func(ctx context.Context, x *outage) error {
-		_, err := x.photos.ReadAll(ctx, x.photo, 1<<20)
+	"Open": func(ctx context.Context, x *outage) error {
+		r, err := x.photos.Open(ctx, x.photo)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		_, err = io.ReadAll(r)
 		return err
 	},
 	"OpenRange": func(ctx context.Context, x *outage) error {

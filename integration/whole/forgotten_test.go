@@ -113,12 +113,12 @@ func forgottenCalls(t *testing.T) []forgotten {
 	visits := series.New[int64](&extend.Host{Tables: s.Tables()}, "visits", series.Hours(nil), nil)
 	err = visits.Err()
 	testkit.NoError(t, err)
-	old := archive.ToTable(&extend.Host{Tables: s.Tables()}, "old", nil)
-	err = old.Err()
+	old, err := bareworker.Place(&extend.Host{Tables: s.Tables()}, archive.ToTable("old", nil))
 	testkit.NoError(t, err)
 	mover, err := bareworker.NewMover("archive", present, old, jobs)
 	testkit.NoError(t, err)
-	blobs := blobarchive.New(&extend.Host{Account: s}, "blobs", nil)
+	blobs, err := bareworker.Place(&extend.Host{Account: s}, blobarchive.New("blobs", nil))
+	testkit.NoError(t, err)
 	blobMover, err := bareworker.NewMover("archive", present, blobs, jobs)
 	testkit.NoError(t, err)
 
@@ -139,15 +139,15 @@ func forgottenCalls(t *testing.T) []forgotten {
 		{"index.NewUnique: Get", second(unique.Get(ctx, one, "s")), table.ErrTableNotFound, "no such table devicesonly; Store.Ensure creates it"},
 		{"index.NewUnique: Insert", second(one.Insert(ctx, d)), table.ErrTableNotFound, "no such table devicesonly; Store.Ensure creates it"},
 		{"view: Run", second(verify.Run(ctx, viewed, nil, views)), table.ErrTableNotFound, "no such table views; Table.Ensure creates it"},
-		{"Upload", second(photos.Upload(ctx, k, bytes.NewReader(make([]byte, 100_000)), nil)), largeentity.ErrContainerNotFound, "largeentity: Upload ('A','d_1'): no such container photos; Store.Ensure creates it"},
+		{"Upload", second(photos.Upload(ctx, k, bytes.NewReader(make([]byte, 100_000)), "")), table.ErrContainerNotFound, "largeentity: Upload ('A','d_1'): no such container photos; Store.Ensure creates it"},
 		{"Log.Append", second(log.Append(ctx, d)), table.ErrTableNotFound, "no such table log; Log.Ensure creates it"},
 		{"Log.Tail", firstError(log.Tail(ctx, 1)), table.ErrTableNotFound, "no such table log; Log.Ensure creates it"},
 		{"by period: Append", second(daily.Append(ctx, d)), table.ErrTableNotFound, "no such table days20260102; Periods.Create creates it"},
 		{"by period: Tail", firstError(daily.Tail(ctx, 1)), table.ErrTableNotFound, "no such table days; Periods.Create creates it"},
-		{"bloblog.Close", writer.Close(ctx), bloblog.ErrContainerNotFound, "no such container lines; Log.Ensure creates it"},
+		{"bloblog.Close", writer.Close(ctx), table.ErrContainerNotFound, "no such container lines; Store.Ensure creates it"},
 		{"Series.Add", second(visits.Add(ctx, time.Now(), 1)), table.ErrTableNotFound, "no such table visits; Series.Ensure creates it"},
 		{"Series.Read", second(visits.Read(ctx, time.Now())), table.ErrTableNotFound, "no such table visits; Series.Ensure creates it"},
-		{"Restore", second(mover.Restore(ctx, k)), table.ErrTableNotFound, "no such table old; TableDestination.Ensure creates it"},
-		{"Archived", firstError(blobMover.Archived(ctx, site.PartitionKey("A"))), blobarchive.ErrContainerNotFound, "no such container blobs; Destination.Ensure creates it"},
+		{"Restore", second(mover.Restore(ctx, k)), table.ErrTableNotFound, "no such table old; Store.Ensure creates it"},
+		{"Archived", firstError(blobMover.Archived(ctx, site.PartitionKey("A"))), table.ErrContainerNotFound, "no such container blobs; Store.Ensure creates it"},
 	}
 }

@@ -46,13 +46,13 @@ type outage struct {
 	spread  *table.Table[Employee] // with indexes in other partitions
 	jones   *table.Entity[Employee]
 	out     bareworker.Outbox
-	photos  *largeentity.Values[photographed]
+	photos  barevalues.Values[photographed]
 	lines   *logtail.Log[Employee]
 	events  *bloblog.Log[Employee]
 	log     *bloblog.Writer[Employee]
 	poison  *eventual.PoisonQueue
 	photo   largeentity.Blob
-	cold    *blobarchive.Destination
+	cold    bareworker.Destination
 	common  table.Common // and the queues: of a worker
 	queues  services
 }
@@ -104,7 +104,8 @@ func openOutage(t *testing.T, s services, common table.Common) *outage {
 	fatal(t, err)
 	x.poison, err = bareworker.NewPoisonQueue(s.Queue("moves"), s.Queue("notifications"), &common)
 	fatal(t, err)
-	x.cold = blobarchive.New(&extend.Host{Account: s}, "cold", &blobarchive.Options{Common: common})
+	x.cold, err = bareworker.Place(&extend.Host{Account: s}, blobarchive.New("cold", &archive.Options{Common: common}))
+	fatal(t, err)
 	return x
 }
 
@@ -122,7 +123,7 @@ func (x *outage) fill(t *testing.T) {
 	fatal(t, errors.Join(x.log.Append(ctx, smith), x.log.Flush(ctx)))
 	fatal(t, x.cold.Put(ctx, archivedJones, ""))
 	var err error
-	x.photo, err = x.photos.Upload(ctx, jones, strings.NewReader(strings.Repeat("x", 100_000)), nil)
+	x.photo, err = x.photos.Upload(ctx, jones, strings.NewReader(strings.Repeat("x", 100_000)), "")
 	fatal(t, err)
 	x.jones, err = x.base.Get(ctx, jones)
 	fatal(t, err)
@@ -207,7 +208,7 @@ var outageMethods = []struct {
 	{"Store.Ensure", false, func(ctx context.Context, x *outage) error { return x.photos.Ensure(ctx) }, sdkOutageContainer},
 	{"Destination.Ensure", false, func(ctx context.Context, x *outage) error { return x.cold.Ensure(ctx) }, sdkOutageContainer},
 	{"Upload", false, func(ctx context.Context, x *outage) error {
-		_, err := x.photos.Upload(ctx, jones, strings.NewReader(strings.Repeat("x", 100_000)), nil)
+		_, err := x.photos.Upload(ctx, jones, strings.NewReader(strings.Repeat("x", 100_000)), "")
 		return err
 	}, sdkOutageBlob},
 	{"bloblog", false, func(ctx context.Context, x *outage) error {

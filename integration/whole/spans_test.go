@@ -116,8 +116,7 @@ var refusedMethods = map[string]func(context.Context, *outage) error{
 		return errors.Join(errEnsure, errAdd, visits.AddAll(ctx, maps.All(map[time.Time]int64{hired: 2})))
 	},
 	"TableDestination.Get": func(ctx context.Context, x *outage) error {
-		old := archive.ToTable(&extend.Host{Tables: x.tables}, "old", &table.Options{Common: x.common})
-		err := old.Err()
+		old, err := bareworker.Place(&extend.Host{Tables: x.tables}, archive.ToTable("old", &archive.Options{Common: x.common}))
 		if err != nil {
 			return err
 		}
@@ -147,8 +146,7 @@ var refusedMethods = map[string]func(context.Context, *outage) error{
 		return errors.Join(w.Ensure(ctx), errInsert, w.Drain(ctx))
 	},
 	"Mover": func(ctx context.Context, x *outage) error {
-		old := archive.ToTable(&extend.Host{Tables: x.tables}, "old", &table.Options{Common: x.common})
-		err := old.Err()
+		old, err := bareworker.Place(&extend.Host{Tables: x.tables}, archive.ToTable("old", &archive.Options{Common: x.common}))
 		if err != nil {
 			return err
 		}

@@ -47,7 +47,7 @@ func openOffice(s *storagetest.Service, c table.Common) *office {
 	sweep := o.ends.Job("sweep")
 	o.tickets = aztablekit.Table(o.store, "tickets", show, seat, o.ends, sweep)
 	o.leases = lease.New(o.store, "leases", nil)
-	o.job = func() error { return sweep.Start(context.Background(), "today", struct{}{}, nil) }
+	o.job = func() error { return sweep.Start(context.Background(), o.tickets, "today", struct{}{}, nil) }
 	return o
 }
 

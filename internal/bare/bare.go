@@ -6,10 +6,12 @@ package bare
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -77,4 +79,55 @@ func Ensure(ctx context.Context, t table.AnyTable) error {
 		}
 	}
 	return nil
+}
+
+// Bind returns a handle that contains what a definition has made for it, for [BoundTo]: the methods of a definition get the handle,
+// and the definition itself is bound to none.
+func Bind[T any](t *table.Table[T], definition, made any) *table.Table[T] {
+	return door.InMode(t, func(m *engine.Mode) {
+		all := map[any]any{definition: made}
+		maps.Copy(all, m.Bindings)
+		m.Bindings = all
+	})
+}
+
+// BoundTo returns what a definition has made for a handle, an M. Errors: *table.ValueError for a nil or zero handle; the mistakes of its
+// declaration; *table.DefinitionError for a handle without the definition.
+func BoundTo[M any](t table.AnyTable, definition interface{ Name() string }) (made M, err error) {
+	of := door.Table(t)
+	if err := engine.CheckHandle("t", of); err != nil {
+		return made, err
+	}
+	made, is := of.Mode.Bindings[definition].(M)
+	if !is {
+		err = &table.DefinitionError{Definition: definition.Name(), Field: "table", Reason: "does not have the definition: " +
+			"use the handle of a table that the same definition was given to"}
+	}
+	return made, err
+}
+
+// BoundByName returns what a definition of a name has made for a handle, nil for none.
+func BoundByName(t table.AnyTable, name string) any {
+	for definition, made := range door.Table(t).Mode.Bindings {
+		if of, is := definition.(interface{ Name() string }); is && of.Name() == name {
+			return made
+		}
+	}
+	return nil
+}
+
+// InAccount returns a store in another account, in which nothing is declared; the store itself for nil.
+func InAccount(h *extend.Host, a extend.Account) *extend.Host {
+	if a == nil {
+		return h
+	}
+	return &extend.Host{Account: a, Tables: a.Tables(), Common: h.Common, Prefix: h.Prefix, Invalid: h.Invalid}
+}
+
+// Place returns a text for a thing of a store that is in this account; nil for that of the store.
+func Place(of string, a extend.Account) string {
+	if a == nil {
+		return of
+	}
+	return of + " of another account"
 }

@@ -2,17 +2,33 @@
 package barevalues
 
 import (
+	"context"
+	"io"
+
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/table"
 )
 
+// Values has the methods of *largeentity.Values without the handle, and Ensure, which creates the container.
+type Values[T any] interface {
+	Copy(ctx context.Context, owner keys.Key, b largeentity.Blob) (largeentity.Blob, error)
+	Ensure(ctx context.Context) error
+	Open(ctx context.Context, b largeentity.Blob) (io.ReadCloser, error)
+	OpenAt(ctx context.Context, k keys.Key, value func(*T) largeentity.Blob) (io.ReadCloser, *table.Entity[T], error)
+	OpenRange(ctx context.Context, b largeentity.Blob, offset, count int64) (io.ReadCloser, error)
+	Relink(ctx context.Context, p *table.Pass) (table.Progress, error)
+	Sweep(ctx context.Context, p *table.Pass) (table.Progress, error)
+	Upload(ctx context.Context, owner keys.Key, r io.Reader, contentType string) (largeentity.Blob, error)
+}
+
 // New returns the large values of a table, in a container, and the handle of the table that keeps track of them. It sends nothing. Errors: those of
 // largeentity.In.
-func New[T any](t *table.Table[T], a extend.Account, container string, o *largeentity.Options) (*largeentity.Values[T], *table.Table[T], error) {
-	host := &extend.Host{Account: a}
-	v := largeentity.In[T](host, container, o)
-	d := extend.NewDeclaration(host, t)
+func New[T any](t *table.Table[T], a extend.Account, container string, o *largeentity.Options) (Values[T], *table.Table[T], error) {
+	v := largeentity.In[T](container, o)
+	d := extend.NewDeclaration(&extend.Host{Account: a}, t)
 	if err := d.Add(v); err != nil {
 		return nil, nil, err
 	}
@@ -20,6 +36,6 @@ func New[T any](t *table.Table[T], a extend.Account, container string, o *largee
 	if err != nil {
 		return nil, nil, err
 	}
-	v.Bind(kept)
-	return v, kept, nil
+	made, err := bare.BoundTo[Values[T]](kept, v)
+	return made, kept, err
 }

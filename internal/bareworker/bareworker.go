@@ -3,6 +3,7 @@ package bareworker
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
@@ -10,6 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -77,10 +79,22 @@ func CleanAll[T any](ctx context.Context, w Worker, t *table.Table[T]) error {
 	return err
 }
 
-// Mover is a mover with the handler that executes its moves.
+// Mover is an *archive.Mover of a table, with the handler that executes its moves.
 type Mover[T any] struct {
-	*archive.Mover[T]
-	Handler extend.Handler
+	boundMover[T]
+	Definition *archive.Mover[T]
+	Table      *table.Table[T] // the handle that has the mover
+	Handler    extend.Handler
+}
+
+// boundMover has the methods of an *archive.Mover without the handle.
+type boundMover[T any] interface {
+	Archive(ctx context.Context, e *table.Entity[T]) error
+	ArchiveAll(ctx context.Context, q table.Query[T], p *table.Pass) (table.Progress, error)
+	Archived(ctx context.Context, partition keys.PartitionKey) iter.Seq2[*table.Entity[T], error]
+	Contains(ctx context.Context, k keys.Key, incarnation string) (bool, error)
+	Find(ctx context.Context, k keys.Key) (e *table.Entity[T], archived bool, err error)
+	Restore(ctx context.Context, k keys.Key) (*table.Entity[T], error)
 }
 
 // NewMover returns the mover of a table that is in no store. outbox notifies workers of its moves; it is the outbox of from, if from has one. It
@@ -95,6 +109,26 @@ func NewMover[T any](kind string, from *table.Table[T], to archive.Destination, 
 	if err != nil {
 		return nil, err
 	}
-	m.Bind(t)
-	return &Mover[T]{m, parts[0].Handlers[0]}, nil
+	bound, err := bare.BoundTo[boundMover[T]](t, m)
+	return &Mover[T]{bound, m, t, parts[0].Handlers[0]}, err
+}
+
+// Destination is a destination of this library, with all of its methods.
+type Destination interface {
+	archive.Destination
+	Ensure(ctx context.Context) error
+	Check(r *archive.ArchivedRow) error
+	List(ctx context.Context, partition keys.PartitionKey) iter.Seq2[*archive.ArchivedRow, error]
+	Sweep(ctx context.Context, partition keys.PartitionKey, before time.Time) error
+}
+
+// Place returns a destination of this library in a store, which need not be declared there.
+func Place(h *extend.Host, to archive.Destination) (Destination, error) {
+	placed, err := to.(interface {
+		In(h *extend.Host) (archive.Destination, error)
+	}).In(h)
+	if err != nil {
+		return nil, err
+	}
+	return placed.(Destination), nil
 }

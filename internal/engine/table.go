@@ -123,6 +123,7 @@ type Mode struct {
 	LookUp      *LookUp // nil for a handle whose reads do not depend on a definition
 	Completes   *Completion
 	Move        Move
+	Bindings    map[any]any // what definitions have made for the handle, by the definition
 
 	Ends   *Ends  // nil for a handle whose entities have no end, or that also reads what is over
 	Ending bool   // deletes: the entity is over

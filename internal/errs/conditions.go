@@ -24,6 +24,7 @@ var (
 	ErrChanged           = errors.New("the row has changed since it was read")
 	ErrContended         = errors.New("concurrent writers changed the row at every attempt")
 	ErrTableNotFound     = errors.New("no such table")
+	ErrContainerNotFound = errors.New("no such container")
 	ErrUnknownOutcome    = errors.New("the outcome of the write is unknown")
 	ErrCosmosDB          = wire.ErrCosmosDB
 	ErrUnreachable       = errors.New("the service could not be reached, or did not let the caller in")

@@ -263,12 +263,8 @@ func (m metadata) overlaps(from, to time.Time) bool {
 	return m.first.Before(to) && (m.last.IsZero() || m.last.Add(time.Second).After(from))
 }
 
-var (
-	// ErrContainerNotFound: the container does not exist. See [Log.Ensure].
-	ErrContainerNotFound = errors.New("no such container")
-	// ErrClosed: the writer is closed. The record is not stored.
-	ErrClosed = errors.New("the writer is closed")
-)
+// ErrClosed: the writer is closed. The record is not stored.
+var ErrClosed = errors.New("the writer is closed")
 
 // LineError is a stored line that cannot be read. Its text contains no data of the line.
 type LineError struct {
@@ -292,7 +288,7 @@ func (e *LineError) Unwrap() error { return e.Err }
 
 // refusal returns the error for a request that the service refused, or that did not reach the service. Nothing was changed.
 func refusal(call *wire.Call, err error) error {
-	return blobs.Refusal(call, err, ErrContainerNotFound, "Log.Ensure")
+	return blobs.Refusal(call, err, table.ErrContainerNotFound, "Store.Ensure")
 }
 
 // ended returns the error for a context that has ended: the error of the caller's context, or table.ErrUnreachable if a bound of

@@ -330,11 +330,11 @@ func TestNoContainer(t *testing.T) {
 	missing := bloblog.New[event](&extend.Host{Account: s}, "missing", nil)
 	w := newWriter(t, missing, "orders")
 	appendAll(t, w, 1)
-	if err := w.Flush(ctx); !errors.Is(err, bloblog.ErrContainerNotFound) || errors.Is(err, table.ErrUnknownOutcome) {
+	if err := w.Flush(ctx); !errors.Is(err, table.ErrContainerNotFound) || errors.Is(err, table.ErrUnknownOutcome) {
 		t.Errorf("Flush: got error %v; want ErrContainerNotFound alone", err)
 	}
 	for _, err := range missing.Between(ctx, "orders", time.Time{}, time.Time{}) {
-		if !errors.Is(err, bloblog.ErrContainerNotFound) {
+		if !errors.Is(err, table.ErrContainerNotFound) {
 			t.Errorf("Between: got error %v; want ErrContainerNotFound", err)
 		}
 	}

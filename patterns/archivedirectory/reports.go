@@ -39,12 +39,12 @@ func Open(acc aztablekit.Account, folder string, o *aztablekit.Options) *Reports
 
 // Archive requests the move of a report to a file, unless another program has changed the report (table.ErrChanged). 3 requests.
 func (r *Reports) Archive(ctx context.Context, e *table.Entity[Report]) error {
-	return r.former.Archive(ctx, e)
+	return r.former.Archive(ctx, r.Current, e)
 }
 
 // Find returns a report, and whether it is in a file, table.ErrNotFound if it is in neither place. 1 request.
 func (r *Reports) Find(ctx context.Context, department string, n int) (Report, bool, error) {
-	e, archived, err := r.former.Find(ctx, keys.At(dept.Of(department), number.Of(n)))
+	e, archived, err := r.former.Find(ctx, r.Current, keys.At(dept.Of(department), number.Of(n)))
 	if err != nil {
 		return Report{}, false, err
 	}
@@ -53,6 +53,6 @@ func (r *Reports) Find(ctx context.Context, department string, n int) (Report, b
 
 // Restore moves a report back to the table, table.ErrNotFound if no file contains it, archive.ErrUnderway if its move has not ended. 4 requests.
 func (r *Reports) Restore(ctx context.Context, department string, n int) error {
-	_, err := r.former.Restore(ctx, keys.At(dept.Of(department), number.Of(n)))
+	_, err := r.former.Restore(ctx, r.Current, keys.At(dept.Of(department), number.Of(n)))
 	return err
 }

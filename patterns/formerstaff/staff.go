@@ -20,6 +20,8 @@ type Employee struct {
 var (
 	dept  = keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
 	empid = keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
+
+	former = archive.Into[Employee]("staff", archive.ToTable("Archive", nil))
 )
 
 // Staff is the employees in the table Current, and former employees in the table Archive. An employee is always in one of them, during a
@@ -27,25 +29,23 @@ var (
 type Staff struct {
 	*aztablekit.Store
 	Current *table.Table[Employee]
-	former  *archive.Mover[Employee]
 }
 
 // Open declares both tables. Call Ensure of the result when the program starts, and Run in one program, which executes the moves.
 func Open(acc aztablekit.Account, o *aztablekit.Options) *Staff {
 	s := aztablekit.Open(acc, "staff", o)
-	former := archive.Into[Employee]("staff", archive.ToTable(s, "Archive", nil))
-	return &Staff{s, aztablekit.Table(s, "Current", dept, empid, former), former}
+	return &Staff{s, aztablekit.Table(s, "Current", dept, empid, former)}
 }
 
 // Archive requests the move of an employee to Archive, unless another program has changed the employee (table.ErrChanged). The worker moves
 // what is stored then. 3 requests.
 func (s *Staff) Archive(ctx context.Context, e *table.Entity[Employee]) error {
-	return s.former.Archive(ctx, e)
+	return former.Archive(ctx, s.Current, e)
 }
 
 // Find returns an employee, and whether Archive contains the employee, table.ErrNotFound if neither table does. 1 request, or 2 in Archive.
 func (s *Staff) Find(ctx context.Context, department string, id int) (Employee, bool, error) {
-	e, archived, err := s.former.Find(ctx, keys.At(dept.Of(department), empid.Of(id)))
+	e, archived, err := former.Find(ctx, s.Current, keys.At(dept.Of(department), empid.Of(id)))
 	if err != nil {
 		return Employee{}, false, err
 	}
@@ -55,6 +55,6 @@ func (s *Staff) Find(ctx context.Context, department string, id int) (Employee, 
 // Restore moves an employee back, table.ErrNotFound if Archive does not contain the employee, archive.ErrUnderway if the move to Archive has
 // not ended. 6 requests.
 func (s *Staff) Restore(ctx context.Context, department string, id int) error {
-	_, err := s.former.Restore(ctx, keys.At(dept.Of(department), empid.Of(id)))
+	_, err := former.Restore(ctx, s.Current, keys.At(dept.Of(department), empid.Of(id)))
 	return err
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/logtail"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -19,15 +18,14 @@ import (
 type company struct {
 	*aztablekit.Store
 	staff   *table.Table[Employee]
-	photos  *largeentity.Values[Employee]
 	changes *logtail.Log[Change]
 }
 
 // open returns the company of an account. It sends no request.
 func open(acc aztablekit.Account, logger *slog.Logger) *company {
 	s := aztablekit.Open(acc, "staff", &aztablekit.Options{Common: table.Common{Logger: logger}})
-	c := &company{Store: s, photos: largeentity.In[Employee](s, "photos", nil), changes: logtail.New[Change](s, "changes", nil)}
-	c.staff = aztablekit.Table(s, "staff", dept, empid, byEmail, payroll, c.photos, eventual.On("change", changeOf, c.appendChange))
+	c := &company{Store: s, changes: logtail.New[Change](s, "changes", nil)}
+	c.staff = aztablekit.Table(s, "staff", dept, empid, byEmail, payroll, photos, eventual.On("change", changeOf, c.appendChange))
 	return c
 }
 

@@ -20,7 +20,7 @@ func (c *company) setPhoto(ctx context.Context, k keys.Key, r io.Reader, content
 	if _, err := c.staff.Get(ctx, k); err != nil {
 		return nil, err
 	}
-	photo, err := c.photos.Upload(ctx, k, r, &largeentity.UploadOptions{ContentType: contentType})
+	photo, err := photos.Upload(ctx, c.staff, k, r, contentType)
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func (c *company) setPhoto(ctx context.Context, k keys.Key, r io.Reader, content
 
 // photo opens the photo of an employee. Close the reader.
 func (c *company) photo(ctx context.Context, k keys.Key) (io.ReadCloser, *table.Entity[Employee], error) {
-	return c.photos.OpenAt(ctx, k, func(e *Employee) largeentity.Blob { return e.Photo })
+	return photos.OpenAt(ctx, c.staff, k, func(e *Employee) largeentity.Blob { return e.Photo })
 }
 
 // move moves an employee to another department. A blob belongs to a partition, so the photo is copied first. A concurrent write of the
@@ -43,7 +43,7 @@ func (c *company) move(ctx context.Context, k keys.Key, department string) (*tab
 			return nil
 		}
 		e.Department = department
-		e.Photo, err = c.photos.Copy(ctx, c.staff.Key(*e), e.Photo)
+		e.Photo, err = photos.Copy(ctx, c.staff, c.staff.Key(*e), e.Photo)
 		return err
 	})
 	if errors.Is(err, table.ErrChanged) || errors.Is(err, largeentity.ErrBlobNotFound) { // the photo was replaced before it was copied

@@ -35,6 +35,9 @@ var byEmail = index.NewUnique("email", keys.Fold(keys.Text()),
 	func(e *Employee) (string, bool) { return e.Email, e.Email != "" },
 	&index.UniqueOptions{Table: "emails"})
 
+// photos are the photos of the employees, of any size.
+var photos = largeentity.In[Employee]("photos", nil)
+
 // payroll counts the employees of a department, and adds their salaries, in one row of the department.
 var payroll = index.NewSummary("payroll", keys.Text(),
 	func(*Employee) (string, bool) { return "all", true },

@@ -22,21 +22,22 @@ type Employee struct {
 var (
 	dept  = keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
 	empid = keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
+
+	// Photos are the photos of the employees.
+	Photos = largeentity.In[Employee]("photos", nil)
 )
 
 // Staff is the employees of a company, with their photos.
 type Staff struct {
 	*aztablekit.Store
 	Employees *table.Table[Employee]
-	Photos    *largeentity.Values[Employee]
 }
 
 // Open declares the table of the employees and the container of the photos. Call Ensure of the result when the program starts, and Run in
 // one program: each day, it deletes the photos that no employee has, such as that of a program that crashed before it stored the employee.
 func Open(acc aztablekit.Account, o *aztablekit.Options) *Staff {
 	s := aztablekit.Open(acc, "company", o)
-	photos := largeentity.In[Employee](s, "photos", nil)
-	return &Staff{s, aztablekit.Table(s, "staff", dept, empid, photos), photos}
+	return &Staff{s, aztablekit.Table(s, "staff", dept, empid, Photos)}
 }
 
 // Hire stores a new employee with a photo, table.ErrExists if the department has the ID. 1 request for a photo of up to 4 MiB, none for one of
@@ -67,10 +68,10 @@ func (s *Staff) SetPhoto(ctx context.Context, department string, id int, photo i
 // compares length and hash before its end: close it. 2 requests, 1 for a photo of up to 32 KiB.
 func (s *Staff) OpenPhoto(ctx context.Context, department string, id int) (io.ReadCloser, *table.Entity[Employee], error) {
 	k := keys.At(dept.Of(department), empid.Of(id))
-	return s.Photos.OpenAt(ctx, k, func(e *Employee) largeentity.Blob { return e.Photo })
+	return Photos.OpenAt(ctx, s.Employees, k, func(e *Employee) largeentity.Blob { return e.Photo })
 }
 
 // upload stores a photo for an employee, who has it once the employee is written.
 func (s *Staff) upload(ctx context.Context, employee keys.Key, photo io.Reader) (largeentity.Blob, error) {
-	return s.Photos.Upload(ctx, employee, photo, &largeentity.UploadOptions{ContentType: "image/jpeg"})
+	return Photos.Upload(ctx, s.Employees, employee, photo, "image/jpeg")
 }

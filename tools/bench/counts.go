@@ -161,8 +161,7 @@ func countMove(ctx context.Context, ofWorker bool) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	old := archive.ToTable(&extend.Host{Tables: o.acc.Tables()}, "archive", nil)
-	err = old.Err()
+	old, err := bareworker.Place(&extend.Host{Tables: o.acc.Tables()}, archive.ToTable("archive", nil))
 	if err != nil {
 		return 0, err
 	}
@@ -300,7 +299,7 @@ func countLarge(ctx context.Context, operation string) (int, error) {
 	}
 	key := keys.At(keys.RawPartition("site"), keys.RawRow("name"))
 	upload := func(seed int) (largeentity.Blob, error) {
-		return photos.Upload(ctx, key, bytes.NewReader(data(200_000, seed)), nil)
+		return photos.Upload(ctx, key, bytes.NewReader(data(200_000, seed)), "")
 	}
 	var e *table.Entity[album]
 	n, err := o.requests(func() error {

@@ -23,7 +23,6 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
-	"github.com/aztablekit/aztablekit/internal/barevalues"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
@@ -187,7 +186,6 @@ func (c *caller) zeroValues() []reflect.Value {
 		reflect.ValueOf(new(index.Lists[argumentsItem, string])), reflect.ValueOf(new(index.Summary[argumentsItem, string])), reflect.ValueOf(new(index.Details[argumentsItem])),
 		reflect.ValueOf(new(materialized.View[argumentsItem, argumentsItem])), reflect.ValueOf((*materialized.View[argumentsItem, argumentsItem])(nil)),
 		reflect.ValueOf((*aztables.ServiceClient)(nil)),
-		reflect.ValueOf((*archive.TableDestination)(nil)), reflect.ValueOf(new(archive.TableDestination)),
 		reflect.ValueOf(keys.Component[string]{}), reflect.ValueOf(table.Field[argumentsItem, string]{}),
 	}
 }
@@ -285,7 +283,7 @@ func isTyped(err error) bool {
 	if typ.Kind() == reflect.Pointer && typ.Elem().Name() != "OpError" && typ.Elem().Name() != "BatchError" && strings.ToUpper(typ.Elem().Name()[:1]) == typ.Elem().Name()[:1] {
 		return true
 	}
-	for _, known := range []error{table.ErrNotFound, table.ErrExists, table.ErrChanged, table.ErrTableNotFound, table.ErrTableScan, table.ErrNotRead, table.ErrKeyChanged, table.ErrNotRead, table.ErrOtherPartition, table.ErrDuplicateRow, table.ErrForeignRow, table.ErrGivenUp, largeentity.ErrNoValue, bloblog.ErrClosed, archive.ErrUnderway, archive.ErrCannotList, archive.ErrRestored, account.ErrNoEndpoint, account.ErrNoKey, eventual.ErrNotRunning, eventual.ErrQueueNotFound} {
+	for _, known := range []error{table.ErrNotFound, table.ErrExists, table.ErrChanged, table.ErrTableNotFound, table.ErrTableScan, table.ErrNotRead, table.ErrKeyChanged, table.ErrNotRead, table.ErrOtherPartition, table.ErrDuplicateRow, table.ErrForeignRow, table.ErrGivenUp, largeentity.ErrNoValue, bloblog.ErrClosed, archive.ErrUnderway, archive.ErrRestored, account.ErrNoEndpoint, account.ErrNoKey, eventual.ErrNotRunning, eventual.ErrQueueNotFound} {
 		if err == known {
 			return true
 		}
@@ -369,14 +367,8 @@ func newCaller(t *testing.T) *caller {
 	no(err)
 	no(tabledoor.Ensure(ctx, targets))
 	views := materialized.New("views", targets, func(v *item, _ keys.Key) (item, bool) { return *v, true }, nil)
-	destination := archive.ToTable(&extend.Host{Tables: s.Tables()}, "archived", nil)
-	err = destination.Err()
-	no(err)
-	no(destination.Ensure(ctx))
-	blobs := blobarchive.New(&extend.Host{Account: s}, "archive", nil)
-	no(blobs.Ensure(ctx))
-	mover, err := bareworker.NewMover("archive", items, archive.Destination(destination), outbox)
-	no(err)
+	destination, blobs := archive.ToTable("archived", nil), blobarchive.New("archive", nil)
+	mover := archive.Into[item]("archive", destination)
 	poison, err := bareworker.NewPoisonQueue(s.Queue("notifications"), s.Queue("poison"), nil)
 	no(err)
 	_, err = s.Queue("poison").Create(ctx, nil)
@@ -414,14 +406,12 @@ func newCaller(t *testing.T) *caller {
 	operations := iter.Seq2[table.Op, error](func(func(table.Op, error) bool) {})
 	company := aztablekit.Open(s, "company", nil)
 	effect := eventual.On("effect", func(*eventual.Change[item]) (string, bool) { return "", true }, nil)
-	values, _, err := barevalues.New(items, s, "values", nil)
-	no(err)
-	no(values.Ensure(ctx))
+	values := largeentity.In[item]("values", nil)
 	checked, check := aztablekit.Open(s, "checked", nil), jobs.Verify[item]("check")
 	aztablekit.Table(checked, "checked", nil, nil, check)
 	no(checked.Ensure(ctx))
 	declaration := extend.NewDeclaration(company.Host(), items)
-	put(base, items, company, declaration, byName, lists, sums, details, stored, row, views, destination, blobs, mover.Mover, outbox, poison, records, slots, numbers, log, periods, text, key, key.Row(), schema, size, ctx,
+	put(base, items, company, declaration, byName, lists, sums, details, stored, row, views, destination, blobs, mover, outbox, poison, records, slots, numbers, log, periods, text, key, key.Row(), schema, size, ctx,
 		"group", &table.Options{}, table.Query[item]{Partition: text.PartitionKey("g")}, nameOf, operations, tabledoor.PinOp(items, stored), door.Table(items), s.Queue("work"), s.Container("blobs"), time.Now(), s.Tables())
 	c.valid[reflect.TypeFor[table.Service]()] = reflect.ValueOf(s.Tables())
 	c.valid[reflect.TypeFor[keys.Layout[string]]()] = reflect.ValueOf(text)

@@ -65,7 +65,7 @@ var arrows = map[string][]string{
 	"internal/tabledoor":       {"internal/door", "keys", "table"},
 	"internal/bareworker":      {"archive", "eventual", "extend", "internal/door", "keys", "table"},
 	"internal/work":            {"internal/commit", "internal/edm", "internal/engine", "internal/errs", "internal/pace", "internal/stored", "keys"},
-	"internal/barevalues":      {"extend", "largeentity", "table"},
+	"internal/barevalues":      {"extend", "internal/bare", "keys", "largeentity", "table"},
 	"internal/property":        {"internal/door", "internal/edm", "internal/engine", "table", "internal/stored"},
 	"internal/stored":          {"internal/commit", "internal/edm", "internal/errs", "internal/reserved", "keys"},
 	"verify":                   {"internal/keyrange", "internal/door", "internal/commit", "extend", "keys", "table", "internal/derived", "internal/engine", "internal/pace", "internal/reconcile", "internal/reserved", "internal/stored", "internal/tabledoor"},

@@ -57,11 +57,11 @@ func (m measurement) run(ctx context.Context) error {
 
 	service.Count()
 	began := time.Now()
-	if err := backup.Start(ctx, jobName, struct{}{}, &jobs.Options{Rate: m.rate}); err != nil {
+	if err := backup.Start(ctx, staff, jobName, struct{}{}, &jobs.Options{Rate: m.rate}); err != nil {
 		return err
 	}
 	c := crew{Crew: workers.Crew{Env: env}, kills: m.kills / 2}
-	status, err := c.export(ctx, m.workers, backup)
+	status, err := c.export(ctx, m.workers, staff, backup)
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ type crew struct {
 const pause = 300 * time.Millisecond
 
 // export runs workers until a job is finished. Some are killed, and replaced.
-func (c *crew) export(ctx context.Context, n int, job *jobs.Job[employee, struct{}]) (status jobs.Status, err error) {
+func (c *crew) export(ctx context.Context, n int, staff *table.Table[employee], job *jobs.Job[employee, struct{}]) (status jobs.Status, err error) {
 	for i := range n {
 		if err := c.Start(i); err != nil {
 			return status, err
@@ -125,7 +125,7 @@ func (c *crew) export(ctx context.Context, n int, job *jobs.Job[employee, struct
 			return status, ctx.Err()
 		case <-time.After(pause):
 		}
-		status, err = job.Status(ctx, jobName)
+		status, err = job.Status(ctx, staff, jobName)
 		if err != nil || status.State != jobs.Running {
 			break
 		}

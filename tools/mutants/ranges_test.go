@@ -88,7 +88,7 @@ func TestRanges(t *testing.T) {
 		{Name: "a changed entity is moved though the query does not find it any more", File: "archive/all.go",
 			Old: "		q.Skip = func(_ keys.Key", New: "		q.Where = table.Cond[T]{}\n		q.Skip = func(_ keys.Key", Test: "TestArchiveAllChanged"},
 		{Name: "the token is ahead of the moves", File: "archive/all.go",
-			Old: "		a.report.Entities += len(page.Entities)\n", New: "		a.report.Entities += len(page.Entities)\n		if a.opt.Progress != nil {\n			a.report.Token = page.Token\n			a.opt.Progress(a.report)\n		}\n", Test: "TestArchiveAllInterrupted"},
+			Old: "		a.report.Rows += len(page.Entities)\n", New: "		a.report.Rows += len(page.Entities)\n		if a.pass.Progress != nil {\n			a.report.Token = page.Token\n			a.pass.Progress(a.report)\n		}\n", Test: "TestArchiveAllInterrupted"},
 	})
 	mutants.Run(t, ".", []mutants.Mutant{
 		{Name: "a fill of a range makes the definition readable", File: "fill.go",

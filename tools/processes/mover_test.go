@@ -43,7 +43,7 @@ type moverProcess struct {
 
 	acc     *account.Account
 	current *table.Table[item]
-	old     *archive.TableDestination
+	old     bareworker.Destination
 	mover   *bareworker.Mover[item]
 }
 
@@ -56,8 +56,8 @@ func (mp *moverProcess) connect(more ...policy.Policy) error {
 	if mp.current, err = bare.NewTable(mp.acc.Tables(), mp.Name+"c", itemSchema, opt); err != nil {
 		return err
 	}
-	mp.old = archive.ToTable(&extend.Host{Tables: mp.acc.Tables()}, mp.Name+"o", opt)
-	if err = mp.old.Err(); err != nil {
+	to := archive.ToTable(mp.Name+"o", &archive.Options{Common: opt.Common})
+	if mp.old, err = bareworker.Place(&extend.Host{Tables: mp.acc.Tables()}, to); err != nil {
 		return err
 	}
 	out, err := bareworker.NewOutbox(mp.acc.Queue(mp.Name+"q"), &opt.Common)

@@ -48,7 +48,7 @@ type uploader struct {
 	requests  atomic.Int64
 	portraits *table.Table[portrait]
 	base      *table.Table[portrait]
-	photos    *largeentity.Values[portrait]
+	photos    barevalues.Values[portrait]
 }
 
 // Do implements policy.Policy. It prints the position at which the process is to be killed, and stops there.
@@ -101,7 +101,7 @@ func (p *pattern) Read(b []byte) (int, error) {
 // work uploads, stores and reads the photo.
 func (u *uploader) work(ctx context.Context) error {
 	k := u.portraits.Key(portrait{Group: "g", ID: 1})
-	b, err := u.photos.Upload(ctx, k, &pattern{end: u.Bytes}, nil)
+	b, err := u.photos.Upload(ctx, k, &pattern{end: u.Bytes}, "")
 	if err != nil {
 		return err
 	}
@@ -178,7 +178,7 @@ func TestUploadProcess(t *testing.T) {
 	all := &uploader{connection: service, Table: freshName(), Container: freshName(), Bytes: 18 << 20}
 	must(t, all.connect(0))
 	must(t, errors.Join(tabledoor.Ensure(ctx, all.base), all.photos.Ensure(ctx)))
-	first, err := all.photos.Upload(ctx, all.portraits.Key(portrait{Group: "g", ID: 1}), &pattern{end: 5 << 20}, nil)
+	first, err := all.photos.Upload(ctx, all.portraits.Key(portrait{Group: "g", ID: 1}), &pattern{end: 5 << 20}, "")
 	must(t, err)
 	_, err = all.portraits.Insert(ctx, &portrait{Group: "g", ID: 1, Photo: first})
 	must(t, err)
@@ -204,12 +204,12 @@ func TestUploadProcess(t *testing.T) {
 	report, err := all.photos.Sweep(ctx, nil)
 	must(t, err)
 	t.Logf("after ten killed processes: %+v", report)
-	if report.Missing != 0 || report.Orphans+report.Replaced == 0 || report.Linked != 1 {
+	if report.Faults != 0 || report.Counts["orphans"]+report.Counts["replaced"] == 0 || report.Counts["linked"] != 1 {
 		t.Errorf("got %+v; want 1 linked blob, none dangling, and some that are deleted", report)
 	}
 	report, err = all.photos.Sweep(ctx, nil)
 	must(t, err)
-	if report.Blobs != 1 || report.Linked != 1 {
+	if report.Counts["blobs"] != 1 || report.Counts["linked"] != 1 {
 		t.Errorf("got %+v; want 1 blob", report)
 	}
 

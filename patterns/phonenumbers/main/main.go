@@ -21,8 +21,8 @@ func main() {
 			log.Fatal(err)
 		}
 	}
-	fmt.Println(customers.Cleanse.Start(ctx, "2026", "+41", nil))
+	fmt.Println(customers.Cleanse.Start(ctx, customers.Table, "2026", "+41", nil))
 	fmt.Println(customers.Drain(ctx)) // a worker program calls Run
-	status, err := customers.Cleanse.Status(ctx, "2026")
+	status, err := customers.Cleanse.Status(ctx, customers.Table, "2026")
 	fmt.Println(status.State, status.Changed, err)
 }
