@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/archive/blobarchive"
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
@@ -36,7 +36,7 @@ func storedBlobs(s *storagetest.Service) map[string]storedBlob {
 
 // toBlobs makes a fixture move to the container "old".
 func toBlobs(fx *fixture) error {
-	d := blobarchive.New(&extend.Host{Account: fx.account}, "old", &blobarchive.Options{Common: fx.common})
+	d := blobarchive.New(&host.Host{Account: fx.account}, "old", &blobarchive.Options{Common: fx.common})
 	fx.to = d
 	return d.Err()
 }

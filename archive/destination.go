@@ -16,6 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/property"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
@@ -90,7 +91,7 @@ type Destination interface {
 	// Put stores r if version is the version that is stored for r.ID, or "" if none was stored. Otherwise the error is
 	// table.ErrChanged. When Put returns, r must be durable: the mover deletes the row from its table next. An error that wraps a
 	// *table.LimitError, *table.ValueError or *keys.KeyError means that r can never be stored. A destination may delete a tombstone
-	// after extend.Retention and an hour (for clocks that differ).
+	// after commit.Retention and an hour (for clocks that differ).
 	Put(ctx context.Context, r *ArchivedRow, version string) error
 
 	// Incarnations yields the stored rows of a key, of all kinds and in any order, without tombstones.
@@ -214,14 +215,14 @@ var (
 // table can have or that something other than a destination has, a wrong option, and for a
 // declaration after a method of the store was called.
 func ToTable(s extend.Store, name string, o *table.Options) *TableDestination {
-	host := extend.HostOf(s)
+	h := host.Of(s)
 	var opt table.Options
 	if o != nil {
 		opt = *o
 	}
-	opt.Common = host.Options(opt.Common)
-	t, err := bare.NewTable(host.Tables, host.TableName(name), table.Schema[table.Row]{}, &opt)
-	if err = host.Declare("destination "+name, extend.Parts{Tables: []string{host.TableName(name)}}, err); err != nil {
+	opt.Common = h.Options(opt.Common)
+	t, err := bare.NewTable(h.Tables, h.TableName(name), table.Schema[table.Row]{}, &opt)
+	if err = h.Declare("destination "+name, host.Parts{Tables: []string{h.TableName(name)}}, err); err != nil {
 		return &TableDestination{door.Faulty[*table.Table[table.Row]](name, err), err}
 	}
 	door.Table(t).Made = "TableDestination.Ensure"

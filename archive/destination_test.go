@@ -8,9 +8,9 @@ import (
 
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -91,7 +91,7 @@ func TestSharedTable(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	fx, s := newFixture(t, nil)
-	to := archive.ToTable(&extend.Host{Tables: fx.account.Tables()}, "older", &table.Options{Common: fx.common})
+	to := archive.ToTable(&host.Host{Tables: fx.account.Tables()}, "older", &table.Options{Common: fx.common})
 	err := to.Err()
 	must(t, err)
 	must(t, to.Ensure(ctx))

@@ -7,7 +7,7 @@ import (
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/archive"
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -75,7 +75,7 @@ func Example() {
 func ExampleTableDestination() {
 	ctx := context.Background()
 	acc := storagetest.New(nil)
-	old := archive.ToTable(&extend.Host{Tables: acc.Tables()}, "Archive", nil)
+	old := archive.ToTable(&host.Host{Tables: acc.Tables()}, "Archive", nil)
 	err := old.Err()
 	check(err)
 	check(old.Ensure(ctx))

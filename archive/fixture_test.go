@@ -15,9 +15,9 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -61,7 +61,7 @@ type fixture struct {
 	outbox      bareworker.Outbox
 	mover       *bareworker.Mover[clerk]
 	common      table.Common
-	handlers    []extend.Handler // besides the mover's
+	handlers    []host.Handler // besides the mover's
 }
 
 // noPauses returns options without pauses between attempts.
@@ -81,7 +81,7 @@ func openFixture(connection string, transport policy.Transporter, c table.Common
 	if fx.current, err = bare.NewTable(acc.Tables(), "current", schema, &table.Options{Common: c}); err != nil {
 		return nil, err
 	}
-	fx.destination = archive.ToTable(&extend.Host{Tables: acc.Tables()}, "old", &table.Options{Common: c})
+	fx.destination = archive.ToTable(&host.Host{Tables: acc.Tables()}, "old", &table.Options{Common: c})
 	if err = fx.destination.Err(); err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func (fx *fixture) newWorker(t testing.TB, opt eventual.WorkerOptions) bareworke
 }
 
 // workerOf returns a worker of the queue "moves" for some movers.
-func (fx *fixture) workerOf(t testing.TB, opt eventual.WorkerOptions, handlers ...extend.Handler) bareworker.Worker {
+func (fx *fixture) workerOf(t testing.TB, opt eventual.WorkerOptions, handlers ...host.Handler) bareworker.Worker {
 	t.Helper()
 	w, err := bareworker.New(fx.account.Queue("moves"), fx.account.Queue("poison"), handlers, &opt)
 	must(t, err)

@@ -13,8 +13,10 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/property"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
@@ -36,7 +38,7 @@ type Mover[T any] struct {
 
 // newMover returns a mover. from is the table with its maintainers, so that indexes move with the entities. outbox notifies workers of moves; it is
 // the outbox of from, if from has one.
-func newMover[T any](kind string, from *table.Table[T], to Destination, outbox extend.Outbox) (*Mover[T], error) {
+func newMover[T any](kind string, from *table.Table[T], to Destination, outbox commit.Outbox) (*Mover[T], error) {
 	fail := func(err error) (*Mover[T], error) { return nil, err }
 	switch {
 	case kind == "":
@@ -60,11 +62,11 @@ func newMover[T any](kind string, from *table.Table[T], to Destination, outbox e
 	if err != nil {
 		return fail(err)
 	}
-	archiving, err := extend.With(from, &archiveMaintainer[T]{kind, to})
+	archiving, err := bare.With(from, &archiveMaintainer[T]{kind, to})
 	if err != nil {
 		return fail(err)
 	}
-	if _, err := extend.With(from, &restoreMaintainer[T]{kind: kind}); err != nil { // an entity that is archived must be able to come back
+	if _, err := bare.With(from, &restoreMaintainer[T]{kind: kind}); err != nil { // an entity that is archived must be able to come back
 		return fail(err)
 	}
 	return &Mover[T]{kind: kind, from: from, archiving: archiving, to: to}, nil
@@ -101,7 +103,7 @@ func (m *Mover[T]) Name() string { return m.kind }
 
 // Define adds the mover to the declaration of a table; aztablekit.Table calls it.
 func (m *Mover[T]) Define(d *extend.Declaration[T]) error {
-	err := d.Attach(func(t *table.Table[T]) (*table.Table[T], error) {
+	err := host.Attach(d, func(t *table.Table[T]) (*table.Table[T], error) {
 		if m.bound {
 			return nil, &table.ValueError{Field: "mover", Reason: fmt.Sprintf("is of table %s already: make one for each table and store", m.from.Name())}
 		}
@@ -110,15 +112,15 @@ func (m *Mover[T]) Define(d *extend.Declaration[T]) error {
 	if err != nil {
 		return err
 	}
-	return d.Needs(func(t *table.Table[T]) (parts extend.Parts, err error) {
-		m.made, err = newMover(m.kind, t, m.given, d.Host().Outbox)
+	return host.Needs(d, func(t *table.Table[T]) (parts host.Parts, err error) {
+		m.made, err = newMover(m.kind, t, m.given, host.OfDeclaration(d).Outbox)
 		if err != nil {
 			return parts, err
 		}
-		parts.Handlers = []extend.Handler{m.made.handler()}
+		parts.Handlers = []host.Handler{m.made.handler()}
 		parts.Names = []string{fmt.Sprintf("kind %s in %s", m.kind, placeOf(m.given))}
 		if to, is := m.given.(interface{ Ensure(context.Context) error }); is {
-			parts.Ensure = []extend.Task{{Name: fmt.Sprintf("destination %s of table %s", m.kind, t.Name()), Do: to.Ensure}}
+			parts.Ensure = []host.Task{{Name: fmt.Sprintf("destination %s of table %s", m.kind, t.Name()), Do: to.Ensure}}
 		}
 		return parts, nil
 	})
@@ -194,15 +196,15 @@ func addEffect(p *extend.Plan, kind string, of payload) error {
 // decodeEffect returns the ID and the payload of a job's effect. The effect is not trusted: it may name only rows of entities, and
 // only well-formed incarnations.
 func decodeEffect(j eventual.Job) (id ID, p payload, err error) {
-	pk, err := j.Partition.Result()
+	pk, err := j.Key.Partition().Result()
 	if err != nil {
 		return id, p, err
 	}
-	if err := json.Unmarshal(j.Effect.Payload, &p); err != nil {
-		return id, p, fmt.Errorf("archive: the payload of effect %q is not a mover's", j.Effect.Kind)
+	if err := json.Unmarshal(j.Payload, &p); err != nil {
+		return id, p, fmt.Errorf("archive: the payload of effect %q is not a mover's", j.Kind)
 	}
-	id = ID{keys.Stored(pk, j.Effect.RowKey), p.Incarnation}
-	if strings.HasPrefix(j.Effect.RowKey, reserved.First) {
+	id = ID{keys.Stored(pk, j.Key.RowKey()), p.Incarnation}
+	if strings.HasPrefix(j.Key.RowKey(), reserved.First) {
 		return id, p, fmt.Errorf("archive: %w", &table.ValueError{Field: "Effect.RowKey", Reason: "begins with ~; such rows belong to the library"})
 	}
 	if err := id.Err(); err != nil {
@@ -416,7 +418,7 @@ func (m *Mover[T]) Restore(ctx context.Context, k keys.Key) (*table.Entity[T], e
 	if err != nil {
 		return nil, fmt.Errorf("archive: Restore: %w", err)
 	}
-	t, err := extend.With(m.moveHandle(engine.Move{Restored: archived.Incarnation}), &restoreMaintainer[T]{m.kind, archived.Incarnation})
+	t, err := bare.With(m.moveHandle(engine.Move{Restored: archived.Incarnation}), &restoreMaintainer[T]{m.kind, archived.Incarnation})
 	if err != nil {
 		return nil, fmt.Errorf("archive: Restore: %w", err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -74,7 +75,7 @@ func TestRequests(t *testing.T) {
 func TestWrongArguments(t *testing.T) {
 	t.Parallel()
 	fx, _ := newFixture(t, nil)
-	self := archive.ToTable(&extend.Host{Tables: fx.account.Tables()}, "Current", nil)
+	self := archive.ToTable(&host.Host{Tables: fx.account.Tables()}, "Current", nil)
 	err := self.Err()
 	must(t, err)
 	var none *archive.TableDestination
@@ -141,7 +142,7 @@ func TestRoomForRestore(t *testing.T) {
 	t.Parallel()
 	fx, _ := newFixture(t, nil)
 	for rows, fits := range map[int]bool{96: true, 97: false} {
-		from, err := extend.With(fx.current, manyRows{rows})
+		from, err := bare.With(fx.current, manyRows{rows})
 		must(t, err)
 		_, err = bareworker.NewMover("k", from, fx.destination, fx.outbox)
 		var le *table.LimitError

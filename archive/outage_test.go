@@ -23,8 +23,8 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -147,7 +147,7 @@ func (fx *fixture) moveTo(t testing.TB, s *storagetest.Service, transport policy
 	t.Helper()
 	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: transport}})
 	must(t, err)
-	fx.destination = archive.ToTable(&extend.Host{Tables: acc.Tables()}, "old", &table.Options{Common: fx.common})
+	fx.destination = archive.ToTable(&host.Host{Tables: acc.Tables()}, "old", &table.Options{Common: fx.common})
 	err = fx.destination.Err()
 	must(t, err)
 	must(t, fx.destination.Ensure(context.Background()))

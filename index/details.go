@@ -305,7 +305,7 @@ func (m *detailsMaintainer[T]) setColumns(row *table.Row, owner string, from *ta
 
 // The methods of derived.PerEntity and derived.Searched.
 
-// Fits implements extend.Fitter.
+// Fits implements host.Fitter.
 func (m *detailsMaintainer[T]) Fits(e *table.Entity[T]) error {
 	_, err := m.WantedRows(e)
 	return err

@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
@@ -330,7 +331,7 @@ func (m *elsewhereMaintainer[T]) RowsTable() (name string, ensure func(context.C
 	return m.rows.Name(), m.rows.Ensure
 }
 
-func (m *elsewhereMaintainer[T]) HandlerOf(t table.AnyTable) extend.Handler {
+func (m *elsewhereMaintainer[T]) HandlerOf(t table.AnyTable) host.Handler {
 	return derived.Handler(t.(*table.Table[T]))
 }
 
@@ -359,7 +360,7 @@ func (m *elsewhereMaintainer[T]) Delete(ctx context.Context, row *table.Row) err
 	return rows.Delete(ctx, e)
 }
 
-// Fits implements extend.Fitter.
+// Fits implements host.Fitter.
 func (m *elsewhereMaintainer[T]) Fits(e *table.Entity[T]) error {
 	_, err := m.WantedRows(e)
 	return err

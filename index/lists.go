@@ -381,7 +381,7 @@ func lengthOf(all []string) (n int) {
 
 // The methods of derived.PerEntity.
 
-// Fits implements extend.Fitter.
+// Fits implements host.Fitter.
 func (m *listsMaintainer[T, K]) Fits(e *table.Entity[T]) error {
 	_, err := m.WantedRows(e)
 	return err

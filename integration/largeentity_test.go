@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/archive"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/barevalues"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/table"
@@ -128,7 +129,7 @@ func archivedLargeValues(e *env) {
 	portraits, photos := newPortraits(e, nil)
 	portraits, err := bare.Attach(portraits, portraitByName)
 	e.must(err)
-	old := archive.ToTable(&extend.Host{Tables: e.tables}, freshName(), nil)
+	old := archive.ToTable(&host.Host{Tables: e.tables}, freshName(), nil)
 	err = old.Err()
 	e.must(err)
 	moves, poison := e.acc.Queue(freshName()), e.acc.Queue(freshName())
@@ -136,7 +137,7 @@ func archivedLargeValues(e *env) {
 	e.must(err)
 	mover, err := bareworker.NewMover("portraits", portraits, old, out)
 	e.must(err)
-	w, err := bareworker.New(moves, poison, []extend.Handler{mover.Handler}, nil)
+	w, err := bareworker.New(moves, poison, []host.Handler{mover.Handler}, nil)
 	e.must(err)
 	e.must(errors.Join(old.Ensure(ctx), w.Ensure(ctx)))
 	k := portraits.Key(portrait{Group: "g", ID: 1})
@@ -154,7 +155,7 @@ func archivedLargeValues(e *env) {
 		}
 	}
 	records := func() (n int) {
-		for _, err := range extend.RecordsOf(portraits).List(ctx, keys.RawPartition("g"), time.Now().Add(time.Hour)) {
+		for _, err := range records.Of(portraits).List(ctx, keys.RawPartition("g"), time.Now().Add(time.Hour)) {
 			e.must(err)
 			n++
 		}

@@ -3,7 +3,7 @@ package jobs
 import (
 	"context"
 
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -27,5 +27,5 @@ func OpenRange[T, P any](ctx context.Context, j *Job[T, P], name string) (r Rang
 
 // Late executes a message of a range that was already executed: that of an earlier version, if before is not 0.
 func Late[T, P any](ctx context.Context, j *Job[T, P], r Range, before int) error {
-	return j.execute(ctx, extend.Job{Partition: r.job.Key.Partition()}, due{r.due.Range, r.due.Version - before})
+	return j.execute(ctx, host.Job{Key: r.job.Key}, due{r.due.Range, r.due.Version - before})
 }

@@ -12,9 +12,11 @@ import (
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/split"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -72,7 +74,7 @@ type Job[T, P any] struct {
 // finished, and returns the error of that. If it returns nil, all partitions of the slice are finished.
 //
 // work must be idempotent: a slice is repeated after a crash of its worker, and two workers may work on it at the same time. P is what [Job.Start] gives
-// to all slices of a job, as JSON. An error counts as an attempt, as that of a handler of an effect does; see [extend.Handler].
+// to all slices of a job, as JSON. An error counts as an attempt, as that of a handler of an effect does; see [host.Handler].
 //
 // Errors, returned by the store and by the methods: *table.ValueError for an empty kind and a nil work; *keys.KeyError for a kind that is too long;
 // *table.TypeError for an arg with a largeentity.Blob.
@@ -111,8 +113,8 @@ func (j *Job[T, P]) Define(d *extend.Declaration[T]) error {
 	if err := headKey.Of(j.kind, "").Err(); err != nil {
 		return fmt.Errorf("kind: %w", err)
 	}
-	return d.Needs(func(t *table.Table[T]) (parts extend.Parts, err error) {
-		h := d.Host()
+	return host.Needs(d, func(t *table.Table[T]) (parts host.Parts, err error) {
+		h := host.OfDeclaration(d)
 		j.ledger, err = newLedger(h, strings.TrimPrefix(t.Name(), h.Prefix)+"jobs", j.kind)
 		if err != nil {
 			return parts, err
@@ -120,10 +122,10 @@ func (j *Job[T, P]) Define(d *extend.Declaration[T]) error {
 		j.ledger.last = j.last
 		rows := j.ledger.parts
 		handler := bare.NewHandler(j.kind, rows, j.execute)
-		parts.Handlers = []extend.Handler{handler}
+		parts.Handlers = []host.Handler{handler}
 		parts.Tables = []string{rows.Name()}
-		parts.Ensure = []extend.Task{{Name: "table " + rows.Name(), Do: rows.Ensure}}
-		parts.Daily = []extend.Task{{Name: "pending effects of " + rows.Name(), Do: func(ctx context.Context) error { return notifyPending(ctx, h.Outbox, rows) }}}
+		parts.Ensure = []host.Task{{Name: "table " + rows.Name(), Do: rows.Ensure}}
+		parts.Daily = []host.Task{{Name: "pending effects of " + rows.Name(), Do: func(ctx context.Context) error { return notifyPending(ctx, h.Outbox, rows) }}}
 		return parts, nil
 	})
 }
@@ -141,7 +143,7 @@ func (j *Job[T, P]) Bind(t *table.Table[T]) {
 }
 
 // notifyPending notifies the workers of all ranges whose message was lost.
-func notifyPending(ctx context.Context, o extend.Outbox, t table.AnyTable) error {
+func notifyPending(ctx context.Context, o commit.Outbox, t table.AnyTable) error {
 	n, is := o.(interface {
 		NotifyPending(ctx context.Context, source table.AnyTable, age time.Duration, p *table.Pass) (table.Progress, error)
 	})

@@ -16,8 +16,8 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -56,7 +56,7 @@ func newProgram(transport account.Transport, newID func() string) (*program, err
 		return nil, err
 	}
 	c := &program{fixture: fx, common: o.Common}
-	c.old = archive.ToTable(&extend.Host{Tables: fx.account.Tables()}, "archive", &table.Options{Common: o.Common})
+	c.old = archive.ToTable(&host.Host{Tables: fx.account.Tables()}, "archive", &table.Options{Common: o.Common})
 	if err = c.old.Err(); err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func newProgram(transport account.Transport, newID func() string) (*program, err
 
 func (c *program) worker() (bareworker.Worker, error) {
 	o := &eventual.WorkerOptions{Common: c.common, Concurrency: 1, Idle: 16 * time.Second, Attempts: 1000, MaxWait: 4 * time.Second, Visibility: 30 * time.Second}
-	return bareworker.New(c.account.Queue("moves"), c.account.Queue("poison"), []extend.Handler{c.mover.Handler}, o)
+	return bareworker.New(c.account.Queue("moves"), c.account.Queue("poison"), []host.Handler{c.mover.Handler}, o)
 }
 
 // process is what one program of these tests does.

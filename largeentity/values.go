@@ -6,8 +6,10 @@ import (
 	"reflect"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
 )
@@ -30,7 +32,7 @@ import (
 type Values[T any] struct {
 	*store
 	container string
-	host      *extend.Host
+	host      *host.Host
 	given     Options
 	table     *table.Table[T]
 	made      *store // of a table that is being declared
@@ -51,7 +53,7 @@ type Values[T any] struct {
 // *table.TypeError for a T with a Blob in a field of another type, such as a slice. Values that
 // are given to no table have the error for themselves.
 func In[T any](s extend.Store, container string, o *Options) *Values[T] {
-	v := &Values[T]{container: container, host: extend.HostOf(s), store: &store{fault: errUndeclared}}
+	v := &Values[T]{container: container, host: host.Of(s), store: &store{fault: errUndeclared}}
 	if o != nil {
 		v.given = *o
 	}
@@ -65,14 +67,14 @@ func (v *Values[T]) Name() string { return "large values" }
 
 // Define adds the values to the declaration of a table; aztablekit.Table calls it.
 func (v *Values[T]) Define(d *extend.Declaration[T]) error {
-	err := d.Attach(func(t *table.Table[T]) (*table.Table[T], error) { return v.attach(d.Host(), t) })
+	err := host.Attach(d, func(t *table.Table[T]) (*table.Table[T], error) { return v.attach(host.OfDeclaration(d), t) })
 	if err != nil {
 		return err
 	}
-	return d.Needs(func(t *table.Table[T]) (extend.Parts, error) {
-		return extend.Parts{
-			Ensure: []extend.Task{{Name: "container " + v.container, Do: v.made.ensure}},
-			Daily:  []extend.Task{{Name: "blobs of table " + t.Name(), Do: v.sweepDaily}},
+	return host.Needs(d, func(t *table.Table[T]) (host.Parts, error) {
+		return host.Parts{
+			Ensure: []host.Task{{Name: "container " + v.container, Do: v.made.ensure}},
+			Daily:  []host.Task{{Name: "blobs of table " + t.Name(), Do: v.sweepDaily}},
 		}, nil
 	})
 }
@@ -89,16 +91,16 @@ func (v *Values[T]) Bind(t *table.Table[T]) {
 	}
 }
 
-func (v *Values[T]) attach(host *extend.Host, t *table.Table[T]) (*table.Table[T], error) {
-	if v.host == nil || host.Registry != v.host.Registry || host.Tables != v.host.Tables {
+func (v *Values[T]) attach(h *host.Host, t *table.Table[T]) (*table.Table[T], error) {
+	if v.host == nil || h.Registry != v.host.Registry || h.Tables != v.host.Tables {
 		return nil, &table.ValueError{Field: "values", Reason: "are of another store: make them by In of the store of the table"}
 	}
-	in, err := host.Container(v.container)
+	in, err := h.Container(v.container)
 	if err != nil {
 		return nil, err
 	}
 	o := v.given
-	o.Common = host.Options(o.Common)
+	o.Common = h.Options(o.Common)
 	if v.made, err = newStore(in, t.Name(), o); err != nil {
 		return nil, err
 	}
@@ -106,7 +108,7 @@ func (v *Values[T]) attach(host *extend.Host, t *table.Table[T]) (*table.Table[T
 	if err != nil {
 		return nil, err
 	}
-	return extend.With(t, &links[T]{store: v.made, rows: door.Rows[table.Table[table.Row]](door.Table(t), false), fields: fields})
+	return bare.With(t, &links[T]{store: v.made, rows: door.Rows[table.Table[table.Row]](door.Table(t), false), fields: fields})
 }
 
 // Ensure creates the container unless it exists, as the Ensure of the store does. 1 request; idempotent.

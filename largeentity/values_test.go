@@ -9,7 +9,7 @@ import (
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/archive"
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -79,7 +79,7 @@ func TestValues(t *testing.T) {
 }
 
 // withoutBlobs is an account that has tables and queues alone.
-type withoutBlobs struct{ extend.Account }
+type withoutBlobs struct{ host.Account }
 
 // TestFaultyValues: values that cannot be used say why, from each method.
 func TestFaultyValues(t *testing.T) {

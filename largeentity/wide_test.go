@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/archive"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/barevalues"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -85,14 +85,14 @@ func TestParts(t *testing.T) {
 	testkit.Expect(t, "linked", report.Linked, 2)
 
 	// It is archived with its parts, and restored.
-	old := archive.ToTable(&extend.Host{Tables: s.Tables()}, "archive", nil)
+	old := archive.ToTable(&host.Host{Tables: s.Tables()}, "archive", nil)
 	err = old.Err()
 	must(t, err)
 	out, err := bareworker.NewOutbox(s.Queue("moves"), nil)
 	must(t, err)
 	mover, err := bareworker.NewMover("pages/archive", pages, old, out)
 	must(t, err)
-	w, err := bareworker.New(s.Queue("moves"), s.Queue("poison"), []extend.Handler{mover.Handler}, nil)
+	w, err := bareworker.New(s.Queue("moves"), s.Queue("poison"), []host.Handler{mover.Handler}, nil)
 	must(t, err)
 	must(t, errors.Join(old.Ensure(ctx), w.Ensure(ctx)))
 	e, err = pages.Get(ctx, at(1))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -35,7 +36,7 @@ func (byAgeCopy) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[em
 // A copy can be written like the copied entity.
 func ExampleRow_Copy() {
 	ctx := context.Background()
-	staff, err := extend.With(newTableWith(staffSchema, nil), byAgeCopy{}) // whose rows contain operation IDs
+	staff, err := bare.With(newTableWith(staffSchema, nil), byAgeCopy{}) // whose rows contain operation IDs
 	check(err)
 	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)
@@ -57,7 +58,7 @@ func ExampleRow_Copy() {
 // Another program deletes a derived row. The next write of the entity repairs the row.
 func ExampleTable_Repaired() {
 	ctx := context.Background()
-	staff, err := extend.With(newTable(staffSchema), byAgeCopy{})
+	staff, err := bare.With(newTable(staffSchema), byAgeCopy{})
 	check(err)
 	jones, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)

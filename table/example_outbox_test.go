@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -27,7 +28,7 @@ func ExampleTable_Touch() {
 	staff := employeesOf(account)
 	e, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)
-	leaving, err := extend.With(staff, farewells{})
+	leaving, err := bare.With(staff, farewells{})
 	check(err)
 	check(leaving.Touch(ctx, e))
 

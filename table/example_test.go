@@ -8,7 +8,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit"
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -221,7 +221,7 @@ func ExampleTable_InsertAt() {
 func ExampleTable_Ensure() {
 	ctx := context.Background()
 	company := aztablekit.Open(storagetest.New(nil), "company", nil)
-	notes, err := extend.NewTable(company, "notes", staffSchema, nil)
+	notes, err := host.NewTable(company, "notes", staffSchema, nil)
 	check(err)
 	fmt.Println(notes.Ensure(ctx))
 	// Output: <nil>

@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -43,17 +44,17 @@ var (
 // store, an account without blobs, a name that no container can have, and for a declaration after
 // a method of the store was called.
 func New(s extend.Store, name string, o *Options) *Destination {
-	host := extend.HostOf(s)
+	h := host.Of(s)
 	var opt Options
 	if o != nil {
 		opt = *o
 	}
-	in, err := host.Container(name)
+	in, err := h.Container(name)
 	if err != nil {
 		err = fmt.Errorf("blobarchive: New %s: %w", name, err)
 	}
-	err = host.Declare("destination "+name, extend.Parts{}, err)
-	return &Destination{client{in, engine.Options(host.Options(opt.Common)).WithDefaults(), err}}
+	err = h.Declare("destination "+name, host.Parts{}, err)
+	return &Destination{client{in, engine.Options(h.Options(opt.Common)).WithDefaults(), err}}
 }
 
 // Err returns the mistake in the declaration of the destination, nil if there is none.

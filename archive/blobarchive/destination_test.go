@@ -17,7 +17,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/archive/blobarchive"
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -72,7 +72,7 @@ func TestContent(t *testing.T) {
 	s := storagetest.New(nil)
 	o := &blobarchive.Options{}
 	o.NewID = func() string { return "PPPPPPPPPPPPPPPP" }
-	d := blobarchive.New(&extend.Host{Account: s}, "old", o)
+	d := blobarchive.New(&host.Host{Account: s}, "old", o)
 	must(t, d.Ensure(t.Context()))
 	id := archive.ID{Key: keys.Stored("Sales", "empid_000456"), Incarnation: incarnation}
 	row := archived(t, id, "Jones")

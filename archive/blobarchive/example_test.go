@@ -8,7 +8,7 @@ import (
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/archive/blobarchive"
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -66,7 +66,7 @@ func Example() {
 func ExampleDestination() {
 	ctx := context.Background()
 	acc := storagetest.New(nil)
-	old := blobarchive.New(&extend.Host{Account: acc}, "archive", nil)
+	old := blobarchive.New(&host.Host{Account: acc}, "archive", nil)
 	check(old.Ensure(ctx))
 
 	id := archive.ID{Key: keys.Stored("Sales", "empid_000456"), Incarnation: "01KAJ5ZVW0ABCDEF"}

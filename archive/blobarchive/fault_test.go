@@ -12,7 +12,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/archive/blobarchive"
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -151,7 +151,7 @@ func TestPutOvertaken(t *testing.T) {
 				fx.put(archived(t, id, "theirs"), now)
 			}
 		})
-		d := blobarchive.New(&extend.Host{Account: in{fx.service, c}}, "old", o)
+		d := blobarchive.New(&host.Host{Account: in{fx.service, c}}, "old", o)
 		if err := d.Put(t.Context(), archived(t, id, "new"), version); !errors.Is(err, table.ErrChanged) {
 			t.Errorf("executed %t: got error %v; want ErrChanged", executed, err)
 		}
@@ -238,7 +238,7 @@ func TestCutOnce(t *testing.T) {
 // TestNoContainer: without the container, workers wait.
 func TestNoContainer(t *testing.T) {
 	t.Parallel()
-	d := blobarchive.New(&extend.Host{Account: storagetest.New(nil)}, "none", nil)
+	d := blobarchive.New(&host.Host{Account: storagetest.New(nil)}, "none", nil)
 	_, err := d.Get(t.Context(), idOf("a", incarnation))
 	for _, err := range []error{err, d.Put(t.Context(), archived(t, idOf("a", incarnation), "x"), ""), d.Sweep(t.Context(), keys.RawPartition("S"), time.Now())} {
 		if !errors.Is(err, blobarchive.ErrContainerNotFound) || !errors.Is(err, table.ErrUnreachable) {
@@ -256,7 +256,7 @@ func TestPutEveryFault(t *testing.T) {
 		reported := "none" // by Put
 		possible := map[string]bool{"none": true}
 		read := func(s *storagetest.Service) (string, string, error) {
-			d := blobarchive.New(&extend.Host{Account: s}, "old", nil)
+			d := blobarchive.New(&host.Host{Account: s}, "old", nil)
 			r, err := d.Get(context.Background(), id)
 			switch {
 			case err != nil:
@@ -277,7 +277,7 @@ func TestPutEveryFault(t *testing.T) {
 			Processes: []func(context.Context, *crashtest.Process) error{func(ctx context.Context, p *crashtest.Process) error {
 				o := &blobarchive.Options{}
 				o.Retry.Wait, o.ReadTimeout = -1, 2*time.Minute // the slowest response takes a minute
-				d := blobarchive.New(&extend.Host{Account: in{p.Service(), containerOf(p, nil)}}, "old", o)
+				d := blobarchive.New(&host.Host{Account: in{p.Service(), containerOf(p, nil)}}, "old", o)
 				for _, next := range []*archive.ArchivedRow{archived(t, id, "1"), archived(t, id, "2"), tombstone(id)} {
 					stored, err := d.Get(ctx, id)
 					if err != nil {

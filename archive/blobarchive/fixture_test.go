@@ -15,7 +15,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/archive/blobarchive"
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -54,7 +54,7 @@ func newFixture(t testing.TB) *fixture {
 	o := &blobarchive.Options{}
 	o.Retry.Attempts = 4
 	o.Retry.Wait = -1
-	d := blobarchive.New(&extend.Host{Account: s}, "old", o)
+	d := blobarchive.New(&host.Host{Account: s}, "old", o)
 	must(t, d.Ensure(context.Background()))
 	s.Count()
 	return &fixture{d, t, s, c}
