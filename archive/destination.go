@@ -91,7 +91,7 @@ type Destination interface {
 	// Put stores r if version is the version that is stored for r.ID, or "" if none was stored. Otherwise the error is
 	// table.ErrChanged. When Put returns, r must be durable: the mover deletes the row from its table next. An error that wraps a
 	// *table.LimitError, *table.ValueError or *keys.KeyError means that r can never be stored. A destination may delete a tombstone
-	// after commit.Retention and an hour (for clocks that differ).
+	// after a day and an hour (for clocks that differ).
 	Put(ctx context.Context, r *ArchivedRow, version string) error
 
 	// Incarnations yields the stored rows of a key, of all kinds and in any order, without tombstones.

@@ -216,7 +216,7 @@ func (l *Log[T]) confirm(ctx context.Context, r *Record[T], refusal error) error
 //
 // Give each record of a source an ID of its own, and at each attempt the same ID and time. With another time, the record is stored again,
 // and [Log.Follow] may not yield it. The ID is the Writer of the record, and its Sequence is 0. Records of one time are in the order of
-// their IDs: commit.Record.Time has milliseconds, so two writes of one millisecond may change places. Follow does not yield a record whose
+// their IDs: the Time of a job has milliseconds, so two writes of one millisecond may change places. Follow does not yield a record whose
 // time is more than Options.Overlap before now; the other reads do. A record that is stored already stays as it is, also if v differs.
 //
 // The records of AppendOnce are in the first partition of the source, whatever Options.Spread is,

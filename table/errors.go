@@ -46,7 +46,7 @@ var (
 	ErrNoETag = errs.ErrNoETag
 	// ErrGivenUp: an exact write used up its attempts, or another process resolved it. Nothing was written, and nothing will be.
 	ErrGivenUp = errs.ErrGivenUp
-	// ErrExpired: the write is older than a day (commit.Retention) and has no commit record any more, so its outcome cannot be
+	// ErrExpired: the write is older than a day and has no commit record any more, so its outcome cannot be
 	// resolved.
 	ErrExpired = errs.ErrExpired
 	// ErrOutbox: the outbox did not store the notification of the write. Nothing was written.
@@ -111,7 +111,7 @@ type (
 	// CatalogueError: the table's catalogue does not allow the write or the look-up; see ErrNotDeclared.
 	CatalogueError = errs.CatalogueError
 	// UnknownError is an ErrUnknownOutcome that can be resolved: the context or the time of a write with a commit record ended before
-	// the outcome was known. Another process can resolve it by Table, Partition and OperationID; see records.Records.Resolve. Its own
+	// the outcome was known. Another process can resolve it by Table, Partition and OperationID; see extend.Resolve. Its own
 	// method Resolve does it here.
 	UnknownError = errs.UnknownError
 	// LimitError is an entity, property or query beyond a limit: the Field (a property if Property is set, else an option or argument;

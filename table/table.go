@@ -195,7 +195,7 @@ func (t *Table[T]) Name() string {
 // *keys.KeyError for a value that its layout cannot encode, and for a key that the schema does not bind.
 func (t *Table[T]) Key(v T) keys.Key { return t.h.schema.keyOf(&v) }
 
-// Ensure creates the table, unless it exists. It is for handles of host.NewTable. For a table that a store declares, it returns a *ValueError: call Store.Ensure, which
+// Ensure creates the table, unless it exists. For a table that a store declares, it returns a *ValueError: call Store.Ensure, which
 // also creates the catalogue. While a table of this name is being deleted, 40 s or more, Ensure fails with ErrTableNotFound and the code TableBeingDeleted. 1 request, sent
 // again if its outcome is unknown; idempotent.
 func (t *Table[T]) Ensure(ctx context.Context) error {
@@ -206,7 +206,7 @@ func (t *Table[T]) Ensure(ctx context.Context) error {
 }
 
 // Repaired returns how many derived rows were missing or changed, and were repaired by a write of their entity. It counts for this
-// handle and the handles that bare.With and Exact have made of it, and for the handle that it was made of.
+// handle and those that Exact has made of it, and for the handle that it was made of.
 func (t *Table[T]) Repaired() int { return t.h.engine.Repaired() }
 
 // The options that all packages of this library share.

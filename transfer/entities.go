@@ -54,7 +54,7 @@ type EntityReport struct {
 }
 
 // ErrPrepared: a row belongs to a write over several partitions that was under way when it was exported, so that it may be another one by now. Import all rows by
-// [Import] and end the write by records.Records.FinishPrepared, or do that before an export.
+// [Import] and end the write by verify.Run with Repair, or do that before an export.
 var ErrPrepared = errors.New("the row belongs to a write over several partitions that was under way")
 
 // ImportEntities inserts the entities of an export or of a table by a handle with definitions, so that its derived rows, effects and views follow, as by [table.Bulk]

@@ -44,7 +44,7 @@ type Options struct {
 	Repair bool
 
 	// Orphans says what Repair does with what a write over several partitions has prepared more than a day ago, if its commit record
-	// cannot be read; see records.Records.FinishPrepared. By default Run reports it, with Repair, as Unreadable.
+	// cannot be read. By default Run reports it, with Repair, as Unreadable.
 	Orphans commit.Orphans
 
 	// LeavePrepared leaves the writes over several partitions whose programs have crashed to another run. They are read as their commit records say. It
