@@ -302,7 +302,7 @@ func (s *Store) noted(name string) (table.AnyTable, error) {
 
 // notifyPartition notifies workers of the pending commit records of a partition.
 func (s *Store) notifyPartition(ctx context.Context, t table.AnyTable, partition string) error {
-	of := &table.Pass{Partitions: keys.Stored(partition, "").Partition().Point()}
+	of := &table.Pass{Partitions: keys.Raw(partition, "").Partition().Point()}
 	_, err := s.outbox.NotifyPending(ctx, t, 0, of)
 	return err
 }

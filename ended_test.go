@@ -70,7 +70,7 @@ func TestEndedInTheWay(t *testing.T) {
 				if err := s.Ensure(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				if _, err := rows.InsertAt(t.Context(), keys.Stored("ann", "account"), &table.Row{}); err != nil {
+				if _, err := rows.InsertAt(t.Context(), keys.Raw("ann", "account"), &table.Row{}); err != nil {
 					t.Fatal(err)
 				}
 				for i := range 3 {
@@ -132,11 +132,11 @@ func TestEndedInView(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := users.Get(t.Context(), keys.Stored("all", "ann"))
+		got, err := users.Get(t.Context(), keys.Raw("all", "ann"))
 		if err != nil || got.Value.Visit != "2" {
 			t.Errorf("got %v, %v; want visit 2", got, err)
 		}
-		if _, err := visits.Get(t.Context(), keys.Stored("ann", "1")); !errors.Is(err, table.ErrNotFound) {
+		if _, err := visits.Get(t.Context(), keys.Raw("ann", "1")); !errors.Is(err, table.ErrNotFound) {
 			t.Errorf("the one that is over: got %v; want ErrNotFound", err)
 		}
 		poison, err := s.Poison()

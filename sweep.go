@@ -7,10 +7,10 @@ import (
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/keyrange"
 	"github.com/aztablekit/aztablekit/internal/pace"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
-	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -161,7 +161,7 @@ func (w *sweeper) delete(ctx context.Context, del func(context.Context) error) e
 // sweepStamps deletes the stamps of all partitions.
 func sweepStamps(ctx context.Context, t table.AnyTable, w *sweeper) error {
 	rows := door.Rows[table.Table[table.Row]](door.Table(t), false)
-	for row, err := range rows.Rows(ctx, table.Query[table.Row]{Rows: keys.StoredRows(reserved.Stamp, reserved.Stamp+" "), TableScan: true}) {
+	for row, err := range rows.Rows(ctx, table.Query[table.Row]{Rows: keyrange.Stored(reserved.Stamp, reserved.Stamp+" "), TableScan: true}) {
 		if err != nil {
 			return err
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/keyrange"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -301,7 +302,7 @@ func (d *declaration) checkRows(others []*declaration) error {
 	own, name := d.entities()
 	for _, other := range others {
 		taken, otherName := other.entities()
-		if (name == "" || otherName == "" || name == otherName) && own.Overlaps(taken) {
+		if (name == "" || otherName == "" || name == otherName) && keyrange.RowsOverlap(own, taken) {
 			return d.overlap(own, taken, other, "give the layouts names, or set Schema.Type of both")
 		}
 		for table, rows := range d.rows {
@@ -311,14 +312,14 @@ func (d *declaration) checkRows(others []*declaration) error {
 			}
 			for _, r := range rows {
 				for _, taken := range also {
-					if r.Overlaps(taken) {
+					if keyrange.RowsOverlap(r, taken) {
 						return d.overlap(r, taken, other, "give the definition another name")
 					}
 				}
 			}
 		}
 		for _, r := range other.rows[d.id()] {
-			if r.Overlaps(own) {
+			if keyrange.RowsOverlap(r, own) {
 				return d.overlap(own, r, other, "give the definition another name")
 			}
 		}

@@ -166,7 +166,7 @@ func (c *calls) Do(r *policy.Request) (*http.Response, error) {
 // TestNoEndpoint: nothing is sent to a service without an endpoint, nothing is repeated, and the outcome of a write is known.
 func TestNoEndpoint(t *testing.T) {
 	t.Parallel()
-	k := keys.Stored("p", "r")
+	k := keys.Raw("p", "r")
 	for name, method := range map[string]func(context.Context, *table.Table[table.Row]) error{
 		"Get": func(ctx context.Context, rows *table.Table[table.Row]) error {
 			_, err := rows.Get(ctx, k)
@@ -178,7 +178,7 @@ func TestNoEndpoint(t *testing.T) {
 		},
 		"DeleteAny": func(ctx context.Context, rows *table.Table[table.Row]) error { return rows.DeleteAny(ctx, k) },
 		"Transact": func(ctx context.Context, rows *table.Table[table.Row]) error {
-			_, err := table.Transact(ctx, rows.InsertOp(&table.Row{Key: k}), rows.DeleteAnyOp(keys.Stored("p", "s")))
+			_, err := table.Transact(ctx, rows.InsertOp(&table.Row{Key: k}), rows.DeleteAnyOp(keys.Raw("p", "s")))
 			return err
 		},
 	} {

@@ -178,19 +178,19 @@ func TestGrants(t *testing.T) {
 		for _, row := range g.keys {
 			pk, rk, _ := strings.Cut(row, "/")
 			in := slices.Contains(sees, row)
-			_, err := tab.Get(ctx, keys.Stored(pk, rk))
+			_, err := tab.Get(ctx, keys.Raw(pk, rk))
 			if in != (err == nil) || !in && !errors.Is(err, table.ErrNotFound) {
 				t.Errorf("%s: Get of %s: got %v; want it found: %v", what, row, err, in)
 			}
 			if pk[0] == '~' {
 				continue
 			}
-			_, err = tab.InsertAt(ctx, keys.Stored(pk, rk), &struct{}{})
+			_, err = tab.InsertAt(ctx, keys.Raw(pk, rk), &struct{}{})
 			var oe *table.OpError
 			if in != (err == nil) || !in && (!errors.As(err, &oe) || oe.Code != "AuthorizationFailure") {
 				t.Errorf("%s: Insert of %s: got %v; want it allowed: %v", what, row, err, in)
 			}
-			if err := tab.DeleteAny(ctx, keys.Stored(pk, rk)); !errors.As(err, &oe) || oe.Code != "AuthorizationPermissionMismatch" {
+			if err := tab.DeleteAny(ctx, keys.Raw(pk, rk)); !errors.As(err, &oe) || oe.Code != "AuthorizationPermissionMismatch" {
 				t.Errorf("%s: Delete of %s: got %v; want AuthorizationPermissionMismatch", what, row, err)
 			}
 		}
@@ -208,8 +208,8 @@ func TestGrantsToWrite(t *testing.T) {
 	testkit.NoError(t, err)
 	tab := tableBySignature(t, &signatureService{now: year2030}, query)
 	for key, in := range map[keys.Key]bool{
-		keys.Stored("bob", "empid_100"): true, keys.Stored("bob", "empid_199"): true,
-		keys.Stored("bob", "empid_099"): false, keys.Stored("bob", "empid_200"): false, keys.Stored("ann", "empid_100"): false,
+		keys.Raw("bob", "empid_100"): true, keys.Raw("bob", "empid_199"): true,
+		keys.Raw("bob", "empid_099"): false, keys.Raw("bob", "empid_200"): false, keys.Raw("ann", "empid_100"): false,
 	} {
 		e := &table.Entity[struct{}]{Key: key, ETag: etag}
 		_, pinned := tab.UpsertAt(ctx, key, &struct{}{}, table.ReplaceExisting)
@@ -241,7 +241,7 @@ func TestGrantsInTime(t *testing.T) {
 		c.grant.Table, c.grant.Read = "staff", true
 		query, err := c.grant.Sign(credential(t))
 		testkit.NoError(t, err)
-		_, err = tableBySignature(t, &signatureService{now: year2030, keys: []string{"p/r"}}, query).Get(context.Background(), keys.Stored("p", "r"))
+		_, err = tableBySignature(t, &signatureService{now: year2030, keys: []string{"p/r"}}, query).Get(context.Background(), keys.Raw("p", "r"))
 		if (err == nil) != c.ok {
 			t.Errorf("%s: got %v; want the read allowed: %v", what, err, c.ok)
 		}
@@ -264,8 +264,8 @@ func TestGrantsRefused(t *testing.T) {
 		"swapped partitions":     {Table: "staff", Read: true, Expiry: later, Partitions: keys.RawPartitions("b", "a")},
 		"a family":               {Table: "staff", Read: true, Expiry: later, Rows: empid.RowKey(1).Family(), Partitions: keys.RawPartition("a").Point()},
 		"a key that cannot be":   {Table: "staff", Read: true, Expiry: later, Partitions: keys.RawPartition("a/b").Point()},
-		"the empty partition":    {Table: "staff", Read: true, Expiry: later, Partitions: keys.Stored("", "x").Partition().Point()},
-		"the empty row":          {Table: "staff", Read: true, Expiry: later, Partitions: keys.RawPartition("a").Point(), Rows: keys.Stored("a", "").Row().Point()},
+		"the empty partition":    {Table: "staff", Read: true, Expiry: later, Partitions: keys.Raw("", "x").Partition().Point()},
+		"the empty row":          {Table: "staff", Read: true, Expiry: later, Partitions: keys.RawPartition("a").Point(), Rows: keys.Raw("a", "").Row().Point()},
 		"no partition at all":    {Table: "staff", Read: true, Expiry: later, Partitions: keys.RawPartitions("a", "a")},
 		"nothing between":        {Table: "staff", Read: true, Expiry: later, Partitions: keys.RawPartitions("ab\uffff!", "ac")},
 		"no rows between":        {Table: "staff", Read: true, Expiry: later, Partitions: keys.RawPartition("a").Point(), Rows: keys.RawRows("a!", "a!")},
@@ -303,12 +303,12 @@ func TestTrapT13(t *testing.T) {
 	if err != nil || strings.Contains(query, "spk") {
 		t.Errorf(`the SDK's URL: got %s, %v; want no error and "spk" not in query`, query, err)
 	}
-	if _, err := tableBySignature(t, g, query).Get(context.Background(), keys.Stored("p", "r")); err == nil {
+	if _, err := tableBySignature(t, g, query).Get(context.Background(), keys.Raw("p", "r")); err == nil {
 		t.Error("got no error with the SDK's signature; want one, unless the SDK was repaired")
 	}
 	query, err = account.Grant{Table: "staff", Read: true, Expiry: year2030.Add(time.Hour), Partitions: keys.RawPartition("p").Point()}.Sign(credential(t))
 	testkit.NoError(t, err)
-	if _, err := tableBySignature(t, g, query).Get(context.Background(), keys.Stored("p", "r")); err != nil {
+	if _, err := tableBySignature(t, g, query).Get(context.Background(), keys.Raw("p", "r")); err != nil {
 		t.Error(err)
 	}
 	// The SDK also omits the slash behind an address without one, and writes local times as if they were UTC (T8).

@@ -17,6 +17,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/keyrange"
 	"github.com/aztablekit/aztablekit/internal/property"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
@@ -122,7 +123,7 @@ const separator = reserved.First
 
 // storedKey returns the key under which a table stores an archived row.
 func (id ID) storedKey() keys.Key {
-	return keys.Stored(id.Key.PartitionKey(), id.Key.RowKey()+separator+id.Incarnation)
+	return keys.Raw(id.Key.PartitionKey(), id.Key.RowKey()+separator+id.Incarnation)
 }
 
 // The projection ID of a stored row consists of one of these words, the kind, the time, and the operation IDs of the moves.
@@ -175,7 +176,7 @@ const tombstoneProperty = "Gone"
 
 // tombstoneNote returns the note by which Sweep finds a tombstone.
 func tombstoneNote(id ID) (*table.Row, error) {
-	note := &table.Row{Key: keys.Stored(id.Key.PartitionKey(), reserved.Tombstone+id.Incarnation)}
+	note := &table.Row{Key: keys.Raw(id.Key.PartitionKey(), reserved.Tombstone+id.Incarnation)}
 	return note, note.Set(tombstoneProperty, id.storedKey().RowKey())
 }
 
@@ -185,12 +186,12 @@ func decodeTombstoneNote(note *table.Row) (tombstone keys.Key, ok bool) {
 	rowKey, err := property.Text(note, tombstoneProperty)
 	primary, ok := strings.CutSuffix(rowKey, separator+strings.TrimPrefix(note.Key.RowKey(), reserved.Tombstone))
 	ok = ok && err == nil && primary != "" && !strings.HasPrefix(primary, separator)
-	return keys.Stored(note.Key.PartitionKey(), rowKey), ok
+	return keys.Raw(note.Key.PartitionKey(), rowKey), ok
 }
 
 // rowsWithPrefix yields the rows of a partition whose RowKeys begin with a prefix.
 func rowsWithPrefix(ctx context.Context, t *table.Table[table.Row], partition keys.PartitionKey, prefix string) iter.Seq2[*table.Row, error] {
-	return t.Rows(ctx, table.Query[table.Row]{Partition: partition, Rows: keys.StoredRows(prefix, prefix+"\x7f")})
+	return t.Rows(ctx, table.Query[table.Row]{Partition: partition, Rows: keyrange.Stored(prefix, prefix+"\x7f")})
 }
 
 // TableDestination is a destination in a table. It stores each row in the partition that the row comes from, under its RowKey with
@@ -379,7 +380,7 @@ var lastRowKey = strings.Repeat("\uFFFF", 16)
 // the list continues; errors of a read (see package table).
 func (d *TableDestination) List(ctx context.Context, partition keys.PartitionKey) iter.Seq2[*ArchivedRow, error] {
 	return func(yield func(*ArchivedRow, error) bool) {
-		for row, err := range d.rows.Rows(ctx, table.Query[table.Row]{Partition: partition, Rows: keys.StoredRows("", lastRowKey)}) {
+		for row, err := range d.rows.Rows(ctx, table.Query[table.Row]{Partition: partition, Rows: keyrange.Stored("", lastRowKey)}) {
 			if err != nil {
 				yield(nil, err)
 				return

@@ -52,7 +52,7 @@ func updateIndexRow(ctx context.Context, of *table.Table[clerk], rows *table.Tab
 		return err
 	}
 	is := "gone"
-	switch e, err := of.Get(ctx, keys.Stored(j.Key.Partition().String(), j.Key.RowKey())); {
+	switch e, err := of.Get(ctx, keys.Raw(j.Key.Partition().String(), j.Key.RowKey())); {
 	case err == nil:
 		is = e.Value.Last
 	case !errors.Is(err, table.ErrNotFound):

@@ -72,14 +72,14 @@ func TestAnyRowKey(t *testing.T) {
 	fx, s := newRowFixture(t)
 	all := []string{" ", "a", "z", "}", "Öblarn", "日本", "\uD7FF", "\U00010000", "😀", "\U0010FFFF", "\uE000x", "\uE000", "ﬁ", "\uFFFD", "\uFFFE", "\uFFFFx", "\uFFFF", "\uFFFF\uFFFF"}
 	for _, rk := range all {
-		must(t, fx.mover.Archive(ctx, fx.insertBySDK(t, keys.Stored("S", rk), `"Last":"x"`)))
+		must(t, fx.mover.Archive(ctx, fx.insertBySDK(t, keys.Raw("S", rk), `"Last":"x"`)))
 	}
 	must(t, fx.worker.Drain(ctx))
 	if got := fx.archivedRowKeys(t, keys.RawPartition("S")); !slices.Equal(got, all) {
 		t.Errorf("Archived: got  %+q\nwant %+q", got, all)
 	}
 	for _, rk := range all {
-		k := keys.Stored("S", rk)
+		k := keys.Raw("S", rk)
 		fx.wantArchivedRow(t, k)
 		if _, err := fx.mover.Restore(ctx, k); err != nil {
 			t.Errorf("Restore %+q: got error %v; want none", rk, err)
@@ -96,7 +96,7 @@ func TestAnyRowKey(t *testing.T) {
 func TestSimilarKeys(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	short, long := keys.Stored("S", "b"), keys.Stored("S", "b~c")
+	short, long := keys.Raw("S", "b"), keys.Raw("S", "b~c")
 	for _, order := range [][]keys.Key{{long, short}, {short, long}} { // the newest last
 		t.Run("newest "+order[1].RowKey(), func(t *testing.T) {
 			t.Parallel()
@@ -131,7 +131,7 @@ func TestForeignKeys(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	fx, s := newRowFixture(t)
-	for _, k := range []keys.Key{keys.Stored("éa", "x~y"), keys.Stored("Größe 'q'", "日本"), keys.Stored("a", "b"), keys.Stored("a", "b~c")} {
+	for _, k := range []keys.Key{keys.Raw("éa", "x~y"), keys.Raw("Größe 'q'", "日本"), keys.Raw("a", "b"), keys.Raw("a", "b~c")} {
 		must(t, fx.mover.Archive(ctx, fx.insertBySDK(t, k, `"Last":"x","Empty":"","Empty@odata.type":"Edm.Binary"`)))
 		must(t, fx.worker.Drain(ctx))
 		fx.wantArchivedRow(t, k)

@@ -203,7 +203,7 @@ func decodeEffect(j eventual.Job) (id ID, p payload, err error) {
 	if err := json.Unmarshal(j.Payload, &p); err != nil {
 		return id, p, fmt.Errorf("archive: the payload of effect %q is not a mover's", j.Kind)
 	}
-	id = ID{keys.Stored(pk, j.Key.RowKey()), p.Incarnation}
+	id = ID{keys.Raw(pk, j.Key.RowKey()), p.Incarnation}
 	if strings.HasPrefix(j.Key.RowKey(), reserved.First) {
 		return id, p, fmt.Errorf("archive: %w", &table.ValueError{Field: "Effect.RowKey", Reason: "begins with ~; such rows belong to the library"})
 	}
@@ -275,7 +275,7 @@ const (
 
 // restoreNote returns the note, in the entity's partition, that an incarnation was restored.
 func restoreNote(id ID, kind string) (*table.Row, error) {
-	note := &table.Row{Key: keys.Stored(id.Key.PartitionKey(), reserved.Restored+id.Incarnation)}
+	note := &table.Row{Key: keys.Raw(id.Key.PartitionKey(), reserved.Restored+id.Incarnation)}
 	return note, errors.Join(note.Set(restoredProperty, id.Key.RowKey()), note.Set(kindProperty, kind))
 }
 
@@ -284,7 +284,7 @@ func restoreNote(id ID, kind string) (*table.Row, error) {
 func decodeRestoreNote(note *table.Row) (id ID, kind string, err error) {
 	rowKey, err1 := property.Text(note, restoredProperty)
 	kind, err2 := property.Text(note, kindProperty)
-	return ID{keys.Stored(note.Key.PartitionKey(), rowKey), strings.TrimPrefix(note.Key.RowKey(), reserved.Restored)}, kind, errors.Join(err1, err2)
+	return ID{keys.Raw(note.Key.PartitionKey(), rowKey), strings.TrimPrefix(note.Key.RowKey(), reserved.Restored)}, kind, errors.Join(err1, err2)
 }
 
 // Contains reports whether the destination contains an incarnation of a key: it was moved there, and has been neither restored

@@ -96,9 +96,9 @@ func TestImportInUse(t *testing.T) {
 	testkit.NoError(t, s.company.Drain(t.Context()))
 	s.want(0, "export staff "+at)
 	for i := range 3 {
-		testkit.NoError(t, s.company.staff.DeleteAny(t.Context(), keys.Stored("Marketing", []string{"empid_000001", "empid_000003", "empid_000005"}[i])))
+		testkit.NoError(t, s.company.staff.DeleteAny(t.Context(), keys.Raw("Marketing", []string{"empid_000001", "empid_000003", "empid_000005"}[i])))
 	}
-	_, err := s.company.staff.Update(t.Context(), keys.Stored("Sales", "empid_000002"), func(e *employee) error { e.LastName, e.Email = "New", "new@contoso.com"; return nil })
+	_, err := s.company.staff.Update(t.Context(), keys.Raw("Sales", "empid_000002"), func(e *employee) error { e.LastName, e.Email = "New", "new@contoso.com"; return nil })
 	testkit.NoError(t, err)
 	testkit.NoError(t, s.company.Drain(t.Context()))
 	s.want(0, "verify", "sound")

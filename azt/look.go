@@ -68,7 +68,7 @@ func get(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	r, err := rowOf(ctx, t, keys.Stored(c.args[1], c.args[2]))
+	r, err := rowOf(ctx, t, keys.Raw(c.args[1], c.args[2]))
 	if r == nil && err == nil {
 		err = fmt.Errorf("table %s has no row %s %s", t.Name(), shown(c.args[1]), shown(c.args[2]))
 	}
@@ -434,7 +434,7 @@ func describe(ctx context.Context, c *call) error {
 			if err != nil {
 				return err
 			}
-			found, err := door.Table(t).GetReserved(gctx, "Describe", keys.Stored(reserved.Catalogue, reserved.Catalogue))
+			found, err := door.Table(t).GetReserved(gctx, "Describe", keys.Raw(reserved.Catalogue, reserved.Catalogue))
 			rows[i], failed[i] = found.Row, err
 			return nil
 		})

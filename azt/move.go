@@ -271,7 +271,7 @@ func importRows(ctx context.Context, c *call) error {
 // there are such definitions.
 func isInUse(ctx context.Context, t table.AnyTable) (bool, error) {
 	e := door.Table(t)
-	found, err := e.GetReserved(ctx, "Import", keys.Stored(reserved.Catalogue, reserved.Catalogue))
+	found, err := e.GetReserved(ctx, "Import", keys.Raw(reserved.Catalogue, reserved.Catalogue))
 	if errors.Is(err, table.ErrTableNotFound) {
 		return false, nil
 	}

@@ -86,7 +86,7 @@ func isStorableKey(s string) bool {
 }
 
 // partition returns the PartitionKey in the message.
-func (m message) partition() keys.PartitionKey { return keys.Stored(m.Partition, "").Partition() }
+func (m message) partition() keys.PartitionKey { return keys.Raw(m.Partition, "").Partition() }
 
 // partitionName returns a unique name for the partition in the message. The case of table names is ignored.
 func (m message) partitionName() string { return strings.ToLower(m.Table) + "/" + m.Partition }

@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/keyrange"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -76,7 +77,7 @@ func (n *notifier) run(ctx context.Context) (err error) {
 func (n *notifier) partitions(ctx context.Context) iter.Seq2[keys.PartitionKey, error] {
 	return func(yield func(keys.PartitionKey, error) bool) {
 		if one := n.pass.Partitions; one.IsPoint() {
-			yield(one.Key(), nil)
+			yield(keyrange.Partition(one), nil)
 			return
 		}
 		in := keys.RawPartitions("", "")
@@ -84,7 +85,7 @@ func (n *notifier) partitions(ctx context.Context) iter.Seq2[keys.PartitionKey, 
 			in = n.pass.Partitions
 		}
 		if n.start.Partition != "" {
-			begun := keys.Stored(n.start.Partition, "").Partition()
+			begun := keys.Raw(n.start.Partition, "").Partition()
 			if n.start.OperationID != "" && in.Contains(n.start.Partition) && !yield(begun, nil) {
 				return
 			}
@@ -131,7 +132,7 @@ func (n *notifier) notify(ctx context.Context, partition keys.PartitionKey) erro
 	case err != nil:
 		return t.OpError("Pending", keys.Key{}, err)
 	}
-	n.done.Token, n.done.Through = position{Partition: pk}.String(), keys.Stored(pk, "")
+	n.done.Token, n.done.Through = position{Partition: pk}.String(), keys.Raw(pk, "")
 	if n.pass.Progress != nil {
 		n.pass.Progress(n.done)
 	}

@@ -37,7 +37,7 @@ var (
 
 func at(d string, id int) keys.Key { return keys.At(dept.Of(d), cid.Of(id)) }
 
-func rawKey(partition string) keys.Key { return keys.Stored(partition, "r") }
+func rawKey(partition string) keys.Key { return keys.Raw(partition, "r") }
 
 // letter is the payload of the effects: each clerk with a new last name gets a letter, which is stored in another table under the
 // operation ID of the write. So a letter that is sent twice is stored once.

@@ -245,7 +245,7 @@ func TestShownBesideCalls(t *testing.T) {
 				if panics {
 					panic("in a call")
 				}
-				_, err := o.sent.Get(ctx, keys.Stored("p", "r"))
+				_, err := o.sent.Get(ctx, keys.Raw("p", "r"))
 				if !errors.Is(err, table.ErrNotFound) {
 					t.Errorf("got error %v; want ErrNotFound", err)
 				}

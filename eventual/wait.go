@@ -87,7 +87,7 @@ func (w *worker) clean(ctx context.Context, of table.AnyTable, partition string,
 				continue
 			}
 			err := callHandler(ctx, w.env.opt.HandlerTimeout, h.Kind, func(ctx context.Context) error {
-				return h.Sweep(ctx, keys.Stored(partition, "").Partition(), before)
+				return h.Sweep(ctx, keys.Raw(partition, "").Partition(), before)
 			})
 			if err != nil {
 				return 0, err

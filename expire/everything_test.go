@@ -350,7 +350,7 @@ func TestOtherType(t *testing.T) {
 		_, err := s.service.Tables().NewClient("sessions").AddEntity(ctx, []byte(row), nil)
 		must(t, err)
 	}
-	if _, err := s.sessions.Get(ctx, keys.Stored("ann", "other_1")); err == nil || errors.Is(err, table.ErrNotFound) {
+	if _, err := s.sessions.Get(ctx, keys.Raw("ann", "other_1")); err == nil || errors.Is(err, table.ErrNotFound) {
 		t.Errorf("got %v; want an error of the key", err)
 	}
 	mails, err := table.ViewOf[struct{ Mail string }](s.sessions)
@@ -359,7 +359,7 @@ func TestOtherType(t *testing.T) {
 		t.Errorf("got %v; want ErrNotFound", err)
 	}
 	s.sent()
-	if _, err := mails.Get(ctx, keys.Stored("ann", "other_1")); err == nil || errors.Is(err, table.ErrNotFound) || len(s.sent()) > 1 {
+	if _, err := mails.Get(ctx, keys.Raw("ann", "other_1")); err == nil || errors.Is(err, table.ErrNotFound) || len(s.sent()) > 1 {
 		t.Errorf("a view of a row with the key of another type: got %v; want an error of the key, and one request", err)
 	}
 	if _, err := mails.Get(ctx, at("ann", "z")); errors.Is(err, table.ErrContended) || len(s.sent()) > 1 {

@@ -11,6 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/keyrange"
 	"github.com/aztablekit/aztablekit/jobs"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -101,7 +102,7 @@ func (s *sweep[T]) partitions(ctx context.Context) iter.Seq2[keys.PartitionKey, 
 	return func(yield func(keys.PartitionKey, error) bool) {
 		in := s.opt.Partitions
 		if in.IsPoint() {
-			yield(in.Key(), nil)
+			yield(keyrange.Partition(in), nil)
 			return
 		}
 		if !in.IsSet() {
@@ -196,7 +197,7 @@ func (s *sweep[T]) sweepNotes(ctx context.Context, rows *table.Table[note], page
 				continue
 			}
 			seen[in] = true
-			if !yield(keys.Stored(in, "").Partition(), nil) {
+			if !yield(keys.Raw(in, "").Partition(), nil) {
 				return
 			}
 		}
@@ -244,7 +245,7 @@ func (e *Ends[T]) Job(kind string) *jobs.Job[T, struct{}] {
 			if err != nil {
 				return err
 			}
-			done, err := e.Sweep(ctx, s.Table, &SweepOptions{Partitions: keys.Stored(pk, "").Partition().Point(), Everywhere: true})
+			done, err := e.Sweep(ctx, s.Table, &SweepOptions{Partitions: keys.Raw(pk, "").Partition().Point(), Everywhere: true})
 			if err != nil {
 				return err
 			}

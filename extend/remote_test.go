@@ -63,7 +63,7 @@ func TestRemotePlans(t *testing.T) {
 				t.Errorf("%s, loading an invalid RowKey: got error %v; want a *keys.KeyError", name, err)
 			}
 		}
-		return there.Insert(&table.Row{Key: keys.Stored("company", "badge")}, errBadgeTaken)
+		return there.Insert(&table.Row{Key: keys.Raw("company", "badge")}, errBadgeTaken)
 	}}
 	maintained, err := bare.WithOutbox(staff, &memoryOutbox{}, m)
 	testkit.NoError(t, err)

@@ -188,7 +188,7 @@ func (x *streamed) run() {
 	rows := openAs(x.t, x.s.ConnectionString(), x.s, table.Schema[table.Row]{})
 	for _, row := range x.s.Rows("staff") {
 		if strings.HasPrefix(row.RowKey, "~i|") { // the commit records of Exact
-			check(x.t, rows.DeleteAny(context.Background(), keys.Stored(row.PartitionKey, row.RowKey)))
+			check(x.t, rows.DeleteAny(context.Background(), keys.Raw(row.PartitionKey, row.RowKey)))
 		}
 	}
 	if wrong := x.right(x.s); wrong != nil {

@@ -101,7 +101,7 @@ func checkOthers(s *storagetest.Service) error {
 func damagesOf(kind string) []func(context.Context, *table.Table[table.Row]) error {
 	remove := func(rowKey string) func(context.Context, *table.Table[table.Row]) error {
 		return func(ctx context.Context, rows *table.Table[table.Row]) error {
-			return rows.DeleteAny(ctx, keys.Stored("S", rowKey))
+			return rows.DeleteAny(ctx, keys.Raw("S", rowKey))
 		}
 	}
 	set := func(rowKey, property string, v any) func(context.Context, *table.Table[table.Row]) error {
@@ -110,7 +110,7 @@ func damagesOf(kind string) []func(context.Context, *table.Table[table.Row]) err
 			if n, is := v.(int64); is {
 				set = table.PropertyOf[int64](property).Set(n)
 			}
-			if err := rows.MergeAny(ctx, keys.Stored("S", rowKey), set); !errors.Is(err, table.ErrNotFound) {
+			if err := rows.MergeAny(ctx, keys.Raw("S", rowKey), set); !errors.Is(err, table.ErrNotFound) {
 				return err
 			}
 			return nil // a row that this program made anew would be its own

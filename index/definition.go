@@ -13,6 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/keyrange"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -110,11 +111,11 @@ func checkRanges[T any](t *table.Table[T], m maintainer[T], others []maintainer[
 	}
 	for _, r := range m.Ranges() {
 		own := door.Table(t).Mode.Schema.Rows()
-		if in.Same(door.Table(t)) && r.Overlaps(own) {
+		if in.Same(door.Table(t)) && keyrange.RowsOverlap(r, own) {
 			return fail("has its rows in %v, which overlaps the range of the table, %v: give the table's layout a name, or set Reserved", r, own)
 		}
 		for _, other := range others {
-			if in.Same(tableOf(other, t)) && slices.ContainsFunc(other.Ranges(), r.Overlaps) {
+			if in.Same(tableOf(other, t)) && slices.ContainsFunc(other.Ranges(), func(o keys.RowRange) bool { return keyrange.RowsOverlap(r, o) }) {
 				return fail("has its rows in %v, which overlaps the range of %s: give one of the two another name", r, other.Name())
 			}
 		}

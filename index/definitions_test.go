@@ -217,7 +217,7 @@ func TestCompound(t *testing.T) {
 		On   time.Time
 	}
 	day := func(n int) time.Time { return time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC) }
-	byHire := index.New("hired", keys.Struct2(keys.Ordered(), keys.Date(), func(h *hired) (*string, *time.Time) { return &h.Last, &h.On }),
+	byHire := index.New("hired", keys.Row2(keys.Ordered(), keys.Date(), func(h *hired) (*string, *time.Time) { return &h.Last, &h.On }),
 		func(w *worker) (hired, bool) { return hired{w.Last, day(w.Age)}, w.Age > 0 }, nil)
 	staff, s := newStaff(t, byHire)
 	insertAll(t, staff, s, worker{"S", 1, "Clerk", "", 9, nil}, worker{"S", 2, "Clerk", "", 3, nil}, worker{"S", 3, "Clerks", "", 1, nil}, worker{"S", 4, "Chief", "", 7, nil}, worker{"S", 5, "Clerk", "", 0, nil})
@@ -247,7 +247,7 @@ func TestReservedPrefix(t *testing.T) {
 		Last string
 		Age  int
 	}
-	two := keys.Struct2(keys.Ordered(), keys.Digits[int](3), func(k *lastAge) (*string, *int) { return &k.Last, &k.Age }).Named("la")
+	two := keys.Row2(keys.Ordered(), keys.Digits[int](3), func(k *lastAge) (*string, *int) { return &k.Last, &k.Age }).Named("la")
 	ix := index.New("la", two, func(w *worker) (lastAge, bool) { return lastAge{w.Last, w.Age}, true },
 		&index.Options{Reserved: true})
 	staff, s := newStaff(t, ix)

@@ -216,7 +216,7 @@ func (m *detailsMaintainer[T]) contentState(row *table.Row) string {
 
 // setDetails writes an entity's details into a target, or deletes them there if from is nil.
 func (m *detailsMaintainer[T]) setDetails(ctx context.Context, p *extend.Plan, entity keys.Key, target string, from *table.Row) error {
-	k := keys.Stored(entity.PartitionKey(), target)
+	k := keys.Raw(entity.PartitionKey(), target)
 	row, err := p.Load(ctx, k.Row())
 	switch {
 	case err != nil:
@@ -244,14 +244,14 @@ func (m *detailsMaintainer[T]) setDetails(ctx context.Context, p *extend.Plan, e
 	case from != nil && owner != "" && owner != entity.RowKey():
 		// The target names another entity. That counts only if that entity exists and its maintainer state records the target: another
 		// program may have restored or copied the target.
-		theirs, err := p.Entity(ctx, keys.Stored(entity.PartitionKey(), owner).Row())
+		theirs, err := p.Entity(ctx, keys.Raw(entity.PartitionKey(), owner).Row())
 		switch {
 		case err != nil:
 			return err
 		case theirs != nil && !m.Owns(row) && (!m.schema.Mine((*stored.Row)(theirs)) || recordsDetails(row, theirs)):
 			return m.foreignDetails(k) // details of another type in the same range, or of another definition
 		case theirs != nil && slices.Contains((*stored.Row)(theirs).MaintainerState(m.name), target):
-			return &table.DerivedError{Maintainer: m.name, Key: k, Owner: keys.Stored(entity.PartitionKey(), owner), Err: ErrTaken}
+			return &table.DerivedError{Maintainer: m.name, Key: k, Owner: keys.Raw(entity.PartitionKey(), owner), Err: ErrTaken}
 		}
 	}
 	if err := m.setColumns(row, entity.RowKey(), from); err != nil {

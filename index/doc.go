@@ -18,7 +18,7 @@
 // # Definitions
 //
 //   - [Index]: a row for each entity and value. A full copy by default, from which 1 request reads the entity; a copy of some
-//     fields; or a pointer. Unique or not, of several values ([NewMulti]) or several fields ([keys.Struct2]).
+//     fields; or a pointer. Unique or not, of several values ([NewMulti]) or several fields ([keys.Row2]).
 //   - [Global]: an index over all partitions, by a value alone: a moment later ([NewGlobal]), or unique at every instant ([NewUnique]).
 //     By order, ranges and prefixes over all partitions: [Index.In].
 //   - [Lists]: one row for all entities with a value.

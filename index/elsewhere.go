@@ -39,7 +39,7 @@ func memberText(entity keys.Key) string {
 // keyOfMember returns the key in a text of memberText. The key of any other text has an error, or belongs to no entity.
 func keyOfMember(text string) keys.Key {
 	partition, row, _ := strings.Cut(text, memberSeparator)
-	return keys.Stored(unescapeMember.Replace(partition), row)
+	return keys.Raw(unescapeMember.Replace(partition), row)
 }
 
 // elsewhereMaintainer adds to the writes of entities the effects of a definition whose rows are elsewhere, and makes these rows.
@@ -135,7 +135,7 @@ var errWasHere = errors.New("cannot be kept: the entity has rows of this definit
 func (m *elsewhereMaintainer[T]) recorded(texts []string) (rows []keys.Key, content []string, err error) {
 	for i, text := range texts {
 		pk, rk, is := strings.Cut(text, "/")
-		switch k := keys.Stored(pk, rk); {
+		switch k := keys.Raw(pk, rk); {
 		case is && pk == "":
 			return rows, texts[i:], nil
 		case !is && m.ranges[0].Contains(text):

@@ -135,14 +135,14 @@ func TestElsewhereHostileEffects(t *testing.T) {
 		{"names", "names_Jones", "mail_a"},
 	} {
 		payload, _ := json.Marshal(map[string]any{"rows": map[string][][2]string{c.definition: {{c.pk, c.rk}}}})
-		err := h.Handle(ctx, host.Job{Key: keys.Stored("S", "w_000001"), Kind: h.Kind, Version: 1, Payload: payload})
+		err := h.Handle(ctx, host.Job{Key: keys.Raw("S", "w_000001"), Kind: h.Kind, Version: 1, Payload: payload})
 		if err == nil || !strings.HasPrefix(err.Error(), "poison") {
 			t.Errorf("%v: got error %v; want poison", c, err)
 		}
 	}
 	// Rows that the entity could have, but has not, become tombstones.
 	payload := []byte(`{"rows":{"mail":[["mail_zz","mail_zz_S:w_000001"]],"names":[["names_Smith","names_Smith"]]}}`)
-	check(t, h.Handle(ctx, host.Job{Key: keys.Stored("S", "w_000001"), Kind: h.Kind, Version: 1, Payload: payload}))
+	check(t, h.Handle(ctx, host.Job{Key: keys.Raw("S", "w_000001"), Kind: h.Kind, Version: 1, Payload: payload}))
 	check(t, checkElsewhere(s.Service))
 	if all() == before {
 		t.Error("got no tombstone; want one")
@@ -160,7 +160,7 @@ func TestElsewhereForeignRow(t *testing.T) {
 	s := newElsewhereScene(t, d, d.mail, d.names)
 	rows, err := bare.NewTable(s.Tables(), "staffmail", table.Schema[table.Row]{}, quick())
 	check(t, err)
-	foreign := &table.Row{Key: keys.Stored("mail_a", "mail_a_S:w_000001")}
+	foreign := &table.Row{Key: keys.Raw("mail_a", "mail_a_S:w_000001")}
 	check(t, foreign.Set("Theirs", "x"))
 	_, err = rows.Insert(ctx, foreign)
 	check(t, err)

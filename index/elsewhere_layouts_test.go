@@ -86,7 +86,7 @@ func TestVerifyElsewhereForeignRow(t *testing.T) {
 	_, err := s.staff.Insert(ctx, &worker{"S", 1, "Jones", "a", 44, nil})
 	check(t, err)
 	s.drain(t)
-	for name, k := range map[string]keys.Key{"staffmail": keys.Stored("mail_a", "mail_a_S:w_000009"), "staffnames": keys.Stored("names_Brown", "names_Brown")} {
+	for name, k := range map[string]keys.Key{"staffmail": keys.Raw("mail_a", "mail_a_S:w_000009"), "staffnames": keys.Raw("names_Brown", "names_Brown")} {
 		rows, err := bare.NewTable(s.Tables(), name, table.Schema[table.Row]{}, quick())
 		check(t, err)
 		foreign := &table.Row{Key: k}

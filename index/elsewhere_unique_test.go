@@ -410,11 +410,11 @@ func TestVerifyGlobal(t *testing.T) {
 	check(t, checkLogins(s.Service))
 	run("sound", map[verify.FaultKind]int{}, 0)
 	raw := door.Rows[table.Table[table.Row]](door.Table(rows), false)
-	a, b := keys.Stored("login_a", "login_a"), keys.Stored("login_b", "login_b")
+	a, b := keys.Raw("login_a", "login_a"), keys.Raw("login_b", "login_b")
 	check(t, raw.DeleteAny(ctx, a))
 	other, err := raw.Get(ctx, b)
 	check(t, err)
-	other.Value.Key = keys.Stored("login_x", "login_x") // an address that its owner does not have
+	other.Value.Key = keys.Raw("login_x", "login_x") // an address that its owner does not have
 	_, err = raw.Insert(ctx, &other.Value)
 	check(t, err)
 	run("damaged", map[verify.FaultKind]int{verify.Missing: 1, verify.Dangling: 1}, 2)

@@ -29,7 +29,7 @@ func TestVerifyElsewhereUnreadable(t *testing.T) {
 	s := newElsewhereScene(t, newElsewhere(false))
 	insertAll(t, s.staff, s.Service, worker{"S", 1, "Jones", "a", 44, []string{"a", "b"}}, worker{"M", 1, "Jones", "b", 30, []string{"b"}})
 	s.drain(t)
-	check(t, rawTable(t, s.Service).MergeAny(ctx, keys.Stored("S", "w_000001"), table.PropertyOf[string]("Age").Set("old")))
+	check(t, rawTable(t, s.Service).MergeAny(ctx, keys.Raw("S", "w_000001"), table.PropertyOf[string]("Age").Set("old")))
 	before := s.allRows()
 	for _, repair := range []bool{false, true} {
 		var faults []verify.Fault
@@ -38,7 +38,7 @@ func TestVerifyElsewhereUnreadable(t *testing.T) {
 			t.Errorf("repair %v: got report %+v, error %v; want unreadable entities only", repair, report, err)
 		}
 		for _, f := range faults {
-			if f.Entity != keys.Stored("S", "w_000001") || f.Err == nil {
+			if f.Entity != keys.Raw("S", "w_000001") || f.Err == nil {
 				t.Errorf("repair %v: got fault %+v; want the entity ('S','w_000001') and an error", repair, f)
 			}
 		}
@@ -60,12 +60,12 @@ func TestVerifyElsewhereRefused(t *testing.T) {
 		s := newElsewhereScene(t, newElsewhere(false))
 		insertAll(t, s.staff, s.Service, worker{"S", 1, "Jones", "a", 44, []string{"a", "b"}}, worker{"M", 1, "Jones", "b", 30, []string{"b"}}, worker{"M", 2, "Smith", "c", 30, nil})
 		s.drain(t)
-		check(t, raw(s, "staffmail").DeleteAny(ctx, keys.Stored("mail_a", "mail_a_S:w_000001")))
-		list, err := raw(s, "staffnames").Get(ctx, keys.Stored("names_Smith", "names_Smith"))
+		check(t, raw(s, "staffmail").DeleteAny(ctx, keys.Raw("mail_a", "mail_a_S:w_000001")))
+		list, err := raw(s, "staffnames").Get(ctx, keys.Raw("names_Smith", "names_Smith"))
 		check(t, err)
 		check(t, list.Value.Set("Members", "M:w_000002/S:w_000001"))
 		check(t, raw(s, "staffnames").Replace(ctx, list))
-		check(t, raw(s, "staffmail").MergeAny(ctx, keys.Stored("mail_b", "mail_b_M:w_000001"), table.PropertyOf[int32]("Age").Set(99)))
+		check(t, raw(s, "staffmail").MergeAny(ctx, keys.Raw("mail_b", "mail_b_M:w_000001"), table.PropertyOf[int32]("Age").Set(99)))
 		return s
 	}
 	for _, repair := range []bool{false, true} {
@@ -118,8 +118,8 @@ func TestVerifyElsewherePartition(t *testing.T) {
 	rows, err := bare.NewTable(s.Tables(), "staffmail", table.Schema[table.Row]{}, quick())
 	check(t, err)
 	mail := door.Rows[table.Table[table.Row]](door.Table(rows), false)
-	check(t, mail.DeleteAny(ctx, keys.Stored("mail_a", "mail_a_S:w_000001")))
-	check(t, mail.DeleteAny(ctx, keys.Stored("mail_b", "mail_b_M:w_000001")))
+	check(t, mail.DeleteAny(ctx, keys.Raw("mail_a", "mail_a_S:w_000001")))
+	check(t, mail.DeleteAny(ctx, keys.Raw("mail_b", "mail_b_M:w_000001")))
 	for _, c := range []struct {
 		partitions keys.PartitionRange
 		missing    int
@@ -164,8 +164,8 @@ func TestVerifyElsewhereRange(t *testing.T) {
 	mail, err := bare.NewTable(s.Tables(), "staffmail", table.Schema[table.Row]{}, quick())
 	check(t, err)
 	rows := door.Rows[table.Table[table.Row]](door.Table(mail), false)
-	check(t, rows.DeleteAny(ctx, keys.Stored("mail_k3", "mail_k3_K:w_000003")))
-	check(t, rows.DeleteAny(ctx, keys.Stored("mail_s3", "mail_s3_S:w_000003")))
+	check(t, rows.DeleteAny(ctx, keys.Raw("mail_k3", "mail_k3_K:w_000003")))
+	check(t, rows.DeleteAny(ctx, keys.Raw("mail_s3", "mail_s3_S:w_000003")))
 	for _, c := range []struct {
 		o       verify.Options
 		missing int

@@ -132,14 +132,14 @@ func verifyElsewhereDamage(t *testing.T, mostRows int) {
 		do   func() error
 	}{
 		"a deleted copy": {verify.Missing, 1, func() error {
-			return raw("staffmail").DeleteAny(ctx, keys.Stored("mail_a", "mail_a_S:w_000001"))
+			return raw("staffmail").DeleteAny(ctx, keys.Raw("mail_a", "mail_a_S:w_000001"))
 		}},
 		"a deleted list": {verify.Missing, 2, func() error {
-			return raw("staffnames").DeleteAny(ctx, keys.Stored("names_Jones", "names_Jones"))
+			return raw("staffnames").DeleteAny(ctx, keys.Raw("names_Jones", "names_Jones"))
 		}},
 		"a changed copy": {verify.Stale, 1, func() error {
 			rows := raw("staffmail")
-			e, err := rows.Get(ctx, keys.Stored("mail_b", "mail_b_M:w_000001"))
+			e, err := rows.Get(ctx, keys.Raw("mail_b", "mail_b_M:w_000001"))
 			if err == nil {
 				err = e.Value.Set("Age", 99)
 			}
@@ -147,21 +147,21 @@ func verifyElsewhereDamage(t *testing.T, mostRows int) {
 		}},
 		"a dangling copy": {verify.Dangling, 1, func() error {
 			rows := raw("staffmail")
-			row, err := rows.GetRow(ctx, keys.Stored("mail_b", "mail_b_M:w_000001"))
+			row, err := rows.GetRow(ctx, keys.Raw("mail_b", "mail_b_M:w_000001"))
 			if err != nil {
 				return err
 			}
-			_, err = rows.InsertAt(ctx, keys.Stored("mail_z", "mail_z_M:w_000001"), row.At(keys.Stored("mail_z", "mail_z_M:w_000001")))
+			_, err = rows.InsertAt(ctx, keys.Raw("mail_z", "mail_z_M:w_000001"), row.At(keys.Raw("mail_z", "mail_z_M:w_000001")))
 			return err
 		}},
 		"a copy of no entity": {verify.Dangling, 1, func() error {
-			_, err := raw("staffcopies").InsertAt(ctx, keys.Stored("tag_b", "~x|tag_b_M:w_000009"),
-				(*table.Row)((*stored.Row)((&table.Row{Key: keys.Stored("M", "w_000009")})).Copy(keys.Stored("tag_b", "~x|tag_b_M:w_000009"), "")))
+			_, err := raw("staffcopies").InsertAt(ctx, keys.Raw("tag_b", "~x|tag_b_M:w_000009"),
+				(*table.Row)((*stored.Row)((&table.Row{Key: keys.Raw("M", "w_000009")})).Copy(keys.Raw("tag_b", "~x|tag_b_M:w_000009"), "")))
 			return err
 		}},
 		"a list with another": {verify.Dangling, 1, func() error {
 			rows := raw("staffnames")
-			e, err := rows.Get(ctx, keys.Stored("names_Smith", "names_Smith"))
+			e, err := rows.Get(ctx, keys.Raw("names_Smith", "names_Smith"))
 			if err == nil {
 				err = e.Value.Set("Members", "M:w_000002/S:w_000001")
 			}
@@ -246,12 +246,12 @@ func TestVerifyElsewhereChanged(t *testing.T) {
 	}{
 		"a row of no entity, which is deleted": {
 			func(s *elsewhereScene, mail *table.Table[table.Row], _ *table.Table[worker]) error {
-				k := keys.Stored("mail_b", "mail_b_S:w_000002")
+				k := keys.Raw("mail_b", "mail_b_S:w_000002")
 				_, err := mail.InsertAt(ctx, k, (*table.Row)((*stored.Row)((&table.Row{Key: at(2)})).Copy(k, "")))
 				return err
 			},
 			func(s *elsewhereScene, mail *table.Table[table.Row]) error {
-				return mail.DeleteAny(ctx, keys.Stored("mail_b", "mail_b_S:w_000002"))
+				return mail.DeleteAny(ctx, keys.Raw("mail_b", "mail_b_S:w_000002"))
 			},
 		},
 		"an entity without maintainer state, which its writer writes": {

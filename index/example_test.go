@@ -220,7 +220,7 @@ func ExampleIndex_Under() {
 		Age  int
 	}
 	ctx := context.Background()
-	layout := keys.Struct2(keys.Ordered(), keys.Desc(keys.Digits[int](3)), func(k *key) (*string, *int) { return &k.Name, &k.Age })
+	layout := keys.Row2(keys.Ordered(), keys.Desc(keys.Digits[int](3)), func(k *key) (*string, *int) { return &k.Name, &k.Age })
 	byNameAndAge := index.New("na", layout,
 		func(e *Employee) (key, bool) { return key{e.LastName, e.Age}, true }, nil)
 	staff := staffWith(ctx, byNameAndAge)

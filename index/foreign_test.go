@@ -304,7 +304,7 @@ func (x *foreignWriter) insertForeign() {
 	name := x.one("Jones", "Smith", "Cao")
 	rk := x.one("team_"+name, "ages_"+name, "email_"+x.one("a", "b", "c"), fmt.Sprintf("last_%s!_w_%06d", name, id), fmt.Sprintf("age_%03d_w_%06d", x.rnd.IntN(8), id),
 		fmt.Sprintf("~x|tag_%s_w_%06d", x.one("x", "y"), id), "team_Alone", "ages_Alone", "email_alone", "last_Alone!_w_000001")
-	row := &table.Row{Key: keys.Stored("S", rk)}
+	row := &table.Row{Key: keys.Raw("S", rk)}
 	check(x.t, errors.Join(row.Set("Count", int64(3)), row.Set("EmployeeIDs", "w_000001"), row.Set("Last", "Jones")))
 	switch x.rnd.IntN(6) {
 	case 0: // of a raw writer
@@ -313,7 +313,7 @@ func (x *foreignWriter) insertForeign() {
 	case 2:
 		*row = *(*table.Row)((*stored.Row)(row).Own("ages:t_?temp"))
 	case 3:
-		row = (&table.Row{Key: keys.Stored("S", "t_000001")}).Copy(row.Key)
+		row = (&table.Row{Key: keys.Raw("S", "t_000001")}).Copy(row.Key)
 	case 4:
 		*row = *(*table.Row)((*stored.Row)(row).Tag("head:t_", false))
 	case 5: // of a list or a summary of the name that is of the other kind
@@ -394,7 +394,7 @@ func TestForeignAnything(t *testing.T) {
 			}
 		}
 		for rk := range x.rows {
-			check(t, rawTable(t, x.s).DeleteAny(ctx, keys.Stored("S", rk)))
+			check(t, rawTable(t, x.s).DeleteAny(ctx, keys.Raw("S", rk)))
 		}
 		if right := withoutDepartmentIf(t, definitions, right); right(x.s) != nil {
 			t.Errorf("seed %d: derived rows: got error %v; want none, after:\n%s", seed, right(x.s), strings.Join(did, "\n"))

@@ -62,7 +62,7 @@ func TestImportedSummary(t *testing.T) {
 			insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Cao", "", 44, nil})
 			want := index.Group[string]{Value: "all", Count: 2, Measures: map[string]index.Stat{"Age": {Count: 2, Sum: 74, Min: 30, Max: 44}}}
 			damage := func() {
-				overwrite(t, s, keys.Stored("S", "ages_all"), func(columns map[string]any) { importedAs(columns, c.as) })
+				overwrite(t, s, keys.Raw("S", "ages_all"), func(columns map[string]any) { importedAs(columns, c.as) })
 			}
 			read := func(when string, readable bool) {
 				t.Helper()

@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/keydoor"
+	"github.com/aztablekit/aztablekit/internal/keyrange"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
@@ -57,7 +58,7 @@ type Options struct {
 // [New] and [NewMulti] make one. An Index can be a package's variable, and is safe for concurrent use.
 type Index[T, K any] struct {
 	name          string
-	byValue       keys.Layout[K]                                // the layout of a unique index: a row for each value
+	byValue       values[K]                                     // the layout of a unique index: a row for each value
 	byValueAndKey keydoor.Layout[K, keys.RowKey, keys.RowRange] // the layout of all others: a row for each value and entity
 	key           func(*T) []K
 	oneKey        func(*T) (K, bool) // of an index in which an entity has one value; nil for another
@@ -136,10 +137,10 @@ func newIndex[T, K any](name string, layout keys.Layout[K], most int, o *Options
 	}
 	if layout == nil {
 		ix.fail("layout", "is nil")
-		layout = keys.Compound[K]{}
+		layout = keys.Component[K]{}
 	}
 	ix.byValueAndKey = keydoor.Suffixed[K, keys.RowKey, keys.RowRange](layout, name)
-	ix.byValue = keydoor.Named(layout, name)
+	ix.byValue = keydoor.Named[K, keys.PartitionKey, keys.RowKey, keys.RowRanges[K]](layout, name)
 	if err := ix.byValue.Rows().All().Err(); err != nil && ix.invalid == nil {
 		ix.invalid = &DefinitionError{Definition: name, Field: "layout", Reason: err.Error(), Err: err}
 	}
@@ -263,7 +264,7 @@ func (ix *Index[T, K]) prefixedRange(r keys.RowRange) keys.RowRange {
 	if closed {
 		to += " " // the first key behind the closed range
 	}
-	return keys.StoredRows(reserved.Derived+from, reserved.Derived+to)
+	return keyrange.Stored(reserved.Derived+from, reserved.Derived+to)
 }
 
 // indexMaintainer writes the rows of an index.
@@ -341,7 +342,7 @@ func (m *indexMaintainer[T, K]) Maintain(ctx context.Context, p *extend.Plan, c 
 		taken = ErrTaken
 	}
 	for _, rk := range want {
-		copied := row.Copy(keys.Stored(c.Key.PartitionKey(), rk), projectionID(m.copied))
+		copied := row.Copy(keys.Raw(c.Key.PartitionKey(), rk), projectionID(m.copied))
 		if err := m.checkProjection(copied); err != nil {
 			return err
 		}
@@ -373,7 +374,7 @@ func (m *indexMaintainer[T, K]) Maintain(ctx context.Context, p *extend.Plan, c 
 //   - In a repair, the row is unique: another program may have deleted it, and another entity taken its value.
 //   - In a repair, the row is foreign or was not read.
 func (m *indexMaintainer[T, K]) removeRow(ctx context.Context, p *extend.Plan, entity keys.Key, rk string, unproven bool) error {
-	k := keys.Stored(entity.PartitionKey(), rk)
+	k := keys.Raw(entity.PartitionKey(), rk)
 	unread := m.mode.Active && (!m.mode.RowsRead || m.mode.Foreign[rk])
 	ambiguous := m.mode.Active
 	if !m.opt.Unique {

@@ -147,7 +147,7 @@ func (l *Lists[T, K]) memberKey(list keys.Key, member string) keys.Key {
 	if l.ix.elsewhere {
 		return keyOfMember(member)
 	}
-	return keys.Stored(list.PartitionKey(), member)
+	return keys.Raw(list.PartitionKey(), member)
 }
 
 // List yields the entities that have the value k in a partition, in the order of their keys. It
@@ -285,7 +285,7 @@ func (m *listsMaintainer[T, K]) contentState() []string {
 
 // setMember adds the entity to a list, or removes it.
 func (m *listsMaintainer[T, K]) setMember(ctx context.Context, p *extend.Plan, entity keys.Key, list string, member bool) error {
-	k := keys.Stored(entity.PartitionKey(), list)
+	k := keys.Raw(entity.PartitionKey(), list)
 	row, err := p.Load(ctx, k.Row())
 	switch {
 	case err != nil:

@@ -60,7 +60,7 @@ func TestListGrows(t *testing.T) {
 	long.Row = keys.Row(keys.Digits[int](18).Named(strings.Repeat("w", 400)), func(w *worker) *int { return &w.ID })
 	staff, _ := attached(t, long, extend.Definition[worker](nameLists))
 	parts := func() (n int) {
-		row, err := staff.GetRow(ctx, keys.Stored("S", "~x|nl_Jones"))
+		row, err := staff.GetRow(ctx, keys.Raw("S", "~x|nl_Jones"))
 		check(t, err)
 		return len((*stored.Row)(row).Columns()) - 1 // whose it is
 	}

@@ -99,8 +99,8 @@ func TestLiveTable(t *testing.T) {
 		if count++; count%(n/1300+1) != 0 {
 			continue
 		}
-		mail := keys.Stored(row.PartitionKey, "email_"+strings.ToLower(row.Get("Email").(string)))
-		pointer := keys.Stored(row.PartitionKey, fmt.Sprintf("last_%s!_%s", row.Get("Last"), row.RowKey))
+		mail := keys.Raw(row.PartitionKey, "email_"+strings.ToLower(row.Get("Email").(string)))
+		pointer := keys.Raw(row.PartitionKey, fmt.Sprintf("last_%s!_%s", row.Get("Last"), row.RowKey))
 		kind := verify.FaultKind(1 + count/(n/1300+1)%4)
 		if planted[kind] == each {
 			continue
@@ -114,10 +114,10 @@ func TestLiveTable(t *testing.T) {
 			check(t, rows.MergeAny(ctx, mail, table.PropertyOf[int64]("Age").Set(999)))
 		case verify.Dangling:
 			owner := row.RowKey
-			row := &table.Row{Key: keys.Stored(row.PartitionKey, "email_nobody"+row.RowKey)}
+			row := &table.Row{Key: keys.Raw(row.PartitionKey, "email_nobody"+row.RowKey)}
 			src, err := rows.GetRow(ctx, mail)
 			check(t, err)
-			src.Key = keys.Stored(row.Key.PartitionKey(), owner)
+			src.Key = keys.Raw(row.Key.PartitionKey(), owner)
 			_, err = door.Rows[table.Table[table.Row]](door.Table(rows), false).InsertAt(ctx, row.Key, src.Copy(row.Key))
 			check(t, err)
 		case verify.StateMismatch:

@@ -11,6 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/keyrange"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -117,11 +118,11 @@ func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition key
 // uniqueKey returns the key of the only row under a value. A table with one partition needs no partition.
 func (ix *Index[T, K]) uniqueKey(t *table.Table[T], partition keys.PartitionKey, k K) (keys.Key, error) {
 	if only := door.Table(t).Mode.Schema.Partitions(); !ix.elsewhere && !partition.IsSet() && only.IsPoint() {
-		partition = only.Key()
+		partition = keyrange.Partition(only)
 	}
 	pk, err1 := ix.partitionForValue(partition, k).Result()
 	rk, err2 := ix.rowKey(k, keys.Key{})
-	return keys.Stored(pk, rk), errors.Join(err1, err2)
+	return keys.Raw(pk, rk), errors.Join(err1, err2)
 }
 
 // List yields the entities that have the value k in a partition, in the order of their keys.
@@ -161,7 +162,7 @@ func (ix *Index[T, K]) checkPartition(t *table.Table[T], partition keys.Partitio
 
 // Between is [Index.Query] for a range of values: it yields the entities that have values from lo to hi, both included, in the
 // order of the values (newest first if [keys.Desc] inverts them) and, if the index is not unique, of their keys. If some of
-// several fields are inverted, lo is the value that sorts first; see [keys.Compound.Rows]. keys.Text can be used in a unique
+// several fields are inverted, lo is the value that sorts first. keys.Text can be used in a unique
 // index only; [keys.Ordered] in any.
 func (ix *Index[T, K]) Between(ctx context.Context, t *table.Table[T], partition keys.PartitionKey, lo, hi K) iter.Seq2[*table.Entity[T], error] {
 	return ix.queryIn(ctx, t, partition, table.Query[T]{Partition: partition, Rows: ix.Range(lo, hi)})
@@ -515,7 +516,7 @@ func (ix *Index[T, K]) Starting(k K) keys.RowRange {
 
 // Under returns the range of the rows whose values are in r, a range of the layout that was given to New. For an index by
 // department and date, Under of the layout's Under("Sales").All() selects one department. Ranges of [keys.Text] compare keys, and not texts. If the index is not unique, queries refuse
-// ranges with a last value, such as the ranges of keys.Compound.Rows; use [Index.Range] or [Index.AtMost].
+// ranges with a last value, such as ranges up to a value; use [Index.Range] or [Index.AtMost].
 func (ix *Index[T, K]) Under(r keys.RowRange) keys.RowRange {
 	all := ix.byValueAndKey.All()
 	if !r.IsSet() || r.Err() != nil || within(r, all) {
@@ -525,13 +526,13 @@ func (ix *Index[T, K]) Under(r keys.RowRange) keys.RowRange {
 	from, to, closed := r.Bounds()
 	switch {
 	case to == "":
-		return ix.prefixedRange(keys.StoredRows(name+from, end))
+		return ix.prefixedRange(keyrange.Stored(name+from, end))
 	case closed && !ix.opt.Unique:
 		return r
 	case closed:
 		to += " " // the first key behind the closed range
 	}
-	return ix.prefixedRange(keys.StoredRows(name+from, name+to))
+	return ix.prefixedRange(keyrange.Stored(name+from, name+to))
 }
 
 // All returns the range of all rows of the index.

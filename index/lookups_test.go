@@ -261,14 +261,14 @@ func TestUnder(t *testing.T) {
 		Last string
 		Age  int
 	}
-	two := keys.Struct2(keys.Ordered(), keys.Digits[int](3), func(k *deptAge) (*string, *int) { return &k.Last, &k.Age })
+	two := keys.Row2(keys.Ordered(), keys.Digits[int](3), func(k *deptAge) (*string, *int) { return &k.Last, &k.Age })
 	byBoth := index.New("both", two,
 		func(w *worker) (deptAge, bool) { return deptAge{w.Last, w.Age}, true }, nil)
 	staff, s = newStaff(t, byBoth)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 40, nil}, worker{"S", 2, "Jones", "", 30, nil}, worker{"S", 3, "Cao", "", 30, nil}, worker{"S", 4, "Jonesy", "", 20, nil})
 	q.Rows = byBoth.Under(two.Under("Jones").All())
 	testkit.Expect(t, "Prefix", ids(t, byBoth.Query(ctx, staff, q)), []int{2, 1})
-	q.Rows = byBoth.Under(two.Rows().All())
+	q.Rows = byBoth.Under(two.All())
 	testkit.Expect(t, "All", ids(t, byBoth.Query(ctx, staff, q)), []int{3, 2, 1, 4})
 }
 

@@ -61,7 +61,7 @@ func TestPartialUpdates(t *testing.T) {
 		Last string
 		Age  int
 	}
-	both := index.New("both", keys.Struct2(keys.Ordered(), keys.Digits[int](3), func(n *named) (*string, *int) { return &n.Last, &n.Age }),
+	both := index.New("both", keys.Row2(keys.Ordered(), keys.Digits[int](3), func(n *named) (*string, *int) { return &n.Last, &n.Age }),
 		func(w *worker) (named, bool) { return named{w.Last, w.Age}, true }, nil)
 	staff, s := newStaff(t, both)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil})
@@ -74,7 +74,7 @@ func TestPartialUpdates(t *testing.T) {
 		t.Errorf("look-up of Smith, 31: got %v, error %v, rows %v; want %v and 2 rows", e, err, s.Rows("staff"), at(1))
 	}
 	testkit.Expect(t, "those of one name", ids(t, both.Query(ctx, staff, table.Query[worker]{
-		Partition: sales, Rows: keys.Struct2(keys.Ordered(), keys.Digits[int](3), func(n *named) (*string, *int) { return &n.Last, &n.Age }).Named("both").Under("Smith").All(),
+		Partition: sales, Rows: keys.Row2(keys.Ordered(), keys.Digits[int](3), func(n *named) (*string, *int) { return &n.Last, &n.Age }).Named("both").Under("Smith").All(),
 	})), []int{1})
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/keyrange"
 	"github.com/aztablekit/aztablekit/internal/testkit"
-	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -87,7 +87,7 @@ func TestSummaryThroughGrant(t *testing.T) {
 		grant   account.Grant
 		refused bool
 	}{
-		"some rows":     {account.Grant{Partitions: sales.Point(), Rows: keys.StoredRows("a", "w_000003")}, true},
+		"some rows":     {account.Grant{Partitions: sales.Point(), Rows: keyrange.Stored("a", "w_000003")}, true},
 		"the partition": {account.Grant{Partitions: sales.Point()}, false},
 		"the table":     {account.Grant{}, false},
 	} {

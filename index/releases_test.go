@@ -208,7 +208,7 @@ func TestAttachedTwice(t *testing.T) {
 	if de = nil; !errors.As(err, &de) || de.Definition != "none" || de.Field != "layout" {
 		t.Errorf("list by an index without a layout: got error %v; want a *DefinitionError of the layout of none", err)
 	}
-	bad := index.New("bad", keys.Struct2(keys.Ordered(), keys.Digits[int](3), func(*worker) (*string, *int) { return nil, nil }),
+	bad := index.New("bad", keys.Row2(keys.Ordered(), keys.Digits[int](3), func(*worker) (*string, *int) { return nil, nil }),
 		func(w *worker) (worker, bool) { return *w, true }, nil)
 	if _, err := bare.Attach(staff, bad); !errors.As(err, &de) || !strings.Contains(err.Error(), "panics") {
 		t.Errorf("attach an index whose accessor returns nil: got error %v; want a *DefinitionError that contains panics", err)

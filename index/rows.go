@@ -32,7 +32,7 @@ func (ix *Index[T, K]) rowKey(k K, primary keys.Key) (string, error) {
 	s, err := e.Result()
 	if err == nil && ix.opt.Reserved {
 		s = ix.prefixed(s)
-		err = keys.Stored("p", s).Err() // the prefix makes it longer
+		err = keys.Raw("p", s).Err() // the prefix makes it longer
 	}
 	return s, err
 }
@@ -40,7 +40,7 @@ func (ix *Index[T, K]) rowKey(k K, primary keys.Key) (string, error) {
 // suffixOf returns what the RowKeys of an entity's rows end with.
 func (ix *Index[T, K]) suffixOf(primary keys.Key) keys.RowKey {
 	if ix.elsewhere {
-		return keys.Stored("p", memberText(primary)).Row()
+		return keys.Raw("p", memberText(primary)).Row()
 	}
 	return primary.Row()
 }
@@ -114,10 +114,10 @@ func (ix *Index[T, K]) row(v *T, k K, primary keys.Key) (row keys.Key, err error
 		return row, err
 	}
 	if !ix.elsewhere {
-		return keys.Stored(primary.PartitionKey(), r.rowKey), nil
+		return keys.Raw(primary.PartitionKey(), r.rowKey), nil
 	}
 	pk, err := ix.partitionElsewhere(v, k)
-	return keys.Stored(pk, r.rowKey), err
+	return keys.Raw(pk, r.rowKey), err
 }
 
 // hasRow reports whether a row follows from an entity, also if other rows of the entity are more than it may have or invalid.
@@ -276,6 +276,9 @@ func (ix *Index[T, K]) hasOneRow() bool {
 // maker makes the RowKeys of the rows of an index.
 type maker[K any] = keydoor.Maker[K, keys.RowKey]
 
+// values is a layout of a value.
+type values[K any] = keydoor.Values[K, keys.PartitionKey, keys.RowKey, keys.RowRanges[K]]
+
 // oneRow is the RowKey of an entity's row, if the entity has one.
 type oneRow struct {
 	key string
@@ -373,7 +376,7 @@ func (g tag) set(row *table.Row, off bool) {
 // probe calls the key function for sample entities. It fails if the function is not pure, or uses a field that a projection does
 // not copy. Mistakes that the samples do not show make writes fail later.
 func (ix *Index[T, K]) probe(t *table.Table[T], only ...string) error {
-	at := keys.Stored("p", "r")
+	at := keys.Raw("p", "r")
 	for seed := range 4 {
 		var v T
 		fillSample(reflect.ValueOf(&v).Elem(), &seed, 0)
@@ -409,7 +412,7 @@ func (ix *Index[T, K]) probe(t *table.Table[T], only ...string) error {
 
 // form describes what must not change under the name of the definition; see derived.Maintainer.
 func (ix *Index[T, K]) form(kind string) string {
-	text := ix.kind(kind) + " by " + keydoor.Spelling(ix.byValue)
+	text := ix.kind(kind) + " by " + ix.byValue.Spelling()
 	if ix.opt.Reserved {
 		text += ", reserved"
 	}
@@ -439,7 +442,7 @@ func (ix *Index[T, K]) formerForm(kind string) string {
 	seed := 1
 	fillSample(reflect.ValueOf(&k).Elem(), &seed, 0)
 	sample, _ := callUser(ix.name, "layout", func(*T) string {
-		rk, _ := ix.rowKey(k, keys.Stored("p", "r"))
+		rk, _ := ix.rowKey(k, keys.Raw("p", "r"))
 		return rk
 	}, nil)
 	return fmt.Sprintf("%s, %v %s", ix.kind(kind), reflect.TypeFor[K]().Kind(), sample)

@@ -72,7 +72,7 @@ type Measure[T any] struct {
 // or program has the group's key, writes and Get fail with ErrForeignRow, and All leaves the group out.
 type Summary[T, K any] struct {
 	ix       *Index[T, K] // the key function and the range of the rows
-	layout   keys.Layout[K]
+	layout   values[K]
 	measures []Measure[T]
 	most     int64 // entities of a group; 0 for no bound
 }

@@ -35,7 +35,7 @@ func (s *Summary[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
 	if err := s.ix.probe(t); err != nil {
 		return m, err
 	}
-	return m, probeFunction(func(v *T) error { _, err := s.contributionOf(v, keys.Stored("p", "r")); return err })
+	return m, probeFunction(func(v *T) error { _, err := s.contributionOf(v, keys.Raw("p", "r")); return err })
 }
 
 // MaxRows counts the group that the entity leaves and the group that it joins.
@@ -106,7 +106,7 @@ func (m *summaryMaintainer[T, K]) leaveGroup(ctx context.Context, p *extend.Plan
 	if !m.ix.All().Contains(had.group) {
 		// The RowKey is of a former layout, or another program has written it. Nothing is subtracted from a row that is not this
 		// summary's.
-		row, err := p.Entity(ctx, keys.Stored(entity.PartitionKey(), had.group).Row())
+		row, err := p.Entity(ctx, keys.Raw(entity.PartitionKey(), had.group).Row())
 		if err != nil {
 			return err
 		}
@@ -124,7 +124,7 @@ func (m *summaryMaintainer[T, K]) changeUncounted(ctx context.Context, p *extend
 	counted := m.mode.CountsGroups
 	switch {
 	case counted && m.mode.Foreign[want.group]:
-		return derived.ForeignRow(m.ix.name, keys.Stored(entity.PartitionKey(), want.group))
+		return derived.ForeignRow(m.ix.name, keys.Raw(entity.PartitionKey(), want.group))
 	case counted && slices.Equal(m.stateOf(was), m.stateOf(want)):
 		return nil
 	}
@@ -151,7 +151,7 @@ func (m *summaryMaintainer[T, K]) changeUncounted(ctx context.Context, p *extend
 // changeGroup subtracts a contribution from a group and adds another. recount counts all entities of the group, whatever its row
 // says. was is what the entity contributes to the group as it is stored, nil for none, whether the row counts it or not.
 func (m *summaryMaintainer[T, K]) changeGroup(ctx context.Context, p *extend.Plan, entity keys.Key, group string, was, less, more *contribution, recount bool) error {
-	k := keys.Stored(entity.PartitionKey(), group)
+	k := keys.Raw(entity.PartitionKey(), group)
 	row, err := p.Load(ctx, k.Row())
 	switch {
 	case err != nil:
@@ -388,7 +388,7 @@ func (m *summaryMaintainer[T, K]) Totals(pk string, entities iter.Seq2[*table.Ro
 			if !m.ix.All().Contains(rk) {
 				continue // a group of a former layout, which the members leave when they are repaired
 			}
-			if row, err := m.rowOf(keys.Stored(pk, rk), *t); err != nil {
+			if row, err := m.rowOf(keys.Raw(pk, rk), *t); err != nil {
 				failed[rk] = err
 			} else {
 				rows[rk] = row

@@ -143,7 +143,7 @@ func TestRepairContinuesAfterFailure(t *testing.T) {
 	check(t, rawTable(t, s).DeleteAny(ctx, rowAt("s_Jones")))
 	insertAll(t, staff, s, worker{"S", 2, "Jones", "", math.MaxInt64, nil})
 	check(t, rawTable(t, s).DeleteAny(ctx, rowAt("s_Cao")))
-	check(t, rawTable(t, s).DeleteAny(ctx, keys.Stored("T", "s_Cao")))
+	check(t, rawTable(t, s).DeleteAny(ctx, keys.Raw("T", "s_Cao")))
 	r, faults := mustVerify(t, staff, verify.Options{Repair: true}, sum)
 	if r.Partitions != 2 || r.Repaired != 2 || r.Failed != 1 || r.Sound() {
 		t.Errorf("sum that overflows: got %+v and faults %v; want a report that is not sound, of 2 partitions, with 2 repaired and 1 failed", r, faults)

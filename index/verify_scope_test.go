@@ -87,7 +87,7 @@ func TestVerifyUnreadable(t *testing.T) {
 		_, err := base.Insert(ctx, &worker{fmt.Sprint("S", i/2), i, "Jones", "", 1, tags})
 		check(t, err)
 	}
-	check(t, rawTable(t, s).MergeAny(ctx, keys.Stored("S1", "w_000002"), table.PropertyOf[string]("Age").Set("old")))
+	check(t, rawTable(t, s).MergeAny(ctx, keys.Raw("S1", "w_000002"), table.PropertyOf[string]("Age").Set("old")))
 	staff, err := bare.Attach(base, byTag)
 	check(t, err)
 	var faults []verify.Fault

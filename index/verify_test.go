@@ -26,7 +26,7 @@ func rawTable(t testing.TB, s *storagetest.Service) *table.Table[table.Row] {
 	return openAs(t, s.ConnectionString(), s, table.Schema[table.Row]{})
 }
 
-func rowAt(s string) keys.Key { return keys.Stored("S", s) }
+func rowAt(s string) keys.Key { return keys.Raw("S", s) }
 
 // asDefinitions returns definitions as verify.Run takes them.
 func asDefinitions(all []extend.Definition[worker]) (same []verify.Definition) {
@@ -238,7 +238,7 @@ func TestResume(t *testing.T) {
 	staff, s := newStaff(t, byLast)
 	for _, d := range []string{"A", "B", "C", "D"} {
 		insertAll(t, staff, s, worker{d, 1, "Jones", "", 30, nil})
-		check(t, rawTable(t, s).DeleteAny(ctx, keys.Stored(d, "last_Jones!_w_000001")))
+		check(t, rawTable(t, s).DeleteAny(ctx, keys.Raw(d, "last_Jones!_w_000001")))
 	}
 	ending, cancel := context.WithCancel(ctx)
 	first, err := verify.Run(ending, staff, &verify.Options{Repair: true, Progress: func(r verify.Report) {

@@ -19,7 +19,7 @@ func commands(e *env) {
 	e.must(err)
 	e.must(rows.Ensure(ctx))
 	for i := range 12 {
-		row := &table.Row{Key: keys.Stored(fmt.Sprint("p", i%2), fmt.Sprintf("r'%02d", i))}
+		row := &table.Row{Key: keys.Raw(fmt.Sprint("p", i%2), fmt.Sprintf("r'%02d", i))}
 		e.must(row.Set("N", int32(i)))
 		e.must(row.Set("Big", int64(i)<<53+1))
 		e.must(row.Set("Half", float64(i)/2))

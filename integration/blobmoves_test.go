@@ -91,7 +91,7 @@ func blobDestinations(e *env) {
 		return &archive.ArchivedRow{ID: archive.ID{Key: k, Incarnation: incarnation}, Kind: "k", Row: row, Moves: []string{"m"}, Time: time.Date(2026, 1, 2, 3, 4, 5, 600, time.UTC)}
 	}
 	for _, rk := range all {
-		r := archivedRow(keys.Stored("S", rk), rk)
+		r := archivedRow(keys.Raw("S", rk), rk)
 		e.must(d.Put(ctx, r, ""))
 		if err := d.Put(ctx, r, ""); !errors.Is(err, table.ErrChanged) {
 			e.Errorf("%q: Put of a stale version: got error %v; want ErrChanged", rk, err)
@@ -113,7 +113,7 @@ func blobDestinations(e *env) {
 			}
 		}
 	}
-	e.must(d.Put(ctx, archivedRow(keys.Stored("S2", "a"), "other partition"), ""))
+	e.must(d.Put(ctx, archivedRow(keys.Raw("S2", "a"), "other partition"), ""))
 	list := func() (rowKeys []string) {
 		e.Helper()
 		for r, err := range d.List(ctx, keys.RawPartition("S")) {
@@ -127,7 +127,7 @@ func blobDestinations(e *env) {
 	if got := list(); !slices.Equal(got, want) {
 		e.Errorf("List: got %q; want %q", got, want)
 	}
-	id := archive.ID{Key: keys.Stored("S", "a"), Incarnation: incarnation}
+	id := archive.ID{Key: keys.Raw("S", "a"), Incarnation: incarnation}
 	got, err := d.Get(ctx, id)
 	e.must(err)
 	e.must(d.Put(ctx, &archive.ArchivedRow{ID: id, Kind: "k"}, got.Version))

@@ -53,7 +53,7 @@ func effects(e *env) {
 		who.Department = d
 		e.must(base.Ensure(ctx))
 		e.counter.Take()
-		k := keys.Stored(d, "empid_000223")
+		k := keys.Raw(d, "empid_000223")
 		if d == "Sales" {
 			_, err := staff.Insert(ctx, &who)
 			e.must(err)

@@ -9,6 +9,7 @@ import (
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/keyrange"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
@@ -91,7 +92,7 @@ func indexes(e *env) {
 	// Delete one row of each index.
 	rows := door.Rows[table.Table[table.Row]](door.Table(base), false)
 	for _, rk := range []string{"mail_new@x", "last_Jones!_empid_000002", "~x|age_030_empid_000003", "name_Jones", "ages_Jones"} {
-		e.must(rows.DeleteAny(ctx, keys.Stored("Sales", rk)))
+		e.must(rows.DeleteAny(ctx, keys.Raw("Sales", rk)))
 	}
 	for i, repair := range []bool{false, true, false} {
 		r, err := verify.Run(ctx, staff, &verify.Options{Repair: repair})
@@ -111,7 +112,7 @@ func indexes(e *env) {
 	result, err := table.BulkDelete(ctx, staff, table.Query[employee]{Partition: sales}, nil)
 	e.must(err)
 	n := 0
-	for _, err := range rows.Rows(ctx, table.Query[table.Row]{Partition: sales, Rows: keys.StoredRows("", "")}) {
+	for _, err := range rows.Rows(ctx, table.Query[table.Row]{Partition: sales, Rows: keyrange.Stored("", "")}) {
 		e.must(err)
 		n++
 	}

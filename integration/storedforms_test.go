@@ -209,7 +209,7 @@ func emptyRowKeys(e *env) {
 		Partition: keys.RawPartitionOf(func(s *saga) *string { return &s.ID }),
 		Row:       keys.RawRowOf(func(s *saga) *string { return &s.Row }),
 	}, nil)
-	k := keys.Stored("p", "")
+	k := keys.Raw("p", "")
 	raw := e.acc.Tables().NewClient(tab.Name())
 	_, err := raw.AddEntity(ctx, []byte(`{"PartitionKey":"p","RowKey":"","State":"new"}`), nil)
 	e.must(err)
@@ -235,7 +235,7 @@ func emptyRowKeys(e *env) {
 	if want := `["" sent, closed "note" new]`; fmt.Sprint(got) != want {
 		e.Errorf("got %v; want %s", got, want)
 	}
-	_, err = table.Transact(ctx, tab.DeleteAnyOp(k), tab.DeleteAnyOp(keys.Stored("p", "note")))
+	_, err = table.Transact(ctx, tab.DeleteAnyOp(k), tab.DeleteAnyOp(keys.Raw("p", "note")))
 	e.must(err)
 	if _, err := tab.InsertAt(ctx, k, &saga{ID: "p", State: "again"}); err != nil {
 		e.Errorf("InsertAt: got error %v; want none", err)

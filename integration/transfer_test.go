@@ -29,7 +29,7 @@ func exports(e *env) {
 	}
 	from, to := open(), open()
 	for i := range 130 {
-		row := &table.Row{Key: keys.Stored(fmt.Sprintf("p'%d", i%3), fmt.Sprintf("r %03d", i))}
+		row := &table.Row{Key: keys.Raw(fmt.Sprintf("p'%d", i%3), fmt.Sprintf("r %03d", i))}
 		for name, v := range map[string]any{
 			"Int64": int64(math.MaxInt64), "Double": 3.0, "Time": time.Date(2026, 1, 2, 3, 4, 5, 123456700, time.UTC), "Text": "007", "Empty": "",
 			"Bytes": []byte{0, 255}, "Bool": i%2 == 0, "Int32": int32(i), "Guid": [16]byte{1, 2, 3},
@@ -52,7 +52,7 @@ func exports(e *env) {
 	for d, err := range transfer.Compare(ctx, transfer.Of(from), transfer.Of(to), nil) {
 		e.Errorf("compare: got %+v, %v; want no difference", d, err)
 	}
-	gone, err := to.Get(ctx, keys.Stored("p'0", "r 000"))
+	gone, err := to.Get(ctx, keys.Raw("p'0", "r 000"))
 	e.must(err)
 	e.must(to.Delete(ctx, gone))
 	for d, err := range transfer.Compare(ctx, transfer.Exported(at), transfer.Of(to), nil) {

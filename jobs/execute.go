@@ -11,6 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/keyrange"
 	"github.com/aztablekit/aztablekit/internal/split"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -90,11 +91,11 @@ func (s *Slice[T]) work(ctx context.Context, f func() error) error {
 		return s.unlessEmpty(f)
 	}
 	behind := s.Partitions
-	s.Partitions, s.rows = keys.Stored(*of.Head, "").Partition().Point(), s.entities(of.HeadFrom, "")
+	s.Partitions, s.rows = keys.Raw(*of.Head, "").Partition().Point(), s.entities(of.HeadFrom, "")
 	if err := s.unlessEmpty(f); err != nil {
 		return err
 	}
-	if err := s.passPartition(ctx, s.Partitions.Key()); err != nil {
+	if err := s.passPartition(ctx, keyrange.Partition(s.Partitions)); err != nil {
 		return err
 	}
 	s.Partitions, s.rows = behind, keys.RowRange{}
@@ -147,7 +148,7 @@ func newSlice[T any](ctx context.Context, t *table.Table[T], l *ledger, h *head,
 	if of.Within == nil {
 		s.Partitions = keys.RawPartitions(of.From, of.To)
 	} else {
-		s.Partitions = keys.Stored(*of.Within, "").Partition().Point()
+		s.Partitions = keys.Raw(*of.Within, "").Partition().Point()
 		s.rows = s.entities(of.From, of.To)
 	}
 	if err := cmp.Or(s.Partitions.Err(), s.rows.Err()); err != nil {
@@ -332,7 +333,7 @@ func (s *Slice[T]) first(ctx context.Context, of split.Span) (string, bool, erro
 		}
 		return "", false, nil
 	}
-	q := table.Query[T]{Partition: keys.Stored(*of.Within, "").Partition(), Rows: s.entities(of.From, of.To), Limit: 1}
+	q := table.Query[T]{Partition: keys.Raw(*of.Within, "").Partition(), Rows: s.entities(of.From, of.To), Limit: 1}
 	if q.Rows.IsEmpty() {
 		return "", false, nil
 	}

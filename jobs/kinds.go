@@ -13,6 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/keyrange"
 	"github.com/aztablekit/aztablekit/internal/split"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -211,7 +212,7 @@ func verifySlice[T any](ctx context.Context, s *Slice[T], arg Verification) erro
 		if err := s.verify(ctx, o, of); err != nil {
 			return err
 		}
-		if err := s.passRow(ctx, keys.At(s.Partitions.Key(), last)); err != nil {
+		if err := s.passRow(ctx, keys.At(keyrange.Partition(s.Partitions), last)); err != nil {
 			return err
 		}
 	}
@@ -263,9 +264,9 @@ const chunk = 5000
 func (s *Slice[T]) nextRows(ctx context.Context) (next keys.RowRange, last keys.RowKey, err error) {
 	next = s.rows
 	if s.passed == atRow {
-		next = next.Behind(s.at.Row())
+		next = keyrange.RowsBehind(next, s.at.Row())
 	}
-	for row, err := range s.Table.Rows(ctx, table.Query[T]{Partition: s.Partitions.Key(), Rows: next, Limit: s.atMost(chunk)}) {
+	for row, err := range s.Table.Rows(ctx, table.Query[T]{Partition: keyrange.Partition(s.Partitions), Rows: next, Limit: s.atMost(chunk)}) {
 		if err != nil {
 			return next, last, err
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/keyrange"
 	"github.com/aztablekit/aztablekit/internal/pace"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -68,7 +69,7 @@ func (s *Slice[T]) Passed(ctx context.Context, pk keys.PartitionKey) error {
 }
 
 func (s *Slice[T]) passPartition(ctx context.Context, pk keys.PartitionKey) error {
-	s.pass(atPartition, keys.Stored(pk.String(), ""))
+	s.pass(atPartition, keys.Raw(pk.String(), ""))
 	return cmp.Or(s.pay(ctx), s.Check(ctx))
 }
 
@@ -207,7 +208,7 @@ func (s *Slice[T]) restrict(q table.Query[T]) (table.Query[T], error) {
 		}
 		q.Rows = rows
 		if in.IsPoint() {
-			q.Partition, q.Partitions = in.Key(), keys.PartitionRange{}
+			q.Partition, q.Partitions = keyrange.Partition(in), keys.PartitionRange{}
 		}
 	}
 	return q, nil

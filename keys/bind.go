@@ -256,10 +256,10 @@ func checkTwoWay(unset bool, lossy ...string) error {
 	return nil
 }
 
-// opened gives a key, or the nil of a schema that leaves it out, its role.
+// openedKey gives a key, or the nil of a schema that leaves it out, its role.
 //
 //go:noinline
-func opened[P, R any](bound any, name string, role func(encoded) P, all func(span) R) *keydoor.Bound[P, R] {
+func openedKey[P, R any](bound any, name string, role func(encoded) P, all func(span) R) *keydoor.Bound[P, R] {
 	b := unbound
 	switch {
 	case bound == nil:
@@ -314,21 +314,37 @@ func init() { keydoor.Keys = door{} }
 type door struct{}
 
 func (door) Partition(key any) any {
-	return opened(key, "PartitionKey", func(e encoded) PartitionKey { return PartitionKey{e} }, func(s span) PartitionRange { return PartitionRange{s} })
+	return openedKey(key, "PartitionKey", func(e encoded) PartitionKey { return PartitionKey{e} }, func(s span) PartitionRange { return PartitionRange{s} })
 }
 
 func (door) Row(key any) any {
-	return opened(key, "RowKey", func(e encoded) RowKey { return RowKey{e} }, func(s span) RowRange { return RowRange{s} })
+	return openedKey(key, "RowKey", func(e encoded) RowKey { return RowKey{e} }, func(s span) RowRange { return RowRange{s} })
 }
 
 func (door) Named(layout any, name string) any {
-	return layout.(interface{ openNamed(string) any }).openNamed(name)
-}
-
-func (door) Spelling(layout any) string {
-	return layout.(interface{ openSpelling() string }).openSpelling()
+	return layout.(interface{ open(string) any }).open(name)
 }
 
 func (door) Suffixed(layout any, name string) any {
-	return layout.(interface{ openSuffixed(string) any }).openSuffixed(name)
+	return layout.(interface{ open(string) any }).open(name).(interface{ suffixed() any }).suffixed()
 }
+
+func (door) Rows() any { return rowRanges{} }
+
+func (door) Partitions() any { return partitionRanges{} }
+
+// rowRanges are the functions of package keydoor of ranges of RowKeys.
+type rowRanges struct{}
+
+func (rowRanges) Stored(from, to string) RowRange {
+	return RowRange{span{from: from, to: to, set: true}}
+}
+
+func (rowRanges) Overlap(a, b RowRange) bool { return a.overlaps(b.span) }
+
+func (rowRanges) Behind(r RowRange, k RowKey) RowRange { return RowRange{r.rest(k.encoded)} }
+
+// partitionRanges are those of ranges of PartitionKeys.
+type partitionRanges struct{}
+
+func (partitionRanges) Overlap(a, b PartitionRange) bool { return a.overlaps(b.span) }

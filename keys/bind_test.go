@@ -72,8 +72,8 @@ func TestPartitionRanges(t *testing.T) {
 		got  keys.PartitionRange
 		want keys.RowRange
 	}{
-		{p2.All(), r2.All()}, {p2.First().Before(7), r2.First().Before(7)}, {p2.Under(7).AtMost(2012), r2.Under(7).AtMost(2012)},
-		{p3.All(), r3.All()}, {p3.First().AtLeast(7), r3.First().AtLeast(7)}, {p3.Under(7).Between(1, 2), r3.Under(7).Between(1, 2)},
+		{p2.All(), r2.All()}, {p2.Before(7), r2.Before(7)}, {p2.Under(7).AtMost(2012), r2.Under(7).AtMost(2012)},
+		{p3.All(), r3.All()}, {p3.AtLeast(7), r3.AtLeast(7)}, {p3.Under(7).Between(1, 2), r3.Under(7).Between(1, 2)},
 		{p3.Under2(7, 1).Starting("a"), r3.Under2(7, 1).Starting("a")},
 	} {
 		if c.got.Err() != nil || c.got.String() != c.want.String() {
@@ -86,12 +86,12 @@ func TestPartitionRanges(t *testing.T) {
 func TestNamedAgain(t *testing.T) {
 	t.Parallel()
 	six := keys.Digits[int](6)
-	struct2 := keys.Struct2(six, six, func(p *pair[int, int]) (*int, *int) { return &p.a, &p.b })
+	struct2 := keys.Row2(six, six, func(p *pair[int, int]) (*int, *int) { return &p.a, &p.b })
 	for what, got := range map[string]keys.RowKey{
 		"one":    keys.Row(six, func(r *review) *int { return &r.ID }).Named("?").Named("x").Of(1),
 		"two":    pairOf(six, six).Named("?").Named("x").Of(1, 2),
 		"three":  tripleOf(six, six, six).Named("?").Named("x").Of(1, 2, 3),
-		"struct": struct2.Named("?").Named("x").RowKey(pair[int, int]{1, 2}),
+		"struct": valuesOf(struct2.Named("?").Named("x")).RowKey(pair[int, int]{1, 2}),
 	} {
 		if got.Err() != nil || !strings.HasPrefix(got.String(), "x_000001") {
 			t.Errorf("%s: got %v; want a key that begins with x_000001", what, got)
@@ -149,7 +149,7 @@ func TestComputedKeys(t *testing.T) {
 	if b.Err != nil || !b.OneWay || b.Decode(&review{}, "anything") != nil || b.Fields(&review{}) != nil {
 		t.Errorf("a hash: got %+v; want a key that is computed", b.Half)
 	}
-	two := keys.Struct2(keys.Digits[int](3), keys.Digits[int](2), func(p *pair[int, int]) (*int, *int) { return &p.a, &p.b })
+	two := keys.Row2(keys.Digits[int](3), keys.Digits[int](2), func(p *pair[int, int]) (*int, *int) { return &p.a, &p.b })
 	if all := row(keys.RowFunc(two, func(r *review) pair[int, int] { return pair[int, int]{r.ID, r.Year} })).All; !all.Contains("007_12") || all.Contains("note_x") {
 		t.Errorf("two numbers: got the range %v; want one with 007_12 and without note_x", all)
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 // Component encodes one value of a key. The functions of this package make Components. A Component alone is the [Layout] of a key of
-// one value; [Row2], [Struct2] and their siblings join several with _.
+// one value; [Row2] and its siblings join several with _.
 type Component[A any] struct {
 	spelling string                                // as a program makes it: digits(6)
 	append   func(dst []byte, a A) ([]byte, error) // errors are *KeyError without Component
@@ -62,11 +62,7 @@ func (p Component[A]) Rows() RowRanges[A] { return RowRanges[A]{p.rows()} }
 
 func (p Component[A]) rows() *ranges[A] { return &ranges[A]{layout: p.layout()} }
 
-func (p Component[A]) openNamed(name string) any { return openNamed[A](p, name) }
-
-func (p Component[A]) openSuffixed(name string) any { return openSuffixed[A](p, name) }
-
-func (p Component[A]) openSpelling() string { return openSpelling[A](p) }
+func (p Component[A]) open(name string) any { return openNamed[A](p, name) }
 
 func (p Component[A]) layout() valueLayout[A] {
 	l := valueLayout[A]{

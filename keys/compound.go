@@ -5,15 +5,23 @@ import (
 	"errors"
 )
 
-// PartitionOf2 is the PartitionKey of a T, made of two fields.
-type PartitionOf2[T, A, B any] struct{ *bound2[T, A, B] }
+// PartitionOf2 is the PartitionKey of a T, made of two fields. It also has the methods of [PartitionRanges], by the first
+// field: All and Between, say.
+type PartitionOf2[T, A, B any] struct {
+	PartitionRanges[A]
+	*bound2[T, A, B]
+}
 
-// RowOf2 is the RowKey of a T, made of two fields.
-type RowOf2[T, A, B any] struct{ *bound2[T, A, B] }
+// RowOf2 is the RowKey of a T, made of two fields. It also has the methods of [RowRanges], by the first
+// field: All and Between, say. As a [Layout], it is that of the values of an index.
+type RowOf2[T, A, B any] struct {
+	RowRanges[A]
+	*bound2[T, A, B]
+}
 
 // Partition2 is a PartitionKey that holds two fields of a T; see [Partition].
 func Partition2[T, A, B any](a Component[A], b Component[B], at func(*T) (*A, *B)) PartitionOf2[T, A, B] {
-	return PartitionOf2[T, A, B]{newBound2(a, b, at)}
+	return partitionOf2(newBound2(a, b, at))
 }
 
 // Row2 is a RowKey that holds two fields of a T:
@@ -23,19 +31,21 @@ func Partition2[T, A, B any](a Component[A], b Component[B], at func(*T) (*A, *B
 //	review.Of(123, 2012)               // 000123_2012
 //	review.Under(123).All()            // all reviews of employee 123, and of no other
 //	review.Under(123).AtLeast(2010)
-//	review.First().Between(100, 199)   // the reviews of many employees
+//	review.Between(100, 199)           // the reviews of many employees
+//
+// A component that cannot be decoded ([Fold], [Spread]) is an error of a table that has the key, and not of an index by it.
 func Row2[T, A, B any](a Component[A], b Component[B], at func(*T) (*A, *B)) RowOf2[T, A, B] {
-	return RowOf2[T, A, B]{newBound2(a, b, at)}
+	return rowOf2(newBound2(a, b, at))
 }
 
 // Named returns the key with a name before it; see [Component.Named].
 func (p PartitionOf2[T, A, B]) Named(prefix string) PartitionOf2[T, A, B] {
-	return PartitionOf2[T, A, B]{p.named(prefix)}
+	return partitionOf2(p.named(prefix))
 }
 
 // Named returns the key with a name before it; see [Component.Named].
 func (r RowOf2[T, A, B]) Named(prefix string) RowOf2[T, A, B] {
-	return RowOf2[T, A, B]{r.named(prefix)}
+	return rowOf2(r.named(prefix))
 }
 
 // Of returns the PartitionKey of two values. The method that uses the key returns its error (*KeyError).
@@ -50,20 +60,8 @@ func (p PartitionOf2[T, A, B]) Decode(k PartitionKey) (A, B, error) { return p.d
 // Decode returns the values of a RowKey. A key that no values have is a *KeyError.
 func (r RowOf2[T, A, B]) Decode(k RowKey) (A, B, error) { return r.decode(k.encoded) }
 
-// All returns the range of all keys.
-func (p PartitionOf2[T, A, B]) All() PartitionRange { return p.First().All() }
-
-// First returns the ranges by the first value, whatever the other is.
-func (p PartitionOf2[T, A, B]) First() PartitionRanges[A] { return PartitionRanges[A]{p.first()} }
-
 // Under returns the ranges by the second value, under one first value.
 func (p PartitionOf2[T, A, B]) Under(a A) PartitionRanges[B] { return PartitionRanges[B]{p.second(a)} }
-
-// All returns the range of all keys.
-func (r RowOf2[T, A, B]) All() RowRange { return r.First().All() }
-
-// First returns the ranges by the first value: First().Before(day) is everything before a day.
-func (r RowOf2[T, A, B]) First() RowRanges[A] { return RowRanges[A]{r.first()} }
 
 // Under returns the ranges by the second value, under one first value: Under(a).All() is everything with the first value a.
 func (r RowOf2[T, A, B]) Under(a A) RowRanges[B] { return RowRanges[B]{r.second(a)} }
@@ -71,6 +69,16 @@ func (r RowOf2[T, A, B]) Under(a A) RowRanges[B] { return RowRanges[B]{r.second(
 func (PartitionOf2[T, A, B]) partitionOf(*T) {}
 
 func (RowOf2[T, A, B]) rowOf(*T) {}
+
+//go:noinline
+func partitionOf2[T, A, B any](of *bound2[T, A, B]) PartitionOf2[T, A, B] {
+	return PartitionOf2[T, A, B]{PartitionRanges[A]{of.first()}, of}
+}
+
+//go:noinline
+func rowOf2[T, A, B any](of *bound2[T, A, B]) RowOf2[T, A, B] {
+	return RowOf2[T, A, B]{RowRanges[A]{of.first()}, of}
+}
 
 // bound2 are two components of a key, and the fields of a T that they hold.
 type bound2[T, A, B any] struct {
@@ -181,30 +189,71 @@ func (l *bound2[T, A, B]) binding() binding {
 	}
 }
 
-// PartitionOf3 is the PartitionKey of a T, made of three fields.
-type PartitionOf3[T, A, B, C any] struct{ *bound3[T, A, B, C] }
+func (r RowOf2[T, A, B]) open(name string) any { return openNamed[T](r, name) }
 
-// RowOf3 is the RowKey of a T, made of three fields.
-type RowOf3[T, A, B, C any] struct{ *bound3[T, A, B, C] }
+// layout returns the key as the layout of a struct, whose fields it holds.
+func (r RowOf2[T, A, B]) layout() valueLayout[T] {
+	l := r.bound2
+	if l == nil {
+		return valueLayout[T]{}
+	}
+	return valueLayout[T]{
+		name:     l.name,
+		spelling: l.spelling(),
+		write: func(w writer, v T, more bool) writer {
+			a, b := l.at(&v)
+			writeComponent(&w, &l.a, *a, true)
+			writeComponent(&w, &l.b, *b, more)
+			return w
+		},
+		read: func(r reader, more bool) (v T, _ reader) {
+			a, b := l.at(&v)
+			readComponent(&r, &l.a, a, true)
+			readComponent(&r, &l.b, b, more)
+			return v, r
+		},
+		components: 2,
+		low:        l.a.low(),
+		high:       l.a.high(),
+		desc:       l.a.desc && l.b.desc,
+		innerOrder: orderLost(1, &l.a),
+		fullOrder:  errors.Join(orderLost(1, &l.a), orderLost(2, &l.b)),
+		err:        errors.Join(checkTwoWay(l.at == nil), l.check()),
+	}
+}
+
+// PartitionOf3 is the PartitionKey of a T, made of three fields. It also has the methods of [PartitionRanges], by the first
+// field: All and Between, say.
+type PartitionOf3[T, A, B, C any] struct {
+	PartitionRanges[A]
+	*bound3[T, A, B, C]
+}
+
+// RowOf3 is the RowKey of a T, made of three fields. It also has the methods of [RowRanges], by the first
+// field: All and Between, say. As a [Layout], it is that of the values of an index.
+type RowOf3[T, A, B, C any] struct {
+	RowRanges[A]
+	*bound3[T, A, B, C]
+}
 
 // Partition3 is a PartitionKey that holds three fields of a T; see [Partition].
 func Partition3[T, A, B, C any](a Component[A], b Component[B], c Component[C], at func(*T) (*A, *B, *C)) PartitionOf3[T, A, B, C] {
-	return PartitionOf3[T, A, B, C]{newBound3(a, b, c, at)}
+	return partitionOf3(newBound3(a, b, c, at))
 }
 
 // Row3 is a RowKey that holds three fields of a T; see [Row2].
 func Row3[T, A, B, C any](a Component[A], b Component[B], c Component[C], at func(*T) (*A, *B, *C)) RowOf3[T, A, B, C] {
-	return RowOf3[T, A, B, C]{newBound3(a, b, c, at)}
+	return rowOf3(newBound3(a, b, c, at))
 }
 
 // Named returns the key with a name before it; see [Component.Named].
 func (p PartitionOf3[T, A, B, C]) Named(prefix string) PartitionOf3[T, A, B, C] {
-	return PartitionOf3[T, A, B, C]{p.named(prefix)}
+	return partitionOf3(p.named(prefix))
 }
 
 // Named returns the key with a name before it; see [Component.Named].
 func (r RowOf3[T, A, B, C]) Named(prefix string) RowOf3[T, A, B, C] {
-	return RowOf3[T, A, B, C]{r.named(prefix)}
+	return rowOf3(r.named(prefix))
 }
 
 // Of returns the PartitionKey of three values. The method that uses the key returns its error (*KeyError).
@@ -221,12 +270,6 @@ func (p PartitionOf3[T, A, B, C]) Decode(k PartitionKey) (A, B, C, error) { retu
 // Decode returns the values of a RowKey. A key that no values have is a *KeyError.
 func (r RowOf3[T, A, B, C]) Decode(k RowKey) (A, B, C, error) { return r.decode(k.encoded) }
 
-// All returns the range of all keys.
-func (p PartitionOf3[T, A, B, C]) All() PartitionRange { return p.First().All() }
-
-// First returns the ranges by the first value, whatever the others are.
-func (p PartitionOf3[T, A, B, C]) First() PartitionRanges[A] { return PartitionRanges[A]{p.first()} }
-
 // Under returns the ranges by the second value, under one first value, whatever the third is.
 func (p PartitionOf3[T, A, B, C]) Under(a A) PartitionRanges[B] {
 	return PartitionRanges[B]{p.second(a)}
@@ -237,12 +280,6 @@ func (p PartitionOf3[T, A, B, C]) Under2(a A, b B) PartitionRanges[C] {
 	return PartitionRanges[C]{p.third(a, b)}
 }
 
-// All returns the range of all keys.
-func (r RowOf3[T, A, B, C]) All() RowRange { return r.First().All() }
-
-// First returns the ranges by the first value, whatever the others are.
-func (r RowOf3[T, A, B, C]) First() RowRanges[A] { return RowRanges[A]{r.first()} }
-
 // Under returns the ranges by the second value, under one first value, whatever the third is.
 func (r RowOf3[T, A, B, C]) Under(a A) RowRanges[B] { return RowRanges[B]{r.second(a)} }
 
@@ -252,6 +289,16 @@ func (r RowOf3[T, A, B, C]) Under2(a A, b B) RowRanges[C] { return RowRanges[C]{
 func (PartitionOf3[T, A, B, C]) partitionOf(*T) {}
 
 func (RowOf3[T, A, B, C]) rowOf(*T) {}
+
+//go:noinline
+func partitionOf3[T, A, B, C any](of *bound3[T, A, B, C]) PartitionOf3[T, A, B, C] {
+	return PartitionOf3[T, A, B, C]{PartitionRanges[A]{of.first()}, of}
+}
+
+//go:noinline
+func rowOf3[T, A, B, C any](of *bound3[T, A, B, C]) RowOf3[T, A, B, C] {
+	return RowOf3[T, A, B, C]{RowRanges[A]{of.first()}, of}
+}
 
 // bound3 are three components of a key, and the fields of a T that they hold.
 type bound3[T, A, B, C any] struct {
@@ -356,5 +403,40 @@ func (l *bound3[T, A, B, C]) binding() binding {
 			}
 			return err
 		},
+	}
+}
+
+func (r RowOf3[T, A, B, C]) open(name string) any { return openNamed[T](r, name) }
+
+// layout returns the key as the layout of a struct, whose fields it holds.
+func (r RowOf3[T, A, B, C]) layout() valueLayout[T] {
+	l := r.bound3
+	if l == nil {
+		return valueLayout[T]{}
+	}
+	return valueLayout[T]{
+		name:     l.name,
+		spelling: l.spelling(),
+		write: func(w writer, v T, more bool) writer {
+			a, b, c := l.at(&v)
+			writeComponent(&w, &l.a, *a, true)
+			writeComponent(&w, &l.b, *b, true)
+			writeComponent(&w, &l.c, *c, more)
+			return w
+		},
+		read: func(r reader, more bool) (v T, _ reader) {
+			a, b, c := l.at(&v)
+			readComponent(&r, &l.a, a, true)
+			readComponent(&r, &l.b, b, true)
+			readComponent(&r, &l.c, c, more)
+			return v, r
+		},
+		components: 3,
+		low:        l.a.low(),
+		high:       l.a.high(),
+		desc:       l.a.desc && l.b.desc && l.c.desc,
+		innerOrder: errors.Join(orderLost(1, &l.a), orderLost(2, &l.b)),
+		fullOrder:  errors.Join(orderLost(1, &l.a), orderLost(2, &l.b), orderLost(3, &l.c)),
+		err:        errors.Join(checkTwoWay(l.at == nil), l.check()),
 	}
 }

@@ -15,19 +15,19 @@ type hired struct {
 	On    int
 }
 
-var byTitle = keys.Struct2(keys.Ordered(), keys.Digits[int](4), func(h *hired) (*string, *int) { return &h.Title, &h.On })
+var byTitle = keys.Row2(keys.Ordered(), keys.Digits[int](4), func(h *hired) (*string, *int) { return &h.Title, &h.On })
 
 // TestInvalidCompounds: keys and ranges of an invalid layout contain its error.
 func TestInvalidCompounds(t *testing.T) {
 	t.Parallel()
-	texts := keys.Struct2(keys.Text(), keys.Text(), func(h *[2]string) (*string, *string) { return &h[0], &h[1] })
-	if r := texts.Rows().Between([2]string{"a", "a"}, [2]string{"b", "b"}); r.Err() == nil {
+	texts := keys.Row2(keys.Text(), keys.Text(), func(h *[2]string) (*string, *string) { return &h[0], &h[1] })
+	if r := valuesOf(texts).Rows().Between([2]string{"a", "a"}, [2]string{"b", "b"}); r.Err() == nil {
 		t.Errorf("an interval of texts before another component: got %v, want an error", r)
 	}
 	if got := namedAs(keys.Text().Named("own"), "given").RowKey("x").String(); got != "own_x" {
 		t.Errorf("got %s, want own_x", got)
 	}
-	three := keys.Struct3(keys.Ordered(), keys.Date(), keys.Bool(), func(h *struct {
+	three := keys.Row3(keys.Ordered(), keys.Date(), keys.Bool(), func(h *struct {
 		S string
 		D time.Time
 		B bool
@@ -35,13 +35,13 @@ func TestInvalidCompounds(t *testing.T) {
 		return &h.S, &h.D, &h.B
 	})
 	for name, err := range map[string]error{
-		"nil accessor":     keys.Struct2[hired](keys.Ordered(), keys.Digits[int](4), nil).RowKey(hired{}).Err(),
+		"nil accessor":     valuesOf(keys.Row2[hired](keys.Ordered(), keys.Digits[int](4), nil)).RowKey(hired{}).Err(),
 		"broken component": suffixedBy(keys.Digits[int](0), "x").Of(1, keys.RawRow("r")).Err(),
 		"broken name":      suffixedBy(keys.Text(), "x_").Of("a", keys.RawRow("r")).Err(),
 		"no suffix":        suffixedBy(keys.Text(), "x").Of("a", keys.RowKey{}).Err(),
 		"too long":         suffixedBy(keys.Text(), "x").Of(strings.Repeat("a", 500), keys.RawRow("0123456789abc")).Err(),
-		"no prefixes":      byTitle.Rows().Starting(hired{}).Err(),
-		"prefixes of three components": three.Rows().Starting(struct {
+		"no prefixes":      valuesOf(byTitle).Rows().Starting(hired{}).Err(),
+		"prefixes of three components": valuesOf(three).Rows().Starting(struct {
 			S string
 			D time.Time
 			B bool
@@ -62,7 +62,7 @@ func TestInvalidCompounds(t *testing.T) {
 func TestMixedOrder(t *testing.T) {
 	t.Parallel()
 	type pair struct{ A, B int }
-	two := keys.Struct2(keys.Desc(keys.Digits[int](2)), keys.Digits[int](2), func(p *pair) (*int, *int) { return &p.A, &p.B })
+	two := valuesOf(keys.Row2(keys.Desc(keys.Digits[int](2)), keys.Digits[int](2), func(p *pair) (*int, *int) { return &p.A, &p.B }))
 	between := two.Rows().Between(pair{5, 1}, pair{3, 9})
 	if between.Err() != nil {
 		t.Fatalf("between 5, 1 and 3, 9: got error %v; want a range", between.Err())
@@ -79,11 +79,12 @@ func TestMixedOrder(t *testing.T) {
 	type numbers = triple[int, int, int]
 	at := func(n *numbers) (*int, *int, *int) { return &n.a, &n.b, &n.c }
 	ascending, inverted := keys.Digits[int](2), keys.Desc(keys.Digits[int](2))
-	for what, three := range map[string]keys.Layout[numbers]{
-		"first":  keys.Struct3(inverted, ascending, ascending, at),
-		"second": keys.Struct3(ascending, inverted, ascending, at),
-		"third":  keys.Struct3(ascending, ascending, inverted, at),
+	for what, layout := range map[string]keys.Layout[numbers]{
+		"first":  keys.Row3(inverted, ascending, ascending, at),
+		"second": keys.Row3(ascending, inverted, ascending, at),
+		"third":  keys.Row3(ascending, ascending, inverted, at),
 	} {
+		three := valuesOf(layout)
 		all := []numbers{{1, 1, 1}, {1, 1, 2}, {1, 2, 1}, {2, 1, 1}}
 		slices.SortFunc(all, func(a, b numbers) int {
 			return strings.Compare(three.RowKey(a).String(), three.RowKey(b).String())

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/keyrange"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -78,7 +79,7 @@ func TestErrorsOfLayouts(t *testing.T) {
 	t.Parallel()
 	broken, three := keys.Digits[int](0), keys.Digits[int](3)
 	year10k := time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
-	var zero keys.Compound[hired]
+	zero := valuesOf(keys.RowOf2[hired, string, int]{})
 	_, zeroDecode := zero.Decode("a")
 	suffixed := suffixedBy(broken, "x")
 	_, _, suffixedDecode := suffixed.Decode("x_1_r")
@@ -102,13 +103,13 @@ func TestErrorsOfLayouts(t *testing.T) {
 		"suffix, decode":             suffixedDecode,
 		"suffix, prefix":             suffixed.Prefix(1).Err(),
 		"key without JSON":           json.Unmarshal([]byte(`[1]`), &badKey),
-		"last key, open":             inclusive(keys.StoredRows("~~", "")),
+		"last key, open":             inclusive(keyrange.Stored("~~", "")),
 		"named component of two":     pairOf(three, three.Named("b")).Of(1, 1).Err(),
-		"named component, range":     pairOf(three.Named("a"), three).First().AtLeast(1).Err(),
+		"named component, range":     pairOf(three.Named("a"), three).AtLeast(1).Err(),
 		"zero key":                   keys.RowOf[review, int]{}.Of(1).Err(),
 		"zero key of two, range":     keys.RowOf2[review, int, int]{}.Under(1).Between(1, 2).Err(),
 		"zero ranges":                keys.RowRanges[int]{}.Before(1).Err(),
-		"point of several keys":      three.Rows().Between(1, 9).Key().Err(),
+		"partition of several keys":  keyrange.Partition(keys.RawPartitions("a", "b")).Err(),
 		"map of another's error":     keys.Map(three, func(i int) int { return i }, func(int) (int, error) { return 0, errors.New("no") }).RowKey(-1).Err(),
 	} {
 		if err == nil {
@@ -127,7 +128,7 @@ func TestCompoundOfThree(t *testing.T) {
 		Day  int
 		Paid bool
 	}
-	l := keys.Struct3(keys.Ordered(), keys.Digits[int](3), keys.Bool(), func(v *visit) (*string, *int, *bool) { return &v.City, &v.Day, &v.Paid }).Named("visit")
+	l := valuesOf(keys.Row3(keys.Ordered(), keys.Digits[int](3), keys.Bool(), func(v *visit) (*string, *int, *bool) { return &v.City, &v.Day, &v.Paid }).Named("visit"))
 	want := visit{"linz", 31, true}
 	k := l.RowKey(want).String()
 	if k != "visit_linz!_031_1" {
@@ -178,12 +179,12 @@ func TestOverlaps(t *testing.T) {
 		{three.Rows().Between(1, 4), three.Rows().Between(5, 9), false},
 		{keys.RawRows("a", "b"), keys.RawRows("b", "c"), false},
 		{keys.RawRows("a", "b"), keys.RawRows("", ""), true},
-		{keys.RawRows("", ""), keys.StoredRows("~i", "~j"), false},
+		{keys.RawRows("", ""), keyrange.Stored("~i", "~j"), false},
 		{keys.RawRows("", ""), keys.RawRows("Ö", ""), true},
 		{keys.RowRange{}, keys.RawRows("", ""), false},
 		{three.Rows().Between(9, 1), keys.RawRows("", ""), false},
 	} {
-		if got, turned := c.a.Overlaps(c.b), c.b.Overlaps(c.a); got != c.want || turned != c.want {
+		if got, turned := keyrange.RowsOverlap(c.a, c.b), keyrange.RowsOverlap(c.b, c.a); got != c.want || turned != c.want {
 			t.Errorf("%v and %v overlap: got %v and %v, want %v", c.a, c.b, got, turned, c.want)
 		}
 	}

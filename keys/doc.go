@@ -13,12 +13,12 @@
 //	review.Of(123, 2012)                       // 000123_2012
 //	review.Under(123).All()                    // all reviews of employee 123, and of no other
 //	review.Under(123).Between(2010, 2012)
-//	review.First().Between(100, 199)           // the reviews of many employees
+//	review.Between(100, 199)                   // the reviews of many employees
 //
 // A PartitionKey and a RowKey are two types: where one is wanted, the other does not compile. A key that is bound to fields of an entity
 // is stored once: a write makes the key of the fields, and a read sets the fields from the key. [OnePartition] and [OneRow] are constant,
 // [RawPartitionOf] and [RawRowOf] take the keys of existing tables, and [PartitionFunc] and [RowFunc] compute a key that is not decoded.
-// A [Component] alone, or a struct of several ([Struct2]), is the layout of an index.
+// A [Component] alone, or several for the fields of a struct ([Row2]), is the layout of an index; see docs/keys.md.
 //
 // # Guarantees of every layout
 //

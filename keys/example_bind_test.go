@@ -101,7 +101,7 @@ func ExampleRow2() {
 	fmt.Println(review.Of(123, 2012))
 	fmt.Println(review.Under(123).All())
 	fmt.Println(review.Under(123).Between(2010, 2012))
-	fmt.Println(review.First().Between(100, 199))
+	fmt.Println(review.Between(100, 199))
 	// Output:
 	// 000123_2012
 	// [000123_, 000123`)

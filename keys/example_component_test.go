@@ -121,28 +121,6 @@ func ExampleTextOf() {
 	// Output: Jones!_jonesj@contoso.com
 }
 
-// .NET ticks are units of 100 ns since the year 1.
-func ExampleTicks() {
-	at := time.Date(2014, 7, 31, 18, 0, 0, 0, time.UTC)
-	ticks, err := keys.Ticks(at)
-	fmt.Println(ticks, err)
-	back, err := keys.FromTicks(ticks)
-	fmt.Println(back, err)
-	// Output:
-	// 635424264000000000 <nil>
-	// 2014-07-31 18:00:00 +0000 UTC <nil>
-}
-
-func ExampleInvertedTicks() {
-	n, err := keys.InvertedTicks(time.Date(2026, 11, 16, 9, 0, 0, 0, time.UTC))
-	fmt.Println(n, err)
-	t, err := keys.FromInvertedTicks(n)
-	fmt.Println(t, err)
-	// Output:
-	// 2516074811999999999 <nil>
-	// 2026-11-16 09:00:00 +0000 UTC <nil>
-}
-
 // With inverted ticks, the newest entry has the smallest key and sorts first.
 func ExampleDesc() {
 	claims := keys.Desc(keys.Time())

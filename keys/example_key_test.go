@@ -10,7 +10,7 @@ import (
 
 // Stored takes keys that were read elsewhere.
 func ExampleStored() {
-	k := keys.Stored("Sales", "empid_000223")
+	k := keys.Raw("Sales", "empid_000223")
 	fmt.Println(k.PartitionKey(), k.RowKey(), k.Partition(), k.Row())
 	s, err := keys.RawRow("a/b").Result()
 	fmt.Printf("%q %v\n", s, err)

@@ -31,5 +31,13 @@ func suffixedBy[K any](l keys.Layout[K], name string) keydoor.Layout[K, keys.Row
 	return keydoor.Suffixed[K, keys.RowKey, keys.RowRange](l, name)
 }
 
+// values is a layout of values, with its methods.
+type values[K any] = keydoor.Values[K, keys.PartitionKey, keys.RowKey, keys.RowRanges[K]]
+
 // namedAs is the layout of a unique index.
-func namedAs[K any](l keys.Layout[K], name string) keys.Layout[K] { return keydoor.Named(l, name) }
+func namedAs[K any](l keys.Layout[K], name string) values[K] {
+	return keydoor.Named[K, keys.PartitionKey, keys.RowKey, keys.RowRanges[K]](l, name)
+}
+
+// valuesOf is a layout as it is.
+func valuesOf[K any](l keys.Layout[K]) values[K] { return namedAs(l, "") }

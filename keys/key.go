@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// MaxUnits is the maximum length of a key in UTF-16 code units. The service documents 1 KiB, which is 512 units of two bytes.
-const MaxUnits = 512
+// maxUnits is the maximum length of a key in UTF-16 code units. The service documents 1 KiB, which is 512 units of two bytes.
+const maxUnits = 512
 
 // reservedFirst is the first character of the keys of the library's rows. Scans omit these rows.
 const reservedFirst = '~'
@@ -134,8 +134,8 @@ func checkService(s string) error {
 			units++
 		}
 	}
-	if units > MaxUnits {
-		return &KeyError{Value: s, Reason: tooLong, Length: units, Limit: MaxUnits}
+	if units > maxUnits {
+		return &KeyError{Value: s, Reason: tooLong, Length: units, Limit: maxUnits}
 	}
 	return nil
 }
@@ -150,7 +150,7 @@ func isPlain(s string) bool {
 			return false
 		}
 	}
-	return len(s) <= MaxUnits
+	return len(s) <= maxUnits
 }
 
 // keyBytes are the ASCII characters that the service accepts in keys.
@@ -178,9 +178,9 @@ func At(partition PartitionKey, row RowKey) Key {
 	return Key{err: errors.Join(keyError("PartitionKey", partition.Err()), keyError("RowKey", row.Err()))}
 }
 
-// Stored returns the key of a row that was read from the service. It may be a key that the library does not write, such as one
+// Raw returns the key of a row without layouts, as the service stores it. It may be a key that the library does not write, such as one
 // with an empty RowKey. It is checked when it is used, and only against the rules of the service.
-func Stored(partitionKey, rowKey string) Key { return Key{pk: partitionKey, rk: rowKey} }
+func Raw(partitionKey, rowKey string) Key { return Key{pk: partitionKey, rk: rowKey} }
 
 // PartitionKey returns the PartitionKey, or "" if the key contains an error.
 func (k Key) PartitionKey() string { return k.pk }
@@ -202,7 +202,7 @@ func (k Key) Err() error {
 		return k.err
 	}
 	pk := checkAddress(k.pk, "is empty: the SDK lists and inserts such rows, and cannot get, change or delete one")
-	rk := checkAddress(k.rk, "is empty: such a row of another program can be written by its key, keys.Stored, with a handle without definitions and parts")
+	rk := checkAddress(k.rk, "is empty: such a row of another program can be written by its key, keys.Raw, with a handle without definitions and parts")
 	if pk == nil && rk == nil {
 		return nil
 	}
@@ -229,13 +229,13 @@ func (k Key) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct{ PartitionKey, RowKey string }{k.pk, k.rk})
 }
 
-// UnmarshalJSON is the inverse of MarshalJSON. The key is checked when it is used, as with [Stored].
+// UnmarshalJSON is the inverse of MarshalJSON. The key is checked when it is used, as with [Raw].
 func (k *Key) UnmarshalJSON(b []byte) error {
 	var v struct{ PartitionKey, RowKey string }
 	if err := json.Unmarshal(b, &v); err != nil {
 		return err
 	}
-	*k = Stored(v.PartitionKey, v.RowKey)
+	*k = Raw(v.PartitionKey, v.RowKey)
 	return nil
 }
 

@@ -54,7 +54,7 @@ func TestLongKeys(t *testing.T) {
 	t.Parallel()
 	umlauts := strings.Repeat("ü", 200)
 	shown := strings.Repeat("ü", 32) + "…"
-	two := keys.Struct2(keys.Digits[int](4), keys.Text(), func(c *struct {
+	two := keys.Row2(keys.Digits[int](4), keys.Text(), func(c *struct {
 		N int
 		S string
 	}) (*int, *string) {
@@ -64,7 +64,7 @@ func TestLongKeys(t *testing.T) {
 	for want, key := range map[string]keys.RowKey{
 		`keys: component 1, ordered: "` + shown + `"` + escaped + " (600, at most 512)": keys.Ordered().RowKey(umlauts),
 		`keys: component 1, text: "` + shown + `"` + escaped + " (602, at most 512)":    keys.Text().Named("n").RowKey(umlauts),
-		`keys: component 2, text: "` + shown + `"` + escaped + " (605, at most 512)": two.RowKey(struct {
+		`keys: component 2, text: "` + shown + `"` + escaped + " (605, at most 512)": valuesOf(two).RowKey(struct {
 			N int
 			S string
 		}{7, umlauts}),
@@ -73,7 +73,7 @@ func TestLongKeys(t *testing.T) {
 	} {
 		var ke *keys.KeyError
 		err := key.Err()
-		if !errors.As(err, &ke) || err.Error() != want || ke.Limit != keys.MaxUnits {
+		if !errors.As(err, &ke) || err.Error() != want || ke.Limit != 512 {
 			t.Errorf("got error\n%v; want\n%s", err, want)
 		}
 	}
@@ -88,7 +88,7 @@ func TestUnsetIsNotEmpty(t *testing.T) {
 	if empty := keys.RawRow(""); !empty.IsSet() || empty.Err() == nil || empty.Err().Error() == unset.Err().Error() {
 		t.Errorf("an empty key: got %v, want an error other than that of an unset key", empty.Err())
 	}
-	if (keys.Key{}).Err() == nil || keys.Stored("p", "").Err() == nil || keys.Stored("", "r").Err() == nil {
+	if (keys.Key{}).Err() == nil || keys.Raw("p", "").Err() == nil || keys.Raw("", "r").Err() == nil {
 		t.Error("a key with an empty half: got no error, want one")
 	}
 	if (keys.RowRange{}).IsSet() || (keys.RowRange{}).Contains("a") {
@@ -103,7 +103,7 @@ func TestKeyErrorNamesTheInvalidHalf(t *testing.T) {
 	if good.Err() != nil || good.PartitionKey() != "Sales" || good.RowKey() != "empid_000223" || good.String() != "('Sales','empid_000223')" {
 		t.Errorf("got %v, %v, want ('Sales','empid_000223')", good, good.Err())
 	}
-	if good != keys.Stored("Sales", "empid_000223") {
+	if good != keys.Raw("Sales", "empid_000223") {
 		t.Error("two equal keys differ by ==")
 	}
 	var ke *keys.KeyError

@@ -1,7 +1,6 @@
 package keys
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -16,14 +15,8 @@ const (
 	afterSeparator = "`"
 )
 
-// Layout is the layout of the keys of one Go value: a [Component], or several components that [Struct2] or [Struct3] binds to the fields of a
-// struct. Indexes use it.
+// Layout is the layout of the keys of one Go value: a [Component], or a [RowOf2] or [RowOf3] of the fields of a struct. Indexes use it.
 type Layout[K any] interface {
-	PartitionKey(K) PartitionKey
-	RowKey(K) RowKey
-	Decode(key string) (K, error)
-	Rows() RowRanges[K]
-
 	layout() valueLayout[K]
 }
 
@@ -59,7 +52,7 @@ func orderLost[A any](n int, p *Component[A]) error {
 // check returns a *KeyError for an invalid layout. The zero layout is invalid, too.
 func (l *valueLayout[K]) check() error {
 	if l.err == nil && l.write == nil {
-		return &KeyError{Reason: "has the zero layout; make the layout by Struct2, Struct3 or a function of a Component, such as Digits"}
+		return &KeyError{Reason: "has the zero layout; make the layout by Row2, Row3 or a function of a Component, such as Digits"}
 	}
 	return l.err
 }
@@ -85,173 +78,29 @@ func (l *valueLayout[K]) decode(key string) (k K, err error) {
 	return k, r.err
 }
 
-// Compound is a layout of several components for one struct.
-type Compound[K any] struct{ of *valueLayout[K] }
+// opened is a layout with a name, for package keydoor.
+type opened[K any] struct{ of *valueLayout[K] }
 
-// Compound2 is a [Compound] of two components.
-type Compound2[K, A, B any] struct {
-	of *bound2[K, A, B]
-	Compound[K]
+func openNamed[K any](l Layout[K], name string) any { return opened[K]{namedLayout(l, name)} }
+
+func (l opened[K]) suffixed() any {
+	return suffixed[K]{RowRanges: RowRanges[K]{&ranges[K]{layout: *l.of, more: true}}, layout: l.of}
 }
 
-// Compound3 is a [Compound] of three components.
-type Compound3[K, A, B, C any] struct {
-	of *bound3[K, A, B, C]
-	Compound[K]
-}
+func (l opened[K]) PartitionKey(k K) PartitionKey { return PartitionKey{l.of.encode(k)} }
 
-// Struct2 binds two components of a key to two fields of a struct:
-//
-//	keys.Struct2(keys.Ordered(), keys.Date(), func(h *hired) (*string, *time.Time) { return &h.Title, &h.On })
-func Struct2[K, A, B any](a Component[A], b Component[B], at func(*K) (*A, *B)) Compound2[K, A, B] {
-	return compoundOf2(newBound2(a, b, at))
-}
+func (l opened[K]) RowKey(k K) RowKey { return RowKey{l.of.encode(k)} }
 
-//go:noinline
-func compoundOf2[K, A, B any](l *bound2[K, A, B]) Compound2[K, A, B] {
-	if l == nil {
-		return Compound2[K, A, B]{}
-	}
-	return Compound2[K, A, B]{l, Compound[K]{&valueLayout[K]{
-		name:     l.name,
-		spelling: l.spelling(),
-		write: func(w writer, k K, more bool) writer {
-			a, b := l.at(&k)
-			writeComponent(&w, &l.a, *a, true)
-			writeComponent(&w, &l.b, *b, more)
-			return w
-		},
-		read: func(r reader, more bool) (k K, _ reader) {
-			a, b := l.at(&k)
-			readComponent(&r, &l.a, a, true)
-			readComponent(&r, &l.b, b, more)
-			return k, r
-		},
-		components: 2,
-		low:        l.a.low(),
-		high:       l.a.high(),
-		desc:       l.a.desc && l.b.desc,
-		innerOrder: orderLost(1, &l.a),
-		fullOrder:  errors.Join(orderLost(1, &l.a), orderLost(2, &l.b)),
-		err:        errors.Join(checkAccessor(l.at == nil), l.check()),
-	}}}
-}
+func (l opened[K]) Decode(key string) (K, error) { return l.of.decode(key) }
 
-// Struct3 binds three components of a key to three fields of a struct.
-func Struct3[K, A, B, C any](a Component[A], b Component[B], c Component[C], at func(*K) (*A, *B, *C)) Compound3[K, A, B, C] {
-	return compoundOf3(newBound3(a, b, c, at))
-}
+func (l opened[K]) Rows() RowRanges[K] { return RowRanges[K]{&ranges[K]{layout: *l.of}} }
 
-//go:noinline
-func compoundOf3[K, A, B, C any](l *bound3[K, A, B, C]) Compound3[K, A, B, C] {
-	if l == nil {
-		return Compound3[K, A, B, C]{}
-	}
-	return Compound3[K, A, B, C]{l, Compound[K]{&valueLayout[K]{
-		name:     l.name,
-		spelling: l.spelling(),
-		write: func(w writer, k K, more bool) writer {
-			a, b, c := l.at(&k)
-			writeComponent(&w, &l.a, *a, true)
-			writeComponent(&w, &l.b, *b, true)
-			writeComponent(&w, &l.c, *c, more)
-			return w
-		},
-		read: func(r reader, more bool) (k K, _ reader) {
-			a, b, c := l.at(&k)
-			readComponent(&r, &l.a, a, true)
-			readComponent(&r, &l.b, b, true)
-			readComponent(&r, &l.c, c, more)
-			return k, r
-		},
-		components: 3,
-		low:        l.a.low(),
-		high:       l.a.high(),
-		desc:       l.a.desc && l.b.desc && l.c.desc,
-		innerOrder: errors.Join(orderLost(1, &l.a), orderLost(2, &l.b)),
-		fullOrder:  errors.Join(orderLost(1, &l.a), orderLost(2, &l.b), orderLost(3, &l.c)),
-		err:        errors.Join(checkAccessor(l.at == nil), l.check()),
-	}}}
-}
+func (l opened[K]) Spelling() string { return l.of.name.spell(l.of.spelling) }
 
-func checkAccessor(unset bool) error {
-	if unset {
-		return &KeyError{Reason: "is bound to fields by a nil function"}
-	}
-	return nil
-}
-
-func (l Compound[K]) openNamed(name string) any { return openNamed[K](l, name) }
-
-func (l Compound[K]) openSuffixed(name string) any { return openSuffixed[K](l, name) }
-
-func (l Compound[K]) openSpelling() string { return openSpelling[K](l) }
-
-func (l Compound[K]) layout() valueLayout[K] {
-	if l.of == nil {
-		return valueLayout[K]{}
-	}
-	return *l.of
-}
-
-// Named returns the layout with a name before every key; see [Component.Named].
-func (l Compound[K]) Named(prefix string) Compound[K] {
-	named := l.layout()
-	named.name = newName(prefix)
-	return Compound[K]{&named}
-}
-
-// Named returns the layout with a name before every key; see [Component.Named].
-func (l Compound2[K, A, B]) Named(prefix string) Compound2[K, A, B] {
-	return compoundOf2(l.of.named(prefix))
-}
-
-// Named returns the layout with a name before every key; see [Component.Named].
-func (l Compound3[K, A, B, C]) Named(prefix string) Compound3[K, A, B, C] {
-	return compoundOf3(l.of.named(prefix))
-}
-
-// First returns the ranges of the RowKeys by the first value; see [RowOf2.First].
-func (l Compound2[K, A, B]) First() RowRanges[A] { return RowRanges[A]{l.of.first()} }
-
-// First returns the ranges of the RowKeys by the first value; see [RowOf2.First].
-func (l Compound3[K, A, B, C]) First() RowRanges[A] { return RowRanges[A]{l.of.first()} }
-
-// Under returns the ranges of the RowKeys by the second value, under one first value; see [RowOf2.Under].
-func (l Compound2[K, A, B]) Under(a A) RowRanges[B] { return RowRanges[B]{l.of.second(a)} }
-
-// Under returns the ranges of the RowKeys by the second value, under one first value; see [RowOf2.Under].
-func (l Compound3[K, A, B, C]) Under(a A) RowRanges[B] { return RowRanges[B]{l.of.second(a)} }
-
-// Under2 returns the ranges of the RowKeys by the third value, under the first two.
-func (l Compound3[K, A, B, C]) Under2(a A, b B) RowRanges[C] { return RowRanges[C]{l.of.third(a, b)} }
-
-// PartitionKey returns the PartitionKey of a value. The method that uses the key returns its error (*KeyError).
-func (l Compound[K]) PartitionKey(k K) PartitionKey { return PartitionKey{l.encode(k)} }
-
-// RowKey returns the RowKey of a value. The method that uses the key returns its error (*KeyError).
-func (l Compound[K]) RowKey(k K) RowKey { return RowKey{l.encode(k)} }
-
-func (l Compound[K]) encode(k K) encoded {
-	v := l.layout()
-	return v.encode(k)
-}
-
-// Decode returns the value of a key. A key that no value has is a *KeyError.
-func (l Compound[K]) Decode(key string) (K, error) {
-	v := l.layout()
-	return v.decode(key)
-}
-
-// Rows returns the ranges of the RowKeys. Values are compared component by component in the order of their keys: if Desc inverts only some
-// components, lo is the value that sorts first. A component that does not sort by its values before another component, such as [Text], makes every
-// range of values a *KeyError.
-func (l Compound[K]) Rows() RowRanges[K] { return RowRanges[K]{&ranges[K]{layout: l.layout()}} }
-
-// namedLayout returns a layout with a name, unless it has one already.
+// namedLayout returns a layout with a name, unless it has one already or the name is "".
 func namedLayout[K any](l Layout[K], prefix string) *valueLayout[K] {
 	v := l.layout()
-	if v.name == (name{}) {
+	if prefix != "" && v.name == (name{}) {
 		v.name = newName(prefix)
 	}
 	return &v
@@ -339,7 +188,7 @@ func writeComponent[A any](w *writer, p *Component[A], a A, more bool) {
 		w.err = componentError(w.n, p, err)
 		return
 	}
-	if len(b) > MaxUnits && w.long == nil {
+	if len(b) > maxUnits && w.long == nil {
 		w.long = &KeyError{Component: componentName(w.n, p), Value: fmt.Sprint(a)}
 		w.long.Reason = tooLong
 		if reflect.TypeFor[A]().Kind() == reflect.String && len(b)-len(w.b) > len(w.long.Value) {
@@ -467,26 +316,10 @@ func unnamed[A any](n int, p *Component[A]) error {
 	return componentError(n, p, &KeyError{Reason: "has a name of its own; name the whole key"})
 }
 
-func openNamed[K any](l Layout[K], name string) any { return Compound[K]{namedLayout(l, name)} }
-
-func openSpelling[K any](l Layout[K]) string {
-	v := l.layout()
-	return v.name.spell(v.spelling)
-}
-
-func openSuffixed[K any](l Layout[K], name string) keydoor.Layout[K, RowKey, RowRange] {
-	return newSuffixed(l, name)
-}
-
 // suffixed is a layout of keys that end with another key.
 type suffixed[K any] struct {
 	RowRanges[K] // with more set
 	layout       *valueLayout[K]
-}
-
-func newSuffixed[K any](l Layout[K], prefix string) suffixed[K] {
-	v := namedLayout(l, prefix)
-	return suffixed[K]{RowRanges: RowRanges[K]{&ranges[K]{layout: *v, more: true}}, layout: v}
 }
 
 func (l suffixed[K]) Of(k K, suffix RowKey) RowKey { return l.Maker().Of(k, suffix) }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/aztablekit/aztablekit/internal/ticks"
 )
 
 // Integer is any integer type, including defined types.
@@ -217,69 +219,45 @@ const (
 	lastUnit  = "\uffff"
 )
 
-// MaxTicks is 9999-12-31T23:59:59.9999999Z in .NET ticks.
-const MaxTicks int64 = 3155378975999999999
-
-// unixTicks is 1970-01-01 in .NET ticks.
-const unixTicks int64 = 621355968000000000
-
-// Ticks returns t in .NET ticks: units of 100 ns since 0001-01-01T00:00:00Z, rounded down. A time outside the years 1 to 9999 is a
-// *KeyError.
-func Ticks(t time.Time) (int64, error) {
-	if u := t.UTC(); u.Year() < 1 || u.Year() > 9999 {
-		return 0, &KeyError{Value: u.Format(time.RFC3339), Reason: "is outside the years 1 to 9999"}
+// ticksOf returns a time in ticks.
+func ticksOf(t time.Time) (int64, error) {
+	n, ok := ticks.Of(t)
+	if !ok {
+		return 0, &KeyError{Value: t.UTC().Format(time.RFC3339), Reason: "is outside the years 1 to 9999"}
 	}
-	return t.Unix()*1e7 + unixTicks + int64(t.Nanosecond())/100, nil
+	return n, nil
 }
-
-// InvertedTicks returns the ticks from t to the end of the year 9999: a later time has a smaller number. A time outside the years 1
-// to 9999 is a *KeyError.
-func InvertedTicks(t time.Time) (int64, error) {
-	n, err := Ticks(t)
-	return MaxTicks - n, err
-}
-
-// FromTicks is the inverse of Ticks, in UTC. A number outside 0 to MaxTicks is a *KeyError.
-func FromTicks(n int64) (time.Time, error) {
-	if n < 0 || n > MaxTicks {
-		return time.Time{}, &KeyError{Value: fmt.Sprint(n), Reason: "is outside the ticks of the years 1 to 9999"}
-	}
-	n -= unixTicks
-	return time.Unix(n/1e7, n%1e7*100).UTC(), nil
-}
-
-// FromInvertedTicks is the inverse of InvertedTicks, in UTC. A number outside 0 to MaxTicks is a *KeyError.
-func FromInvertedTicks(n int64) (time.Time, error) { return FromTicks(MaxTicks - n) }
 
 // Time encodes a time as 19 digits of .NET ticks, oldest first. It truncates to 100 ns and decodes times in UTC. For newest
 // first, as in the design guide's log tail pattern, use Desc(Time()): the digits are then DateTime.MaxValue.Ticks - t.Ticks.
 func Time() Component[time.Time] {
-	p := ticksComponent("time", Ticks, FromTicks)
+	p := ticksComponent("time", func(n int64) int64 { return n })
 	p.inverse = func() Component[time.Time] {
-		d := ticksComponent("desc(time)", InvertedTicks, FromInvertedTicks)
+		d := ticksComponent("desc(time)", func(n int64) int64 { return ticks.Max - n })
 		d.desc, d.inverse = true, Time
 		return d
 	}
 	return p
 }
 
-func ticksComponent(name string, to func(time.Time) (int64, error), from func(int64) (time.Time, error)) Component[time.Time] {
+// ticksComponent returns a component of ticks, or of inverted ticks: turn is its own inverse.
+func ticksComponent(name string, turn func(int64) int64) Component[time.Time] {
 	const width = 19
 	return Component[time.Time]{
 		spelling: name, width: width, alphabet: sameAlphabet(decimal),
 		append: func(dst []byte, t time.Time) ([]byte, error) {
-			n, err := to(t)
+			n, err := ticksOf(t)
 			if err != nil {
 				return dst, err
 			}
-			return appendPadded(dst, uint64(n), width)
+			return appendPadded(dst, uint64(turn(n)), width)
 		},
 		parse: func(s string) (time.Time, error) {
 			n, err := parseDigits(s)
-			if err != nil || n > uint64(MaxTicks) {
+			if err != nil || n > uint64(ticks.Max) {
 				return time.Time{}, &KeyError{Value: s, Reason: "is not a number of ticks of the years 1 to 9999"}
 			}
-			return from(int64(n))
+			return ticks.Time(turn(int64(n))), nil
 		},
 	}
 }
@@ -297,7 +275,7 @@ func Date() Component[time.Time] {
 		},
 		append: func(dst []byte, t time.Time) ([]byte, error) {
 			u := t.UTC()
-			if _, err := Ticks(u); err != nil {
+			if _, err := ticksOf(u); err != nil {
 				return dst, err
 			}
 			if !u.Equal(time.Date(u.Year(), u.Month(), u.Day(), 0, 0, 0, 0, time.UTC)) {

@@ -64,7 +64,7 @@ func laws[A any](t *testing.T, name string, p keys.Component[A], gen *rapid.Gene
 				r    keys.RowRange
 				want bool
 			}{
-				"at least": {lead.First().AtLeast(a), order(b, a) >= 0}, "at most": {lead.First().AtMost(a), order(b, a) <= 0}, "before": {lead.First().Before(a), order(b, a) < 0},
+				"at least": {lead.AtLeast(a), order(b, a) >= 0}, "at most": {lead.AtMost(a), order(b, a) <= 0}, "before": {lead.Before(a), order(b, a) < 0},
 			} {
 				if got := r.r.Contains(kb.String()); got != r.want {
 					t.Fatalf("%s the first value %v contains %q: got %v, want %v", what, a, kb, got, r.want)

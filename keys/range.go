@@ -28,27 +28,22 @@ type RowRange struct{ span }
 // PartitionRange is a range of PartitionKeys. Its zero value is an unset range.
 type PartitionRange struct{ span }
 
-// Key returns the key of a range of exactly one key, and an unset key for any other range.
-func (r RowRange) Key() RowKey { return RowKey{r.point()} }
-
-// Key returns the key of a range of exactly one key, and an unset key for any other range.
-func (r PartitionRange) Key() PartitionKey { return PartitionKey{r.point()} }
-
-// Overlaps reports whether two ranges may have a key in common. It compares only their bounds, and excludes the library's rows from
-// a range of [RawRows].
-func (r RowRange) Overlaps(other RowRange) bool { return r.overlaps(other.span) }
-
-// Overlaps is [RowRange.Overlaps].
-func (r PartitionRange) Overlaps(other PartitionRange) bool { return r.overlaps(other.span) }
-
-// Behind returns the keys of the range that are greater than k, to continue work that has come to k: of all keys if the range is unset. Errors,
-// returned by the method that uses the range: those of k and of the range.
+// Behind returns the keys of the range that are greater than k, to continue work that has come to k: of all keys if the range is
+// unset. Errors, returned by the method that uses the range: those of k and of the range.
 func (r PartitionRange) Behind(k PartitionKey) PartitionRange {
 	return PartitionRange{r.rest(k.encoded)}
 }
 
-// Behind is [PartitionRange.Behind].
-func (r RowRange) Behind(k RowKey) RowRange { return RowRange{r.rest(k.encoded)} }
+// Intersect returns the keys that are in both ranges, which may be none. Errors, returned by the method that uses the range: those of the
+// two ranges.
+//
+//	empid.AtLeast(100).Intersect(empid.Before(200))
+func (r RowRange) Intersect(other RowRange) RowRange { return RowRange{r.intersect(other.span)} }
+
+// Intersect is [RowRange.Intersect].
+func (r PartitionRange) Intersect(other PartitionRange) PartitionRange {
+	return PartitionRange{r.intersect(other.span)}
+}
 
 func (r span) rest(k encoded) span {
 	s, err := k.Result()
@@ -60,15 +55,6 @@ func (r span) rest(k encoded) span {
 	}
 	return r.intersect(span{from: s + firstUnit, set: true})
 }
-
-// Intersect returns the keys that are in both ranges, which may be none. Errors, returned by the method that uses the range: those of the
-// two ranges.
-func (r PartitionRange) Intersect(other PartitionRange) PartitionRange {
-	return PartitionRange{r.intersect(other.span)}
-}
-
-// Intersect is [PartitionRange.Intersect]. It may be a part of a family, or of the smaller one of two.
-func (r RowRange) Intersect(other RowRange) RowRange { return RowRange{r.intersect(other.span)} }
 
 func (r span) intersect(other span) span {
 	for _, one := range []span{r, other} {
@@ -197,13 +183,6 @@ func (r span) IsEmpty() bool { return r.set && !r.closed && r.to != "" && r.from
 // IsPoint reports whether r contains exactly one key.
 func (r span) IsPoint() bool { return r.set && r.closed && r.from == r.to }
 
-func (r span) point() encoded {
-	if !r.IsPoint() {
-		return encoded{}
-	}
-	return encoded{text: r.from, set: true}
-}
-
 // Contains reports whether r contains the encoded key s.
 func (r span) Contains(s string) bool {
 	switch {
@@ -303,9 +282,6 @@ func (r span) intervals() []span {
 	below.to, behind.from = string(reservedFirst), reserved.FirstAbove
 	return []span{below, behind}
 }
-
-// StoredRows returns the half-open range of the RowKeys from ≤ key < to, including keys of the library's rows. It checks nothing.
-func StoredRows(from, to string) RowRange { return RowRange{span{from: from, to: to, set: true}} }
 
 // ranges are the ranges of the keys of a layout by the values of one or all of its components.
 type ranges[K any] struct {

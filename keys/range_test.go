@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/aztablekit/aztablekit/internal/keyrange"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -199,14 +200,14 @@ func TestIntersect(t *testing.T) {
 			t.Skip("bounds that begin with ~")
 		}
 		k, after := key.Draw(t, "key"), key.Draw(t, "after")
-		both, behind := a.Intersect(b), a.Behind(keys.Stored(after, "").Partition())
+		both, behind := a.Intersect(b), a.Behind(keys.Raw(after, "").Partition())
 		if got, want := both.Contains(k), a.Contains(k) && b.Contains(k); got != want || both.Err() != nil {
 			t.Fatalf("%v of %v and %v contains %q: got %v, want %v", both, a, b, k, got, want)
 		}
 		if got, want := behind.Contains(k), a.Contains(k) && keys.Compare(k, after) > 0; got != want || behind.Err() != nil {
 			t.Fatalf("%v behind %q, contains %q: got %v, want %v", a, after, k, got, want)
 		}
-		if a.Contains(k) && b.Contains(k) && !a.Overlaps(b) {
+		if a.Contains(k) && b.Contains(k) && !keyrange.PartitionsOverlap(a, b) {
 			t.Fatalf("%v overlaps %v: got false, want true because of %q", a, b, k)
 		}
 	})
@@ -239,7 +240,7 @@ func TestIntersectFamilies(t *testing.T) {
 			}
 		}
 		for _, after := range texts {
-			behind := a.Behind(keys.Stored("", after).Row())
+			behind := keyrange.RowsBehind(a, keys.Raw("", after).Row())
 			for _, k := range texts {
 				if got, want := behind.Contains(k), a.Contains(k) && keys.Compare(k, after) > 0; got != want {
 					t.Errorf("%v, %v behind %q, contains %q: got %v, want %v", behind, a, after, k, got, want)
@@ -257,7 +258,7 @@ func TestIntersectAll(t *testing.T) {
 	all := []keys.PartitionRange{month.All(), month.Between("a", "b"), month.Before("b"), month.AtLeast("aa"), month.AtMost("aa")}
 	for _, from := range texts {
 		if from != "" {
-			all = append(all, keys.Stored(from, "").Partition().Point())
+			all = append(all, keys.Raw(from, "").Partition().Point())
 		}
 		for _, to := range texts {
 			if r := keys.RawPartitions(from, to); r.Err() == nil {
@@ -285,7 +286,7 @@ func TestIntersectAll(t *testing.T) {
 			}
 		}
 		for _, after := range texts[1:] {
-			behind := a.Behind(keys.Stored(after, "").Partition())
+			behind := a.Behind(keys.Raw(after, "").Partition())
 			if from, _, _ := behind.Bounds(); strings.HasPrefix(from, "~") && !behind.IsEmpty() && a.SpansReserved() {
 				t.Errorf("%v, %v behind %q: got a bound among the library's keys", behind, a, after)
 			}

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/ticks"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -21,15 +22,12 @@ func TestTicks(t *testing.T) {
 		{time.Unix(0, 0), 621355968000000000, "0621355968000000000", "2534023007999999999"},
 		{time.Date(2014, 7, 31, 18, 0, 0, 100, time.FixedZone("", 2*3600)), 635424192000000001, "0635424192000000001", "2519954783999999998"},
 	} {
-		n, err := keys.Ticks(c.t)
-		inv, err2 := keys.InvertedTicks(c.t)
-		if n != c.ticks || inv != keys.MaxTicks-c.ticks || err != nil || err2 != nil {
-			t.Errorf("%v: got %d and %d, %v, %v, want %d and %d", c.t, n, inv, err, err2, c.ticks, keys.MaxTicks-c.ticks)
+		n, ok := ticks.Of(c.t)
+		if n != c.ticks || !ok || !ticks.IsValid(n) {
+			t.Errorf("%v: got %d, valid %v; want %d", c.t, n, ok, c.ticks)
 		}
-		back, err := keys.FromTicks(n)
-		back2, err2 := keys.FromInvertedTicks(inv)
-		if !back.Equal(c.t) || !back2.Equal(c.t) || back.Location() != time.UTC || err != nil || err2 != nil {
-			t.Errorf("got %v and %v, %v, %v, want %v", back, back2, err, err2, c.t)
+		if back := ticks.Time(n); !back.Equal(c.t) || back.Location() != time.UTC {
+			t.Errorf("got %v, want %v", back, c.t)
 		}
 		up, down := keys.Time(), keys.Desc(keys.Time())
 		if up.RowKey(c.t).String() != c.up || down.RowKey(c.t).String() != c.down {
@@ -40,17 +38,16 @@ func TestTicks(t *testing.T) {
 		}
 	}
 	for _, bad := range []time.Time{first.Add(-1), last.Add(100), time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC)} {
-		if _, err := keys.Ticks(bad); err == nil {
-			t.Errorf("the ticks of %v: got no error, want one", bad)
+		if n, ok := ticks.Of(bad); ok {
+			t.Errorf("the ticks of %v: got %d, want none", bad, n)
 		}
 		if keys.Desc(keys.Time()).RowKey(bad).Err() == nil {
 			t.Errorf("the key of %v: got no error, want one", bad)
 		}
 	}
-	if _, err := keys.FromTicks(-1); err == nil {
-		t.Error("the time of -1 ticks: got no error, want one")
-	}
-	if _, err := keys.FromInvertedTicks(-1); err == nil {
-		t.Error("the time of -1 inverted ticks: got no error, want one")
+	for _, n := range []int64{-1, ticks.Max + 1} {
+		if ticks.IsValid(n) {
+			t.Errorf("%d ticks: got a valid number, want none", n)
+		}
 	}
 }

@@ -232,7 +232,7 @@ const (
 )
 
 // key returns the key of the row of a blob.
-func (n name) key() keys.Key { return keys.Stored(n.partition, reserved.Blob+n.id) }
+func (n name) key() keys.Key { return keys.Raw(n.partition, reserved.Blob+n.id) }
 
 // row returns the row as it is stored.
 func (b blobRow) row() (*table.Row, error) {
@@ -271,5 +271,5 @@ func (b blobRow) entityKey() keys.Key {
 	if b.entity == "" {
 		return keys.Key{}
 	}
-	return keys.Stored(b.partition, b.entity)
+	return keys.Raw(b.partition, b.entity)
 }

@@ -206,7 +206,7 @@ func TestKeys(t *testing.T) {
 	all := []string{"a", "A", ".", "..", "...", ".a.", "a.b", "a b", "a%2Fb", "a~7Eb", "größe", "日本", "😀", "a'b", "a+b", "a&b=c", "<>", `"`, "a:b", "a|b", "-", "_", "=20", strings.Repeat("x", 512)}
 	seen := map[string]bool{}
 	for _, pk := range all {
-		k := keys.Stored(pk, "r")
+		k := keys.Raw(pk, "r")
 		b, err := store.Upload(ctx, k, strings.NewReader(text(20)), nil)
 		must(t, err)
 		if seen[b.Name()] = true; strings.Count(b.Name(), "/") != 2 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/blobs"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/keyrange"
 	"github.com/aztablekit/aztablekit/internal/pace"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
@@ -132,7 +133,7 @@ type storedRow struct {
 
 // rowsFrom yields the rows of blobs of a range of partitions, of all if it is unset, from the row of an ID on.
 func (s *sweep) rowsFrom(ctx context.Context, in keys.PartitionRange, id string) iter.Seq2[storedRow, error] {
-	q := table.Query[table.Row]{Partitions: in, Rows: keys.StoredRows(reserved.Blob+id, reserved.Blob+"\x7f"), TableScan: !in.IsSet()}
+	q := table.Query[table.Row]{Partitions: in, Rows: keyrange.Stored(reserved.Blob+id, reserved.Blob+"\x7f"), TableScan: !in.IsSet()}
 	return func(yield func(storedRow, error) bool) {
 		for r, err := range s.rows.Rows(ctx, q) {
 			if err == nil && door.Table(s.rows).Ranged() {
@@ -210,14 +211,14 @@ func (w *sweep) mayGo(r storedRow) bool {
 func (w *sweep) sweepBlobs(ctx context.Context) error {
 	rows := &merged[storedRow]{
 		open: func(partition, id string) iter.Seq2[storedRow, error] {
-			return w.rowsFrom(ctx, keys.Stored(partition, "").Partition().Point(), id)
+			return w.rowsFrom(ctx, keys.Raw(partition, "").Partition().Point(), id)
 		},
 		nameOf: func(r storedRow) (name, bool) { return r.name, !r.foreign },
 	}
 	defer rows.close()
 	prefix := w.store.table + "/"
 	if one := w.opt.Partitions; one.IsPoint() {
-		prefix = name{table: w.store.table, partition: one.Key().String()}.String()
+		prefix = name{table: w.store.table, partition: keyrange.Partition(one).String()}.String()
 	}
 	finished := w.at
 	for b, err := range w.store.client.list(ctx, prefix) {
@@ -384,7 +385,7 @@ func (w *sweep) eachRow(ctx context.Context, gone func(name) bool) error {
 	defer stored.close()
 	in := w.opt.Partitions
 	if w.at.begun {
-		in = in.Behind(keys.Stored(w.at.partition, "").Partition())
+		in = in.Behind(keys.Raw(w.at.partition, "").Partition())
 	}
 	for r, err := range w.rowsFrom(ctx, in, "") {
 		if err != nil {
@@ -506,7 +507,7 @@ type partitionLinks struct {
 // readLinks reads the links of a partition. 1 request for each 1,000 rows.
 func readLinks(ctx context.Context, rows *table.Table[table.Row], partition string, limit *pace.Limit) (*partitionLinks, error) {
 	l := &partitionLinks{partition, map[string]keys.Key{}}
-	for r, err := range rows.Rows(ctx, table.Query[table.Row]{Partition: keys.Stored(partition, "").Partition()}) {
+	for r, err := range rows.Rows(ctx, table.Query[table.Row]{Partition: keys.Raw(partition, "").Partition()}) {
 		if err == nil && door.Table(rows).Ranged() {
 			err = table.ErrRanged
 		}

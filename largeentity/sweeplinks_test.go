@@ -112,12 +112,12 @@ func TestRelinkDeletesNothing(t *testing.T) {
 	var first keys.Key
 	for _, r := range s.Rows("staff") {
 		if strings.HasPrefix(r.RowKey, "~b|") && r.Get("Entity") == "empid_000000" {
-			first = keys.Stored(r.PartitionKey, r.RowKey)
+			first = keys.Raw(r.PartitionKey, r.RowKey)
 		}
 	}
 	// Clerk 0 has gone with its blob's row, as one that is archived; clerk 1 has lost the row alone.
 	loseRows(t, s, "staff")
-	must(t, library.DeleteAny(ctx, keys.Stored("Sales", "empid_000000")))
+	must(t, library.DeleteAny(ctx, keys.Raw("Sales", "empid_000000")))
 	r, err := fx.photos.Sweep(ctx, &largeentity.SweepOptions{Relink: true})
 	must(t, err)
 	testkit.Expect(t, "young", r, largeentity.SweepReport{Blobs: 2, Linked: 1, Relinked: 1})
@@ -166,9 +166,9 @@ func TestSweepCopiedLinks(t *testing.T) {
 	b := fx.upload(t, text(20))
 	rows, err := bare.NewTable(fx.account.Tables(), "staff", table.Schema[table.Row]{}, nil)
 	must(t, err)
-	entity, note := &table.Row{Key: at(1)}, &table.Row{Key: keys.Stored("Sales", "note")}
+	entity, note := &table.Row{Key: at(1)}, &table.Row{Key: keys.Raw("Sales", "note")}
 	must(t, errors.Join(entity.Set("PhotoBlob", b.Name()), note.Set("Note", b.Name())))
-	for _, row := range []*table.Row{entity.Copy(keys.Stored("Sales", "email_a")), note, entity.At(keys.Stored("Marketing", "empid_000001"))} {
+	for _, row := range []*table.Row{entity.Copy(keys.Raw("Sales", "email_a")), note, entity.At(keys.Raw("Marketing", "empid_000001"))} {
 		_, err := door.Rows[table.Table[table.Row]](door.Table(rows), false).InsertAt(ctx, row.Key, row)
 		must(t, err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/keyrange"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -50,9 +51,9 @@ func (l *Lease) In(ctx context.Context, t table.AnyTable, partition keys.Partiti
 	ctx, end := h.Span(ctx, "In")
 	defer func() { end(err) }()
 	prefix := reserved.Holder + l.name + "|"
-	g := &Partition{lease: l, key: keys.Stored(pk, prefix+guardOf(l.token)), lost: l.overtaken(h.Name, pk)}
+	g := &Partition{lease: l, key: keys.Raw(pk, prefix+guardOf(l.token)), lost: l.overtaken(h.Name, pk)}
 	g.rows = door.InMode(door.Rows[table.Table[table.Row]](h, false), func(m *engine.Mode) { m.Guard = (*holder)(l) })
-	e := entering{to: g, head: keys.Stored(pk, prefix+headKey), prefix: prefix}
+	e := entering{to: g, head: keys.Raw(pk, prefix+headKey), prefix: prefix}
 	conflicts := h.Options.NewConflicts()
 	for {
 		in, err := e.attempt(ctx)
@@ -121,7 +122,7 @@ func (e *entering) attempt(ctx context.Context) (in bool, err error) {
 // read reads the head and the guards. 1 request.
 func (e *entering) read(ctx context.Context) error {
 	e.token, e.mine, e.etag, e.guards, e.present, e.greater = 0, false, "", nil, false, 0
-	q := table.Query[table.Row]{Partition: keys.RawPartition(e.head.PartitionKey()), Rows: keys.StoredRows(e.prefix, strings.TrimSuffix(e.prefix, "|")+"}")}
+	q := table.Query[table.Row]{Partition: keys.RawPartition(e.head.PartitionKey()), Rows: keyrange.Stored(e.prefix, strings.TrimSuffix(e.prefix, "|")+"}")}
 	for r, err := range e.to.rows.Rows(ctx, q) {
 		if err != nil {
 			return err

@@ -48,7 +48,7 @@ func (r *row) left() time.Duration {
 	return max(r.timeToLive+allowance-r.age, 0)
 }
 
-func keyOf(name string) keys.Key { return keys.Stored(name, rowKey) }
+func keyOf(name string) keys.Key { return keys.Raw(name, rowKey) }
 
 // read reads the row of a lease. 1 request.
 func (s *Leases) read(ctx context.Context, method, name string) (*row, error) {

@@ -253,7 +253,7 @@ func (l *Log[T]) identified(id string, at time.Time, v *T) (*Record[T], error) {
 		return nil, &table.ValueError{Field: "id", Reason: "is empty; give one that each attempt repeats, such as the operation ID and the RowKey of an effect"}
 	}
 	at = at.UTC().Truncate(tick)
-	if _, err := keys.Ticks(at); err != nil {
+	if err := ticksLayout.RowKey(at).Err(); err != nil {
 		return nil, err
 	}
 	p := position{time: at, writer: id}
@@ -289,13 +289,13 @@ func (w *writer) positions(source string, n int) (position, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	at := w.now().UTC().Truncate(tick)
-	if _, err := keys.Ticks(at.Add(time.Duration(n) * tick)); err != nil {
+	if err := ticksLayout.RowKey(at.Add(time.Duration(n) * tick)).Err(); err != nil {
 		return position{}, err
 	}
 	switch behind := w.last.Sub(at); {
 	case w.id == "" || behind > w.overlap || len(w.next) > maxSources:
 		id := w.newID()
-		if id == "" || recordLayout.RowKey(position{at, id, 0}).Err() != nil {
+		if id == "" || (position{at, id, 0}).rowKey().Err() != nil {
 			return position{}, &table.ValueError{Field: "Common.NewID", Reason: "returned an ID that no key can contain"}
 		}
 		w.id, w.next = id, map[string]int64{}

@@ -16,7 +16,7 @@ func FuzzCursor(f *testing.F) {
 	for i := range 5 {
 		c.seen.add(keys.Key{}, position{c.from.Add(time.Duration(i) * time.Second), "W", int64(2 * i)})
 	}
-	c.seen.add(keys.Stored("log", "2521008407000000000"), position{time: c.from})
+	c.seen.add(keys.Raw("log", "2521008407000000000"), position{time: c.from})
 	f.Add(c.Token())
 	f.Add("")
 	f.Add("eyJ2IjoxfQ")

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/aztablekit/aztablekit/internal/pace"
+	"github.com/aztablekit/aztablekit/internal/ticks"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -55,12 +56,12 @@ func (l *Log[T]) follow(ctx context.Context, c *Cursor, yield func(*Record[T]) b
 	if err := c.open(l.tables.name + "/" + l.source); err != nil {
 		return err
 	}
-	w, known := window{ticks: keys.MaxTicks}, calendar{}
+	w, known := window{ticks: ticks.Max}, calendar{}
 	caughtUp := false
 	for {
 		now := l.writer.now().UTC().Truncate(tick)
 		final := now.Add(-l.opt.Overlap) // no more records become visible before it
-		if _, err := keys.Ticks(now.Add(l.opt.Overlap)); err != nil {
+		if err := ticksLayout.RowKey(now.Add(l.opt.Overlap)).Err(); err != nil {
 			return err
 		}
 		// A clock that steps back, and a cursor in the future, are not behind.
@@ -121,7 +122,7 @@ func (w *window) fit(to, n int64, records int) {
 		by = 2
 	}
 	w.dense = 0
-	w.ticks = min(n, keys.MaxTicks/by) * by
+	w.ticks = min(n, ticks.Max/by) * by
 }
 
 // smallestWindow is the least time, in ticks, that is read at once, whatever the number of its records.
@@ -135,10 +136,7 @@ func (l *Log[T]) catchUp(ctx context.Context, c *Cursor, end time.Time, w *windo
 	}
 	from := ticksOf(c.from)
 	n := min(w.ticks, ticksOf(end)-from)
-	to, err := keys.FromTicks(from + n)
-	if err != nil {
-		return false, err
-	}
+	to := ticks.Time(from + n)
 	limit := page
 	if w.ticks <= smallestWindow {
 		limit = 0
@@ -374,6 +372,6 @@ func compareSpan(s span, n int64) int {
 
 // ticksOf returns the ticks of a time that a key contains.
 func ticksOf(t time.Time) int64 {
-	n, _ := keys.Ticks(t)
+	n, _ := ticks.Of(t)
 	return n
 }

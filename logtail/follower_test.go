@@ -87,11 +87,10 @@ func TestUnreadableRecords(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		claims, s := newLog(t, nil)
-		n, err := keys.InvertedTicks(time.Now())
-		noError(t, err)
+		n := keys.Desc(keys.Time()).RowKey(time.Now())
 		row := &table.Row{}
 		noError(t, row.Set("Amount", "text"))
-		_, err = rawRows(t, s).InsertAt(context.Background(), keys.At(keys.RawPartition("log"), keys.RawRow(fmt.Sprintf("%019d", n))), row)
+		_, err := rawRows(t, s).InsertAt(context.Background(), keys.At(keys.RawPartition("log"), keys.RawRow(n.String())), row)
 		noError(t, err)
 		time.Sleep(time.Second)
 		_, err = claims.Append(context.Background(), &claim{1, 1})
@@ -120,12 +119,11 @@ func TestPlainTwice(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		claims, s := newLog(t, &logtail.Options{Spread: 2})
-		n, err := keys.InvertedTicks(time.Now())
-		noError(t, err)
+		n := keys.Desc(keys.Time()).RowKey(time.Now())
 		insert := func(partition string, amount int) {
 			row := &table.Row{}
 			testkit.Expect(t, "error of Set", row.Set("Amount", amount), nil)
-			_, err := rawRows(t, s).InsertAt(ctx, keys.At(keys.RawPartition(partition), keys.RawRow(fmt.Sprintf("%019d", n))), row)
+			_, err := rawRows(t, s).InsertAt(ctx, keys.At(keys.RawPartition(partition), keys.RawRow(n.String())), row)
 			testkit.Expect(t, "error of InsertAt", err, nil)
 		}
 		insert("log", 1)

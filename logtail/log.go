@@ -16,6 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/ticks"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -262,7 +263,7 @@ type Record[T any] struct {
 
 // newRecord returns a record that is to be stored in a partition.
 func newRecord[T any](partition keys.PartitionKey, p position, v *T) *Record[T] {
-	return &Record[T]{*v, keys.At(partition, recordLayout.RowKey(p)), p.time, p.writer, p.sequence}
+	return &Record[T]{*v, keys.At(partition, p.rowKey()), p.time, p.writer, p.sequence}
 }
 
 // recordOf returns the record of an entity, nil if its key is not the key of a record.
@@ -279,7 +280,7 @@ func (r *Record[T]) position() position { return position{r.Time, r.Writer, r.Se
 // The RowKey of a record is its time in inverted ticks, its writer and its sequence number. Other programs store the ticks alone, or with
 // what makes the key unique behind a separator.
 var (
-	recordLayout = keys.Struct3(keys.Desc(keys.Time()), keys.Text(), keys.Digits[int64](12), func(p *position) (*time.Time, *string, *int64) {
+	recordLayout = keys.Row3(keys.Desc(keys.Time()), keys.Text(), keys.Digits[int64](12), func(p *position) (*time.Time, *string, *int64) {
 		return &p.time, &p.writer, &p.sequence
 	})
 	ticksLayout = keys.Desc(keys.Time())
@@ -292,6 +293,8 @@ type position struct {
 	sequence int64
 }
 
+func (p position) rowKey() keys.RowKey { return recordLayout.Of(p.time, p.writer, p.sequence) }
+
 // later returns the position i records later.
 func (p position) later(i int) position {
 	return position{p.time.Add(time.Duration(i) * tick), p.writer, p.sequence + int64(i)}
@@ -300,7 +303,7 @@ func (p position) later(i int) position {
 // positionOf returns the content of a RowKey, and whether it is the RowKey of a record.
 func positionOf(rowKey string) (p position, is bool) {
 	var err error
-	p, err = recordLayout.Decode(rowKey)
+	p.time, p.writer, p.sequence, err = recordLayout.Decode(keys.Raw("", rowKey).Row())
 	if err == nil {
 		return p, p.writer != ""
 	}
@@ -333,11 +336,11 @@ func between(from, to time.Time) keys.RowRange {
 	if k.Err() != nil {
 		return k.Point()
 	}
-	older, err := keys.InvertedTicks(from.Add(-tick))
-	if err != nil { // there is no older time
+	older, ok := ticks.Of(from.Add(-tick))
+	if !ok { // there is no older time
 		return keys.RawRows(first, ":")
 	}
-	return keys.RawRows(first, fmt.Sprintf("%0*d", tickDigits, older))
+	return keys.RawRows(first, fmt.Sprintf("%0*d", tickDigits, ticks.Max-older))
 }
 
 const tick = 100 * time.Nanosecond

@@ -126,9 +126,8 @@ func TestForeignRows(t *testing.T) {
 	rows, err := bare.NewTable(acc.Tables(), "claims", table.Schema[table.Row]{}, nil)
 	noError(t, err)
 	at := time.Date(2014, 7, 31, 18, 0, 0, 0, time.UTC)
-	n, err := keys.InvertedTicks(at)
-	noError(t, err)
-	for _, rk := range []string{fmt.Sprintf("%019d", n), "000223", "empid_000223", "25", strings.Repeat("9", 19)} {
+	n := keys.Desc(keys.Time()).RowKey(at)
+	for _, rk := range []string{n.String(), "000223", "empid_000223", "25", strings.Repeat("9", 19)} {
 		row := &table.Row{}
 		noError(t, row.Set("Amount", 7))
 		noError(t, row.Set("Employee", int64(1)))
@@ -149,14 +148,13 @@ func TestTicksWithSuffix(t *testing.T) {
 	ctx := context.Background()
 	claims, s := newLog(t, nil)
 	at := time.Date(2014, 7, 31, 18, 0, 0, 0, time.UTC)
-	n, err := keys.InvertedTicks(at)
-	noError(t, err)
+	n := keys.Desc(keys.Time()).RowKey(at)
 	suffixes := []string{"$mem$1", "-5f0c7a52", "", "_5f0c7a52-98a9-4c0e-8c4f-0a7b6f6f4a11", "__:002Fbuiltin", "~1", "│é"} // the last are records
 	for i, suffix := range append([]string{"0001", "a", "é"}, suffixes...) {
 		row := &table.Row{}
 		noError(t, row.Set("Amount", i))
 		noError(t, row.Set("Employee", int64(1)))
-		_, err := rawRows(t, s).InsertAt(ctx, keys.At(keys.RawPartition("log"), keys.RawRow(fmt.Sprintf("%019d%s", n, suffix))), row)
+		_, err := rawRows(t, s).InsertAt(ctx, keys.At(keys.RawPartition("log"), keys.RawRow(n.String()+suffix)), row)
 		noError(t, err)
 	}
 	all := []int{3, 4, 5, 6, 7, 8, 9}

@@ -9,6 +9,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/ticks"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -205,9 +206,8 @@ func (c *Cursor) open(log string) error {
 	if err == nil {
 		err = json.Unmarshal(b, &t)
 	}
-	from, terr := keys.FromTicks(t.From)
 	switch {
-	case err != nil || terr != nil:
+	case err != nil || !ticks.IsValid(t.From):
 		return fail("is corrupt")
 	case t.Version != tokenVersion:
 		return fail("is of another version of this library")
@@ -221,7 +221,7 @@ func (c *Cursor) open(log string) error {
 			}
 		}
 	}
-	c.opened, c.log, c.from, c.seen = true, log, from, t.seen
+	c.opened, c.log, c.from, c.seen = true, log, ticks.Time(t.From), t.seen
 	return nil
 }
 

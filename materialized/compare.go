@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/keyrange"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
@@ -98,7 +99,7 @@ func (c *viewComparison[T, V]) readNotes(ctx context.Context) error {
 
 // allNotes yields the notes of all views in the table of the derived entities.
 func (m *maintainer[T, V]) allNotes(ctx context.Context) iter.Seq2[*table.Entity[table.Row], error] {
-	q := table.Query[table.Row]{Rows: keys.StoredRows(reserved.View, reserved.View[:len(reserved.View)-1]+"}"), TableScan: true}
+	q := table.Query[table.Row]{Rows: keyrange.Stored(reserved.View, reserved.View[:len(reserved.View)-1]+"}"), TableScan: true}
 	return notes(door.Table(m.to)).List(ctx, q)
 }
 
@@ -117,7 +118,7 @@ func (m *maintainer[T, V]) Drop(ctx context.Context, each func(context.Context, 
 		if !mine || n.gone {
 			continue
 		}
-		of := &target[T, V]{maintainer: m, entity: n.entity, key: keys.Stored(row.Key.PartitionKey(), row.Key.RowKey()[len(reserved.View):])}
+		of := &target[T, V]{maintainer: m, entity: n.entity, key: keys.Raw(row.Key.PartitionKey(), row.Key.RowKey()[len(reserved.View):])}
 		if err := each(ctx, func(ctx context.Context) error { return reconcile.Reconcile(ctx, m.from, n.entity, of) }); err != nil {
 			return err
 		}
@@ -127,7 +128,7 @@ func (m *maintainer[T, V]) Drop(ctx context.Context, each func(context.Context, 
 
 // addNote adds a note, or deletes an old tombstone.
 func (c *viewComparison[T, V]) addNote(ctx context.Context, row *table.Row) error {
-	k := keys.Stored(row.Key.PartitionKey(), row.Key.RowKey()[len(reserved.View):])
+	k := keys.Raw(row.Key.PartitionKey(), row.Key.RowKey()[len(reserved.View):])
 	n, mine, err := noteIn(row, c.owner())
 	switch {
 	case err != nil:

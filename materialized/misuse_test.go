@@ -135,7 +135,7 @@ func TestHostileEffects(t *testing.T) {
 	s.drain(t)
 	h := bare.Handlers(s.staff)[0]
 	handle := func(row, payload string) error {
-		return h.Handle(ctx, host.Job{Table: "staff", Key: keys.Stored("Sales", row), Kind: h.Kind, Version: 1, Payload: []byte(payload)})
+		return h.Handle(ctx, host.Job{Table: "staff", Key: keys.Raw("Sales", row), Kind: h.Kind, Version: 1, Payload: []byte(payload)})
 	}
 	names := func(keys ...string) string {
 		return `{"rows":{"view.company":[["` + strings.Join(keys, `"],["`) + `"]]}}`

@@ -36,7 +36,7 @@ func TestVerifyRefused(t *testing.T) {
 			_, err := s.base.Upsert(ctx, &employee{Department: "Sales", ID: 7, Salary: 10}, table.ReplaceExisting)
 			testkit.NoError(t, err)
 			testkit.NoError(t, s.company.DeleteAny(ctx, derived(1)))
-			testkit.NoError(t, rows.DeleteAny(ctx, keys.Stored("company", "~v|"+derived(2).RowKey())))
+			testkit.NoError(t, rows.DeleteAny(ctx, keys.Raw("company", "~v|"+derived(2).RowKey())))
 			testkit.NoError(t, s.company.MergeAny(ctx, derived(3), salary.Set(99)))
 		}
 		errs := testkit.EachRefused(t, s.Service, fmt.Sprint("Verify with repair ", repair), damage, func() error {

@@ -93,7 +93,7 @@ func TestDamage(t *testing.T) {
 	testkit.NoError(t, err)
 	rows := door.Rows[table.Table[table.Row]](door.Table(raw), false)
 	testkit.NoError(t, s.company.DeleteAny(ctx, derived(1)))                                                                    // the derived entity, but not its note
-	testkit.NoError(t, rows.DeleteAny(ctx, keys.Stored("company", "~v|"+derived(2).RowKey())))                                  // the note
+	testkit.NoError(t, rows.DeleteAny(ctx, keys.Raw("company", "~v|"+derived(2).RowKey())))                                     // the note
 	testkit.NoError(t, s.company.MergeAny(ctx, derived(3), table.FieldOf(func(m *member) *int64 { return &m.Salary }).Set(99))) // its content
 	testkit.NoError(t, door.InMode(s.base, blind).DeleteAny(ctx, employeeKey(4)))                                               // the entity
 	_, err = s.company.Insert(ctx, &member{ID: 100, Department: "Sales", Salary: 1})                                            // a derived entity of its own
@@ -129,7 +129,7 @@ func TestStoredTypes(t *testing.T) {
 				s := newScene(t, setting{summary: true})
 				e := s.insert(t, "Sales", 1, 10)
 				s.drain(t)
-				k := keys.Stored("company", "~v|"+s.company.Key(member{ID: 1}).RowKey())
+				k := keys.Raw("company", "~v|"+s.company.Key(member{ID: 1}).RowKey())
 				body := fmt.Sprintf(`{"PartitionKey":%q,"RowKey":%q,%s}`, k.PartitionKey(), k.RowKey(), column)
 				_, err := s.account.Tables().NewClient("company").UpsertEntity(ctx, []byte(body), &aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeMerge})
 				testkit.NoError(t, err)

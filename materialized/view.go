@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/keyrange"
 	"github.com/aztablekit/aztablekit/internal/property"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/internal/reserved"
@@ -187,7 +188,7 @@ func (v *View[T, V]) check(from *table.Table[T]) error {
 		return fail("Options.Version", fmt.Sprintf("is %d; versions begin with 1, and 0 means none", v.opt.Version))
 	case v.parts:
 		return fail("to", "stores entities with parts; a derived entity is one row")
-	case door.Table(v.to).Same(door.Table(from)) && door.Table(v.to).Mode.Schema.Rows().Overlaps(door.Table(from).Mode.Schema.Rows()):
+	case door.Table(v.to).Same(door.Table(from)) && keyrange.RowsOverlap(door.Table(v.to).Mode.Schema.Rows(), door.Table(from).Mode.Schema.Rows()):
 		return fail("to", "has its rows in the range of the entities' own, and would overwrite them: give the layout another name, or another table")
 	case door.Table(from).Mode.Outbox == nil:
 		return fail("table", "has no outbox; declare it by aztablekit.Table")
@@ -343,7 +344,7 @@ type note struct {
 
 // noteKey returns the key of the note of a derived entity.
 func noteKey(derived keys.Key) keys.Key {
-	return keys.Stored(derived.PartitionKey(), reserved.View+derived.RowKey())
+	return keys.Raw(derived.PartitionKey(), reserved.View+derived.RowKey())
 }
 
 // notes returns a handle for notes.
@@ -376,7 +377,7 @@ func noteIn(row *table.Row, owner string) (n note, mine bool, err error) {
 	rowKey, err2 := property.Text(row, noteRow)
 	gone, err3 := property.Bool(row, noteGone)
 	maintainers, err4 := property.Text(row, noteMaintainers)
-	n.entity, n.gone = keys.Stored(partition, rowKey), gone
+	n.entity, n.gone = keys.Raw(partition, rowKey), gone
 	if maintainers != "" {
 		n.maintainers = strings.Split(maintainers, "/")
 	}
@@ -411,7 +412,7 @@ func recorded(state []string) (k keys.Key, digest string) {
 		return keys.Key{}, ""
 	}
 	pk, rk, is := strings.Cut(state[0], "/")
-	if k = keys.Stored(pk, rk); !is || k.Err() != nil || noteKey(k).Err() != nil {
+	if k = keys.Raw(pk, rk); !is || k.Err() != nil || noteKey(k).Err() != nil {
 		return keys.Key{}, ""
 	}
 	return k, strings.TrimPrefix(state[1], "/")

@@ -93,7 +93,7 @@ func expectKept(t *testing.T, rec recipe, dir string) {
 }
 
 // TestCopies: the text of the program of each recipe is as gofmt prints it, and its go.mod names each
-// module that it imports, and none that only this module's tests and tools need.
+// module that it imports, none that only this module's tests and tools need, and none too few.
 func TestCopies(t *testing.T) {
 	t.Parallel()
 	gomod, err := os.ReadFile("../go.mod")
@@ -105,6 +105,7 @@ func TestCopies(t *testing.T) {
 		t.Fatal(err)
 	}
 	require := regexp.MustCompile(`(?m)^\t(\S+) v\S+( // indirect)?$`)
+	vetted := map[string]bool{} // by what go.mod requires
 	for _, rec := range catalogue {
 		files, err := program(rec)
 		if err != nil {
@@ -139,6 +140,35 @@ func TestCopies(t *testing.T) {
 		if named < 5 || !strings.HasPrefix(text, "module "+rec.name+"\n\ngo ") {
 			t.Errorf("%s: got go.mod\n%s\nwant the modules of the program", rec.name, text)
 		}
+		if _, required, _ := strings.Cut(text, "\n"); !vetted[required] {
+			vetted[required] = true
+			expectResolved(t, rec)
+		}
+	}
+}
+
+// expectResolved fails unless the copy of a recipe compiles with the modules of its go.mod, and go vet
+// has none to add.
+func expectResolved(t *testing.T, rec recipe) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), rec.name)
+	run(t, "copy", rec.name, dir)
+	modules := func() (text string) {
+		for _, name := range []string{"go.mod", "go.sum"} {
+			b, err := os.ReadFile(filepath.Join(dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			text += string(b)
+		}
+		return text
+	}
+	before := modules()
+	if _, err := goCommand(t.Context(), dir, "vet", "-mod=mod", "./..."); err != nil {
+		t.Errorf("%s: got error %v", rec.name, err)
+	}
+	if after := modules(); after != before {
+		t.Errorf("%s: got modules\n%s\nafter go vet -mod=mod; want them as before\n%s", rec.name, after, before)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/keyrange"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/patterns/formerstaff"
 	"github.com/aztablekit/aztablekit/table"
@@ -74,7 +75,7 @@ var archiving = recipe{
 		}); err != nil {
 			return err
 		}
-		records := table.Query[formerstaff.Employee]{Partition: keys.RawPartition("Sales"), Rows: keys.StoredRows("~i|", "~i}")}
+		records := table.Query[formerstaff.Employee]{Partition: keys.RawPartition("Sales"), Rows: keyrange.Stored("~i|", "~i}")}
 		if err := errors.Join(r.Stored(ctx, "Current"), r.showRows("commit records of table Current", staff.Current.Rows(ctx, records)), r.Stored(ctx, "Archive")); err != nil {
 			return err
 		}

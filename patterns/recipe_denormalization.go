@@ -87,7 +87,7 @@ var denormalization = recipe{
 			if err != nil {
 				return err
 			}
-			m, err := company.Employees.Get(ctx, keys.Stored("Sales", d.Value.ManagerRowKey))
+			m, err := company.Employees.Get(ctx, keys.Raw("Sales", d.Value.ManagerRowKey))
 			if err == nil {
 				r.Answer("%s, manager %s", d.Value.Name, m.Value.LastName)
 			}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/keyrange"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -74,7 +75,7 @@ func (r *Run) Library(ctx context.Context, name, partition string) error {
 	if err != nil {
 		return err
 	}
-	q := table.Query[table.Row]{Partition: keys.RawPartition(partition), Rows: keys.StoredRows("~", "~~")}
+	q := table.Query[table.Row]{Partition: keys.RawPartition(partition), Rows: keyrange.Stored("~", "~~")}
 	return r.showRows("rows of the library in table "+name, rows.Rows(ctx, q))
 }
 

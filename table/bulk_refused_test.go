@@ -23,7 +23,7 @@ func (m sameRow) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[re
 	if c.New == nil {
 		return nil
 	}
-	row := func() *table.Row { return &table.Row{Key: keys.Stored(c.Key.PartitionKey(), "same_"+c.New.Last)} }
+	row := func() *table.Row { return &table.Row{Key: keys.Raw(c.Key.PartitionKey(), "same_"+c.New.Last)} }
 	err := p.Insert(row(), nil)
 	if err == nil && m.twice {
 		err = p.Insert(row(), nil)

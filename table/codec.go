@@ -16,7 +16,7 @@ import (
 )
 
 // create is encode for a row that may not exist yet. Lists must show its key. Lists may not show the key of a row that was read
-// ([keys.Stored]).
+// ([keys.Raw]).
 func (h handle) create(to *edm.Body, k keys.Key, value any, was edm.Stored, except ...string) error {
 	if h.writeErr(k) == nil && !h.engine.Mode.LibraryRows { // lists show an empty RowKey
 		if err := keys.At(keys.RawPartition(k.PartitionKey()), keys.RawRow(cmp.Or(k.RowKey(), "empty"))).Err(); err != nil {
@@ -226,7 +226,7 @@ func apply(value any, sets []set) {
 func (s *schema) decode(r *edm.Reader, in edm.Entity, was edm.Stored) (made entity, mine bool, err error) {
 	made = s.newEntity()
 	e := made.fields()
-	*e.key, *e.etag, *e.timestamp = keys.Stored(in.PartitionKey, in.RowKey), azcore.ETag(in.ETag), in.Timestamp
+	*e.key, *e.etag, *e.timestamp = keys.Raw(in.PartitionKey, in.RowKey), azcore.ETag(in.ETag), in.Timestamp
 	e.row = was
 	if err := s.decodeKey(e.value, in); err != nil {
 		mine, wrong := s.inFamily(r, in)
@@ -364,7 +364,7 @@ func (s *schema) partial(r *edm.Reader, in edm.Entity, part *partialRow) (entity
 	}
 	made := s.newEntity()
 	e := made.fields()
-	*e.key, *e.etag, *e.timestamp, e.partial = keys.Stored(in.PartitionKey, in.RowKey), azcore.ETag(in.ETag), in.Timestamp, part
+	*e.key, *e.etag, *e.timestamp, e.partial = keys.Raw(in.PartitionKey, in.RowKey), azcore.ETag(in.ETag), in.Timestamp, part
 	if err := errors.Join(s.row.Decode(e.value, in.RowKey), s.partition.Decode(e.value, in.PartitionKey)); err != nil {
 		return nil, err
 	}

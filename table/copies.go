@@ -72,7 +72,7 @@ func (s *schema) readCopy(r *edm.Reader, in edm.Entity) entity {
 		return nil
 	}
 	rowKey, projectionID, partition := stored.CopiedBy(owner) // of no copy, the RowKey is "", which is not valid
-	k := keys.Stored(cmp.Or(partition, in.PartitionKey), rowKey)
+	k := keys.Raw(cmp.Or(partition, in.PartitionKey), rowKey)
 	if projectionID != "" || k.Err() != nil {
 		return nil
 	}

@@ -55,7 +55,7 @@ func newLodgers(t *testing.T, plain bool, all ...keys.Key) (*table.Table[lodger]
 func TestEmptyRowKey(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	k := keys.Stored("p", "")
+	k := keys.Raw("p", "")
 	for client, plain := range map[string]bool{"a client of package account": false, "a plain client": true} {
 		reads := map[string]func(*table.Table[lodger]) (string, error){
 			"Get": func(l *table.Table[lodger]) (string, error) {
@@ -97,7 +97,7 @@ func TestEmptyRowKey(t *testing.T) {
 			},
 		}
 		for name, read := range reads {
-			lodgers, s := newLodgers(t, plain, k, keys.Stored("p", "r"))
+			lodgers, s := newLodgers(t, plain, k, keys.Raw("p", "r"))
 			got, err := read(lodgers)
 			if n := s.Count().Total(); err != nil || got != "Jones" || n != 1 {
 				t.Errorf("%s by %s: got %q, error %v and %d requests; want Jones and 1 request", name, client, got, err, n)
@@ -106,7 +106,7 @@ func TestEmptyRowKey(t *testing.T) {
 		deletes := map[string]func(*table.Table[lodger]) error{
 			"DeleteAny": func(l *table.Table[lodger]) error { return l.DeleteAny(ctx, k) },
 			"Transact": func(l *table.Table[lodger]) error {
-				_, err := table.Transact(ctx, l.DeleteAnyOp(k), l.DeleteAnyOp(keys.Stored("p", "s")))
+				_, err := table.Transact(ctx, l.DeleteAnyOp(k), l.DeleteAnyOp(keys.Raw("p", "s")))
 				return err
 			},
 			"Delete": func(l *table.Table[lodger]) error {
@@ -130,7 +130,7 @@ func TestEmptyRowKey(t *testing.T) {
 			},
 		}
 		for name, remove := range deletes {
-			lodgers, s := newLodgers(t, plain, k, keys.Stored("p", "s"))
+			lodgers, s := newLodgers(t, plain, k, keys.Raw("p", "s"))
 			if err := remove(lodgers); err != nil {
 				t.Errorf("%s by %s: got error %v; want none", name, client, err)
 			}
@@ -202,7 +202,7 @@ func TestEmptyRowKey(t *testing.T) {
 			"InsertAt in a partition of the library": func(l *table.Table[lodger], e *table.Entity[lodger]) error {
 				rows, err := bare.NewTable(door.Table(l).Service, "lodgers", table.Schema[table.Row]{}, nil)
 				testkit.NoError(t, err)
-				return second(rows.InsertAt(ctx, keys.Stored("~p", ""), &table.Row{}))
+				return second(rows.InsertAt(ctx, keys.Raw("~p", ""), &table.Row{}))
 			},
 		}
 		for name, write := range writes {
@@ -228,7 +228,7 @@ func named(e *table.Entity[lodger]) *table.Entity[lodger] {
 func TestEmptyRowKeyPages(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	all := []keys.Key{keys.Stored("", ""), keys.Stored("", "r"), keys.Stored("p", ""), keys.Stored("p", "r")}
+	all := []keys.Key{keys.Raw("", ""), keys.Raw("", "r"), keys.Raw("p", ""), keys.Raw("p", "r")}
 	lodgers, _ := newLodgers(t, false, all...)
 	var got []keys.Key
 	token := ""
@@ -253,8 +253,8 @@ func TestEmptyRowKeyPages(t *testing.T) {
 func TestEmptyPartitionKey(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	k := keys.Stored("", "r")
-	lodgers, s := newLodgers(t, false, k, keys.Stored("p", ""), keys.Stored("p", "r"))
+	k := keys.Raw("", "r")
+	lodgers, s := newLodgers(t, false, k, keys.Raw("p", ""), keys.Raw("p", "r"))
 	listed, err := table.Collect(lodgers.List(ctx, table.Query[lodger]{Partition: k.Partition()}))
 	if err != nil || len(listed) != 1 || listed[0].Key != k {
 		t.Errorf("List: got %v, error %v; want the row %v", listed, err, k)
@@ -286,7 +286,7 @@ func TestEmptyPartitionKey(t *testing.T) {
 func TestEmptyRowKeyMaintained(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	k := keys.Stored("p", "")
+	k := keys.Raw("p", "")
 	base, s := newLodgers(t, false, k)
 	lodgers, err := bare.With(base, &nothing{})
 	testkit.NoError(t, err)
@@ -306,10 +306,10 @@ func TestEmptyRowKeyMaintained(t *testing.T) {
 func TestEmptyRowKeyMoved(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	base, s := newLodgers(t, false, keys.Stored("p", ""))
+	base, s := newLodgers(t, false, keys.Raw("p", ""))
 	lodgers, err := bare.WithOutbox(base, &memoryOutbox{})
 	testkit.NoError(t, err)
-	e, err := lodgers.Get(ctx, keys.Stored("p", ""))
+	e, err := lodgers.Get(ctx, keys.Raw("p", ""))
 	testkit.NoError(t, err)
 	s.Count()
 	e.Value.P, e.Value.R = "q", "named"

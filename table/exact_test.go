@@ -273,7 +273,7 @@ func TestCommitRecordVanishes(t *testing.T) {
 			once = false
 			for _, x := range s.Rows("staff") {
 				if strings.HasPrefix(x.RowKey, "~i|") {
-					noError(t, rows.DeleteAny(ctx, keys.Stored("Sales", x.RowKey)))
+					noError(t, rows.DeleteAny(ctx, keys.Raw("Sales", x.RowKey)))
 				}
 			}
 		}

@@ -58,7 +58,7 @@ func TestInvalidKeys(t *testing.T) {
 		}
 	}
 	// A loaded row may have a key of the library's. No new row gets one.
-	for _, k := range []keys.Key{keys.Stored("p", "~r"), keys.Stored("~p", "r")} {
+	for _, k := range []keys.Key{keys.Raw("p", "~r"), keys.Raw("~p", "r")} {
 		_, insert := tab.InsertAt(ctx, k, &row{})
 		_, upsert := tab.UpsertAt(ctx, k, &row{}, table.MergeExisting)
 		var ke *keys.KeyError

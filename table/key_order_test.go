@@ -106,10 +106,10 @@ func TestKeyOrder(t *testing.T) {
 			}
 			m.checkReads(ctx, table.Query[leaf]{Partition: keys.RawPartition(p.pk)}, "", "")
 			m.checkReads(ctx, table.Query[leaf]{Partition: keys.RawPartition(p.pk), Rows: r}, from, to)
-			if there, err := notes.Exists(ctx, keys.Stored(p.pk, p.rk)); err != nil || !there {
+			if there, err := notes.Exists(ctx, keys.Raw(p.pk, p.rk)); err != nil || !there {
 				rt.Fatalf("%q: got %v, %v; want no error and there", p, there, err)
 			}
-			if _, err := notes.Get(ctx, keys.Stored(p.pk, p.rk)); (err == nil) == p.isLibrarys() {
+			if _, err := notes.Get(ctx, keys.Raw(p.pk, p.rk)); (err == nil) == p.isLibrarys() {
 				rt.Fatalf("Get of %q: got %v; want an error: %v", p, err, p.isLibrarys())
 			}
 		}
@@ -214,7 +214,7 @@ func (m keyOrderModel) checkPartitions(ctx context.Context, after string) {
 		noError(m, err)
 		got = append(got, pk.String())
 	}
-	for pk, err := range m.notes.PartitionsIn(ctx, keys.RawPartitions("", "").Behind(keys.Stored(after, "").Partition())) {
+	for pk, err := range m.notes.PartitionsIn(ctx, keys.RawPartitions("", "").Behind(keys.Raw(after, "").Partition())) {
 		noError(m, err)
 		rest = append(rest, pk.String())
 	}
@@ -257,7 +257,7 @@ func (m keyOrderModel) checkDelete(ctx context.Context, r keys.RowRange, from, t
 		m.Fatalf("got %d deleted; want %d", result.Applied, len(want))
 	}
 	for _, p := range m.rows {
-		there, err := m.notes.Exists(ctx, keys.Stored(p.pk, p.rk))
+		there, err := m.notes.Exists(ctx, keys.Raw(p.pk, p.rk))
 		if noError(m, err); there == slices.Contains(want, p) {
 			m.Fatalf("%q: got existence %v after the delete; want %v", p, there, !there)
 		}

@@ -450,7 +450,7 @@ func (h handle) partitionsIn(ctx context.Context, in keys.PartitionRange) iter.S
 			return
 		}
 		err := h.engine.Partitions(ctx, all, func(pk string) bool {
-			return yield(keys.Stored(pk, "").Partition(), nil)
+			return yield(keys.Raw(pk, "").Partition(), nil)
 		})
 		if err != nil {
 			yield(keys.PartitionKey{}, err)

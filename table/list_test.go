@@ -167,7 +167,7 @@ func TestForeignKeys(t *testing.T) {
 		Row:       keys.RawRowOf(func(r *row) *string { return &r.R }),
 	}, singleAttempt())
 	noError(t, err)
-	e, err := tab.Get(ctx, keys.Stored("p", "Ärger"))
+	e, err := tab.Get(ctx, keys.Raw("p", "Ärger"))
 	noError(t, err)
 	e.Value.Name = "b"
 	if err := tab.Replace(ctx, e); err != nil {

@@ -209,7 +209,7 @@ func TestRepairIsLogged(t *testing.T) {
 	noError(t, err)
 	for _, r := range s.Rows("people") {
 		if r.RowKey != jones.Key.RowKey() {
-			noError(t, rows.DeleteAny(ctx, keys.Stored(r.PartitionKey, r.RowKey)))
+			noError(t, rows.DeleteAny(ctx, keys.Raw(r.PartitionKey, r.RowKey)))
 		}
 	}
 	lines.take(t)

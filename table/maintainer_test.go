@@ -300,8 +300,8 @@ func TestPlanRefuses(t *testing.T) {
 		at   keys.Key
 		want error
 	}{
-		{keys.Stored("S", "~i|01KAJ5ZVW0ABCDEFGHJKMNPQRS"), nil},
-		{keys.Stored("S", "a/b"), nil},
+		{keys.Raw("S", "~i|01KAJ5ZVW0ABCDEFGHJKMNPQRS"), nil},
+		{keys.Raw("S", "a/b"), nil},
 		{keys.At(keys.RawPartition("T"), keys.RawRow("x")), table.ErrOtherPartition},
 		{residentAt(1), table.ErrDuplicateRow},
 	} {

@@ -416,7 +416,7 @@ func (s *schema) unread(r *edm.Reader, in edm.Entity) (entity, bool, error) {
 	mine, err := s.ownsAny(r, in)
 	made := s.newEntity()
 	e := made.fields()
-	*e.key, *e.etag, e.row = keys.Stored(in.PartitionKey, in.RowKey), azcore.ETag(in.ETag), in.Stored()
+	*e.key, *e.etag, e.row = keys.Raw(in.PartitionKey, in.RowKey), azcore.ETag(in.ETag), in.Stored()
 	return made, mine, err
 }
 

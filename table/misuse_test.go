@@ -33,7 +33,7 @@ func TestMisuse(t *testing.T) {
 	_, exists := staff.Exists(ctx, bad)
 	_, getRow := staff.GetRow(ctx, bad)
 	_, getFields := staff.GetFields(ctx, bad, age)
-	_, insertRow := door.InsertRow[*table.Entity[employee]](ctx, staff, keys.Stored("Sales", "~i|1"), (*stored.Row)(row))
+	_, insertRow := door.InsertRow[*table.Entity[employee]](ctx, staff, keys.Raw("Sales", "~i|1"), (*stored.Row)(row))
 	_, insertNil := door.InsertRow[*table.Entity[employee]](ctx, staff, e.Key, nil)
 	var many error
 	for _, err := range staff.GetMany(ctx, e.Key, bad) {

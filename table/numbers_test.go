@@ -78,7 +78,7 @@ func testWhere[N number](t *testing.T) {
 	for id, column := range numberColumns() {
 		_, err := raw.AddEntity(ctx, []byte(`{"PartitionKey":"p","RowKey":"`+id+`",`+column+`}`), nil)
 		noError(t, err)
-		e, err := tab.Get(ctx, keys.Stored("p", id))
+		e, err := tab.Get(ctx, keys.Raw("p", id))
 		if err != nil { // a value that the field cannot read ends a list
 			var de *table.DecodeError
 			if !errors.As(err, &de) {
@@ -154,7 +154,7 @@ func idsOf[N number](t testing.TB, tab *table.Table[numberEntity[N]], q table.Qu
 // storedTypes returns the stored type and the value of each property of a row.
 func storedTypes(t testing.TB, tab *table.Table[tally], id string) string {
 	t.Helper()
-	row, err := tab.GetRow(context.Background(), keys.Stored("p", id))
+	row, err := tab.GetRow(context.Background(), keys.Raw("p", id))
 	noError(t, err)
 	var all []string
 	for name, v := range row.All() {
@@ -213,7 +213,7 @@ func TestStoredTypesStay(t *testing.T) {
 		noError(t, err)
 	}
 	get := func(id string) *table.Entity[tally] {
-		e, err := tab.Get(ctx, keys.Stored("p", id))
+		e, err := tab.Get(ctx, keys.Raw("p", id))
 		noError(t, err)
 		return e
 	}
@@ -225,7 +225,7 @@ func TestStoredTypesStay(t *testing.T) {
 	}
 	noError(t, tab.Replace(ctx, get("replaced")))
 	is("replaced", stored)
-	_, err = tab.Update(ctx, keys.Stored("p", "updated"), func(v *tally) error { v.A, v.D = 6, 6; return nil })
+	_, err = tab.Update(ctx, keys.Raw("p", "updated"), func(v *tally) error { v.A, v.D = 6, 6; return nil })
 	noError(t, err)
 	is("updated", strings.Replace(strings.Replace(stored, "A Int32 5", "A Int32 6", 1), "D Int32 5", "D Int32 6", 1))
 	a, d := table.FieldOf(func(v *tally) *int { return &v.A }), table.FieldOf(func(v *tally) *float64 { return &v.D })
@@ -237,7 +237,7 @@ func TestStoredTypesStay(t *testing.T) {
 	e.Value.A, e.Value.B, e.Value.D, e.Value.Both.From = math.MaxInt32+1, &big, math.NaN(), math.MinInt32-1
 	noError(t, tab.Replace(ctx, e))
 	is("grown", "A Int64 2147483648, B Int64 1099511627776, BothFrom Int64 -2147483649, BothTo Int64 5, C Int64 5, D Double NaN, E0 Int32 5, E1 Int64 5, Narrow Int64 5")
-	noError(t, tab.MergeAny(ctx, keys.Stored("p", "any"), a.Set(8))) // which does not read the row
+	noError(t, tab.MergeAny(ctx, keys.Raw("p", "any"), a.Set(8))) // which does not read the row
 	is("any", strings.Replace(stored, "A Int32 5", "A Int64 8", 1))
 	five := int64(5)
 	_, err = tab.Insert(ctx, &tally{"new", 5, &five, 5, 5, []int{5, 5}, span{5, 5}, 5})
@@ -258,7 +258,7 @@ func TestNarrowOption(t *testing.T) {
 	w := pagesOf(nil)
 	tab, err := bare.NewTable(sdkClient(t, w), "ttt", table.Schema[tally]{}, singleAttempt())
 	noError(t, err)
-	_, err = tab.InsertAt(context.Background(), keys.Stored("p", "r"), &tally{Narrow: 1 << 31})
+	_, err = tab.InsertAt(context.Background(), keys.Raw("p", "r"), &tally{Narrow: 1 << 31})
 	var ve *table.ValueError
 	if !errors.As(err, &ve) || ve.Field != "Narrow" || w.requests() != "" {
 		t.Errorf(`got %v after %q; want a *ValueError and ve.Field == "Narrow" and w.requests() == ""`, err, w.requests())

@@ -21,7 +21,7 @@ func TestRekeyRow(t *testing.T) {
 	noError(t, rows.Ensure(ctx))
 	e, err := rows.Insert(ctx, residentRow(t, "a", map[string]any{"X": 1}))
 	noError(t, err)
-	to := keys.Stored(e.Key.PartitionKey(), "b")
+	to := keys.Raw(e.Key.PartitionKey(), "b")
 	noError(t, rows.RekeyAt(ctx, e, to))
 	if e.Key != to || e.Value.Key != to {
 		t.Errorf("got %+v; want e.Key == %+v and e.Value.Key == %+v", e, to, to)

@@ -380,7 +380,7 @@ func (m inBoth) Maintain(ctx context.Context, p *extend.Plan, _ *extend.Change[r
 			stored, _ := r.Get("N")
 			n, _ = stored.(int64)
 		}
-		r = &table.Row{Key: keys.Stored("X", "count")}
+		r = &table.Row{Key: keys.Raw("X", "count")}
 		if err := errors.Join(r.Set("N", n+1), q.Put(r)); err != nil {
 			return err
 		}

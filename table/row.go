@@ -214,7 +214,7 @@ func (r *Row) UnmarshalJSON(b []byte) error {
 		return err
 	}
 	columns = stored.Without(columns, reserved.Parts)
-	*r = Row(*stored.New(keys.Stored(e.PartitionKey, e.RowKey), columns))
+	*r = Row(*stored.New(keys.Raw(e.PartitionKey, e.RowKey), columns))
 	return nil
 }
 

@@ -43,7 +43,7 @@ func TestTrapT01(t *testing.T) {
 	tab, err := bare.NewTable(sdkClient(t, w), "staff", table.Schema[loose]{}, singleAttempt())
 	noError(t, err)
 	name := table.FieldOf(func(l *loose) *string { return &l.Name })
-	for _, k := range []keys.Key{{}, keys.Stored("", "r"), keys.At(keys.RawPartition("p"), keys.RowKey{})} {
+	for _, k := range []keys.Key{{}, keys.Raw("", "r"), keys.At(keys.RawPartition("p"), keys.RowKey{})} {
 		_, err1 := tab.UpsertAt(context.Background(), k, &loose{}, table.ReplaceExisting)
 		_, err2 := tab.Upsert(context.Background(), &loose{}, table.MergeExisting)
 		err3 := tab.MergeAny(context.Background(), k, name.Set("x"))

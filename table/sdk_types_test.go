@@ -50,7 +50,7 @@ func TestSDKTypes(t *testing.T) {
 	noError(t, err)
 	_, err = raw.AddEntity(ctx, body, nil)
 	noError(t, err)
-	loaded, err := tab.Get(ctx, keys.Stored("p", "by the SDK"))
+	loaded, err := tab.Get(ctx, keys.Raw("p", "by the SDK"))
 	noError(t, err)
 	v := loaded.Value
 	if v.N != 1<<53+1 || !time.Time(v.At).Equal(at) || v.G != guid || string(v.B) != "abc" || v.PN == nil || *v.PN != 7 || v.PG != nil || v.PAt != nil || fmt.Sprint(v.Series) != "[0 2]" {
@@ -91,7 +91,7 @@ func TestSDKTypes(t *testing.T) {
 	// Empty values are not stored, and an invalid GUID is refused.
 	_, err = tab.Insert(ctx, &sdkTypes{ID: "empty"})
 	noError(t, err)
-	row, err := tab.GetRow(ctx, keys.Stored("p", "empty"))
+	row, err := tab.GetRow(ctx, keys.Raw("p", "empty"))
 	noError(t, err)
 	if row.Type("N") != "Edm.Int64" || row.Type("At")+row.Type("G")+row.Type("B")+row.Type("PN") != "" {
 		t.Errorf(`got %v; want row.Type("N") == "Edm.Int64" and row.Type("At")+row.Type("G")+row.Type("B")+row.Type("PN") == ""`, row)

@@ -101,7 +101,7 @@ func TestTapWritesTransactions(t *testing.T) {
 			s, err := aztables.NewServiceClientWithNoCredential(endpoint, &aztables.ClientOptions{ClientOptions: options})
 			noError(t, err)
 			tab := writtenTable(t, s)
-			key := func(rk string) keys.Key { return keys.Stored("p", rk) }
+			key := func(rk string) keys.Key { return keys.Raw("p", rk) }
 			for range 2 { // the second goes past the SDK
 				w.sent = nil
 				got, err := table.Transact(ctx, tab.InsertOp(newWritten("O'Brien")), tab.UpsertOp(newWritten("a b%é:&=+$,;@!*()~"), table.ReplaceExisting), tab.UpsertOp(newWritten("3"), table.MergeExisting),
@@ -182,7 +182,7 @@ func TestPathsTransactAlike(t *testing.T) {
 func TestTapWritesEntities(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	raw := keys.Stored("p", "O'Brien")
+	raw := keys.Raw("p", "O'Brien")
 	old := func(tab *table.Table[written]) *table.Entity[written] {
 		return &table.Entity[written]{Value: *newWritten("O'Brien"), Key: raw, ETag: etag}
 	}
@@ -377,8 +377,8 @@ func TestSeparatorsOnTheWire(t *testing.T) {
 		_, err = table.Transact(ctx, tab.InsertOp(&written{PK: text, RK: text + "2", Text: text}), tab.UpsertOp(&written{PK: text, RK: text + "1", Text: text + text}, table.ReplaceExisting))
 		noError(t, err)
 		// A row with a column that the type does not have is written again with it.
-		noError(t, rows.MergeAny(ctx, keys.Stored(text, text+"2"), table.PropertyOf[string]("Note").Set(text)))
-		e, err := tab.Get(ctx, keys.Stored(text, text+"2"))
+		noError(t, rows.MergeAny(ctx, keys.Raw(text, text+"2"), table.PropertyOf[string]("Note").Set(text)))
+		e, err := tab.Get(ctx, keys.Raw(text, text+"2"))
 		noError(t, err)
 		e.Value.Yes = true
 		noError(t, tab.Replace(ctx, e))

@@ -172,7 +172,7 @@ func TestStoredKeysAreChecked(t *testing.T) {
 	ctx := context.Background()
 	staff := newStaff(t, sdkClient(t, noRequests(t)))
 	for _, s := range []string{"", "a/b", "a#b", "a?b", `a\b`, "a\x00b", "a\u0080", "\xff", strings.Repeat("x", 513)} {
-		for _, k := range []keys.Key{keys.Stored("Sales", s), keys.Stored(s, "x")} {
+		for _, k := range []keys.Key{keys.Raw("Sales", s), keys.Raw(s, "x")} {
 			var ke *keys.KeyError
 			if k.RowKey() == "" {
 				continue

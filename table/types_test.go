@@ -389,7 +389,7 @@ func TestStoredVersionTypes(t *testing.T) {
 		noError(t, lodgers.Ensure(ctx))
 		_, err = s.Tables().NewClient("lodgers").AddEntity(ctx, []byte(`{"PartitionKey":"p","RowKey":"r",`+column+`}`), nil)
 		noError(t, err)
-		e, err := lodgers.Get(ctx, keys.Stored("p", "r"))
+		e, err := lodgers.Get(ctx, keys.Raw("p", "r"))
 		var de *table.DecodeError
 		switch typ {
 		case "Int32", "Int64", "whole Double":

@@ -24,7 +24,7 @@ func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	methods := map[string]func(context.Context, *table.Table[table.Row]) error{
 		"Get": func(ctx context.Context, rows *table.Table[table.Row]) error {
-			_, err := rows.Get(ctx, keys.Stored("p", "r"))
+			_, err := rows.Get(ctx, keys.Raw("p", "r"))
 			return err
 		},
 		"List": func(ctx context.Context, rows *table.Table[table.Row]) error {
@@ -48,11 +48,11 @@ func TestUnreachable(t *testing.T) {
 			return err
 		},
 		"Insert": func(ctx context.Context, rows *table.Table[table.Row]) error {
-			_, err := rows.Insert(ctx, &table.Row{Key: keys.Stored("p", "new")})
+			_, err := rows.Insert(ctx, &table.Row{Key: keys.Raw("p", "new")})
 			return err
 		},
 		"Transact": func(ctx context.Context, rows *table.Table[table.Row]) error {
-			_, err := table.Transact(ctx, rows.InsertOp(&table.Row{Key: keys.Stored("p", "a")}), rows.InsertOp(&table.Row{Key: keys.Stored("p", "b")}))
+			_, err := table.Transact(ctx, rows.InsertOp(&table.Row{Key: keys.Raw("p", "a")}), rows.InsertOp(&table.Row{Key: keys.Raw("p", "b")}))
 			return err
 		},
 	}
@@ -116,7 +116,7 @@ func TestUnreachableOrCancelled(t *testing.T) {
 		s.SetFaults(func(storagetest.Request) storagetest.Fault { return storagetest.Hang() })
 		short, end := context.WithTimeout(context.Background(), time.Second)
 		defer end()
-		if _, err := rows.Get(short, keys.Stored("p", "r")); errors.Is(err, table.ErrUnreachable) || !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := rows.Get(short, keys.Raw("p", "r")); errors.Is(err, table.ErrUnreachable) || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v; want not ErrUnreachable and context.DeadlineExceeded", err)
 		}
 		ended, end := context.WithCancel(context.Background())
@@ -130,7 +130,7 @@ func TestUnreachableOrCancelled(t *testing.T) {
 	var re *azcore.ResponseError
 	rows, s := unreachable(t)
 	s.SetFaults(func(storagetest.Request) storagetest.Fault { return storagetest.Refuse(403, "AuthorizationFailure") })
-	_, err := rows.Get(context.Background(), keys.Stored("p", "r"))
+	_, err := rows.Get(context.Background(), keys.Raw("p", "r"))
 	if got, want := err.Error(), "the service could not be reached, or did not let the caller in (the service answered 403: Forbidden.)"; !errors.As(err, &re) || re.StatusCode != http.StatusForbidden || !strings.Contains(got, want) {
 		t.Errorf("got %q; want %q in it", got, want)
 	}
@@ -142,7 +142,7 @@ func TestNotImplemented(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
-		k := keys.Stored("p", "r")
+		k := keys.Raw("p", "r")
 		for method, do := range map[string]func(*table.Table[table.Row]) error{
 			"Get": func(rows *table.Table[table.Row]) error { return second(rows.Get(ctx, k)) },
 			"Count": func(rows *table.Table[table.Row]) error {
@@ -150,7 +150,7 @@ func TestNotImplemented(t *testing.T) {
 			},
 			"InsertAt": func(rows *table.Table[table.Row]) error { return second(rows.InsertAt(ctx, k, new(table.Row))) },
 			"Transact": func(rows *table.Table[table.Row]) error {
-				return second(table.Transact(ctx, rows.InsertAtOp(k, new(table.Row)), rows.InsertAtOp(keys.Stored("p", "s"), new(table.Row))))
+				return second(table.Transact(ctx, rows.InsertAtOp(k, new(table.Row)), rows.InsertAtOp(keys.Raw("p", "s"), new(table.Row))))
 			},
 			"Ensure": func(rows *table.Table[table.Row]) error { return rows.Ensure(ctx) },
 		} {
@@ -182,8 +182,8 @@ func TestBeingDeletedText(t *testing.T) {
 	rows, s := unreachable(t)
 	s.SetFaults(func(storagetest.Request) storagetest.Fault { return storagetest.Refuse(409, "TableBeingDeleted") })
 	const want = "TableBeingDeleted: the table is being deleted; the service refuses its name for 40 s or more, so try again later"
-	_, terr := table.Transact(ctx, rows.InsertAtOp(keys.Stored("p", "r"), new(table.Row)), rows.InsertAtOp(keys.Stored("p", "s"), new(table.Row)))
-	for method, err := range map[string]error{"Ensure": rows.Ensure(ctx), "InsertAt": second(rows.InsertAt(ctx, keys.Stored("p", "r"), new(table.Row))), "Transact": terr} {
+	_, terr := table.Transact(ctx, rows.InsertAtOp(keys.Raw("p", "r"), new(table.Row)), rows.InsertAtOp(keys.Raw("p", "s"), new(table.Row)))
+	for method, err := range map[string]error{"Ensure": rows.Ensure(ctx), "InsertAt": second(rows.InsertAt(ctx, keys.Raw("p", "r"), new(table.Row))), "Transact": terr} {
 		if !errors.Is(err, table.ErrTableNotFound) || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%s: got error %v; want ErrTableNotFound with the text %q at its end", method, err, want)
 		}

@@ -118,13 +118,13 @@ func TestUpgrade(t *testing.T) {
 	ctx := t.Context()
 	people, _, s := newPeople(t, 2400)
 	dry, err := table.Upgrade(ctx, people, wholeTable, &table.UpgradeOptions{DryRun: true})
-	if want := (table.UpgradeReport{Rows: 2400, Upgraded: 2400, Through: keys.Stored("town2", "02399")}); err != nil || dry != want {
+	if want := (table.UpgradeReport{Rows: 2400, Upgraded: 2400, Through: keys.Raw("town2", "02399")}); err != nil || dry != want {
 		t.Errorf("DryRun: got %+v, error %v; want %+v", dry, err, want)
 	}
 	s.Count()
 	pages := 0
 	report, err := table.Upgrade(ctx, people, wholeTable, &table.UpgradeOptions{Progress: func(table.UpgradeReport) { pages++ }})
-	if want := (table.UpgradeReport{Rows: 2400, Upgraded: 2400, Through: keys.Stored("town2", "02399")}); err != nil || report != want || pages != 3 {
+	if want := (table.UpgradeReport{Rows: 2400, Upgraded: 2400, Through: keys.Raw("town2", "02399")}); err != nil || report != want || pages != 3 {
 		t.Errorf("got %+v, error %v, %d calls of Progress; want %+v and 3", report, err, pages, want)
 	}
 	// Each page ends inside of a partition, so that 5 of the transactions are smaller.
@@ -133,7 +133,7 @@ func TestUpgrade(t *testing.T) {
 	}
 	expectUpgraded(t, s, 2400)
 	again, err := table.Upgrade(ctx, people, wholeTable, nil)
-	if want := (table.UpgradeReport{Rows: 2400, Through: keys.Stored("town2", "02399")}); err != nil || again != want {
+	if want := (table.UpgradeReport{Rows: 2400, Through: keys.Raw("town2", "02399")}); err != nil || again != want {
 		t.Errorf("again: got %+v, error %v; want %+v", again, err, want)
 	}
 	if n := s.Count(); n.Total() != 3 {
@@ -236,11 +236,11 @@ func TestUpgradeBesideOldProgram(t *testing.T) {
 	old(2, aztables.UpdateModeMerge, "F2 L2")   // keeps it beside the old column
 	old(9, aztables.UpdateModeReplace, "F9 L2")
 	report, err = table.Upgrade(ctx, people, wholeTable, nil)
-	if want := (table.UpgradeReport{Rows: 9, Upgraded: 2, Through: keys.Stored("town2", "00008")}); err != nil || report != want {
+	if want := (table.UpgradeReport{Rows: 9, Upgraded: 2, Through: keys.Raw("town2", "00008")}); err != nil || report != want {
 		t.Errorf("again: got %+v, error %v; want %+v", report, err, want)
 	}
 	report, err = table.Upgrade(ctx, people, wholeTable, &table.UpgradeOptions{Merged: hasName})
-	if want := (table.UpgradeReport{Rows: 9, Upgraded: 1, Merged: 1, Through: keys.Stored("town2", "00008")}); err != nil || report != want {
+	if want := (table.UpgradeReport{Rows: 9, Upgraded: 1, Merged: 1, Through: keys.Raw("town2", "00008")}); err != nil || report != want {
 		t.Errorf("with Merged: got %+v, error %v; want %+v", report, err, want)
 	}
 	expectUpgraded(t, s, 9)
@@ -258,14 +258,14 @@ func TestUpgradeErrors(t *testing.T) {
 	}
 	var skipped []keys.Key
 	report, err := table.Upgrade(ctx, people, wholeTable, &table.UpgradeOptions{Skip: func(k keys.Key, err error) bool { skipped = append(skipped, k); return true }})
-	if want := (table.UpgradeReport{Rows: 3, Upgraded: 2, Skipped: 1, Through: keys.Stored("town2", "00002")}); err != nil || report != want || !slices.Equal(skipped, []keys.Key{keys.Stored("town0", "00000")}) {
+	if want := (table.UpgradeReport{Rows: 3, Upgraded: 2, Skipped: 1, Through: keys.Raw("town2", "00002")}); err != nil || report != want || !slices.Equal(skipped, []keys.Key{keys.Raw("town0", "00000")}) {
 		t.Errorf("got %+v, error %v, skipped %v; want %+v", report, err, skipped, want)
 	}
 	single := wholeTable
 	single.PageSize = 1
 	var through []keys.Key
 	_, err = table.Upgrade(ctx, people, single, &table.UpgradeOptions{Skip: func(keys.Key, error) bool { return true }, Progress: func(r table.UpgradeReport) { through = append(through, r.Through) }})
-	if err != nil || len(through) < 3 || through[0] != keys.Stored("town0", "00000") {
+	if err != nil || len(through) < 3 || through[0] != keys.Raw("town0", "00000") {
 		t.Errorf("a page of a skipped row: got %v, error %v; want its key first", through, err)
 	}
 	s.Count()
@@ -318,7 +318,7 @@ func TestUpgradeSkipsWrites(t *testing.T) {
 	if report, err := table.Upgrade(ctx, people, wholeTable, nil); err == nil {
 		t.Errorf("without Skip: got %+v; want an error", report)
 	}
-	report, err := table.Upgrade(ctx, people, wholeTable, &table.UpgradeOptions{Skip: func(k keys.Key, err error) bool { return k == keys.Stored("town0", "00000") }})
+	report, err := table.Upgrade(ctx, people, wholeTable, &table.UpgradeOptions{Skip: func(k keys.Key, err error) bool { return k == keys.Raw("town0", "00000") }})
 	if err != nil || report.Rows != 3 || report.Skipped != 1 {
 		t.Errorf("got %+v, error %v; want 3 rows, one of them skipped", report, err)
 	}

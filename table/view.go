@@ -172,7 +172,7 @@ func (l *viewLister) Read(r *edm.Reader, in edm.Entity) (mine bool, err error) {
 	if mine, err := l.table.Mode.Schema.Owns(r, in); !mine || err != nil {
 		return mine, err
 	}
-	to := l.begin(keys.Stored(in.PartitionKey, in.RowKey), azcore.ETag(in.ETag))
+	to := l.begin(keys.Raw(in.PartitionKey, in.RowKey), azcore.ETag(in.ETag))
 	return true, l.codec.Decode(r, reflect.ValueOf(to).Elem())
 }
 

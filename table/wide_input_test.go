@@ -95,7 +95,7 @@ func TestWideDamage(t *testing.T) {
 			testkit.NoError(t, err)
 			raw, err := bare.NewTable(s.Tables(), "pages", table.Schema[table.Row]{}, &table.Options{BlindWrites: true})
 			testkit.NoError(t, err)
-			part, err := raw.Get(ctx, keys.Stored("s", "page_big!01"))
+			part, err := raw.Get(ctx, keys.Raw("s", "page_big!01"))
 			testkit.NoError(t, err)
 			testkit.NoError(t, damage(ctx, raw, part))
 
@@ -134,7 +134,7 @@ func TestWideDamage(t *testing.T) {
 	}
 }
 
-var bigKey = keys.Stored("s", "page_big")
+var bigKey = keys.Raw("s", "page_big")
 
 // sendRaw writes a property past the library.
 func sendRaw(ctx context.Context, raw *table.Table[table.Row], k keys.Key, name string, value any) error {
@@ -289,11 +289,11 @@ func TestWideLists(t *testing.T) {
 		}
 	}
 	testkit.Expect(t, "view", n, 12)
-	found, err := pages.Exists(ctx, keys.Stored("s", "page_p03"))
+	found, err := pages.Exists(ctx, keys.Raw("s", "page_p03"))
 	testkit.NoError(t, err)
 	testkit.Expect(t, "exists", found, true)
 	i := 0
-	for e, err := range pages.GetMany(ctx, keys.Stored("s", "page_p03"), keys.Stored("s", "page_no"), keys.Stored("s", "page_p11")) {
+	for e, err := range pages.GetMany(ctx, keys.Raw("s", "page_p03"), keys.Raw("s", "page_no"), keys.Raw("s", "page_p11")) {
 		if i == 1 {
 			if !errors.Is(err, table.ErrNotFound) {
 				t.Errorf("GetMany: got %v, want ErrNotFound", err)
@@ -321,14 +321,14 @@ func TestWideForeignPart(t *testing.T) {
 	pages, s, _ := newPages(t, nil)
 	raw, err := bare.NewTable(s.Tables(), "pages", table.Schema[table.Row]{}, &table.Options{BlindWrites: true})
 	testkit.NoError(t, err)
-	testkit.NoError(t, sendRaw(ctx, raw, keys.Stored("s", "page_big!01"), "Theirs", "x"))
+	testkit.NoError(t, sendRaw(ctx, raw, keys.Raw("s", "page_big!01"), "Theirs", "x"))
 	big := bigPage("big")
 	if _, err := pages.Insert(ctx, &big); !errors.Is(err, table.ErrForeignRow) {
 		t.Errorf("got %v, want ErrForeignRow", err)
 	}
 	testkit.Expect(t, "rows", storedPages(s), "page_big!01")
 	// A remnant of an entity is replaced.
-	testkit.NoError(t, sendRaw(ctx, raw, keys.Stored("s", "page_big!01"), "_part", "REMNANT0"))
+	testkit.NoError(t, sendRaw(ctx, raw, keys.Raw("s", "page_big!01"), "_part", "REMNANT0"))
 	_, err = pages.Insert(ctx, &big)
 	testkit.NoError(t, err)
 	got, err := pages.Get(ctx, bigKey)
@@ -354,7 +354,7 @@ func TestWideMovedField(t *testing.T) {
 		Parts:     20,
 	}, nil)
 	testkit.NoError(t, err)
-	e, err := next.Get(ctx, keys.Stored("s", "page_p"))
+	e, err := next.Get(ctx, keys.Raw("s", "page_p"))
 	testkit.NoError(t, err)
 	testkit.NoError(t, next.Merge(ctx, e, table.FieldOf(func(m *moved) *string { return &m.Note }).Set("new")))
 	testkit.Expect(t, "rows", storedPages(s), "page_p page_p!20")

@@ -11,6 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/keyrange"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -78,7 +79,7 @@ func TestWideLoadedRows(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return p.Put(r.At(keys.Stored("s", "copy")))
+			return p.Put(r.At(keys.Raw("s", "copy")))
 		},
 		"change": func(ctx context.Context, p *extend.Plan, c *extend.Change[narrow]) error {
 			r, err := p.Load(ctx, keys.RawRow("page_big"))
@@ -120,7 +121,7 @@ type scanning struct{ seen *int }
 func (scanning) Name() string { return "scan" }
 func (scanning) MaxRows() int { return 1 }
 func (m scanning) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[page]) error {
-	for r, err := range p.Scan(ctx, keys.StoredRows("page_", "page_~")) {
+	for r, err := range p.Scan(ctx, keyrange.Stored("page_", "page_~")) {
 		if err != nil {
 			return err
 		}

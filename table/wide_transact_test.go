@@ -106,7 +106,7 @@ func TestWideTransactions(t *testing.T) {
 	_, err := table.Transact(ctx, pages.InsertOp(&a), pages.InsertOp(&b))
 	testkit.NoError(t, err)
 	testkit.Expect(t, "rows", storedPages(s), "page_a page_a!01 page_a!02 page_b page_b!20")
-	e, err := pages.Get(ctx, keys.Stored("s", "page_a"))
+	e, err := pages.Get(ctx, keys.Raw("s", "page_a"))
 	testkit.NoError(t, err)
 	e.Value.Path, e.Value.Note = "c", "moved"
 	testkit.NoError(t, pages.Rekey(ctx, e))
@@ -118,16 +118,16 @@ func TestWideTransactions(t *testing.T) {
 			return err
 		}
 		b.Value.Visits = append(b.Value.Visits, 1)
-		tx.Do(pages.ReplaceOp(b), pages.DeleteAnyOp(keys.Stored("s", "page_c")), pages.UpsertOp(&page{Site: "s", Path: "d", Note: "d"}, table.ReplaceExisting))
+		tx.Do(pages.ReplaceOp(b), pages.DeleteAnyOp(keys.Raw("s", "page_c")), pages.UpsertOp(&page{Site: "s", Path: "d", Note: "d"}, table.ReplaceExisting))
 		return nil
 	})
 	testkit.NoError(t, err)
 	testkit.Expect(t, "requests", counter.Take().String(), "2 get, 1 query, 1 transaction")
 	testkit.Expect(t, "rows", storedPages(s), "page_b page_b!01 page_b!20 page_d page_d!20")
 	// A partial merge beside another operation.
-	_, err = table.Transact(ctx, pages.MergeAnyOp(keys.Stored("s", "page_b"), pageNote.Set("x")), pages.DeleteAnyOp(keys.Stored("s", "page_d")))
+	_, err = table.Transact(ctx, pages.MergeAnyOp(keys.Raw("s", "page_b"), pageNote.Set("x")), pages.DeleteAnyOp(keys.Raw("s", "page_d")))
 	testkit.NoError(t, err)
-	got, err := pages.Get(ctx, keys.Stored("s", "page_b"))
+	got, err := pages.Get(ctx, keys.Raw("s", "page_b"))
 	testkit.NoError(t, err)
 	expectPage(t, "b", got.Value, page{Site: "s", Path: "b", Note: "x", Visits: []int32{1}})
 }

@@ -259,7 +259,7 @@ func (h *csvTable) row(fields []string, line int) (*row, error) {
 	fail := func(column, reason string) (*row, error) {
 		return nil, &FileError{Line: line, Column: column, Reason: reason}
 	}
-	r := &row{key: keys.Stored(fields[h.pk], fields[h.rk])}
+	r := &row{key: keys.Raw(fields[h.pk], fields[h.rk])}
 	if h.timestamp >= 0 && fields[h.timestamp] != "" {
 		t, ok := edm.ParseTime([]byte(fields[h.timestamp]))
 		if !ok {

@@ -55,29 +55,29 @@ func jsonFile(t testing.TB, all ...keys.Key) transfer.Source {
 
 // noRowHas are keys that no row of the service can have.
 var noRowHas = []keys.Key{
-	keys.Stored("Sales", "empid/000123"), keys.Stored("Sales", "empid\n000123"), keys.Stored("Sales", `empid\000123`), keys.Stored("Sales", "empid#1"),
-	keys.Stored("Sales", "empid?1"), keys.Stored("Sales", "empid\u00811"), keys.Stored("Sales", strings.Repeat("k", 513)), keys.Stored("Sa/les", "empid_000123"),
-	keys.Stored(strings.Repeat("ü", 513), "empid_000123"),
+	keys.Raw("Sales", "empid/000123"), keys.Raw("Sales", "empid\n000123"), keys.Raw("Sales", `empid\000123`), keys.Raw("Sales", "empid#1"),
+	keys.Raw("Sales", "empid?1"), keys.Raw("Sales", "empid\u00811"), keys.Raw("Sales", strings.Repeat("k", 513)), keys.Raw("Sa/les", "empid_000123"),
+	keys.Raw(strings.Repeat("ü", 513), "empid_000123"),
 }
 
 // TestWrongKeys: a row whose key is none of a declared type is never left out in silence: it is an
 // error about the row, for Skip to decide.
 func TestWrongKeys(t *testing.T) {
 	t.Parallel()
-	good := keys.Stored("Sales", "empid_000001")
+	good := keys.Raw("Sales", "empid_000001")
 	wrong := append([]keys.Key{
-		keys.Stored("Sales", "empid_124"), keys.Stored("Sales", "124"), keys.Stored("Sales", "empid_0000124"), // zeros are lost, or too many
-		keys.Stored("Sales", "Empid_000123"), keys.Stored("Sales", "EMPID_000123"), keys.Stored("Sales", "empid-000123"),
-		keys.Stored("Sales", "empid_000123 "), keys.Stored("Sales", " empid_000123"), keys.Stored("Sales", "empid_ 00123"), keys.Stored("Sales ", "empid_000123"),
-		keys.Stored("Sales", ""), keys.Stored("", "empid_000123"), keys.Stored("", ""),
-		keys.Stored("Sales", "~"), keys.Stored("Sales", "~empid_000123"), keys.Stored("Sales", "~I|1"), keys.Stored("Sales", "~c|1"),
+		keys.Raw("Sales", "empid_124"), keys.Raw("Sales", "124"), keys.Raw("Sales", "empid_0000124"), // zeros are lost, or too many
+		keys.Raw("Sales", "Empid_000123"), keys.Raw("Sales", "EMPID_000123"), keys.Raw("Sales", "empid-000123"),
+		keys.Raw("Sales", "empid_000123 "), keys.Raw("Sales", " empid_000123"), keys.Raw("Sales", "empid_ 00123"), keys.Raw("Sales ", "empid_000123"),
+		keys.Raw("Sales", ""), keys.Raw("", "empid_000123"), keys.Raw("", ""),
+		keys.Raw("Sales", "~"), keys.Raw("Sales", "~empid_000123"), keys.Raw("Sales", "~I|1"), keys.Raw("Sales", "~c|1"),
 	}, noRowHas...)
 	for _, k := range wrong {
 		for _, way := range []string{"file", "Map"} {
 			workers, _, _ := openWorks(t)
 			from, o := jsonFile(t, good, k), &transfer.EntityOptions{}
 			if way == "Map" {
-				from = jsonFile(t, good, keys.Stored("Sales", "empid_000002"))
+				from = jsonFile(t, good, keys.Raw("Sales", "empid_000002"))
 				o.Map = func(r *table.Row) (*table.Row, error) {
 					if r.Key == good {
 						return r, nil
@@ -106,8 +106,8 @@ func TestWrongKeys(t *testing.T) {
 func TestOtherTypes(t *testing.T) {
 	t.Parallel()
 	workers, projects, _ := openWorks(t)
-	from := jsonFile(t, keys.Stored("Sales", "empid_000001"), keys.Stored("Sales", "project_001"), keys.Stored("Sales", "project_1"),
-		keys.Stored("Sales", "~i|01J9ZZZZZZ0123456789ABCDEF"), keys.Stored("~c", "~c"), keys.Stored("Sales", "~s"))
+	from := jsonFile(t, keys.Raw("Sales", "empid_000001"), keys.Raw("Sales", "project_001"), keys.Raw("Sales", "project_1"),
+		keys.Raw("Sales", "~i|01J9ZZZZZZ0123456789ABCDEF"), keys.Raw("~c", "~c"), keys.Raw("Sales", "~s"))
 	report, err := transfer.ImportEntities(t.Context(), from, workers, nil)
 	testkit.NoError(t, err)
 	testkit.Expect(t, "report of workers", report, transfer.EntityReport{Entities: 3, Stored: 1, Others: 2})
@@ -154,7 +154,7 @@ func TestNamedTypes(t *testing.T) {
 // TestImportWrongKeys: Import sends nothing with a row whose key no row can have, of a file or by Map.
 func TestImportWrongKeys(t *testing.T) {
 	t.Parallel()
-	good := keys.Stored("Sales", "empid_000123")
+	good := keys.Raw("Sales", "empid_000123")
 	for _, k := range noRowHas {
 		for _, o := range []*transfer.ImportOptions{nil, {Map: func(r *table.Row) (*table.Row, error) { return r.At(k), nil }}} {
 			s := storagetest.New(nil)

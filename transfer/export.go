@@ -521,7 +521,7 @@ func (x *export) store(ctx context.Context, w *chunkWriter, end *place) error {
 		through = &pk
 	}
 	if x.opt.Concurrency == 1 && through != nil {
-		x.report.Through = keys.Stored(*through, "").Partition()
+		x.report.Through = keys.Raw(*through, "").Partition()
 	}
 	if x.opt.Progress != nil {
 		r := x.report

@@ -202,7 +202,7 @@ func (m *importing) checkDefinitions(ctx context.Context, from rowSource) error 
 }
 
 // catalogueKey is the key of the row of a table's definitions.
-var catalogueKey = keys.Stored(reserved.Catalogue, reserved.Catalogue)
+var catalogueKey = keys.Raw(reserved.Catalogue, reserved.Catalogue)
 
 // catalogueOf returns the row of a table's definitions, nil if there is none.
 func catalogueOf(ctx context.Context, t *engine.Table) (found *row, err error) {

@@ -232,7 +232,7 @@ func TestOrder(t *testing.T) {
 		pk, rk string
 		fits   bool
 	}{{"a", "9", false}, {"b", "2", true}, {"b", "2", false}, {"b", "1", false}, {"c", "1", true}} {
-		if err := w.add(&row{key: keys.Stored(c.pk, c.rk)}); (err == nil) != c.fits {
+		if err := w.add(&row{key: keys.Raw(c.pk, c.rk)}); (err == nil) != c.fits {
 			t.Errorf("row %s, %s: got error %v; want it added: %t", c.pk, c.rk, err, c.fits)
 		}
 	}
@@ -244,7 +244,7 @@ func TestPendingRows(t *testing.T) {
 	w := newChunkWriter(place{}, time.Now())
 	state := edm.Column{Name: "State", Value: edm.Value{Kind: edm.String, S: "pending"}}
 	for i := range 150 {
-		if err := w.add(&row{key: keys.Stored("p", fmt.Sprintf("~i|%03d", i)), columns: []edm.Column{state}}); err != nil {
+		if err := w.add(&row{key: keys.Raw("p", fmt.Sprintf("~i|%03d", i)), columns: []edm.Column{state}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -273,7 +273,7 @@ func TestChunkAsSaid(t *testing.T) {
 	} {
 		w, at := newChunkWriter(place{}, time.Now()), &Memory{}
 		for _, rk := range c.rows {
-			line, err := (&row{key: keys.Stored("p", rk)}).line(nil)
+			line, err := (&row{key: keys.Raw("p", rk)}).line(nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -32,7 +32,7 @@ func TestFaultsOfOthers(t *testing.T) {
 		from := tableOf(t, s, "source")
 		testkit.NoError(t, from.Ensure(t.Context()))
 		for i, properties := range rows {
-			row := &table.Row{Key: keys.Stored("p", fmt.Sprint("r", i))}
+			row := &table.Row{Key: keys.Raw("p", fmt.Sprint("r", i))}
 			for name, v := range properties {
 				testkit.NoError(t, row.Set(name, v))
 			}

@@ -31,7 +31,7 @@ type row struct {
 // newRow returns a row that was read. An empty mark is no content: a transaction that has only read
 // the row may have left it.
 func newRow(in edm.Entity, columns []edm.Column) *row {
-	return &row{keys.Stored(in.PartitionKey, in.RowKey), in.Timestamp, stored.Content(columns)}
+	return &row{keys.Raw(in.PartitionKey, in.RowKey), in.Timestamp, stored.Content(columns)}
 }
 
 func (r *row) place() place { return place{r.key.PartitionKey(), r.key.RowKey()} }

@@ -134,8 +134,8 @@ func TestImportMap(t *testing.T) {
 		text string
 	}{
 		{"an error", func(*table.Row) (*table.Row, error) { return nil, wrong }, wrong, nil, "row ('Sales','1')"},
-		{"the row of the definitions", func(r *table.Row) (*table.Row, error) { return r.At(keys.Stored("~c", "~c")), nil }, nil, new(*table.ValueError), "ImportOptions.Map"},
-		{"a key that no row has", func(r *table.Row) (*table.Row, error) { return r.At(keys.Stored("a/b", "c")), nil }, nil, new(*keys.KeyError), "ImportOptions.Map"},
+		{"the row of the definitions", func(r *table.Row) (*table.Row, error) { return r.At(keys.Raw("~c", "~c")), nil }, nil, new(*table.ValueError), "ImportOptions.Map"},
+		{"a key that no row has", func(r *table.Row) (*table.Row, error) { return r.At(keys.Raw("a/b", "c")), nil }, nil, new(*keys.KeyError), "ImportOptions.Map"},
 	} {
 		_, err := transfer.Import(t.Context(), transfer.Of(tableOf(t, s, "old")), tableOf(t, other, "new"), &transfer.ImportOptions{Map: c.to})
 		if c.err != nil && !errors.Is(err, c.err) || c.as != nil && !errors.As(err, c.as) || err == nil || !strings.Contains(err.Error(), c.text) {
@@ -149,7 +149,7 @@ func TestImportMap(t *testing.T) {
 		if err := r.Set("B", true); err != nil {
 			return nil, err
 		}
-		return r.At(keys.Stored("Paris", "9"+r.Key.RowKey())), nil
+		return r.At(keys.Raw("Paris", "9"+r.Key.RowKey())), nil
 	}})
 	testkit.NoError(t, err)
 	testkit.Expect(t, "report", report, transfer.ImportReport{Rows: 4, Stored: 3, Skipped: 1})

@@ -351,7 +351,7 @@ func bothKeys(k keys.Key) string { return k.PartitionKey() + "/" + k.RowKey() }
 
 func keyOf(text string) keys.Key {
 	pk, rk, _ := strings.Cut(text, "/")
-	return keys.Stored(pk, rk)
+	return keys.Raw(pk, rk)
 }
 
 // entityElsewhere is an entity as it was read, and some of its rows.

@@ -265,7 +265,7 @@ func (e *unreadableError) Unwrap() error { return e.error }
 
 // query is the query of a range of the partition.
 func (p *partition[T]) query(r keys.RowRange) table.Query[T] {
-	return table.Query[T]{Partition: keys.Stored(p.pk, "").Partition(), Rows: r, PageSize: p.pacer.PageSize()}
+	return table.Query[T]{Partition: keys.Raw(p.pk, "").Partition(), Rows: r, PageSize: p.pacer.PageSize()}
 }
 
 // scan yields the rows of a range of the partition.
@@ -336,7 +336,7 @@ func (p *partition[T]) getEntity(ctx context.Context, rowKey string) (*table.Ent
 
 // getRow reads a row. The row is nil if it does not exist, or if no row can have the RowKey.
 func (p *partition[T]) getRow(ctx context.Context, rowKey string) (*table.Row, error) {
-	k := keys.Stored(p.pk, rowKey)
+	k := keys.Raw(p.pk, rowKey)
 	if rowKey == derived.NoEntity || k.Err() != nil {
 		return nil, nil
 	}

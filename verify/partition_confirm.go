@@ -79,7 +79,7 @@ func (p *partition[T]) confirm(ctx context.Context, entity string, candidates []
 	case err == errForeign:
 		return faults, nil
 	case errors.As(err, &unreadable):
-		return append(faults, Fault{Definition: unreadable.definition, Kind: Unreadable, Entity: keys.Stored(p.pk, entity), Err: err}), nil
+		return append(faults, Fault{Definition: unreadable.definition, Kind: Unreadable, Entity: keys.Raw(p.pk, entity), Err: err}), nil
 	case err != nil || ctx.Err() != nil:
 		return faults, cmp.Or(err, ctx.Err())
 	case slices.ContainsFunc(c.checks, func(k check) bool { return k.status == readAgain && k.fault.Kind == 0 }):
@@ -157,13 +157,13 @@ func (c *confirmation[T]) check(ctx context.Context, k *check, of candidate, s c
 			kind = DuplicateValue
 		}
 	}
-	k.fault = Fault{Definition: d.Name(), Kind: kind, Row: keys.Stored(p.pk, of.row), Entity: keys.Stored(p.pk, c.entity)}
+	k.fault = Fault{Definition: d.Name(), Kind: kind, Row: keys.Raw(p.pk, of.row), Entity: keys.Raw(p.pk, c.entity)}
 	if of.row == stateOnly {
 		k.fault.Row = keys.Key{}
 	}
 	switch {
 	case kind == DuplicateValue:
-		k.fault.Owner = keys.Stored(p.pk, owner)
+		k.fault.Owner = keys.Raw(p.pk, owner)
 		// A write of the entity would insert a unique row, but would leave the details to their owner.
 		if _, is := d.(derived.Searched); !is {
 			return blocking, nil
@@ -379,7 +379,7 @@ func (p *partition[T]) logOf(entity string) engine.Log {
 	if entity == derived.NoEntity {
 		log.Partition = p.pk
 	} else {
-		log.Key = keys.Stored(p.pk, entity)
+		log.Key = keys.Raw(p.pk, entity)
 	}
 	return log
 }

@@ -101,7 +101,7 @@ func (p *partition[T]) compareEntity(ctx context.Context, e *table.Entity[T], ro
 		recorded := groupOf(state[sum.Name()])
 		if !slices.Equal(groups[i], recorded) {
 			group := append(slices.Clone(groups[i]), recorded...)[0]
-			miscounted = append(miscounted, Fault{Definition: sum.Name(), Kind: StateMismatch, Row: keys.Stored(p.pk, group), Entity: e.Key})
+			miscounted = append(miscounted, Fault{Definition: sum.Name(), Kind: StateMismatch, Row: keys.Raw(p.pk, group), Entity: e.Key})
 		}
 	}
 	_, isCopy := row.System().Primary()
@@ -221,7 +221,7 @@ func (p *partition[T]) compareRows(c *entityComparison, i int, e *table.Entity[T
 				p.firstOwner[of] = e.Key.RowKey()
 			}
 		}
-		c.add(Fault{Definition: d.Name(), Kind: kind, Row: keys.Stored(p.pk, rk), Entity: e.Key}, of)
+		c.add(Fault{Definition: d.Name(), Kind: kind, Row: keys.Raw(p.pk, rk), Entity: e.Key}, of)
 	}
 	for _, rk := range recorded {
 		if slices.Contains(wanted, rk) {
@@ -233,7 +233,7 @@ func (p *partition[T]) compareRows(c *entityComparison, i int, e *table.Entity[T
 			kind = Dangling
 		}
 		delete(s.digests, pair)
-		c.add(Fault{Definition: d.Name(), Kind: kind, Row: keys.Stored(p.pk, rk), Entity: e.Key}, candidate{i, rk})
+		c.add(Fault{Definition: d.Name(), Kind: kind, Row: keys.Raw(p.pk, rk), Entity: e.Key}, candidate{i, rk})
 	}
 }
 
@@ -256,7 +256,7 @@ func stateDamaged(row *table.Row) bool {
 // row, only the first gets it.
 func (p *partition[T]) predictDuplicate(f Fault, c candidate) Fault {
 	if first := p.firstOwner[c]; f.Kind == Missing && first != "" && first != f.Entity.RowKey() {
-		f.Kind, f.Owner = DuplicateValue, keys.Stored(p.pk, first)
+		f.Kind, f.Owner = DuplicateValue, keys.Raw(p.pk, first)
 	}
 	return f
 }
@@ -389,7 +389,7 @@ func (p *partition[T]) derivedRows(ctx context.Context, d derived.Maintainer[T],
 // search yields the rows of the partition that meet a condition.
 func (p *partition[T]) search(ctx context.Context, where table.Cond[table.Row]) iter.Seq2[*table.Row, error] {
 	return func(yield func(*table.Row, error) bool) {
-		q := table.Query[table.Row]{Partition: keys.Stored(p.pk, "").Partition(), Where: where, PageSize: p.pacer.PageSize()}
+		q := table.Query[table.Row]{Partition: keys.Raw(p.pk, "").Partition(), Where: where, PageSize: p.pacer.PageSize()}
 		for e, err := range door.Rows[table.Table[table.Row]](door.Table(p.table), false).List(ctx, q) {
 			var row *table.Row
 			if err == nil {

@@ -104,7 +104,7 @@ func (p *partition[T]) addUncounted(ctx context.Context, d derived.PerGroup[T]) 
 			case !g.unchanged(rk):
 				again, g.conflict = true, errChanging
 			case is == nil:
-				err = p.insertEmptyGroup(ctx, d, keys.Stored(p.pk, rk))
+				err = p.insertEmptyGroup(ctx, d, keys.Raw(p.pk, rk))
 				again = true
 				g.noteConflict(err)
 			default:
@@ -148,7 +148,7 @@ func (p *partition[T]) verifyGroups(ctx context.Context, d derived.PerGroup[T], 
 			p.count(Report{Unconfirmed: 1})
 			continue
 		}
-		p.noteFault(Fault{Definition: d.Name(), Kind: kind, Row: keys.Stored(p.pk, rk), Err: errChanging})
+		p.noteFault(Fault{Definition: d.Name(), Kind: kind, Row: keys.Raw(p.pk, rk), Err: errChanging})
 	}
 	return nil
 }
@@ -186,7 +186,7 @@ type groupCheck[T any] struct {
 // verifyGroup compares the row of a group with its total, and repairs it. known is the fault that an earlier attempt found, 0 for
 // none. If again is set, the group must be read again, with kind as the fault that is known.
 func (p *partition[T]) verifyGroup(ctx context.Context, d derived.PerGroup[T], g *groupsRead, rk string, known FaultKind) (kind FaultKind, again bool, err error) {
-	c := groupCheck[T]{d: d, read: g, is: g.after[rk], want: g.totals.Rows[rk], fault: Fault{Definition: d.Name(), Kind: known, Row: keys.Stored(p.pk, rk)}}
+	c := groupCheck[T]{d: d, read: g, is: g.after[rk], want: g.totals.Rows[rk], fault: Fault{Definition: d.Name(), Kind: known, Row: keys.Raw(p.pk, rk)}}
 	switch {
 	case p.isDone(&c):
 		return 0, false, nil

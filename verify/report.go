@@ -275,7 +275,7 @@ func (r *recorder) finish(ctx context.Context, partitionKey string) {
 	r.partitions.Finish(partitionKey)
 	if through, any := r.partitions.Through(); any {
 		r.report.Token = r.opt.tokenOf(through)
-		r.report.Through = keys.Stored(through, "").Partition()
+		r.report.Through = keys.Raw(through, "").Partition()
 	}
 }
 

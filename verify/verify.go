@@ -17,6 +17,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/keyrange"
 	"github.com/aztablekit/aztablekit/internal/pace"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -326,10 +327,10 @@ func (r *run[T]) verifyPartitions(ctx context.Context, after *string) error {
 		in = r.opt.Partitions
 	}
 	if after != nil {
-		in = in.Behind(keys.Stored(*after, "").Partition())
+		in = in.Behind(keys.Raw(*after, "").Partition())
 	}
 	if in.IsPoint() {
-		pk := in.Key().String()
+		pk := keyrange.Partition(in).String()
 		r.begin(pk)
 		return r.verifyAndFinish(ctx, pk)
 	}
@@ -360,7 +361,7 @@ func (r *run[T]) verifyAndFinish(ctx context.Context, pk string) error {
 	}
 	if !r.readsAll() {
 		one := *r
-		one.opt.Partitions = keys.Stored(pk, "").Partition().Point()
+		one.opt.Partitions = keys.Raw(pk, "").Partition().Point()
 		if err := one.verifyOthers(ctx); err != nil {
 			return err
 		}

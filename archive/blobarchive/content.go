@@ -73,7 +73,7 @@ func decode(b []byte, id archive.ID) (*archive.ArchivedRow, string, error) {
 	switch {
 	case c.Format != format:
 		return nil, "", foreign(id, fmt.Sprintf("its content has format %d; this release reads format %d", c.Format, format))
-	case keys.Stored(c.PartitionKey, c.RowKey) != id.Key || c.Incarnation != id.Incarnation,
+	case keys.Raw(c.PartitionKey, c.RowKey) != id.Key || c.Incarnation != id.Incarnation,
 		c.Row != nil && c.Row.Key != id.Key:
 		return nil, "", foreign(id, "its content belongs to another name")
 	}
@@ -115,7 +115,7 @@ func parseName(name string) (id archive.ID, ok bool) {
 	}
 	partitionKey, ok1 := blobs.Unescape(parts[0])
 	rowKey, ok2 := blobs.Unescape(parts[1])
-	id = archive.ID{Key: keys.Stored(partitionKey, rowKey), Incarnation: parts[2]}
+	id = archive.ID{Key: keys.Raw(partitionKey, rowKey), Incarnation: parts[2]}
 	return id, ok1 && ok2 && id.Err() == nil && nameOf(id) == name
 }
 

@@ -74,7 +74,7 @@ func TestContent(t *testing.T) {
 	o.NewID = func() string { return "PPPPPPPPPPPPPPPP" }
 	d := blobarchive.New(&host.Host{Account: s}, "old", o)
 	must(t, d.Ensure(t.Context()))
-	id := archive.ID{Key: keys.Stored("Sales", "empid_000456"), Incarnation: incarnation}
+	id := archive.ID{Key: keys.Raw("Sales", "empid_000456"), Incarnation: incarnation}
 	row := archived(t, id, "Jones")
 	must(t, row.Row.Set("Salary", int64(5)))
 	must(t, d.Put(t.Context(), row, ""))
@@ -130,7 +130,7 @@ func TestLists(t *testing.T) {
 	all := []string{"a", "a ", "ab", "A", "a~", "a~b", ".", "..", "a%2Fb", "é日😀", " a", "a.json", "\uffff", "con"}
 	for i, rk := range all {
 		fx.put(archived(t, idOf(rk, incarnation), fmt.Sprint(i)), "")
-		fx.put(archived(t, archive.ID{Key: keys.Stored("S2", rk), Incarnation: incarnation}, "other partition"), "")
+		fx.put(archived(t, archive.ID{Key: keys.Raw("S2", rk), Incarnation: incarnation}, "other partition"), "")
 	}
 	fx.put(archived(t, idOf("a", "0000000000000002"), "second"), "")
 	fx.put(tombstone(idOf("a", "0000000000000003")), "")
@@ -139,7 +139,7 @@ func TestLists(t *testing.T) {
 		if rk == "a" {
 			want += " a=second"
 		}
-		expect(t, "Incarnations of "+rk, listed(t, fx.Incarnations(ctx, keys.Stored("S", rk)), isForeign), want)
+		expect(t, "Incarnations of "+rk, listed(t, fx.Incarnations(ctx, keys.Raw("S", rk)), isForeign), want)
 		last, _ := fx.get(idOf(rk, incarnation))
 		expect(t, "Get "+rk, last, fmt.Sprint(i))
 	}
@@ -203,7 +203,7 @@ func TestSweep(t *testing.T) {
 	fx := newFixture(t)
 	fx.put(tombstone(idOf("old", incarnation)), "")
 	fx.put(archived(t, idOf("row", incarnation), "1"), "")
-	fx.put(tombstone(archive.ID{Key: keys.Stored("T", "other"), Incarnation: incarnation}), "")
+	fx.put(tombstone(archive.ID{Key: keys.Raw("T", "other"), Incarnation: incarnation}), "")
 	yes := map[string]*string{"tombstone": to.Ptr("true")}
 	row := fx.service.StoredBlobs("old")[1]
 	fx.putForeign("S/row/"+incarnation+".json", string(row.Content()), yes) // the metadata contradicts the content
@@ -238,14 +238,14 @@ func TestLimits(t *testing.T) {
 	ctx := t.Context()
 	fx := newFixture(t)
 	long := func(pk, rk int) archive.ID {
-		return archive.ID{Key: keys.Stored(strings.Repeat("p", pk), strings.Repeat("é", rk)), Incarnation: incarnation}
+		return archive.ID{Key: keys.Raw(strings.Repeat("p", pk), strings.Repeat("é", rk)), Incarnation: incarnation}
 	}
 	fits := long(501, 500) // and 2 slashes, 16 and 5 characters
 	must(t, fx.Check(archived(t, fits, "x")))
 	fx.put(archived(t, fits, "x"), "")
 	fx.service.Count()
 	var limit *table.LimitError
-	for _, id := range []archive.ID{long(501, 501), long(512, 512), {Key: keys.Stored("p", strings.Repeat("%", 400)), Incarnation: incarnation}} {
+	for _, id := range []archive.ID{long(501, 501), long(512, 512), {Key: keys.Raw("p", strings.Repeat("%", 400)), Incarnation: incarnation}} {
 		r := archived(t, id, "x")
 		if err := fx.Check(r); !errors.As(err, &limit) || limit.Max != 1024 {
 			t.Errorf("Check: got error %v; want a *LimitError of 1024", err)
@@ -276,7 +276,7 @@ func TestLimits(t *testing.T) {
 	faulty := blobarchive.New(nil, "old", nil)
 	_, got := faulty.Get(ctx, idOf("a", incarnation))
 	_, listed := table.Collect(faulty.List(ctx, keys.RawPartition("S")))
-	_, found := table.Collect(faulty.Incarnations(ctx, keys.Stored("S", "a")))
+	_, found := table.Collect(faulty.Incarnations(ctx, keys.Raw("S", "a")))
 	row := archived(t, idOf("a", incarnation), "x")
 	for i, err := range []error{faulty.Err(), faulty.Ensure(ctx), got, listed, found, faulty.Check(row), faulty.Put(ctx, row, ""), faulty.Sweep(ctx, keys.RawPartition("S"), time.Now())} {
 		if !errors.As(err, &value) || value.Field != "s" {

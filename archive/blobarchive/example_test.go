@@ -69,7 +69,7 @@ func ExampleDestination() {
 	old := blobarchive.New(&host.Host{Account: acc}, "archive", nil)
 	check(old.Ensure(ctx))
 
-	id := archive.ID{Key: keys.Stored("Sales", "empid_000456"), Incarnation: "01KAJ5ZVW0ABCDEF"}
+	id := archive.ID{Key: keys.Raw("Sales", "empid_000456"), Incarnation: "01KAJ5ZVW0ABCDEF"}
 	row := &table.Row{Key: id.Key}
 	check(row.Set("LastName", "Jones"))
 	r := &archive.ArchivedRow{ID: id, Row: row, Kind: "staff/archive"}

@@ -62,7 +62,7 @@ func newFixture(t testing.TB) *fixture {
 
 // idOf returns the ID of an incarnation of a key in partition S.
 func idOf(rowKey, incarnation string) archive.ID {
-	return archive.ID{Key: keys.Stored("S", rowKey), Incarnation: incarnation}
+	return archive.ID{Key: keys.Raw("S", rowKey), Incarnation: incarnation}
 }
 
 // archived returns a row whose property Last is a text.

@@ -159,7 +159,7 @@ func sdkUpdate(ctx context.Context, client *aztables.Client) error {
 }
 
 func kitUpdate(ctx context.Context, staff *table.Table[Employee]) error {
-	_, err := staff.Update(ctx, keys.Stored("Sales", "000223"), func(e *Employee) error {
+	_, err := staff.Update(ctx, keys.Raw("Sales", "000223"), func(e *Employee) error {
 		e.Age++
 		return nil
 	})
@@ -167,7 +167,7 @@ func kitUpdate(ctx context.Context, staff *table.Table[Employee]) error {
 }
 
 func kitReplace(ctx context.Context, staff *table.Table[Employee]) error {
-	e, err := staff.Get(ctx, keys.Stored("Sales", "000223"))
+	e, err := staff.Get(ctx, keys.Raw("Sales", "000223"))
 	if err != nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func sdkMerge(ctx context.Context, client *aztables.Client) error {
 }
 
 func kitMerge(ctx context.Context, staff *table.Table[Employee]) error {
-	return staff.MergeAny(ctx, keys.Stored("Sales", "000223"), salary.Set(56000))
+	return staff.MergeAny(ctx, keys.Raw("Sales", "000223"), salary.Set(56000))
 }
 
 func sdkUpsert(ctx context.Context, client *aztables.Client) error {
@@ -322,7 +322,7 @@ func sdkTransaction(ctx context.Context, client *aztables.Client) (failed int, e
 func kitTransaction(ctx context.Context, staff *table.Table[Employee]) (failed int, err error) {
 	smith := Employee{Department: "Sales", ID: "000225", Name: "Smith", Age: 51, Salary: 60000, Hired: hired}
 	_, err = table.Transact(ctx,
-		staff.MergeAnyOp(keys.Stored("Sales", "000224"), age.Set(39)),
+		staff.MergeAnyOp(keys.Raw("Sales", "000224"), age.Set(39)),
 		staff.InsertOp(&smith))
 	var refused *table.BatchError
 	if errors.As(err, &refused) {
@@ -337,7 +337,7 @@ func sdkDelete(ctx context.Context, client *aztables.Client) error {
 }
 
 func kitDelete(ctx context.Context, staff *table.Table[Employee]) error {
-	return staff.DeleteAny(ctx, keys.Stored("Sales", "000224"))
+	return staff.DeleteAny(ctx, keys.Raw("Sales", "000224"))
 }
 
 // openTyped opens the table with keys that have types.

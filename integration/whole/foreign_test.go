@@ -106,7 +106,7 @@ var readMethods = map[string]func(context.Context, *outage) error{
 		return err
 	},
 	"GetMany of several": func(ctx context.Context, x *outage) error { // of several keys, which are read by a query
-		_, err := table.Collect(x.base.GetMany(ctx, jones, keys.Stored("Sales", "000224"), keys.Stored("Sales", "000225")))
+		_, err := table.Collect(x.base.GetMany(ctx, jones, keys.Raw("Sales", "000224"), keys.Raw("Sales", "000225")))
 		return err
 	},
 	"Partitions": func(ctx context.Context, x *outage) error {
@@ -146,7 +146,7 @@ var readMethods = map[string]func(context.Context, *outage) error{
 		return err
 	},
 	"Copy": func(ctx context.Context, x *outage) error {
-		_, err := x.photos.Copy(ctx, keys.Stored("Sales", "000224"), x.photo)
+		_, err := x.photos.Copy(ctx, keys.Raw("Sales", "000224"), x.photo)
 		return err
 	},
 	"Sweep": func(ctx context.Context, x *outage) error {
@@ -222,7 +222,7 @@ var readMethods = map[string]func(context.Context, *outage) error{
 		if err != nil {
 			return err
 		}
-		_, _, err = mover.Find(ctx, keys.Stored("Sales", "000299"))
+		_, _, err = mover.Find(ctx, keys.Raw("Sales", "000299"))
 		return err
 	},
 	"Incarnations": func(ctx context.Context, x *outage) error {

@@ -195,7 +195,7 @@ func TestMigration(t *testing.T) {
 		// 1. The new program reads the rows in its own types, and both write. Nothing else is in the table but the catalogue.
 		_, staff := m.release()
 		m.expectNew("typed", staff)
-		_, err = staff.Update(ctx, keys.Stored("Sales", "100"), func(c *clerk) error { c.Salary = 500; return nil })
+		_, err = staff.Update(ctx, keys.Raw("Sales", "100"), func(c *clerk) error { c.Salary = 500; return nil })
 		fatal(t, err)
 		m.want["Jones"] = 500
 		fatal(t, m.old.raise(ctx, "Sales", "101", 1500))
@@ -252,7 +252,7 @@ func TestMigration(t *testing.T) {
 		_, err = staff.Insert(ctx, &clerk{"Sales", "105", "Egon", 5000, time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)})
 		fatal(t, err)
 		m.want["Egon"] = 5000
-		_, err = staff.Update(ctx, keys.Stored("Sales", "102"), func(c *clerk) error { c.Name = "Li"; return nil })
+		_, err = staff.Update(ctx, keys.Raw("Sales", "102"), func(c *clerk) error { c.Name = "Li"; return nil })
 		fatal(t, err)
 		m.want["Li"] = m.want["Lee"]
 		delete(m.want, "Lee")
@@ -272,7 +272,7 @@ func TestMigration(t *testing.T) {
 		m.expectOld("copies elsewhere", len(m.want)+1) // a commit record
 		fatal(t, company.Retire(ctx, "staff", "name", nil))
 		company, staff = m.release(everywhere)
-		_, err = staff.Update(ctx, keys.Stored("Sales", "101"), func(c *clerk) error { c.Name = "Smythe"; return nil })
+		_, err = staff.Update(ctx, keys.Raw("Sales", "101"), func(c *clerk) error { c.Name = "Smythe"; return nil })
 		fatal(t, err)
 		fatal(t, company.Drain(ctx))
 		m.want["Smythe"] = m.want["Smith"]

@@ -205,7 +205,7 @@ func TestYourStruct(t *testing.T) {
 	fatal(t, err)
 	_, err = client.AddEntity(ctx, body, nil)
 	fatal(t, err)
-	e, err := products.Update(ctx, keys.Stored("Tools", "000002"), func(p *Product) error {
+	e, err := products.Update(ctx, keys.Raw("Tools", "000002"), func(p *Product) error {
 		if time.Time(p.Timestamp).IsZero() || p.Note != "n" {
 			t.Errorf("got %+v, want a Timestamp and the note n", p)
 		}

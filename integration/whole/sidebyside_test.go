@@ -73,7 +73,7 @@ func attach(t *testing.T, base *table.Table[Employee]) *table.Table[Employee] {
 	return staff
 }
 
-var jones = keys.Stored("Sales", "000223")
+var jones = keys.Raw("Sales", "000223")
 
 // row returns the stored row of jones.
 func (x *sideBySide) row() storagetest.Row {
@@ -328,7 +328,7 @@ func TestAztablesTypes(t *testing.T) {
 
 	_, err = x.client.AddEntity(ctx, []byte(`{"PartitionKey":"Sales","RowKey":"000224","Hired":"2014-07-31T09:00:00Z"}`), nil)
 	fatal(t, err)
-	_, err = x.base.Get(ctx, keys.Stored("Sales", "000224"))
+	_, err = x.base.Get(ctx, keys.Raw("Sales", "000224"))
 	var wrong *table.DecodeError
 	if !errors.As(err, &wrong) || wrong.Field != "Hired" {
 		t.Errorf("a time that is stored as text: got %v, want a *table.DecodeError that names Hired", err)
@@ -352,13 +352,13 @@ func TestAztablesKeys(t *testing.T) {
 	fatal(t, x.base.Replace(ctx, all[1]))
 	fatal(t, x.base.Replace(ctx, all[0]))
 	var wrong *keys.KeyError
-	empty, err := x.base.Get(ctx, keys.Stored("Sales", ""))
+	empty, err := x.base.Get(ctx, keys.Raw("Sales", ""))
 	fatal(t, err)
 	if err := x.staff.Delete(ctx, empty); !errors.As(err, &wrong) {
 		t.Errorf("Delete of the row with the empty key by a handle with an index: got %v, want a *keys.KeyError", err)
 	}
 	fatal(t, x.base.Delete(ctx, empty))
-	if _, err := x.base.Get(ctx, keys.Stored("Sales", "~home")); !errors.As(err, &wrong) {
+	if _, err := x.base.Get(ctx, keys.Raw("Sales", "~home")); !errors.As(err, &wrong) {
 		t.Errorf("Get of the RowKey ~home: got %v, want a *keys.KeyError", err)
 	}
 }

@@ -93,7 +93,7 @@ var refusedMethods = map[string]func(context.Context, *outage) error{
 	"table.Bulk of rows that do not exist": func(ctx context.Context, x *outage) error {
 		_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 			for _, id := range []string{"1", "2", "3"} {
-				yield(x.base.DeleteAnyOp(keys.Stored("Sales", id)), nil)
+				yield(x.base.DeleteAnyOp(keys.Raw("Sales", id)), nil)
 			}
 		}, nil)
 		return err
@@ -148,7 +148,7 @@ var refusedMethods = map[string]func(context.Context, *outage) error{
 		if err != nil {
 			return err
 		}
-		_, err = names.Get(ctx, keys.Stored("Sales", "000299"))
+		_, err = names.Get(ctx, keys.Raw("Sales", "000299"))
 		return err
 	},
 	"Records.Resolve": func(ctx context.Context, x *outage) error {
@@ -202,7 +202,7 @@ var refusedMethods = map[string]func(context.Context, *outage) error{
 			return err
 		}
 		_, errInsert := staff.Insert(ctx, smith)
-		err = errors.Join(w.Ensure(ctx), people.Ensure(ctx), errInsert, w.Drain(ctx), staff.DeleteAny(ctx, keys.Stored("Sales", smith.ID)), w.Drain(ctx))
+		err = errors.Join(w.Ensure(ctx), people.Ensure(ctx), errInsert, w.Drain(ctx), staff.DeleteAny(ctx, keys.Raw("Sales", smith.ID)), w.Drain(ctx))
 		_, errVerify := verify.Run(ctx, staff, nil)
 		return errors.Join(err, errVerify)
 	},

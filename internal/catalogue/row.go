@@ -145,7 +145,7 @@ const (
 )
 
 // key is the key of the row.
-var key = keys.Stored(reserved.Catalogue, reserved.Catalogue)
+var key = keys.Raw(reserved.Catalogue, reserved.Catalogue)
 
 // find returns a definition, nil if the row does not name it.
 func (r *Row) find(scope, name string) *Definition {

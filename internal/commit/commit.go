@@ -166,7 +166,7 @@ func CheckRemote(r Remote) error {
 	if err := edm.CheckTableName(r.Table); err != nil {
 		return err
 	}
-	return keys.Stored(r.Partition, "r").Err()
+	return keys.Raw(r.Partition, "r").Err()
 }
 
 // SentNotification is a notification that an outbox has stored.

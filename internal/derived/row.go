@@ -21,7 +21,7 @@ func SplitState(texts []string) (rows, content []string) {
 	if i := slices.IndexFunc(texts, func(s string) bool { return strings.HasPrefix(s, "/") }); i >= 0 {
 		rows, content = texts[:i], texts[i:]
 	}
-	if invalid := func(s string) bool { return keys.Stored("p", s).Err() != nil }; slices.ContainsFunc(rows, invalid) {
+	if invalid := func(s string) bool { return keys.Raw("p", s).Err() != nil }; slices.ContainsFunc(rows, invalid) {
 		rows = slices.DeleteFunc(slices.Clone(rows), invalid)
 	}
 	return rows, content

@@ -104,7 +104,7 @@ func (d *delivery) give(in edm.Entity, mine bool, err error, last bool) (goOn bo
 		p.foreign(in)
 		return true
 	case err != nil:
-		k := keys.Stored(in.PartitionKey, in.RowKey)
+		k := keys.Raw(in.PartitionKey, in.RowKey)
 		if d.err = p.table.OpError(d.method, k, err); p.q.Skip != nil && p.q.Skip(k, d.err) {
 			d.err = nil
 			p.stats.Skipped++

@@ -209,7 +209,7 @@ const largeRow = 30 << 10
 
 // endingOfRow returns the steps that end the preparation of a row.
 func (t *Table) endingOfRow(ctx context.Context, partition, id string, r preparedRow, committed bool) (steps []step, err error) {
-	k := keys.Stored(partition, r.RowKey)
+	k := keys.Raw(partition, r.RowKey)
 	add := func(kind aztables.TransactionType, k keys.Key, match azcore.ETag, columns []edm.Column) {
 		s, e := libraryStep(t, kind, k, match, columns)
 		err = cmp.Or(err, e)

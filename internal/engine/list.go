@@ -161,7 +161,7 @@ type scanLister struct {
 
 func (l *scanLister) Read(r *edm.Reader, in edm.Entity) (mine bool, err error) {
 	s := &l.row
-	s.Key, s.ETag, s.Timestamp = keys.Stored(in.PartitionKey, in.RowKey), azcore.ETag(in.ETag), in.Timestamp
+	s.Key, s.ETag, s.Timestamp = keys.Raw(in.PartitionKey, in.RowKey), azcore.ETag(in.ETag), in.Timestamp
 	s.reader, s.in, s.within = r, in, true
 	columns := s.part.Columns()[:0]
 	s.part = stored.Row{Key: s.Key, ETag: s.ETag, Timestamp: s.Timestamp}
@@ -300,7 +300,7 @@ func (p *pager) unasked(in edm.Entity) error {
 	if p.q.Rows.IsPoint() {
 		rk, _, _ = p.q.Rows.Bounds()
 	}
-	return checkKey(keys.Stored(pk, rk), in)
+	return checkKey(keys.Raw(pk, rk), in)
 }
 
 // wants reports whether a row of a page is to be looked at: not one that was delivered before the list was taken up again, nor

@@ -90,7 +90,7 @@ func markedRows(body []byte) (all []markedRow, err error) {
 			return true
 		}
 		if m, is := stored.MarkOf(text); is {
-			all = append(all, markedRow{keys.Stored(in.PartitionKey, in.RowKey), m})
+			all = append(all, markedRow{keys.Raw(in.PartitionKey, in.RowKey), m})
 		}
 		return true
 	})

@@ -268,7 +268,7 @@ func readPage(body []byte, partition string, rows map[string]*stored.Row) (n int
 	err = r.Page(func(in edm.Entity) bool {
 		n, end = n+1, in.RowKey
 		_, wanted := rows[in.RowKey]
-		if bad = checkKey(keys.Stored(partition, in.RowKey), in); bad != nil || !wanted {
+		if bad = checkKey(keys.Raw(partition, in.RowKey), in); bad != nil || !wanted {
 			return bad == nil
 		}
 		row := stored.Of(in, nil)
@@ -320,7 +320,7 @@ func (p *pager) firstKey(ctx context.Context) (k keys.Key, found bool, err error
 			return k, false, err
 		}
 		err = edm.NewReader(body).Page(func(in edm.Entity) bool {
-			k, found = keys.Stored(in.PartitionKey, in.RowKey), true
+			k, found = keys.Raw(in.PartitionKey, in.RowKey), true
 			return false
 		})
 		if err != nil || found {

@@ -146,7 +146,7 @@ func (p *Plan) foreign(d *derivedRow, r *stored.Row) bool {
 
 // Remove plans the deletion of a row that the entity owns, or that was loaded.
 func (p *Plan) Remove(rowKey string) error {
-	d, err := p.touch(&stored.Row{Key: keys.Stored(p.partition, rowKey)})
+	d, err := p.touch(&stored.Row{Key: keys.Raw(p.partition, rowKey)})
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ import (
 
 // Load reads a row that several entities share, with the changes that this transaction has planned so far.
 func (p *Plan) Load(ctx context.Context, rowKey string) (*stored.Row, error) {
-	d, err := p.rowFor(keys.Stored(p.partition, rowKey))
+	d, err := p.rowFor(keys.Raw(p.partition, rowKey))
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (p *Plan) beforeLoad(ctx context.Context, row keys.Key) (err error) {
 
 // Entity returns the row of an entity, with the changes that this transaction has planned so far.
 func (p *Plan) Entity(ctx context.Context, rowKey string) (*stored.Row, error) {
-	k := keys.Stored(p.partition, rowKey)
+	k := keys.Raw(p.partition, rowKey)
 	if row, planned := p.planned[rowKey]; planned {
 		if !row.Known() {
 			return nil, nil
@@ -122,7 +122,7 @@ func (p *Plan) Scan(ctx context.Context, rows keys.RowRange, f func(*stored.Row)
 		if err != nil {
 			return err
 		}
-		stopped = !f(stored.New(keys.Stored(p.partition, rk), columns))
+		stopped = !f(stored.New(keys.Raw(p.partition, rk), columns))
 	}
 	return nil
 }

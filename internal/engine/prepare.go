@@ -198,12 +198,12 @@ const (
 
 // preparationKey returns the key of what a write has prepared in a partition.
 func preparationKey(partition, id string) keys.Key {
-	return keys.Stored(partition, reserved.Prepared+id)
+	return keys.Raw(partition, reserved.Prepared+id)
 }
 
 // imageKey returns the key of the row that contains the new content of a prepared row.
 func imageKey(partition, id string, n int) keys.Key {
-	return keys.Stored(partition, fmt.Sprintf("%s%s|%02d", reserved.Prepared, id, n))
+	return keys.Raw(partition, fmt.Sprintf("%s%s|%02d", reserved.Prepared, id, n))
 }
 
 // body is the row of the preparation.

@@ -26,7 +26,7 @@ func (t *Table) StoreRaw(ctx context.Context, method string, rows []RawRow) (fai
 	if len(rows) == 0 {
 		return -1, nil
 	}
-	key := func(r *RawRow) keys.Key { return keys.Stored(r.Body.PartitionKey, r.Body.RowKey) }
+	key := func(r *RawRow) keys.Key { return keys.Raw(r.Body.PartitionKey, r.Body.RowKey) }
 	if err := cmp.Or(t.Fault, t.readOnly()); err != nil {
 		return -1, err
 	}

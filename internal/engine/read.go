@@ -361,7 +361,7 @@ func checkKey(k keys.Key, in edm.Entity) error {
 	if in.PartitionKey == k.PartitionKey() && in.RowKey == k.RowKey() {
 		return nil
 	}
-	return &errs.DecodeError{Reason: "it holds the row " + keys.Stored(in.PartitionKey, in.RowKey).String() + ", which was not asked for"}
+	return &errs.DecodeError{Reason: "it holds the row " + keys.Raw(in.PartitionKey, in.RowKey).String() + ", which was not asked for"}
 }
 
 // hidden reports whether a row could exist although the call has not found it, since the signature is for other rows.

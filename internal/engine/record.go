@@ -51,7 +51,7 @@ type storedEffect struct {
 
 // RecordKey returns the key of the commit record of a write.
 func RecordKey(partition, id string) keys.Key {
-	return keys.Stored(partition, reserved.CommitRecord+id)
+	return keys.Raw(partition, reserved.CommitRecord+id)
 }
 
 // recordBody is the row of a commit record. named reports that it gets the operation ID of a write that changes it.
@@ -210,7 +210,7 @@ func (t *Table) Resolve(ctx context.Context, partition, id string, remotes ...co
 		}
 		return rec, err
 	}
-	return &commit.Record{Partition: keys.Stored(partition, "").Partition(), OperationID: id, State: commit.Aborted}, nil
+	return &commit.Record{Partition: keys.Raw(partition, "").Partition(), OperationID: id, State: commit.Aborted}, nil
 }
 
 // abort stores an abort record in the place of a commit record, so that the write can never commit, or finds that it did. It

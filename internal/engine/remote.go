@@ -148,8 +148,8 @@ func (r *remotes) planOf(of rowReader, partition string) (*Plan, error) {
 	t := of.(*Table)
 	home := r.write.table
 	switch {
-	case keys.Stored(partition, "r").Err() != nil:
-		return nil, keys.Stored(partition, "r").Err()
+	case keys.Raw(partition, "r").Err() != nil:
+		return nil, keys.Raw(partition, "r").Err()
 	case !t.SameService(home):
 		return nil, &errs.ValueError{Field: "table", Reason: "is of another service than " + home.Name + ", so that no commit record covers both; give a table of the same client"}
 	case reserves(partition):

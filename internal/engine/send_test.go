@@ -22,7 +22,7 @@ func TestDeleteWithoutETag(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := wire.NewBatchWriter(u, "staff", 1)
-		s := step{Op: &Op{Kind: aztables.TransactionTypeDelete, Key: keys.Stored("p", "r")}}
+		s := step{Op: &Op{Kind: aztables.TransactionTypeDelete, Key: keys.Raw("p", "r")}}
 		s.Match = azcore.ETag(match)
 		s.write(w)
 		body, _ := w.Finish()

@@ -19,7 +19,7 @@ import (
 // A partition of a table with stamps has a row that each transaction of entities stores again, whatever it is. So nothing was written between two reads of the
 // row if they found it with one ETag. It is stored without a condition: writers of a partition do not refuse each other because of it.
 
-func stampKey(partition string) keys.Key { return keys.Stored(partition, reserved.Stamp) }
+func stampKey(partition string) keys.Key { return keys.Raw(partition, reserved.Stamp) }
 
 // Stamp returns what changes with each transaction of entities in a partition, "" if nothing says so: there was none since the table has stamps, or the
 // client may not see the row. Requests: 1.

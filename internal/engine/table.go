@@ -501,7 +501,7 @@ func QueryErr(k keys.Key) error {
 	if err := k.Partition().Err(); err != nil {
 		return err
 	}
-	return keys.Stored(cmp.Or(k.PartitionKey(), "p"), cmp.Or(k.RowKey(), "r")).Err()
+	return keys.Raw(cmp.Or(k.PartitionKey(), "p"), cmp.Or(k.RowKey(), "r")).Err()
 }
 
 // readable is a key for an error, or none if the error is about the key.

@@ -99,7 +99,7 @@ func EntityOf(e commit.Effect, record keys.PartitionKey) keys.Key {
 	if e.Table == "" {
 		partition, _ = record.Result()
 	}
-	return keys.Stored(partition, e.RowKey)
+	return keys.Raw(partition, e.RowKey)
 }
 
 // RecordOf returns the commit record of a job, and the index of its effect there, for handlers that complete the effect by a write of

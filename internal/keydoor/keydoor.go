@@ -9,7 +9,8 @@ var Keys interface {
 	Row(key any) any
 	Named(layout any, name string) any
 	Suffixed(layout any, name string) any
-	Spelling(layout any) string
+	Partitions() any
+	Rows() any
 }
 
 // Half is the PartitionKey or the RowKey of a Go type, without the type. A value is a pointer to the type.
@@ -35,12 +36,28 @@ type Bound[P, R any] struct {
 func Partition[P, R any](key any) *Bound[P, R] { return Keys.Partition(key).(*Bound[P, R]) }
 func Row[P, R any](key any) *Bound[P, R]       { return Keys.Row(key).(*Bound[P, R]) }
 
-// Named returns a keys.Layout (L) with a name, unless it has one already.
-func Named[L any](layout L, name string) L { return Keys.Named(layout, name).(L) }
+// Named returns a keys.Layout with a name, unless it has one already or the name is "".
+func Named[K, P, R, RS any](layout any, name string) Values[K, P, R, RS] {
+	return Keys.Named(layout, name).(Values[K, P, R, RS])
+}
 
-// Spelling returns a keys.Layout as text: fold(text) named email. Layouts of different spellings
-// make different keys.
-func Spelling(layout any) string { return Keys.Spelling(layout) }
+// Values is a layout of keys of one value. RS stands for keys.RowRanges[K].
+type Values[K, P, R, RS any] interface {
+	PartitionKey(K) P
+	RowKey(K) R
+
+	// Decode returns the value of a key. A key that no value has is a *keys.KeyError.
+	Decode(key string) (K, error)
+
+	// Rows returns the ranges of the RowKeys. Values are compared component by component in the order of
+	// their keys: if keys.Desc inverts only some components, lo is the value that sorts first. A component
+	// that does not sort by its values before another component makes every range of values a *keys.KeyError.
+	Rows() RS
+
+	// Spelling returns the layout as text: fold(text) named email. Layouts of different spellings make
+	// different keys.
+	Spelling() string
+}
 
 // Suffixed returns the layout whose keys are those of a keys.Layout, the separator _ and another key. The layout gets a name, unless
 // it has one already.
@@ -81,3 +98,25 @@ type Maker[K, P any] interface {
 	Of(k K, suffix P) P
 	Is(s string, k K, suffix P) bool
 }
+
+// Ranges are functions of ranges of keys. R stands for the range of PartitionKeys or of RowKeys.
+type Ranges[R any] interface {
+	// Overlap reports whether two ranges may have a key in common. It compares only their bounds, and excludes the library's rows from
+	// a range of raw keys.
+	Overlap(a, b R) bool
+}
+
+// RowRanges are functions of ranges of RowKeys. K stands for the RowKey, and R for the range.
+type RowRanges[K, R any] interface {
+	Ranges[R]
+
+	// Stored returns the half-open range from ≤ key < to, including keys of the library's rows. It checks nothing.
+	Stored(from, to string) R
+
+	// Behind returns the keys of a range that are greater than k: of all keys if the range is unset.
+	Behind(r R, k K) R
+}
+
+// Partitions returns the functions of keys.PartitionRange, and Rows those of keys.RowRange.
+func Partitions[R any]() Ranges[R]    { return Keys.Partitions().(Ranges[R]) }
+func Rows[K, R any]() RowRanges[K, R] { return Keys.Rows().(RowRanges[K, R]) }

@@ -81,7 +81,7 @@ func (c *Cursor) Begin(table string, query [8]byte) (*Position, error) {
 
 // Deliver moves on behind a row.
 func (p *Position) Deliver(in edm.Entity) {
-	p.Inside, p.last = true, keys.Stored(in.PartitionKey, in.RowKey)
+	p.Inside, p.last = true, keys.Raw(in.PartitionKey, in.RowKey)
 }
 
 // Delivered reports whether a row comes before the place. Rows that were deleted or inserted since do not matter.
@@ -175,7 +175,7 @@ func parseToken(s string) (*Position, error) {
 	p.PK, p.RK = optional(hasPK), optional(hasRK)
 	if has&hasLast != 0 {
 		pk := take()
-		p.Inside, p.last = true, keys.Stored(pk, take())
+		p.Inside, p.last = true, keys.Raw(pk, take())
 	}
 	if !ok || len(rest) > 0 || p.token() != s {
 		return nil, damaged

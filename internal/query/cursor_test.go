@@ -13,7 +13,7 @@ import (
 // FuzzToken: the parser of tokens never panics, and accepts only tokens that the library wrote, byte for byte.
 func FuzzToken(f *testing.F) {
 	text := func(s string) *string { return &s }
-	last := keys.Stored("Sales", "empid_000223")
+	last := keys.Raw("Sales", "empid_000223")
 	for _, p := range []Position{
 		{table: "staff"}, {table: "staff", PK: text("1!8!U2FsZXM-")}, {table: "staff", PK: text("p"), RK: text("")},
 		{table: "staff", RK: text("r"), Inside: true, last: last}, {query: [8]byte{1, 2, 3}, table: "T", PK: text("p"), RK: text("r"), Inside: true, last: last},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/keyrange"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -152,7 +153,7 @@ func (q *Query) Complete() (Class, error) {
 		case !pk.IsSet():
 		case q.Partition.IsSet() && !pk.Contains(q.Partition.String()):
 			return class, &keys.KeyError{Key: edm.PartitionKey, Value: q.Partition.String(), Reason: "is no partition of this table's layout, " + pk.String()}
-		case q.Partitions.IsSet() && !q.Partitions.IsEmpty() && !q.Partitions.Overlaps(pk):
+		case q.Partitions.IsSet() && !q.Partitions.IsEmpty() && !keyrange.PartitionsOverlap(q.Partitions, pk):
 			return class, &keys.KeyError{Key: edm.PartitionKey, Value: q.Partitions.String(), Reason: "is a range without any partition of this table's layout, " + pk.String()}
 		}
 	}
@@ -164,7 +165,7 @@ func (q *Query) Complete() (Class, error) {
 		return class, q.Rows.Err()
 	case !q.Rows.IsSet():
 		q.Rows = all
-	case mine.IsSet() && !q.Rows.Overlaps(mine):
+	case mine.IsSet() && !keyrange.RowsOverlap(q.Rows, mine):
 		return class, &keys.KeyError{Key: edm.RowKey, Value: q.Rows.String(), Reason: "is a range without any key of this table's layout, " + all.String()}
 	}
 	return class, nil
@@ -174,7 +175,7 @@ func (q *Query) Complete() (Class, error) {
 func (q *Query) completePartitions() error {
 	if !q.Partitions.IsSet() {
 		if !q.Partition.IsSet() && q.PartitionKeys.IsPoint() {
-			q.Partition = q.PartitionKeys.Key()
+			q.Partition = keyrange.Partition(q.PartitionKeys)
 		}
 		return nil
 	}
@@ -185,7 +186,7 @@ func (q *Query) completePartitions() error {
 		return err
 	}
 	if q.Partitions.IsPoint() {
-		q.Partition, q.Partitions = q.Partitions.Key(), keys.PartitionRange{}
+		q.Partition, q.Partitions = keyrange.Partition(q.Partitions), keys.PartitionRange{}
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ func TestSuspended(t *testing.T) {
 	s := newScene(t)
 	for pause, reads := range map[time.Duration]int{11 * time.Hour: 1, 13 * time.Hour: 2} {
 		target := &slowTarget{pause: func() { s.Advance(pause) }}
-		testkit.NoError(t, reconcile.Reconcile(context.Background(), s.staff, keys.Stored("Sales", "empid_000001"), target))
+		testkit.NoError(t, reconcile.Reconcile(context.Background(), s.staff, keys.Raw("Sales", "empid_000001"), target))
 		testkit.Expect(t, "reads", target.reads, reads)
 		testkit.Expect(t, "writes", target.writes, 1)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/keyrange"
 	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
@@ -134,7 +135,7 @@ func ReadTogether(ctx context.Context, t table.AnyTable, partition keys.Partitio
 	all = slices.SortedFunc(slices.Values(all), func(a, b keys.Key) int { return keys.Compare(a.RowKey(), b.RowKey()) })
 	var seen string // up to which all rows were read
 	if len(all) > 1 {
-		q := table.Query[table.Row]{Partition: partition, Rows: keys.StoredRows(all[0].RowKey(), all[len(all)-1].RowKey()+afterParts), Budget: table.Budget{Requests: mostPages}}
+		q := table.Query[table.Row]{Partition: partition, Rows: keyrange.Stored(all[0].RowKey(), all[len(all)-1].RowKey()+afterParts), Budget: table.Budget{Requests: mostPages}}
 		for e, err := range rows.List(ctx, q) {
 			if errors.Is(err, table.ErrBudget) {
 				break

@@ -31,7 +31,7 @@ func (d byDepartment) Target(entity, row keys.Key) (reconcile.Target, error) {
 	if !d.shared {
 		return d.byLast.Target(entity, row)
 	}
-	all := keys.Stored("all", entity.PartitionKey())
+	all := keys.Raw("all", entity.PartitionKey())
 	return &reconcile.Row{Table: d.rows, Key: all, Shared: true, IsTombstone: func(r *table.Row) bool { return false },
 		Follow: func(old, e *table.Row) (*table.Row, error) {
 			var members []string

@@ -210,7 +210,7 @@ func decode(b []byte) (Rows, error) {
 	all := Rows{}
 	for name, rows := range p.Rows {
 		for _, k := range rows {
-			at := keys.Stored(k[0], k[1])
+			at := keys.Raw(k[0], k[1])
 			if at.Err() != nil {
 				return nil, errPayload
 			}

@@ -212,7 +212,7 @@ func (n *inlineNotification) execute(ctx context.Context) (done bool) {
 		}
 	}()
 	records := records.Of(n.outbox.table)
-	record, err := records.Get(ctx, keys.Stored(n.of.Partition, "").Partition(), n.of.OperationID)
+	record, err := records.Get(ctx, keys.Raw(n.of.Partition, "").Partition(), n.of.OperationID)
 	if err != nil || record.State == commit.Aborted {
 		return false
 	}

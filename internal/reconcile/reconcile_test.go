@@ -43,7 +43,7 @@ func (byLast) Name() string { return "last" }
 func (byLast) MaxRows() int { return 0 }
 
 func (byLast) row(entity keys.Key, name string) keys.Key {
-	return keys.Stored(name, entity.PartitionKey()+":"+entity.RowKey())
+	return keys.Raw(name, entity.PartitionKey()+":"+entity.RowKey())
 }
 
 func (d byLast) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[employee]) error {
@@ -159,19 +159,19 @@ func TestHostileEffects(t *testing.T) {
 	s := newScene(t)
 	h := reconcile.Handler("names", s.staff, byLast{})
 	for _, payload := range []string{"", "{}", `{"rows":{}}`, `{"rows":{"last":[["Jones","other"]]}}`, `{"rows":{"last":[["","Sales:r"]]}}`, `{"rows":{"last":[["a/b","Sales:r"]]}}`, `[]`, "null", `{"rows":{"last":"x"}}`} {
-		err := h.Handle(context.Background(), host.Job{Key: keys.Stored("Sales", "r"), Kind: "names", Version: 1, Payload: []byte(payload)})
+		err := h.Handle(context.Background(), host.Job{Key: keys.Raw("Sales", "r"), Kind: "names", Version: 1, Payload: []byte(payload)})
 		if err == nil || !strings.HasPrefix(err.Error(), "poison") {
 			t.Errorf("%s: got error %v; want poison", payload, err)
 		}
 	}
 	for _, row := range []string{"", "~i|1", "a/b"} {
-		err := h.Handle(context.Background(), host.Job{Key: keys.Stored("Sales", row), Kind: "names", Version: 1, Payload: []byte(`{"rows":{"last":[["Jones","Sales:` + row + `"]]}}`)})
+		err := h.Handle(context.Background(), host.Job{Key: keys.Raw("Sales", row), Kind: "names", Version: 1, Payload: []byte(`{"rows":{"last":[["Jones","Sales:` + row + `"]]}}`)})
 		if err == nil || !strings.HasPrefix(err.Error(), "poison") {
 			t.Errorf("%s: got error %v; want poison", row, err)
 		}
 	}
 	var newer *table.VersionError
-	err := h.Handle(context.Background(), host.Job{Key: keys.Stored("Sales", "r"), Kind: "names", Version: 1, Payload: []byte(`{"rows":{"later":[["Jones","Sales:r"]]}}`)})
+	err := h.Handle(context.Background(), host.Job{Key: keys.Raw("Sales", "r"), Kind: "names", Version: 1, Payload: []byte(`{"rows":{"later":[["Jones","Sales:r"]]}}`)})
 	if !errors.As(err, &newer) || newer.Got <= newer.Want {
 		t.Errorf("got error %v; want a VersionError, so that the message waits", err)
 	}

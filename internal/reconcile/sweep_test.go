@@ -105,7 +105,7 @@ func TestPoisonousRows(t *testing.T) {
 		{table.ErrTableNotFound, false},
 	} {
 		h := reconcile.Handler("names", s.staff, refused{c.err})
-		err := h.Handle(context.Background(), host.Job{Key: keys.Stored("Sales", "r"), Kind: "names", Version: 1, Payload: []byte(`{"rows":{"last":[["Jones","Sales:r"]]}}`)})
+		err := h.Handle(context.Background(), host.Job{Key: keys.Raw("Sales", "r"), Kind: "names", Version: 1, Payload: []byte(`{"rows":{"last":[["Jones","Sales:r"]]}}`)})
 		if err == nil || strings.HasPrefix(err.Error(), "poison") != c.poison {
 			t.Errorf("a row that is refused with %v: got error %v; want poison: %v", c.err, err, c.poison)
 		}

@@ -182,7 +182,7 @@ func (badge) MaxRows() int { return 1 }
 func (m badge) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[employee]) error {
 	there, err := door.Remote(p, door.Table(m.staff), "company")
 	if err == nil && c.New != nil && c.Old == nil {
-		err = there.Insert(&table.Row{Key: keys.Stored("company", c.New.Last)}, nil)
+		err = there.Insert(&table.Row{Key: keys.Raw("company", c.New.Last)}, nil)
 	}
 	return err
 }

@@ -54,7 +54,7 @@ func New(k keys.Key, columns []edm.Column) *Row {
 
 // Of returns a row of a response.
 func Of(in edm.Entity, columns []edm.Column) *Row {
-	return &Row{Key: keys.Stored(in.PartitionKey, in.RowKey), ETag: azcore.ETag(in.ETag), Timestamp: in.Timestamp, content: content{columns: columns}}
+	return &Row{Key: keys.Raw(in.PartitionKey, in.RowKey), ETag: azcore.ETag(in.ETag), Timestamp: in.Timestamp, content: content{columns: columns}}
 }
 
 // With returns the row with other columns. It is inlined, as Copy and Project are, so that a row in between costs no allocation.
@@ -344,7 +344,7 @@ func (r *Row) Primary() (k keys.Key, isCopy bool) {
 	if rowKey == "" {
 		return keys.Key{}, false
 	}
-	return keys.Stored(cmp.Or(partition, r.Key.PartitionKey()), rowKey), true
+	return keys.Raw(cmp.Or(partition, r.Key.PartitionKey()), rowKey), true
 }
 
 // IsCopy reports whether the row is a copy of an entity.
@@ -417,7 +417,7 @@ func (r *Row) Body(keepsID, keepsIncarnation, keepsParts bool) (body edm.Body, n
 
 // PartKey returns the key of a part of an entity.
 func PartKey(k keys.Key, number uint8) keys.Key {
-	return keys.Stored(k.PartitionKey(), fmt.Sprintf("%s%s%02d", k.RowKey(), reserved.PartMark, number))
+	return keys.Raw(k.PartitionKey(), fmt.Sprintf("%s%s%02d", k.RowKey(), reserved.PartMark, number))
 }
 
 // Entity returns the key of the entity that the row is a part of, and the row's own key if it is none.
@@ -426,7 +426,7 @@ func (r *Row) Entity() keys.Key {
 	if i < 0 || !r.Has(reserved.Part) || PartOf(r.Key.RowKey()[:i], r.Key.RowKey()) == 0 {
 		return r.Key
 	}
-	return keys.Stored(r.Key.PartitionKey(), r.Key.RowKey()[:i])
+	return keys.Raw(r.Key.PartitionKey(), r.Key.RowKey()[:i])
 }
 
 // PartOf returns the number of a part of an entity by its RowKey, 0 if it is none.

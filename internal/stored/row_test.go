@@ -10,7 +10,7 @@ import (
 // TestOwners: a row has tags, an owner, or the entity that it is a copy of.
 func TestOwners(t *testing.T) {
 	t.Parallel()
-	row := &Row{Key: keys.Stored("p", "r")}
+	row := &Row{Key: keys.Raw("p", "r")}
 	tagged := row.Tag("manager", false)
 	if got := tagged.Tags(); !slices.Equal(got, []string{"manager"}) || len(row.Tags()) > 0 {
 		t.Errorf("got tags %q, and before %q; want manager, and none", got, row.Tags())
@@ -21,11 +21,11 @@ func TestOwners(t *testing.T) {
 	if got := tagged.Own("team:x"); got.Owner() != "team:x" || len(got.Tags()) > 0 {
 		t.Errorf("got owner %q and tags %q, want team:x and none", got.Owner(), got.Tags())
 	}
-	c := row.Copy(keys.Stored("p", "c"), "id")
+	c := row.Copy(keys.Raw("p", "c"), "id")
 	if k, is := c.Primary(); !is || k != row.Key || c.ProjectionID() != "id" || c.Owner() != "" {
 		t.Errorf("got a copy: %v, of %v, %q, %q; want one of %v, id", is, k, c.ProjectionID(), c.Owner(), row.Key)
 	}
-	if again, full := row.Copy(keys.Stored("p", "d"), "id"), row.Copy(keys.Stored("p", "e"), ""); again.ProjectionID() != "id" || full.ProjectionID() != "" {
+	if again, full := row.Copy(keys.Raw("p", "d"), "id"), row.Copy(keys.Raw("p", "e"), ""); again.ProjectionID() != "id" || full.ProjectionID() != "" {
 		t.Errorf("got projections %q and %q; want id and none", again.ProjectionID(), full.ProjectionID())
 	}
 }

@@ -20,7 +20,7 @@ import (
 )
 
 // The row of the day. It stays: its due time must outlive all processes.
-var dayKey = keys.Stored("day", "day")
+var dayKey = keys.Raw("day", "day")
 
 const (
 	propertyDue   = "Due"   // absent in a new row: the work is due a period after it was stored

@@ -112,7 +112,7 @@ func (t *Table) Note(ctx context.Context, table, partition, id string) error {
 	if t.notes.knows(day, p) {
 		return nil
 	}
-	k := keys.Stored(fmt.Sprintf("%s_%02d", day, p[0]%16), hex.EncodeToString(p[:]))
+	k := keys.Raw(fmt.Sprintf("%s_%02d", day, p[0]%16), hex.EncodeToString(p[:]))
 	_, err = t.send(ctx, "NoteRecords", aztables.TransactionTypeInsertReplace, k, "", text(propertyTable, table), text(propertyPartition, partition))
 	if Denied(err) {
 		if log := t.rows.Options.Logger; t.notes.deny(day) && log != nil {
@@ -152,7 +152,7 @@ func Denied(err error) bool {
 
 // noteOf reads a note from its row. Another program may have stored the row.
 func noteOf(in edm.Entity, columns []edm.Column) (n Note, err error) {
-	k := keys.Stored(in.PartitionKey, in.RowKey)
+	k := keys.Raw(in.PartitionKey, in.RowKey)
 	day, _, _ := strings.Cut(in.PartitionKey, "_")
 	n = Note{Table: stored.Find(columns, propertyTable).S, Partition: stored.Find(columns, propertyPartition).S, key: k, etag: azcore.ETag(in.ETag)}
 	if n.Day, err = time.Parse(dayFormat, day); err == nil && n.Table == "" {

@@ -29,7 +29,7 @@ func TestDirectory(t *testing.T) {
 		}
 	}
 	for _, rk := range []string{"a", "A", "..", "con", strings.Repeat("中", 200)} {
-		id := archive.ID{Key: keys.Stored("P:é", rk), Incarnation: "LIFE000000000001"}
+		id := archive.ID{Key: keys.Raw("P:é", rk), Incarnation: "LIFE000000000001"}
 		stored := *row
 		stored.Key = id.Key
 		put := &archive.ArchivedRow{ID: id, Kind: "k", Row: &stored, Moves: []string{"1"}, Time: time.Now()}
@@ -72,7 +72,7 @@ func TestDirectory(t *testing.T) {
 			t.Errorf("RowKey %q: Get after the row was removed: got %+v, %v; want a version without a row", rk, got, err)
 		}
 	}
-	if got, err := d.Get(ctx, archive.ID{Key: keys.Stored("p", "r"), Incarnation: "LIFE000000000002"}); got != nil || err != nil {
+	if got, err := d.Get(ctx, archive.ID{Key: keys.Raw("p", "r"), Incarnation: "LIFE000000000002"}); got != nil || err != nil {
 		t.Errorf("Get of an unknown key: got %+v, %v; want neither", got, err)
 	}
 }
@@ -86,7 +86,7 @@ func TestDirectoryUnreachable(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := Directory(filepath.Join(file, "below"))
-	id := archive.ID{Key: keys.Stored("p", "r"), Incarnation: "LIFE000000000001"}
+	id := archive.ID{Key: keys.Raw("p", "r"), Incarnation: "LIFE000000000001"}
 	if err := d.Put(ctx, &archive.ArchivedRow{ID: id, Row: &table.Row{Key: id.Key}}, ""); !errors.Is(err, table.ErrUnreachable) {
 		t.Errorf("Put: got %v, want ErrUnreachable", err)
 	}
@@ -104,7 +104,7 @@ func TestDirectoryContains(t *testing.T) {
 	if err := os.MkdirAll(string(d), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	k := keys.Stored("P", "R")
+	k := keys.Raw("P", "R")
 	for _, incarnation := range []string{"", ".", "..", "../x", "../../x", "../../../etc/cron.d", "/etc/cron.d", outside, "a/b", "a/../../../b", "../" + filepath.Base(d.folder(k)), "a/", "./a"} {
 		id := archive.ID{Key: k, Incarnation: incarnation}
 		if err := d.Put(ctx, &archive.ArchivedRow{ID: id, Kind: "k", Row: &table.Row{Key: k}}, ""); err == nil {

@@ -109,8 +109,6 @@ var readersCode = map[string]string{
 		var byEmail *index.Global[Employee, string]`,
 	"keys": `
 		type Review struct { Employee, Year int }`,
-	"keys Struct2": `
-		type hired struct { Title string; On time.Time }`,
 	"jobs Export": `
 		var backups *container.Client`,
 	"largeentity": `

@@ -27,7 +27,7 @@ var mostNames = map[string]int{
 	"extend":                155,
 	"index":                 119,
 	"jobs":                  58,
-	"keys":                  168,
+	"keys":                  129,
 	"largeentity":           70,
 	"largeentity/series":    38,
 	"lease":                 43,

@@ -70,7 +70,7 @@ func TestArchive(t *testing.T) {
 		{Name: "an archived row whose owner has another type is foreign", File: "archive/destination.go",
 			Old: "			if errors.As(err, &damaged) {\n", New: "			if errors.As(err, &damaged) && false {\n", Test: "TestArchivedTypes"},
 		{Name: "a list ends at U+10FFFF", File: "archive/destination.go",
-			Old: "StoredRows(\"\", lastRowKey)}", New: "StoredRows(\"\", \"\\U0010FFFF\")}", Test: "TestAnyRowKey"},
+			Old: "Stored(\"\", lastRowKey)}", New: "Stored(\"\", \"\\U0010FFFF\")}", Test: "TestAnyRowKey"},
 		{Name: "incarnations of a key that only looks alike are found", File: "archive/destination.go",
 			Old: "r.Row == nil || r.Key.RowKey() != k.RowKey() {", New: "r.Row == nil {", Test: "TestSimilarKeys"},
 		{Name: "the attempts of a move have a bound of their own", File: "internal/engine/attempts.go",

@@ -28,7 +28,7 @@ func TestBlobarchive(t *testing.T) {
 		{Name: "the SDK repeats a write", File: "internal/blobs/blobs.go",
 			Old: "call.Write(ctx, max(timeout, 0))", New: "call.Read(ctx)", Test: "TestPutFaults"},
 		{Name: "a blob of another key is read", File: dir + "content.go",
-			Old: "keys.Stored(c.PartitionKey, c.RowKey) != id.Key || c.Incarnation != id.Incarnation,", New: "keys.Stored(c.PartitionKey, c.RowKey) != id.Key && c.Incarnation != id.Incarnation,", Test: "TestForeign"},
+			Old: "keys.Raw(c.PartitionKey, c.RowKey) != id.Key || c.Incarnation != id.Incarnation,", New: "keys.Raw(c.PartitionKey, c.RowKey) != id.Key && c.Incarnation != id.Incarnation,", Test: "TestForeign"},
 		{Name: "a row of another key is read", File: dir + "content.go",
 			Old: "c.Row != nil && c.Row.Key != id.Key:", New: "c.Row != nil && c.Row.Key != id.Key && false:", Test: "TestForeign"},
 		{Name: "a sweep trusts the metadata", File: dir + "destination.go",

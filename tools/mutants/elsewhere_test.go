@@ -48,7 +48,7 @@ func TestElsewhere(t *testing.T) {
 		{Name: "an entity stays in the list that it leaves", File: "index/elsewhere.go",
 			Old: "	case !has && is:\n", New: "	case !has && is && false:\n", Test: "TestElsewhere$"},
 		{Name: "a copy is of an entity in its own partition", File: "internal/stored/row.go",
-			Old: "	return keys.Stored(cmp.Or(partition, r.Key.PartitionKey()), rowKey), true\n", New: "	return keys.Stored(cmp.Or(partition[:0], r.Key.PartitionKey()), rowKey), true\n", Test: "TestElsewhere$"},
+			Old: "	return keys.Raw(cmp.Or(partition, r.Key.PartitionKey()), rowKey), true\n", New: "	return keys.Raw(cmp.Or(partition[:0], r.Key.PartitionKey()), rowKey), true\n", Test: "TestElsewhere$"},
 		{Name: "a pointer finds an entity whose partition of rows has changed", File: "index/rows.go",
 			Old: "return err == nil && is == row\n", New: "return err == nil && is.RowKey() == row.RowKey()\n", Test: "TestElsewhereVerifiedReads"},
 		{Name: "the notification of an effect that failed is withdrawn", File: "internal/reconcile/reconcile.go",

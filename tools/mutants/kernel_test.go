@@ -68,7 +68,7 @@ func TestKernel(t *testing.T) {
 		{Name: "a mark without a preparation needs the table of its home", File: "internal/engine/markview.go",
 			Old: "if err == nil && !void && !ended {", New: "if err == nil {", Test: "TestMoveHomeForged"},
 		{Name: "a preparation of the future never ends", File: "internal/engine/end_prepared.go",
-			Old: "unendedFilter(in, before, now)", New: "preparationFilter(in.Key().String(), before)", Test: "TestMoveHomeForged"},
+			Old: "unendedFilter(in, before, now)", New: "preparationFilter(func() string { from, _, _ := in.Bounds(); return from }(), before)", Test: "TestMoveHomeForged"},
 		{Name: "a move says that its own entity is in the way", File: "internal/engine/replan.go",
 			Old: "case derived && de.Key != (keys.Key{}), errors.Is(refusal, errs.ErrExists), errors.Is(refusal, errs.ErrGivenUp):", New: "case de == nil && len(keys.Key{}.PartitionKey()) > 0:", Test: "TestMoveOvertaken"},
 		{Name: "a refused move has always changed", File: "internal/engine/replan.go",

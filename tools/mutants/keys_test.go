@@ -10,9 +10,9 @@ import (
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	mutants.Run(t, "./keys", []mutants.Mutant{
-		{Name: "a compound of two is inverted if one of its components is", File: "keys/layout.go",
+		{Name: "a compound of two is inverted if one of its components is", File: "keys/compound.go",
 			Old: "		desc:       l.a.desc && l.b.desc,\n", New: "		desc:       l.a.desc || l.b.desc,\n", Test: "TestMixedOrder"},
-		{Name: "a compound of three is inverted if one of its components is", File: "keys/layout.go",
+		{Name: "a compound of three is inverted if one of its components is", File: "keys/compound.go",
 			Old: "l.a.desc && l.b.desc && l.c.desc", New: "l.a.desc || l.b.desc || l.c.desc", Test: "TestMixedOrder"},
 		{Name: "the smallest number of a width has no key", File: "keys/number.go",
 			Old: "abs > nines {", New: "abs >= nines {", Test: "TestSignedExtremes"},
@@ -32,7 +32,7 @@ func TestKeys(t *testing.T) {
 			Old: "		if b.err != nil || b.decode == nil {\n			return b.err", New: "		if b.decode == nil {\n			return b.err", Test: "TestInvalidBindings"},
 		{Name: "the order of a text before another component counts as kept", File: "keys/range.go",
 			Old: "	if r.more {\n		lost = r.layout.fullOrder", New: "	if false {\n		lost = r.layout.fullOrder", Test: "TestSuffixedText"},
-		{Name: "a computed key of two numbers may be any key", File: "keys/layout.go",
+		{Name: "a computed key of two numbers may be any key", File: "keys/compound.go",
 			Old: "		components: 2,\n		low:        l.a.low(),\n", New: "		components: 2,\n", Test: "TestComputedKeys"},
 		{Name: "an interval may be split", File: "keys/range.go",
 			Old: "	case r.SpansReserved():\n		return", New: "	case r.SpansReserved() && false:\n		return", Test: "TestInclusive"},

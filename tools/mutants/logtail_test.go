@@ -31,7 +31,7 @@ func TestLogtail(t *testing.T) {
 		{Name: "partitions are read once, at different instants", File: "logtail/follow.go",
 			Old: "	if len(in)*len(l.partitions) > 1 && gaps(&c.seen, all) {\n", New: "	if false {\n", Test: "TestFollowOrder"},
 		{Name: "a token lacks what was yielded", File: "logtail/read.go",
-			Old: "c.log, c.from, c.seen = true, log, from, t.seen\n", New: "c.log, c.from = true, log, from\n", Test: "TestFollow"},
+			Old: "c.log, c.from, c.seen = true, log, ticks.Time(t.From), t.seen\n", New: "c.log, c.from = true, log, ticks.Time(t.From)\n", Test: "TestFollow"},
 		{Name: "numbers between two spans are seen", File: "logtail/follow.go",
 			Old: "	case joinsBefore && joinsAfter:\n", New: "	case at > 0 && at < len(spans):\n", Test: "TestSeen|TestFollow"},
 		{Name: "a full page counts as all", File: "logtail/follow.go",

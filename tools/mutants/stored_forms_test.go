@@ -64,6 +64,6 @@ func TestStoredForms(t *testing.T) {
 		{Name: "digits behind the ticks are a suffix", File: "logtail/log.go",
 			Old: "unicode.IsDigit(separator) || unicode.IsLetter(separator)", New: "unicode.IsLetter(separator)", Test: "TestTicksWithSuffix"},
 		{Name: "a range ends before some suffixes", File: "logtail/log.go",
-			Old: "return keys.RawRows(first, fmt.Sprintf(\"%0*d\", tickDigits, older))", New: "_ = older\n	return keys.RawRows(first, k.String()+\"~\")", Test: "TestTicksWithSuffix"},
+			Old: "return keys.RawRows(first, fmt.Sprintf(\"%0*d\", tickDigits, ticks.Max-older))", New: "_ = older\n	return keys.RawRows(first, k.String()+\"~\")", Test: "TestTicksWithSuffix"},
 	})
 }
