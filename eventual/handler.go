@@ -40,7 +40,7 @@ type Effect[T any] struct {
 // On is an effect of the writes of a table. For each entity that changes, when says whether the effect is due, and with what payload,
 // which is stored as JSON with the entity. c.Old is nil for an insert, and c.New for a delete. A move to another key (table.Table.Move, Rekey) calls
 // when twice: for a delete, of which c.MovedTo is the new key, and for an insert, of which c.MovedFrom is the old one. when must be pure,
-// because a write may be planned several times. A worker calls do for it, at least once; see [host.Handler].
+// because a write may be planned several times. A worker calls do for it, at least once; see [extend.Handler].
 //
 //	mail := eventual.On("mail", func(c *eventual.Change[Employee]) (string, bool) {
 //		_, moved := c.MovedFrom() // an employee of another department is not new

@@ -8,7 +8,6 @@ import (
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/extend"
-	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -33,7 +32,7 @@ func (f farewells) Define(d *extend.Declaration[employee]) error {
 	if err := d.Maintain(f); err != nil {
 		return err
 	}
-	return d.Handle(host.Handler{Kind: "farewell", Handle: func(_ context.Context, j extend.Job) error {
+	return d.Handle(extend.Handler{Kind: "farewell", Handle: func(_ context.Context, j extend.Job) error {
 		fmt.Printf("%s of %s: dear %s\n", j.Kind, j.Key, j.Payload)
 		return nil
 	}})
@@ -76,10 +75,10 @@ func TestDeclaration(t *testing.T) {
 	t.Parallel()
 	var wrong *table.ValueError
 	none := &extend.Declaration[employee]{}
-	nothing := host.Handler{Handle: func(context.Context, extend.Job) error { return nil }}
+	nothing := extend.Handler{Handle: func(context.Context, extend.Job) error { return nil }}
 	for what, err := range map[string]error{
 		"a handler without a kind":       none.Handle(nothing),
-		"a handler without a function":   none.Handle(host.Handler{Kind: "letter"}),
+		"a handler without a function":   none.Handle(extend.Handler{Kind: "letter"}),
 		"a maintainer of no declaration": none.Maintain(farewells{}),
 		"no declaration":                 (*extend.Declaration[employee])(nil).Maintain(farewells{}),
 		"no definition":                  none.Add(nil),

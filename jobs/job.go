@@ -74,7 +74,7 @@ type Job[T, P any] struct {
 // finished, and returns the error of that. If it returns nil, all partitions of the slice are finished.
 //
 // work must be idempotent: a slice is repeated after a crash of its worker, and two workers may work on it at the same time. P is what [Job.Start] gives
-// to all slices of a job, as JSON. An error counts as an attempt, as that of a handler of an effect does; see [host.Handler].
+// to all slices of a job, as JSON. An error counts as an attempt, as that of a handler of an effect does; see [extend.Handler].
 //
 // Errors, returned by the store and by the methods: *table.ValueError for an empty kind and a nil work; *keys.KeyError for a kind that is too long;
 // *table.TypeError for an arg with a largeentity.Blob.

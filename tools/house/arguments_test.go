@@ -508,7 +508,7 @@ func newCaller(t *testing.T) *caller {
 	c.receivers = []any{
 		company, effect, values, declaration, details, views, &aztablekit.Settings[item]{}, new(verify.Report), archive.Into[item]("none", nil),
 		expire.At(func(*item) time.Time { return time.Time{} }, nil), check, new(jobs.Slice[item]), new(jobs.Job[item, int]), new(azt.Program),
-		acc, account.Grant{}, mover.Mover, destination, blobs, outbox, poison, byName, byNameAlone, listsOfAll, lists, sums, text, keys.Struct2(text, text, two), keys.Struct3(text, text, text, three),
+		acc, account.Grant{}, mover.Mover, destination, blobs, outbox, poison, byName, byNameAlone, listsOfAll, lists, sums, text,
 		keys.Partition(text, func(v *item) *string { return &v.Group }), keys.Partition2(text, text, two), keys.Partition3(text, text, text, three),
 		keys.Row(text, func(v *item) *string { return &v.Group }), keys.Row2(text, text, two), keys.Row3(text, text, text, three), text.Rows(),
 		keys.Component[string]{},
