@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit"
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/jobs"
 	"github.com/aztablekit/aztablekit/requests"
@@ -241,7 +241,7 @@ func TestNamesOfPeriods(t *testing.T) {
 	t.Parallel()
 	for name, taken := range map[string]bool{"visits": false, "visits2026": true, "Visits202601": true, "visits1x": false, "visitsx": false, "visit": false} {
 		s := aztablekit.Open(storagetest.New(nil), "company", nil)
-		testkit.NoError(t, s.Host().Declare("visits of each day", extend.Parts{Periods: []string{"visits"}}, nil))
+		testkit.NoError(t, host.Of(s).Declare("visits of each day", host.Parts{Periods: []string{"visits"}}, nil))
 		aztablekit.Table(s, name, dept, empid)
 		if err := s.Err(); (err != nil) != taken || taken && !errors.As(err, new(*table.ValueError)) {
 			t.Errorf("table %s: got error %v; want one: %v", name, err, taken)
@@ -257,11 +257,11 @@ func TestDailyGoesOn(t *testing.T) {
 	aztablekit.Table(s, "staff", dept, empid)
 	var done []string
 	for _, name := range []string{"one", "two", "three"} {
-		task := extend.Task{Name: name, Do: func(context.Context) error {
+		task := host.Task{Name: name, Do: func(context.Context) error {
 			done = append(done, name)
 			return errors.New("no " + name)
 		}}
-		testkit.NoError(t, s.Host().Declare(name, extend.Parts{Daily: []extend.Task{task}}, nil))
+		testkit.NoError(t, host.Of(s).Declare(name, host.Parts{Daily: []host.Task{task}}, nil))
 	}
 	testkit.NoError(t, s.Ensure(t.Context()))
 	err := s.RunDaily(t.Context())

@@ -10,12 +10,12 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/internal/work"
 	"github.com/aztablekit/aztablekit/keys"
@@ -117,7 +117,7 @@ func (s *Store) daily(ctx context.Context, day *work.Day) error {
 }
 
 // doTasks does those tasks that are not done, and stores after each that it is. One that fails is left for the next process or day.
-func doTasks(ctx context.Context, tasks []extend.Task, day *work.Day) (all error) {
+func doTasks(ctx context.Context, tasks []host.Task, day *work.Day) (all error) {
 	for _, task := range tasks {
 		if day.IsDone(task.Name) {
 			continue
@@ -144,7 +144,7 @@ func doTasks(ctx context.Context, tasks []extend.Task, day *work.Day) (all error
 // the rows again, as [verify.Run] with Repair does: no request that was on its way then arrives any more.
 //
 // Errors: the mistakes of the declarations; those of the tasks, joined. Requests: 1 for each 1,000 notes of partitions with commit
-// records, and up to 16 a day; for each of these partitions 1 or 2, and those of extend.Records.Sweep when a day has ended 26 h ago; 1 for
+// records, and up to 16 a day; for each of these partitions 1 or 2, and those of a sweep of the records when a day has ended 26 h ago; 1 for
 // the queue; 1 for each table; 1 for the row of the day, 2 for the first call of a store; see also the definitions. Once in a store's
 // life, two or three days after its first program of this release, it reads all tables for the commit records of older ones, with 2
 // requests more.
@@ -171,7 +171,7 @@ func (s *Store) RunDaily(ctx context.Context) error {
 }
 
 // doAll does tasks, whatever fails.
-func doAll(ctx context.Context, tasks []extend.Task) (all error) {
+func doAll(ctx context.Context, tasks []host.Task) (all error) {
 	for _, task := range tasks {
 		all = errors.Join(all, do(ctx, task))
 	}
@@ -179,22 +179,22 @@ func doAll(ctx context.Context, tasks []extend.Task) (all error) {
 }
 
 // lookTasks search the tables for commit records without notes.
-func (s *Store) lookTasks() (all []extend.Task) {
+func (s *Store) lookTasks() (all []host.Task) {
 	for _, d := range s.declarations {
-		all = append(all, extend.Task{Name: "commit records of " + d.name, Do: func(ctx context.Context) error { return s.cleanAll(ctx, d) }})
+		all = append(all, host.Task{Name: "commit records of " + d.name, Do: func(ctx context.Context) error { return s.cleanAll(ctx, d) }})
 	}
 	return all
 }
 
 // dailyTasks returns the work of a day.
-func (s *Store) dailyTasks() []extend.Task {
+func (s *Store) dailyTasks() []host.Task {
 	if !s.hasWork() {
 		return nil
 	}
-	all := []extend.Task{{Name: "commit records", Do: s.clean}}
-	all = append(all, s.tasks(func(p *extend.Parts) []extend.Task { return p.Daily })...)
+	all := []host.Task{{Name: "commit records", Do: s.clean}}
+	all = append(all, s.tasks(func(p *host.Parts) []host.Task { return p.Daily })...)
 	for _, t := range s.catalogued() {
-		all = append(all, extend.Task{Name: "definitions of " + t.name, Do: func(ctx context.Context) error {
+		all = append(all, host.Task{Name: "definitions of " + t.name, Do: func(ctx context.Context) error {
 			if err := t.confirm(ctx); err != nil {
 				return t.named(err)
 			}

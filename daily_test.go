@@ -14,9 +14,9 @@ import (
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/kinds"
+	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/internal/work"
 	"github.com/aztablekit/aztablekit/keys"
@@ -374,7 +374,7 @@ func TestNoteFirst(t *testing.T) {
 	testkit.NoError(t, store.Ensure(t.Context()))
 	now, err := plain.Exact().Insert(t.Context(), &reminder{Group: "A", ID: 1})
 	testkit.NoError(t, err)
-	_, err = extend.RecordsOf(plain).Resolve(t.Context(), reminderGroup.Of("B"), operationIDOf(t, service, now))
+	_, err = records.Of(plain).Resolve(t.Context(), reminderGroup.Of("B"), operationIDOf(t, service, now))
 	testkit.NoError(t, err)
 	testkit.Expect(t, "notes", len(notesOf(service)), 2)
 }

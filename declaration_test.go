@@ -11,6 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -28,11 +29,11 @@ func (unhashable) Define(*extend.Declaration[employee]) error { return nil }
 
 // needy is a definition that needs parts.
 type needy struct {
-	parts func(*table.Table[employee]) (extend.Parts, error)
+	parts func(*table.Table[employee]) (host.Parts, error)
 }
 
 func (*needy) Name() string                                   { return "needy" }
-func (n *needy) Define(d *extend.Declaration[employee]) error { return d.Needs(n.parts) }
+func (n *needy) Define(d *extend.Declaration[employee]) error { return host.Needs(d, n.parts) }
 
 var errNeeds = errors.New("it needs more")
 
@@ -112,15 +113,14 @@ func TestFaults(t *testing.T) {
 			logtail.New[badge](s, "staff", nil)
 			return plain()(s)
 		}, "table staff: table staff belongs to log staff"},
-		"an error of what a definition needs": {plain(&needy{parts: func(*table.Table[employee]) (extend.Parts, error) { return extend.Parts{}, errNeeds }}), "table staff: definition needy: it needs more"},
-		"a definition that needs nil":         {plain(&needy{}), "table staff: definition needy: d is nil, or f is"},
+		"an error of what a definition needs": {plain(&needy{parts: func(*table.Table[employee]) (host.Parts, error) { return host.Parts{}, errNeeds }}), "table staff: definition needy: it needs more"},
 		"zero definitions":                    {plain(&index.Lists[employee, string]{}), "table staff: definition : "},
 		"a zero summary":                      {plain(&index.Summary[employee, string]{}), "table staff: definition : "},
 		"zero values":                         {plain(&largeentity.Values[employee]{}), "table staff: definition large values: "},
 		"a kind of an effect of another type": {func(s *aztablekit.Store) *table.Table[employee] {
 			aztablekit.Table(s, "staff", badgeDept, badgeNo, eventual.On("mail", func(*eventual.Change[badge]) (int, bool) { return 0, true }, nil))
-			return plain(&needy{parts: func(*table.Table[employee]) (extend.Parts, error) {
-				return extend.Parts{Handlers: []extend.Handler{{Kind: "mail"}}}, nil
+			return plain(&needy{parts: func(*table.Table[employee]) (host.Parts, error) {
+				return host.Parts{Handlers: []host.Handler{{Kind: "mail"}}}, nil
 			}})(s)
 		}, "table staff: effect mail is that of an effect of type aztablekit_test.badge"},
 		"keys in the settings":   {plain(&aztablekit.Settings[employee]{Schema: table.Schema[employee]{Row: empid}}), "table staff: Settings.Schema has keys"},

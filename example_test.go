@@ -12,7 +12,6 @@ import (
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -188,18 +187,6 @@ func ExampleSettings() {
 	version, _ := row.Get("_v")
 	fmt.Println(settings.Name(), version)
 	// Output: settings 2
-}
-
-// Work of each day that no definition does.
-func ExampleStore_Host() {
-	company := aztablekit.Open(storagetest.New(nil), "company", nil)
-	report := func(context.Context) error {
-		fmt.Println("a report of", 24*time.Hour)
-		return nil
-	}
-	check(company.Host().Declare("report", extend.Parts{Daily: []extend.Task{{Name: "report", Do: report}}}, nil))
-	check(company.RunDaily(context.Background()))
-	// Output: a report of 24h0m0s
 }
 
 // A release adds an index to a table in use.

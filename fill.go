@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/catalogue"
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/keys"
@@ -227,7 +227,7 @@ func (t *tableToFill) confirm(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	before := door.Table(t.types[0].handle).Options.Now().Add(-extend.Retention)
+	before := door.Table(t.types[0].handle).Options.Now().Add(-commit.Retention)
 	t.building = slices.DeleteFunc(all, func(d catalogue.Definition) bool {
 		if d.State != catalogue.Readable {
 			warnUnreadable(ctx, t.types[0].handle, d)
@@ -346,9 +346,9 @@ func (f *filler) endUnstamped(ctx context.Context, t *tableToFill) error {
 	}
 	e := door.Table(t.types[0].handle)
 	before := e.Options.Now().Add(-t.catalogue.Pause() / 3) // the last lease from before has ended by then
-	_, left, err := e.FinishPrepared(ctx, f.opt.Partitions, before, extend.LeaveOrphans)
+	_, left, err := e.FinishPrepared(ctx, f.opt.Partitions, before, commit.LeaveOrphans)
 	if err == nil && len(left) > 0 {
-		err = fmt.Errorf("%w: a write over several partitions cannot be ended, which extend.Records.FinishPrepared does: %w", ErrUnfilled, left[0])
+		err = fmt.Errorf("%w: a write over several partitions cannot be ended, which records.Records.FinishPrepared does: %w", ErrUnfilled, left[0])
 	}
 	return err
 }

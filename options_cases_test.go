@@ -11,8 +11,8 @@ import (
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/expire"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/jobs"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -148,7 +148,7 @@ func optionCases() []optionCase {
 	one := optionGroup.Of("a").Point()
 	pass := map[string]any{
 		"Repair": true, "RecordsOnly": true, "Partitions": one, "Rows": optionName.All(), "Rate": 1, "Concurrency": 3, "Token": "x",
-		"Fault": noted[verify.Fault](), "Progress": noted[verify.Report](), "MostRows": 1, "LeavePrepared": true, "Orphans": extend.LeaveOrphans,
+		"Fault": noted[verify.Fault](), "Progress": noted[verify.Report](), "MostRows": 1, "LeavePrepared": true, "Orphans": commit.LeaveOrphans,
 	}
 	fill := map[string]any{
 		"Table": "others", "Partitions": one, "Workers": true, "DryRun": true, "Fault": noted[verify.Fault](), "Rate": 1, "Concurrency": 3, "Token": "x",

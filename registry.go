@@ -6,8 +6,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -17,8 +17,8 @@ type registry struct {
 	complete bool              // a method of the store has used the declarations
 	owners   map[string]string // of tables, of names that begin tables of periods, and of other names; see claims
 	entities map[string]bool   // the tables of entities, in small letters
-	claimed  map[string]string // the tables of extend.NewTable, by the tables whose definitions have them, "" for none
-	things   []extend.Parts    // that belong to no table of entities
+	claimed  map[string]string // the tables of host.NewTable, by the tables whose definitions have them, "" for none
+	things   []host.Parts      // that belong to no table of entities
 	faults   []error
 	notes    engine.RecordNotes
 }
@@ -27,7 +27,7 @@ func newRegistry() registry {
 	return registry{owners: map[string]string{}, entities: map[string]bool{}, claimed: map[string]string{}}
 }
 
-// Claim implements extend.Registry.
+// Claim implements host.Registry.
 func (r *registry) Claim(declares, name string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -59,14 +59,14 @@ func tableOf(owner string) string {
 	return of
 }
 
-// claimEntities gives a table of entities its name, unless extend.NewTable has made a handle of it.
+// claimEntities gives a table of entities its name, unless host.NewTable has made a handle of it.
 func (r *registry) claimEntities(id string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, taken := r.claimed[id]; taken {
 		return &table.ValueError{
 			Field:  "table " + id,
-			Reason: "has a handle of extend.NewTable, which would write it without its definitions; choose another name",
+			Reason: "has a handle of host.NewTable, which would write it without its definitions; choose another name",
 		}
 	}
 	r.entities[id] = true
@@ -76,8 +76,8 @@ func (r *registry) claimEntities(id string) error {
 // Notes returns the notes of commit records, for handles of tables that are no declared ones.
 func (r *registry) Notes() engine.RecordNotes { return r.notes }
 
-// Declare implements extend.Registry.
-func (r *registry) Declare(name string, p extend.Parts, err error) error {
+// Declare implements host.Registry.
+func (r *registry) Declare(name string, p host.Parts, err error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err == nil {
@@ -95,16 +95,16 @@ func (r *registry) Declare(name string, p extend.Parts, err error) error {
 }
 
 // admit gives a declared table its name, and all that its definitions have.
-func (r *registry) admit(owner string, parts ...extend.Parts) error {
+func (r *registry) admit(owner string, parts ...host.Parts) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var all extend.Parts
+	var all host.Parts
 	for _, p := range parts {
 		all.Tables = append(all.Tables, p.Tables...)
 		all.Periods = append(all.Periods, p.Periods...)
 		all.Names = append(all.Names, p.Names...)
 		for _, name := range p.Destinations {
-			if err := r.own("destination "+name, extend.Parts{Tables: []string{name}}); err != nil {
+			if err := r.own("destination "+name, host.Parts{Tables: []string{name}}); err != nil {
 				return err
 			}
 		}
@@ -127,7 +127,7 @@ func (r *registry) fault(err error) {
 }
 
 // claims returns texts for what parts have: with the name of a table in small letters, and with # behind it for tables of periods.
-func claims(p extend.Parts) (all []string) {
+func claims(p host.Parts) (all []string) {
 	for _, name := range p.Tables {
 		all = append(all, "table "+strings.ToLower(name))
 	}
@@ -138,7 +138,7 @@ func claims(p extend.Parts) (all []string) {
 }
 
 // own gives an owner what parts have. If anything has another owner, or the declarations are complete, nothing has a new owner.
-func (r *registry) own(owner string, p extend.Parts) error {
+func (r *registry) own(owner string, p host.Parts) error {
 	if r.complete {
 		return &table.ValueError{Field: "the declaration", Reason: "is too late: declare everything before Ensure, Run and the other methods of the store"}
 	}
@@ -154,7 +154,7 @@ func (r *registry) own(owner string, p extend.Parts) error {
 		if of, taken := r.claimed[strings.ToLower(name)]; taken && of != tableOf(owner) {
 			return &table.ValueError{
 				Field:  "table " + name,
-				Reason: "has a handle of extend.NewTable; choose another name",
+				Reason: "has a handle of host.NewTable; choose another name",
 			}
 		}
 	}
@@ -196,7 +196,7 @@ func (r *registry) allFaults() []error {
 }
 
 // end ends the declarations, and returns the things.
-func (r *registry) end() []extend.Parts {
+func (r *registry) end() []host.Parts {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.complete = true

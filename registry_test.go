@@ -10,33 +10,35 @@ import (
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/lease"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// rowsBeside is a definition that makes a handle of a table by extend.NewTable.
+// rowsBeside is a definition that makes a handle of a table by host.NewTable.
 type rowsBeside struct{ of string }
 
 func (d *rowsBeside) Name() string { return "beside" }
 
 func (d *rowsBeside) Define(to *extend.Declaration[employee]) error {
-	rows, err := extend.NewTable(to.Host(), d.of, table.Schema[table.Row]{}, nil)
+	rows, err := host.NewTable(host.OfDeclaration(to), d.of, table.Schema[table.Row]{}, nil)
 	if err != nil {
 		return err
 	}
-	return to.Needs(func(*table.Table[employee]) (extend.Parts, error) {
-		return extend.Parts{Tables: []string{rows.Name()}}, nil
+	return host.Needs(to, func(*table.Table[employee]) (host.Parts, error) {
+		return host.Parts{Tables: []string{rows.Name()}}, nil
 	})
 }
 
-// TestClaimedNames: no handle of extend.NewTable writes a table of entities, or one of its definitions, around these definitions, in
+// TestClaimedNames: no handle of host.NewTable writes a table of entities, or one of its definitions, around these definitions, in
 // whichever order they are made.
 func TestClaimedNames(t *testing.T) {
 	t.Parallel()
 	newTable := func(s extend.Store, name string) error {
-		_, err := extend.NewTable(s, name, table.Schema[table.Row]{}, nil)
+		_, err := host.NewTable(s, name, table.Schema[table.Row]{}, nil)
 		return err
 	}
 	declare := func(s *aztablekit.Store, definitions ...aztablekit.Definition[employee]) error {
@@ -66,7 +68,7 @@ func TestClaimedNames(t *testing.T) {
 				return err
 			}
 			return declare(s)
-		}, "extend.NewTable"},
+		}, "host.NewTable"},
 		"the table of a definition": {func(s *aztablekit.Store) error {
 			_ = declare(s, names())
 			return newTable(s, "staffname")
@@ -76,7 +78,7 @@ func TestClaimedNames(t *testing.T) {
 				return err
 			}
 			return declare(s, names())
-		}, "extend.NewTable"},
+		}, "host.NewTable"},
 		"by a definition, its own table": {func(s *aztablekit.Store) error {
 			return declare(s, &rowsBeside{of: "staff"})
 		}, "aztablekit.Table"},
@@ -104,12 +106,12 @@ func TestHostIsACopy(t *testing.T) {
 	t.Parallel()
 	service := storagetest.New(nil)
 	s := aztablekit.Open(service, "company", nil)
-	for _, h := range []*extend.Host{s.Host(), extend.HostOf(s)} {
-		*h = extend.Host{Prefix: "other"}
+	for _, h := range []*host.Host{host.Of(s), host.OfDeclaration(bare.Declare(host.Of(s), aztablekit.Table(s, "others", dept, empid)))} {
+		*h = host.Host{Prefix: "other"}
 	}
-	d := extend.NewDeclaration(s.Host(), aztablekit.Table(s, "staff", dept, empid))
-	d.Host().Prefix = "other"
-	if got := []string{s.Host().Prefix, extend.HostOf(s).Prefix, d.Host().Prefix}; strings.Join(got, "") != "" {
+	d := bare.Declare(host.Of(s), aztablekit.Table(s, "staff", dept, empid))
+	host.OfDeclaration(d).Prefix = "other"
+	if got := []string{host.Of(s).Prefix, host.OfDeclaration(d).Prefix}; strings.Join(got, "") != "" {
 		t.Errorf("got the prefixes %q, want none", got)
 	}
 	if err := s.Ensure(t.Context()); err != nil || !slices.Contains(service.TableNames(), "staff") {

@@ -16,20 +16,20 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/catalogue"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/internal/work"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
 )
 
-// Account is the storage account of a store: an *account.Account, a *storagetest.Service for tests, or clients of your own.
-type Account = extend.Account
+// Account is the storage account of a store: an *account.Account, or a *storagetest.Service for tests.
+type Account = host.Account
 
 // Options are the options of [Open]. The zero value of each field is its default.
 type Options struct {
@@ -60,7 +60,8 @@ type Options struct {
 // Store is the tables of a program, with everything that follows from their entities. Make it with [Open]; declare its tables with
 // [Table]; then it is safe for concurrent use.
 type Store struct {
-	host     extend.Host
+	hosted
+	host     host.Host
 	name     string
 	opt      Options
 	outbox   bareworker.Outbox
@@ -75,6 +76,9 @@ type Store struct {
 	running      atomic.Int32 // calls of Run
 }
 
+// hosted makes a Store one for the constructors of what belongs to a store, such as txn.Run.
+type hosted = host.Hosted
+
 // Open returns a store in an account. It sends nothing: [Store.Ensure] creates what does not exist.
 //
 // The name is that of the store's queues, NAME-writes and NAME-poison: letters in lower case, digits and hyphens, at most 56 with the
@@ -84,11 +88,12 @@ type Store struct {
 // cannot be used.
 func Open(acc Account, name string, o *Options) *Store {
 	s := &Store{name: name, owners: map[any]string{}, declared: newRegistry()}
+	s.hosted = host.In(&s.host)
 	if o != nil {
 		s.opt = *o
 	}
 	if err := s.open(acc); err != nil {
-		s.host = extend.Host{Invalid: fmt.Errorf("store %s: %w", name, err)}
+		s.host = host.Host{Invalid: fmt.Errorf("store %s: %w", name, err)}
 	}
 	return s
 }
@@ -120,7 +125,7 @@ func (s *Store) open(acc Account) error {
 		return err
 	}
 	s.declared.notes = s.work
-	if err := s.declared.own("the store's own work", extend.Parts{Tables: []string{s.work.Name()}}); err != nil {
+	if err := s.declared.own("the store's own work", host.Parts{Tables: []string{s.work.Name()}}); err != nil {
 		return err
 	}
 	s.outbox, err = bareworker.NewOutbox(s.queue("writes"), &s.opt.Common)
@@ -137,21 +142,19 @@ func isPrefix(s string) bool {
 	return true
 }
 
-// Host returns the store as authors of definitions see it; see package extend. A change of what it
-// returns does not change the store.
-func (s *Store) Host() *extend.Host {
+// invalid returns why nothing can be declared in the store.
+func (s *Store) invalid() error {
 	if s == nil || s.owners == nil {
-		return &extend.Host{Invalid: errNotOpened}
+		return errNotOpened
 	}
-	h := s.host
-	return &h
+	return s.host.Invalid
 }
 
 var errNotOpened = &table.ValueError{Field: "s", Reason: "is nil or a zero Store; give one that Open has returned"}
 
 // Err returns all mistakes of the declarations, nil if there are none. All other methods return them, too.
 func (s *Store) Err() error {
-	if err := s.Host().Invalid; err != nil {
+	if err := s.invalid(); err != nil {
 		return err
 	}
 	return errors.Join(s.declared.allFaults()...)
@@ -159,7 +162,7 @@ func (s *Store) Err() error {
 
 // begin ends the declarations, and makes the worker.
 func (s *Store) begin() error {
-	if err := s.Host().Invalid; err != nil {
+	if err := s.invalid(); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -177,7 +180,7 @@ func (s *Store) begin() error {
 	return nil
 }
 
-func (s *Store) newWorker(handlers []extend.Handler) (bareworker.Worker, error) {
+func (s *Store) newWorker(handlers []host.Handler) (bareworker.Worker, error) {
 	return bareworker.New(s.queue("writes"), s.queue("poison"), handlers, &s.opt.Worker)
 }
 
@@ -197,7 +200,7 @@ func (s *Store) workTable() string {
 
 // handlers returns the handlers of all tables, and the effects without one. A table without effects has a handler that ends the writes over
 // several partitions whose programs have crashed.
-func (s *Store) handlers() (all, missing []extend.Handler) {
+func (s *Store) handlers() (all, missing []host.Handler) {
 	worked := map[string]bool{}
 	for _, d := range s.declarations {
 		for _, h := range d.parts.Handlers {
@@ -254,12 +257,12 @@ func (s *Store) Ensure(ctx context.Context) error {
 	if err := s.begin(); err != nil {
 		return err
 	}
-	tasks := s.tasks(func(p *extend.Parts) []extend.Task { return p.Ensure })
+	tasks := s.tasks(func(p *host.Parts) []host.Task { return p.Ensure })
 	if s.hasWork() {
-		tasks = append(tasks, extend.Task{Name: "table " + s.work.Name(), Do: s.work.Ensure})
+		tasks = append(tasks, host.Task{Name: "table " + s.work.Name(), Do: s.work.Ensure})
 	}
 	if s.worker != nil {
-		tasks = append(tasks, extend.Task{Name: "queues", Do: s.ensureQueues})
+		tasks = append(tasks, host.Task{Name: "queues", Do: s.ensureQueues})
 	}
 	failed := make([]error, len(tasks))
 	var g errgroup.Group
@@ -303,9 +306,9 @@ func (s *Store) warnPending(ctx context.Context) {
 }
 
 // tasks returns some tasks of all that is declared, each name once.
-func (s *Store) tasks(of func(*extend.Parts) []extend.Task) (all []extend.Task) {
+func (s *Store) tasks(of func(*host.Parts) []host.Task) (all []host.Task) {
 	seen := map[string]bool{}
-	add := func(p extend.Parts) {
+	add := func(p host.Parts) {
 		for _, task := range of(&p) {
 			if name := strings.ToLower(task.Name); !seen[name] {
 				seen[name] = true
@@ -322,7 +325,7 @@ func (s *Store) tasks(of func(*extend.Parts) []extend.Task) (all []extend.Task) 
 	return all
 }
 
-func do(ctx context.Context, task extend.Task) error {
+func do(ctx context.Context, task host.Task) error {
 	err := task.Do(ctx)
 	if err == nil || errors.As(err, new(*errs.CatalogueError)) { // which names the table itself
 		return err

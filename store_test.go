@@ -18,8 +18,8 @@ import (
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -330,7 +330,7 @@ func TestRun(t *testing.T) {
 		}
 		return errors.New("a failure does not end Run")
 	}
-	if err := company.Host().Declare("a day", extend.Parts{Daily: []extend.Task{{Name: "a day", Do: aDay}}}, nil); err != nil {
+	if err := host.Of(company).Declare("a day", host.Parts{Daily: []host.Task{{Name: "a day", Do: aDay}}}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := company.Ready(); !errors.Is(err, eventual.ErrNotRunning) {

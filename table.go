@@ -14,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/catalogue"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/keyrange"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
@@ -49,7 +50,7 @@ type declaration struct {
 	guard     *catalogue.Guard
 	names     []string                   // of the definitions
 	rows      map[string][]keys.RowRange // of the definitions, by their tables
-	parts     extend.Parts
+	parts     host.Parts
 	checks    []func(context.Context, *verify.Options) (verify.Report, error)
 	fill      func(context.Context, *verify.Options, ...verify.Definition) (verify.Report, error)
 	sweep     func(context.Context, *sweeper) error
@@ -86,7 +87,7 @@ func Table[T any](s *Store, name string, partition keys.AnyPartition[T], row key
 
 // add adds a declaration to the store, or its mistake.
 func add[T any](s *Store, name string, schema table.Schema[T], definitions []Definition[T]) (*table.Table[T], error) {
-	if err := s.Host().Invalid; err != nil {
+	if err := s.invalid(); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
@@ -143,7 +144,7 @@ func declare[T any](s *Store, d *declaration, schema table.Schema[T], definition
 	if err := s.declared.claimEntities(d.id()); err != nil {
 		return nil, err
 	}
-	to := extend.NewDeclaration(s.Host(), t)
+	to := bare.Declare(host.Of(s), t)
 	var faults []error
 	for i, definition := range definitions {
 		err := s.check(d, others, definition, i)
@@ -158,7 +159,7 @@ func declare[T any](s *Store, d *declaration, schema table.Schema[T], definition
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
 	}
-	t, parts, err := to.Declared()
+	t, parts, err := host.Declared[T](to)
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +174,7 @@ func declare[T any](s *Store, d *declaration, schema table.Schema[T], definition
 			d.checks = append(d.checks, made.Check)
 		}
 	}
-	d.parts.Ensure = []extend.Task{{Name: "table " + d.name, Do: func(ctx context.Context) error {
+	d.parts.Ensure = []host.Task{{Name: "table " + d.name, Do: func(ctx context.Context) error {
 		if err := door.Table(t).Ensure(ctx); err != nil {
 			return err
 		}
@@ -194,7 +195,7 @@ func declare[T any](s *Store, d *declaration, schema table.Schema[T], definition
 	if hasRows(t) {
 		d.checks = append(d.checks, func(ctx context.Context, o *verify.Options) (verify.Report, error) { return verify.Run(ctx, t, o) })
 	}
-	return t, s.declared.admit("table "+d.id(), append(parts, extend.Parts{Tables: []string{d.name}})...)
+	return t, s.declared.admit("table "+d.id(), append(parts, host.Parts{Tables: []string{d.name}})...)
 }
 
 // check returns why the store cannot add a definition, the i-th, to a declaration.
@@ -228,7 +229,7 @@ func (s *Store) check(d *declaration, others []*declaration, definition interfac
 }
 
 // add adds what a definition needs. Indexes of one type share a handler, and so do views.
-func (d *declaration) add(p extend.Parts, others []*declaration) error {
+func (d *declaration) add(p host.Parts, others []*declaration) error {
 	for _, h := range p.Handlers {
 		for _, other := range others {
 			if other.hasKind(h.Kind) {
@@ -248,7 +249,7 @@ func (d *declaration) add(p extend.Parts, others []*declaration) error {
 }
 
 func (d *declaration) hasKind(kind string) bool {
-	return slices.ContainsFunc(d.parts.Handlers, func(h extend.Handler) bool { return h.Kind == kind })
+	return slices.ContainsFunc(d.parts.Handlers, func(h host.Handler) bool { return h.Kind == kind })
 }
 
 // newTable returns a handle with the outbox and the catalogue of the store, without definitions.

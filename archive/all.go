@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"iter"
 
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
+	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
@@ -190,7 +192,7 @@ type moving[T any] struct {
 // moveTogether executes all moves of a commit record, if none has begun: it takes the destination to contain none of the incarnations, which
 // their inserts confirm, reads the entities then, and deletes them in the transaction that completes the effects. What it does not complete, the
 // worker executes, which finds what it has stored.
-func (m *mover[T]) moveTogether(ctx context.Context, record *extend.Record) (done bool) {
+func (m *mover[T]) moveTogether(ctx context.Context, record *commit.Record) (done bool) {
 	all, err := m.movesOf(record)
 	if err != nil {
 		return false
@@ -201,20 +203,20 @@ func (m *mover[T]) moveTogether(ctx context.Context, record *extend.Record) (don
 	if err != nil || door.Table(m.from).Options.Now().Round(0).Sub(began.Round(0)) > mostAge || m.putAll(ctx, next) != nil {
 		return false
 	}
-	return m.deleteTogether(ctx, record, all) == nil && record.State == extend.Done
+	return m.deleteTogether(ctx, record, all) == nil && record.State == commit.Done
 }
 
 // mostAge is how long after the entities were read they are stored in the destination. An incarnation that it does not contain may have been
 // a tombstone since that was swept, if the program was suspended meanwhile.
-const mostAge = extend.Retention / 2
+const mostAge = commit.Retention / 2
 
 // movesOf returns the moves of a commit record.
-func (m *mover[T]) movesOf(record *extend.Record) (all []moving[T], err error) {
+func (m *mover[T]) movesOf(record *commit.Record) (all []moving[T], err error) {
 	for i, e := range record.Effects {
 		if e.Kind != m.kind {
 			continue
 		}
-		id, p, err := decodeEffect(extend.Job{Partition: record.Partition, Effect: e})
+		id, p, err := decodeEffect(host.JobOf("", record, i, 0))
 		if err != nil {
 			return nil, err
 		}
@@ -231,7 +233,7 @@ var (
 )
 
 // rowsOf reads the entities of moves, and returns what the destination is to store.
-func (m *mover[T]) rowsOf(ctx context.Context, record *extend.Record, all []moving[T]) (next []*ArchivedRow, err error) {
+func (m *mover[T]) rowsOf(ctx context.Context, record *commit.Record, all []moving[T]) (next []*ArchivedRow, err error) {
 	var wanted []keys.Key
 	for _, move := range all {
 		wanted = append(wanted, move.id.Key)
@@ -271,12 +273,12 @@ func (m *mover[T]) putAll(ctx context.Context, all []*ArchivedRow) (err error) {
 }
 
 // deleteTogether deletes entities in the transaction that completes their moves.
-func (m *mover[T]) deleteTogether(ctx context.Context, record *extend.Record, all []moving[T]) error {
+func (m *mover[T]) deleteTogether(ctx context.Context, record *commit.Record, all []moving[T]) error {
 	var effects []int
 	for _, move := range all {
 		effects = append(effects, move.effect)
 	}
-	deleting := extend.Completing(m.moveHandle(engine.Move{Away: true}), record, effects...)
+	deleting := records.Completing(m.moveHandle(engine.Move{Away: true}), record, effects...)
 	ops := make([]table.Op, 0, len(all))
 	for _, move := range all {
 		ops = append(ops, deleting.DeleteOp(move.entity))

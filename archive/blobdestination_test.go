@@ -10,8 +10,8 @@ import (
 
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/archive/blobarchive"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
@@ -38,7 +38,7 @@ func storedBlobs(s *storagetest.Service) map[string]storedBlob {
 
 // toBlobs makes a fixture move to the container "old".
 func toBlobs(fx *fixture) error {
-	d, err := bareworker.Place(&extend.Host{Account: fx.account}, blobarchive.New("old", &archive.Options{Common: fx.common}))
+	d, err := bareworker.Place(&host.Host{Account: fx.account}, blobarchive.New("old", &archive.Options{Common: fx.common}))
 	fx.to = d
 	return err
 }

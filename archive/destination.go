@@ -12,11 +12,11 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/keyrange"
 	"github.com/aztablekit/aztablekit/internal/property"
 	"github.com/aztablekit/aztablekit/internal/reserved"
@@ -105,7 +105,7 @@ type Destination interface {
 	// Put stores r if version is the version that is stored for r.ID, or "" if none was stored. Otherwise the error is
 	// table.ErrChanged. When Put returns, r must be durable: the mover deletes the row from its table next. An error that wraps a
 	// *table.LimitError, *table.ValueError or *keys.KeyError means that r can never be stored. A destination may delete a tombstone
-	// after extend.Retention and an hour (for clocks that differ).
+	// after a day and an hour (for clocks that differ).
 	Put(ctx context.Context, r *ArchivedRow, version string) error
 
 	// Incarnations yields the stored rows of a key, of all kinds and in any order, without tombstones.
@@ -205,7 +205,7 @@ type Options struct {
 	table.Common
 
 	// Account is the storage account of the destination. Defaults to that of the store.
-	Account extend.Account
+	Account host.Account
 }
 
 // ToTable returns a destination in a table, of the store of the table whose entities move. It stores each row in the partition that the row
@@ -229,7 +229,7 @@ type unplaced struct {
 }
 
 // In returns the destination in a store.
-func (u *unplaced) In(h *extend.Host) (Destination, error) {
+func (u *unplaced) In(h *host.Host) (Destination, error) {
 	in := bare.InAccount(h, u.opt.Account)
 	t, err := bare.NewTable(in.Tables, in.TableName(u.name), table.Schema[table.Row]{}, &table.Options{Common: in.Options(u.opt.Common)})
 	if err != nil {
@@ -242,7 +242,7 @@ func (u *unplaced) In(h *extend.Host) (Destination, error) {
 // tableDestination is a destination in a table.
 type tableDestination struct {
 	rows *table.Table[table.Row]
-	in   extend.Account // nil for that of the store
+	in   host.Account // nil for that of the store
 }
 
 // Place tells the destination apart from others.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/table"
@@ -92,7 +92,7 @@ func TestSharedTable(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	fx, s := newFixture(t, nil)
-	to, err := bareworker.Place(&extend.Host{Tables: fx.account.Tables()}, archive.ToTable("older", &archive.Options{Common: fx.common}))
+	to, err := bareworker.Place(&host.Host{Tables: fx.account.Tables()}, archive.ToTable("older", &archive.Options{Common: fx.common}))
 	must(t, err)
 	must(t, to.Ensure(ctx))
 	m, w := addMover(t, fx, fx.current, to)

@@ -15,9 +15,9 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -62,7 +62,7 @@ type fixture struct {
 	outbox      bareworker.Outbox
 	mover       *bareworker.Mover[clerk]
 	common      table.Common
-	handlers    []extend.Handler // besides the mover's
+	handlers    []host.Handler // besides the mover's
 }
 
 // noPauses returns options without pauses between attempts.
@@ -83,7 +83,7 @@ func openFixture(connection string, transport policy.Transporter, c table.Common
 		return nil, err
 	}
 	to := archive.ToTable("old", &archive.Options{Common: c})
-	if fx.destination, err = bareworker.Place(&extend.Host{Tables: acc.Tables()}, to); err != nil {
+	if fx.destination, err = bareworker.Place(&host.Host{Tables: acc.Tables()}, to); err != nil {
 		return nil, err
 	}
 	if fx.outbox, err = bareworker.NewOutbox(acc.Queue("moves"), &c); err != nil {
@@ -145,7 +145,7 @@ func (fx *fixture) newWorker(t testing.TB, opt eventual.WorkerOptions) bareworke
 }
 
 // workerOf returns a worker of the queue "moves" for some movers.
-func (fx *fixture) workerOf(t testing.TB, opt eventual.WorkerOptions, handlers ...extend.Handler) bareworker.Worker {
+func (fx *fixture) workerOf(t testing.TB, opt eventual.WorkerOptions, handlers ...host.Handler) bareworker.Worker {
 	t.Helper()
 	w, err := bareworker.New(fx.account.Queue("moves"), fx.account.Queue("poison"), handlers, &opt)
 	must(t, err)

@@ -47,13 +47,13 @@ func addIndex(fx *fixture) error {
 // updateIndexRow derives a row of the index from its entity. It reads the row first and the entity second, and writes the row by
 // its ETag even if nothing changes, so that the row never becomes older than it is.
 func updateIndexRow(ctx context.Context, of *table.Table[clerk], rows *table.Table[table.Row], j eventual.Job) error {
-	k := keys.At(keys.RawPartition("all"), keys.RawRow(j.Effect.RowKey))
+	k := keys.At(keys.RawPartition("all"), keys.RawRow(j.Key.RowKey()))
 	row, err := rows.Get(ctx, k)
 	if err != nil && !errors.Is(err, table.ErrNotFound) {
 		return err
 	}
 	is := "gone"
-	switch e, err := of.Get(ctx, keys.Raw(j.Partition.String(), j.Effect.RowKey)); {
+	switch e, err := of.Get(ctx, keys.Raw(j.Key.Partition().String(), j.Key.RowKey())); {
 	case err == nil:
 		is = e.Value.Last
 	case !errors.Is(err, table.ErrNotFound):

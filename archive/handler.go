@@ -8,9 +8,11 @@ import (
 	"slices"
 
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
@@ -18,8 +20,8 @@ import (
 )
 
 // handler returns the handler that executes the moves.
-func (m *mover[T]) handler() extend.Handler {
-	return extend.Handler{Kind: m.kind, Table: m.from, Handle: m.handle, Sweep: m.sweep}
+func (m *mover[T]) handler() host.Handler {
+	return host.Handler{Kind: m.kind, Table: m.from, Handle: m.handle, Sweep: m.sweep}
 }
 
 // errConflict: a concurrent writer changed the row, or its copy in the destination, during an attempt.
@@ -112,14 +114,16 @@ func (m *mover[T]) move(ctx context.Context, id ID, j eventual.Job) error {
 	if err := m.put(ctx, next, version); err != nil {
 		return err
 	}
-	return m.written(ctx, j, extend.Completing(m.moveHandle(engine.Move{Away: true}), j.CommitRecord, j.Index).Delete(ctx, e))
+	record, index := host.RecordOf(j)
+	return m.written(ctx, j, records.Completing(m.moveHandle(engine.Move{Away: true}), record, index).Delete(ctx, e))
 }
 
 // renewing returns a handle for one write, which gives an entity that has this incarnation a new one. The write replaces the
 // effect by an effect that moves the new incarnation, which the worker executes next.
 func (m *mover[T]) renewing(incarnation string, j eventual.Job) *table.Table[T] {
 	t := door.InMode(m.archiving, func(mode *engine.Mode) { mode.Move = engine.Move{Renewed: incarnation} })
-	return extend.Completing(t, j.CommitRecord, j.Index)
+	record, index := host.RecordOf(j)
+	return records.Completing(t, record, index)
 }
 
 // written returns what an attempt returns whose last write, which completes the effect, has returned err.
@@ -127,11 +131,12 @@ func (m *mover[T]) written(ctx context.Context, j eventual.Job, err error) error
 	if !errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrChanged) {
 		return err
 	}
+	record, _ := host.RecordOf(j)
 	// Either the row has changed, or the commit record.
-	switch now, err := extend.RecordsOf(m.from).Get(ctx, j.Partition, j.OperationID); {
+	switch now, err := records.Of(m.from).Get(ctx, j.Key.Partition(), j.OperationID); {
 	case err != nil:
 		return err
-	case now.Version() != j.CommitRecord.Version():
+	case now.Version() != record.Version():
 		return table.ErrChanged // the worker continues with the new commit record
 	}
 	return errConflict
@@ -173,7 +178,7 @@ func (m *mover[T]) withdraw(ctx context.Context, id ID, archived *ArchivedRow, j
 	if archived == nil {
 		return m.put(ctx, &ArchivedRow{ID: id, Kind: m.kind, Moves: []string{j.OperationID}}, "")
 	}
-	own, err := extend.RecordsOf(m.from).Get(ctx, j.Partition, j.OperationID)
+	own, err := records.Of(m.from).Get(ctx, j.Key.Partition(), j.OperationID)
 	switch {
 	case err != nil && !errors.Is(err, table.ErrNotFound):
 		return err
@@ -197,7 +202,7 @@ func (m *mover[T]) moved(ctx context.Context, archived *ArchivedRow, except stri
 		if op == except {
 			continue
 		}
-		record, err := extend.RecordsOf(m.from).Get(ctx, archived.Key.Partition(), op)
+		record, err := records.Of(m.from).Get(ctx, archived.Key.Partition(), op)
 		switch {
 		case errors.Is(err, table.ErrNotFound):
 			return true, nil
@@ -211,8 +216,8 @@ func (m *mover[T]) moved(ctx context.Context, archived *ArchivedRow, except stri
 }
 
 // pending reports whether a commit record still contains the effect that moves an incarnation.
-func (m *mover[T]) pending(record *extend.Record, id ID) bool {
-	return record.State == extend.Pending && slices.ContainsFunc(record.Effects, func(e extend.Effect) bool {
+func (m *mover[T]) pending(record *commit.Record, id ID) bool {
+	return record.State == commit.Pending && slices.ContainsFunc(record.Effects, func(e commit.Effect) bool {
 		var p payload
 		return e.Kind == m.kind && e.RowKey == id.Key.RowKey() && json.Unmarshal(e.Payload, &p) == nil && p == payload{Incarnation: id.Incarnation}
 	})

@@ -12,9 +12,11 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/property"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
@@ -62,31 +64,31 @@ func (m *Mover[T]) Define(d *extend.Declaration[T]) error {
 		return &table.ValueError{Field: "to", Reason: "is nil"}
 	}
 	made := &mover[T]{kind: m.kind}
-	err := d.Attach(func(t *table.Table[T]) (*table.Table[T], error) { return bare.Bind(t, m, made), nil })
+	err := host.Attach(d, func(t *table.Table[T]) (*table.Table[T], error) { return bare.Bind(t, m, made), nil })
 	if err != nil {
 		return err
 	}
-	return d.Needs(func(t *table.Table[T]) (parts extend.Parts, err error) {
+	return host.Needs(d, func(t *table.Table[T]) (parts host.Parts, err error) {
 		to := m.to
 		if placed, is := to.(placed); is {
-			if to, err = placed.In(d.Host()); err != nil {
+			if to, err = placed.In(host.OfDeclaration(d)); err != nil {
 				return parts, err
 			}
 		}
-		if err := made.bind(t, to, d.Host().Outbox); err != nil {
+		if err := made.bind(t, to, host.OfDeclaration(d).Outbox); err != nil {
 			return parts, err
 		}
 		place := fmt.Sprintf("%p", m.to)
 		if of, is := to.(interface{ Place() string }); is {
 			place = of.Place()
 		}
-		parts.Handlers = []extend.Handler{made.handler()}
+		parts.Handlers = []host.Handler{made.handler()}
 		parts.Names = []string{fmt.Sprintf("kind %s in %s", m.kind, place)}
 		if of, is := to.(interface{ Tables() []string }); is {
 			parts.Destinations = of.Tables()
 		}
 		if to, is := to.(interface{ Ensure(context.Context) error }); is {
-			parts.Ensure = []extend.Task{{Name: "destination " + place, Do: to.Ensure}}
+			parts.Ensure = []host.Task{{Name: "destination " + place, Do: to.Ensure}}
 		}
 		return parts, nil
 	})
@@ -94,7 +96,7 @@ func (m *Mover[T]) Define(d *extend.Declaration[T]) error {
 
 // placed is a destination that belongs to a store, and says which in a store.
 type placed interface {
-	In(h *extend.Host) (Destination, error)
+	In(h *host.Host) (Destination, error)
 }
 
 // binding returns the mover of a table that the mover was given to.
@@ -111,7 +113,7 @@ type mover[T any] struct {
 }
 
 // bind makes a mover one of a table. outbox notifies workers of moves; it is the outbox of from, if from has one.
-func (m *mover[T]) bind(from *table.Table[T], to Destination, outbox extend.Outbox) (err error) {
+func (m *mover[T]) bind(from *table.Table[T], to Destination, outbox commit.Outbox) (err error) {
 	if d, is := to.(*tableDestination); is {
 		if door.Table(d.rows).Same(door.Table(from)) {
 			return &table.ValueError{Field: "to", Reason: "is also the table from; give another"}
@@ -121,11 +123,11 @@ func (m *mover[T]) bind(from *table.Table[T], to Destination, outbox extend.Outb
 	if from, err = bare.WithOutbox(from, outbox); err != nil {
 		return err
 	}
-	archiving, err := extend.With(from, &archiveMaintainer[T]{m.kind, to})
+	archiving, err := bare.With(from, &archiveMaintainer[T]{m.kind, to})
 	if err != nil {
 		return err
 	}
-	if _, err := extend.With(from, &restoreMaintainer[T]{kind: m.kind}); err != nil { // an entity that is archived must be able to come back
+	if _, err := bare.With(from, &restoreMaintainer[T]{kind: m.kind}); err != nil { // an entity that is archived must be able to come back
 		return err
 	}
 	m.from, m.archiving, m.to = from, archiving, to
@@ -177,15 +179,15 @@ func addEffect(p *extend.Plan, kind string, of payload) error {
 // decodeEffect returns the ID and the payload of a job's effect. The effect is not trusted: it may name only rows of entities, and
 // only well-formed incarnations.
 func decodeEffect(j eventual.Job) (id ID, p payload, err error) {
-	pk, err := j.Partition.Result()
+	pk, err := j.Key.Partition().Result()
 	if err != nil {
 		return id, p, err
 	}
-	if err := json.Unmarshal(j.Effect.Payload, &p); err != nil {
-		return id, p, fmt.Errorf("archive: the payload of effect %q is not a mover's", j.Effect.Kind)
+	if err := json.Unmarshal(j.Payload, &p); err != nil {
+		return id, p, fmt.Errorf("archive: the payload of effect %q is not a mover's", j.Kind)
 	}
-	id = ID{keys.Raw(pk, j.Effect.RowKey), p.Incarnation}
-	if strings.HasPrefix(j.Effect.RowKey, reserved.First) {
+	id = ID{keys.Raw(pk, j.Key.RowKey()), p.Incarnation}
+	if strings.HasPrefix(j.Key.RowKey(), reserved.First) {
 		return id, p, fmt.Errorf("archive: %w", &table.ValueError{Field: "Effect.RowKey", Reason: "begins with ~; such rows belong to the library"})
 	}
 	if err := id.Err(); err != nil {
@@ -421,7 +423,7 @@ func (m *mover[T]) Restore(ctx context.Context, k keys.Key) (*table.Entity[T], e
 	if err != nil {
 		return nil, fmt.Errorf("archive: Restore: %w", err)
 	}
-	t, err := extend.With(m.moveHandle(engine.Move{Restored: archived.Incarnation}), &restoreMaintainer[T]{m.kind, archived.Incarnation})
+	t, err := bare.With(m.moveHandle(engine.Move{Restored: archived.Incarnation}), &restoreMaintainer[T]{m.kind, archived.Incarnation})
 	if err != nil {
 		return nil, fmt.Errorf("archive: Restore: %w", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -75,7 +76,7 @@ func TestRequests(t *testing.T) {
 func TestWrongArguments(t *testing.T) {
 	t.Parallel()
 	fx, _ := newFixture(t, nil)
-	self, err := bareworker.Place(&extend.Host{Tables: fx.account.Tables()}, archive.ToTable("Current", nil))
+	self, err := bareworker.Place(&host.Host{Tables: fx.account.Tables()}, archive.ToTable("Current", nil))
 	must(t, err)
 	var none *notLister
 	for _, c := range []struct {
@@ -141,7 +142,7 @@ func TestRoomForRestore(t *testing.T) {
 	t.Parallel()
 	fx, _ := newFixture(t, nil)
 	for rows, fits := range map[int]bool{96: true, 97: false} {
-		from, err := extend.With(fx.current, manyRows{rows})
+		from, err := bare.With(fx.current, manyRows{rows})
 		must(t, err)
 		_, err = bareworker.NewMover("k", from, fx.destination, fx.outbox)
 		var le *table.LimitError

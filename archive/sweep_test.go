@@ -11,7 +11,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -19,7 +20,7 @@ import (
 )
 
 // sweepLibraryRows sweeps the tombstones and the restore records of a mover that are older than 25 hours.
-func sweepLibraryRows(t testing.TB, h extend.Handler, s *storagetest.Service) {
+func sweepLibraryRows(t testing.TB, h host.Handler, s *storagetest.Service) {
 	t.Helper()
 	must(t, h.Sweep(context.Background(), keys.RawPartition("S"), s.Now().Add(-25*time.Hour)))
 }
@@ -32,7 +33,7 @@ func advanceAndSweepCommitRecords(t testing.TB, s *storagetest.Service, want int
 	common := noPauses()
 	common.Now = s.Now
 	fx := newFixtureOn(t, s, s, common, nil)
-	n, err := extend.RecordsOf(fx.current).Sweep(context.Background(), dept.PartitionKey("S"))
+	n, err := records.Of(fx.current).Sweep(context.Background(), dept.PartitionKey("S"))
 	must(t, err)
 	testkit.Expect(t, "swept commit records", n, want)
 	return fx

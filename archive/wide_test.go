@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -134,7 +134,7 @@ func TestWideEveryFault(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				w, err := bareworker.New(fx.account.Queue("moves"), fx.account.Queue("poison"), []extend.Handler{mover.Handler}, ptr(fx.options()))
+				w, err := bareworker.New(fx.account.Queue("moves"), fx.account.Queue("poison"), []host.Handler{mover.Handler}, ptr(fx.options()))
 				if err != nil {
 					return err
 				}

@@ -10,10 +10,10 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -25,10 +25,10 @@ func TestArguments(t *testing.T) {
 	o, _ := newOffice(t, noPauses())
 	queue, poison := o.acc.Queue("notifications"), o.acc.Queue("poison")
 	var none *azqueue.QueueClient
-	ok := []extend.Handler{o.handler()}
+	ok := []host.Handler{o.handler()}
 	for what, c := range map[string]struct {
 		queue, poison *azqueue.QueueClient
-		handlers      []extend.Handler
+		handlers      []host.Handler
 		o             eventual.WorkerOptions
 		field         string
 	}{
@@ -36,10 +36,10 @@ func TestArguments(t *testing.T) {
 		"a nil queue":     {none, poison, ok, eventual.WorkerOptions{}, "queue"},
 		"a queue's name":  {o.acc.Queue("q"), poison, ok, eventual.WorkerOptions{}, "queue"},
 		"no poison queue": {queue, nil, ok, eventual.WorkerOptions{}, "poison"},
-		"no kind":         {queue, poison, []extend.Handler{{Table: o.base, Handle: ok[0].Handle}}, eventual.WorkerOptions{}, "handlers[0]"},
-		"no table":        {queue, poison, []extend.Handler{{Kind: "x", Handle: ok[0].Handle}}, eventual.WorkerOptions{}, "handlers[0]"},
-		"no function":     {queue, poison, []extend.Handler{{Kind: "x", Table: o.base}}, eventual.WorkerOptions{}, "handlers[0]"},
-		"a kind twice":    {queue, poison, []extend.Handler{ok[0], ok[0]}, eventual.WorkerOptions{}, "handlers[1]"},
+		"no kind":         {queue, poison, []host.Handler{{Table: o.base, Handle: ok[0].Handle}}, eventual.WorkerOptions{}, "handlers[0]"},
+		"no table":        {queue, poison, []host.Handler{{Kind: "x", Handle: ok[0].Handle}}, eventual.WorkerOptions{}, "handlers[0]"},
+		"no function":     {queue, poison, []host.Handler{{Kind: "x", Table: o.base}}, eventual.WorkerOptions{}, "handlers[0]"},
+		"a kind twice":    {queue, poison, []host.Handler{ok[0], ok[0]}, eventual.WorkerOptions{}, "handlers[1]"},
 		"Concurrency":     {queue, poison, ok, eventual.WorkerOptions{Concurrency: -1}, "WorkerOptions.Concurrency"},
 		"Visibility":      {queue, poison, ok, eventual.WorkerOptions{Visibility: time.Millisecond}, "WorkerOptions.Visibility"},
 		"MaxWait":         {queue, poison, ok, eventual.WorkerOptions{MaxWait: -1}, "WorkerOptions.MaxWait"},
@@ -51,8 +51,8 @@ func TestArguments(t *testing.T) {
 		}
 	}
 	fault := errors.New("a mistake in its declaration")
-	for _, h := range []extend.Handler{{Kind: "x", Table: door.Faulty[*table.Table[clerk]]("jobs", fault), Handle: ok[0].Handle}, bare.Transactions(door.Faulty[*table.Table[clerk]]("jobs", fault))} {
-		if _, err := bareworker.New(queue, poison, []extend.Handler{h}, nil); !errors.Is(err, fault) {
+	for _, h := range []host.Handler{{Kind: "x", Table: door.Faulty[*table.Table[clerk]]("jobs", fault), Handle: ok[0].Handle}, bare.Transactions(door.Faulty[*table.Table[clerk]]("jobs", fault))} {
+		if _, err := bareworker.New(queue, poison, []host.Handler{h}, nil); !errors.Is(err, fault) {
 			t.Errorf("a faulty table: got %v, want its fault", err)
 		}
 	}
@@ -105,10 +105,10 @@ func TestSameQueues(t *testing.T) {
 	second.Kind = "second"
 	for what, c := range map[string]struct {
 		poison   *azqueue.QueueClient
-		handlers []extend.Handler
+		handlers []host.Handler
 	}{
-		"queue as poison queue":          {q, []extend.Handler{o.handler()}},
-		"the same table of two accounts": {p, []extend.Handler{o.handler(), second}},
+		"queue as poison queue":          {q, []host.Handler{o.handler()}},
+		"the same table of two accounts": {p, []host.Handler{o.handler(), second}},
 	} {
 		if _, err := bareworker.New(q, c.poison, c.handlers, nil); !errors.As(err, &ve) {
 			t.Errorf("%s: got %v, want a *ValueError", what, err)

@@ -83,7 +83,7 @@ func TestBusyPartitionOvertaken(t *testing.T) {
 				o.hireInto(t, "small", 1)
 				var done atomic.Bool
 				h := bare.NewHandler("letter", o.base, func(ctx context.Context, j eventual.Job, _ letter) error {
-					if j.Partition.String() == "small" {
+					if j.Key.Partition().String() == "small" {
 						done.Store(true)
 					}
 					if done.Load() {
@@ -248,7 +248,7 @@ func TestPerPartition(t *testing.T) {
 		h := bare.NewHandler("letter", o.base, func(ctx context.Context, j eventual.Job, l letter) error {
 			most.Store(max(most.Load(), running.Add(1)))
 			defer running.Add(-1)
-			if j.Partition.String() == "big" {
+			if j.Key.Partition().String() == "big" {
 				mostBig.Store(max(mostBig.Load(), runningBig.Add(1)))
 				defer runningBig.Add(-1)
 			} else {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -60,7 +60,7 @@ func TestDrainSeveralErrors(t *testing.T) {
 	o.addParcels(t)
 	o.insert(t, clerk{"S", 1, "Jones"})
 	letters := o.handle(func(context.Context, eventual.Job) error { return eventual.Poison(first) })
-	parcels := extend.Handler{Kind: "parcel", Table: o.base, Handle: func(context.Context, eventual.Job) error { return second }}
+	parcels := host.Handler{Kind: "parcel", Table: o.base, Handle: func(context.Context, eventual.Job) error { return second }}
 	err := o.worker(t, fastPolling(), letters, parcels).Drain(t.Context())
 	if !errors.Is(err, first) || !errors.Is(err, second) {
 		t.Errorf("got error %v; want those of both effects", err)
@@ -89,7 +89,7 @@ func TestDrainSecondAttempt(t *testing.T) {
 		o.insert(t, clerk{"R", 2, "Smith"})
 		var failed atomic.Bool
 		w := o.worker(t, fastPolling(), o.handle(func(_ context.Context, j eventual.Job) error {
-			if j.Partition.String() == "R" {
+			if j.Key.Partition().String() == "R" {
 				time.Sleep(10 * time.Second) // until the other message is visible again
 				return nil
 			}

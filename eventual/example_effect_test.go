@@ -13,7 +13,7 @@ import (
 func ExampleOn() {
 	ctx := context.Background()
 	print := eventual.On("badge", badgeDue, func(_ context.Context, j eventual.Job, b Badge) error {
-		fmt.Println("badge:", b.ID, b.Name, "of", j.Effect.RowKey)
+		fmt.Println("badge:", b.ID, b.Name, "of", j.Key.RowKey())
 		return nil
 	})
 	company := aztablekit.Open(storagetest.New(nil), "company", nil)

@@ -46,7 +46,7 @@ func badgeDue(c *eventual.Change[Employee]) (Badge, bool) {
 func ExampleWorker() {
 	ctx := context.Background()
 	print := eventual.On("badge", badgeDue, func(_ context.Context, j eventual.Job, b Badge) error {
-		fmt.Println("badge:", b.ID, b.Name, "of", j.Effect.RowKey)
+		fmt.Println("badge:", b.ID, b.Name, "of", j.Key.RowKey())
 		return nil
 	})
 	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))

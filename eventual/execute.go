@@ -12,13 +12,13 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/wire"
-	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -76,7 +76,7 @@ func (e *executor) tryRecord(ctx context.Context, t *tableHandlers, x *lease) (o
 		return outcome{kind: deferred, unknown: true, class: ClassUnknown, reason: err}, false
 	case err != nil:
 		return requestOutcome(ctx, err), false
-	case record.State == extend.Aborted:
+	case record.State == commit.Aborted:
 		return e.rollBack(ctx, t, x), false
 	}
 	if out, is := e.early(record, x); is {
@@ -86,7 +86,7 @@ func (e *executor) tryRecord(ctx context.Context, t *tableHandlers, x *lease) (o
 	if !conflict && out.kind != completed {
 		conflict = e.storeWait(ctx, t, record, x, out)
 	}
-	if conflict || out.kind != completed || record.State != extend.Pending {
+	if conflict || out.kind != completed || record.State != commit.Pending {
 		return out, conflict
 	}
 	// The effects were executed, even if the worker stops: so this context does not end.
@@ -100,13 +100,11 @@ func (e *executor) tryRecord(ctx context.Context, t *tableHandlers, x *lease) (o
 }
 
 // executeEffects executes the effects of a commit record. If conflict is true, a concurrent worker has changed the record.
-func (e *executor) executeEffects(ctx context.Context, t *tableHandlers, record *extend.Record, x *lease) (out outcome, conflict bool) {
-	for n := 0; record.State == extend.Pending && n < len(record.Effects); {
+func (e *executor) executeEffects(ctx context.Context, t *tableHandlers, record *commit.Record, x *lease) (out outcome, conflict bool) {
+	for n := 0; record.State == commit.Pending && n < len(record.Effects); {
 		effect := record.Effects[n]
-		of, job := t, Job{Table: t.table.Name(), Partition: record.Partition, OperationID: record.OperationID, Effect: effect,
-			Attempt: x.attempt(), CommitRecord: record, Index: n}
+		of, job := t, host.JobOf(t.table.Name(), record, n, x.attempt())
 		if effect.Table != "" { // of an entity in another partition
-			job.Table, job.Partition = effect.Table, keys.Raw(effect.Partition, "").Partition()
 			of = e.env.handlers.tableHandlers(effect.Table)
 		}
 		h, known := of.handler(effect.Kind)
@@ -146,7 +144,7 @@ func (e *executor) executeEffects(ctx context.Context, t *tableHandlers, record 
 }
 
 // resolve is Records.Resolve for a message. An abort record also names the remotes, so that they are swept with it.
-func (e *executor) resolve(ctx context.Context, t *tableHandlers, x *lease) (record *extend.Record, err error) {
+func (e *executor) resolve(ctx context.Context, t *tableHandlers, x *lease) (record *commit.Record, err error) {
 	ctx, end := door.Table(t.table).Span(ctx, "Resolve")
 	defer func() { end(err) }()
 	m := x.message

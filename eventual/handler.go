@@ -16,6 +16,8 @@ import (
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -46,7 +48,7 @@ type Effect[T any] struct {
 //	}, send)
 //
 // do runs again whenever another effect of the same write has failed, or waits for workers of a newer release, so that a release with a new
-// kind starts its workers before its writers. OperationID and Effect of the [Job] are the same each time: an idempotency key.
+// kind starts its workers before its writers. OperationID, Kind and Key of the [Job] are the same each time: an idempotency key.
 //
 // If the workers of another program execute the effect, do is nil. A store with such an effect runs no worker, unless its options name
 // the kind; see aztablekit.Options. Errors, returned by the store and by the handle of the table: *table.ValueError for an empty kind
@@ -73,11 +75,11 @@ func (e *Effect[T]) Define(d *extend.Declaration[T]) error {
 	if e.stored != nil {
 		return e.stored
 	}
-	if err := d.Attach(func(t *table.Table[T]) (*table.Table[T], error) { return extend.With(t, e.maintainer) }); err != nil {
+	if err := d.Maintain(e.maintainer); err != nil {
 		return err
 	}
-	return d.Needs(func(t *table.Table[T]) (extend.Parts, error) {
-		return extend.Parts{Handlers: []extend.Handler{{Kind: e.kind, Table: t, Handle: e.handle}}}, nil
+	return host.Needs(d, func(t *table.Table[T]) (host.Parts, error) {
+		return host.Parts{Handlers: []host.Handler{{Kind: e.kind, Table: t, Handle: e.handle}}}, nil
 	})
 }
 
@@ -130,12 +132,12 @@ type registry map[string]*tableHandlers
 // tableHandlers are the handlers of one table by the kind of their effects.
 type tableHandlers struct {
 	table   table.AnyTable
-	records *extend.Records
-	byKind  map[string]extend.Handler
+	records *records.Records
+	byKind  map[string]host.Handler
 	remotes []string // the names of other tables, in lower case
 }
 
-func newRegistry(handlers []extend.Handler) (registry, error) {
+func newRegistry(handlers []host.Handler) (registry, error) {
 	all := registry{}
 	for i, h := range handlers {
 		fail := func(reason string) (registry, error) {
@@ -154,7 +156,7 @@ func newRegistry(handlers []extend.Handler) (registry, error) {
 		}
 		t := all.tableHandlers(h.Table.Name())
 		if t == nil {
-			t = &tableHandlers{table: h.Table, records: extend.RecordsOf(h.Table), byKind: map[string]extend.Handler{}}
+			t = &tableHandlers{table: h.Table, records: records.Of(h.Table), byKind: map[string]host.Handler{}}
 			all[strings.ToLower(h.Table.Name())] = t
 		}
 		if !door.Table(t.table).Same(door.Table(h.Table)) {
@@ -166,7 +168,7 @@ func newRegistry(handlers []extend.Handler) (registry, error) {
 		def(&h.Version, 1)
 		t.byKind[h.Kind] = h
 		for _, m := range door.Table(h.Table).Mode.Maintainers {
-			if w, is := m.Typed().(extend.RemoteWriter); is {
+			if w, is := m.Typed().(host.RemoteWriter); is {
 				h.Remotes = append(slices.Clip(h.Remotes), w.RemoteTables()...)
 			}
 		}
@@ -178,9 +180,9 @@ func newRegistry(handlers []extend.Handler) (registry, error) {
 }
 
 // handler returns the handler of a kind, if there is one.
-func (t *tableHandlers) handler(kind string) (h extend.Handler, known bool) {
+func (t *tableHandlers) handler(kind string) (h host.Handler, known bool) {
 	if t == nil {
-		return extend.Handler{}, false
+		return host.Handler{}, false
 	}
 	if h, known = t.byKind[kind]; !known && kind == engine.RemoteEffect {
 		return bare.Transactions(t.table), true

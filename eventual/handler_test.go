@@ -13,6 +13,8 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/table"
@@ -137,7 +139,8 @@ func TestEffectInStages(t *testing.T) {
 			return err
 		}
 		e.Value.Last += "x"
-		return extend.Completing(steps, j.CommitRecord, j.Index).Replace(ctx, e)
+		record, index := host.RecordOf(j)
+		return records.Completing(steps, record, index).Replace(ctx, e)
 	})
 	drain(t, o.worker(t, fastPolling(), h))
 	testkit.Expect(t, "handler calls", calls, 3)
@@ -154,7 +157,7 @@ func TestCompletedThenFailed(t *testing.T) {
 	h := o.handle(func(ctx context.Context, j eventual.Job) error {
 		e, err := o.base.Get(ctx, at("S", 1))
 		if err == nil {
-			err = tabledoor.Touch(ctx, extend.Completing(o.base, j.CommitRecord, j.Index), e)
+			err = tabledoor.Touch(ctx, records.Completing(o.base, j.CommitRecord, j.Index), e)
 		}
 		if err != nil {
 			return err

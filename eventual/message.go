@@ -10,7 +10,6 @@ import (
 	"time"
 	"unicode/utf16"
 
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
@@ -72,7 +71,7 @@ func (m message) valid() bool {
 		_, err := time.Parse(time.RFC3339, m.Hour)
 		return m.Op == "" && err == nil
 	}
-	return engine.PossibleRemotes(m.Remotes) && !(&extend.Record{OperationID: m.Op}).Time().IsZero()
+	return engine.PossibleRemotes(m.Remotes) && !(&commit.Record{OperationID: m.Op}).Time().IsZero()
 }
 
 // tableName matches the table names that the service allows ('Understanding the Table service data model').

@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -205,7 +206,7 @@ func TestForgedHome(t *testing.T) {
 		testkit.Expect(t, "messages left", len(s.Messages("notifications")), 0)
 		time.Sleep(26 * time.Hour)
 		s.Count()
-		deleted, err := extend.RecordsOf(o.staff).Sweep(ctx, dept.Of("Z"))
+		deleted, err := records.Of(o.staff).Sweep(ctx, dept.Of("Z"))
 		noError(t, err)
 		testkit.Expect(t, "records deleted", deleted, 1)
 		testkit.Expect(t, "prepared", storedStates(s, "~t|"), "M pending")

@@ -9,7 +9,6 @@ import (
 	"iter"
 	"time"
 
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
@@ -28,7 +27,7 @@ func (o *outbox) NotifyPending(ctx context.Context, source table.AnyTable, age t
 	n.now = o.opt.Now()
 	n.before = n.now.Add(-cmp.Or(age, grace(o.opt.WriteTimeout)))
 	if n.all {
-		n.before = n.now.Add(2 * extend.Retention) // also of writers whose clocks are ahead
+		n.before = n.now.Add(2 * commit.Retention) // also of writers whose clocks are ahead
 	}
 	if err := n.run(ctx); err != nil {
 		return n.done, fmt.Errorf("eventual: NotifyPending: %w", err)
@@ -144,7 +143,7 @@ func (n *notifier) notify(ctx context.Context, partition keys.PartitionKey) erro
 func (n *notifier) send(ctx context.Context, pk, id string) error {
 	n.done.Rows++
 	if !n.pass.DryRun {
-		if _, err := n.outbox.Notify(ctx, extend.Notification{Table: n.source.Name(), Partition: pk, OperationID: id}); err != nil {
+		if _, err := n.outbox.Notify(ctx, commit.Notification{Table: n.source.Name(), Partition: pk, OperationID: id}); err != nil {
 			return err
 		}
 	}

@@ -14,9 +14,9 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -118,7 +118,7 @@ func TestNotifyPendingArguments(t *testing.T) {
 	if _, err := o.out.NotifyPending(ctx, o.base, 0, &table.Pass{Token: "x"}); !errors.As(err, &ve) || ve.Field != "Pass.Token" {
 		t.Errorf("got %v, want a *ValueError for Pass.Token", err)
 	}
-	for _, err := range extend.RecordsOf(o.base).Pending(ctx, keys.RawPartition("p"), "' or 1 eq 1", time.Now()) {
+	for _, err := range records.Of(o.base).Pending(ctx, keys.RawPartition("p"), "' or 1 eq 1", time.Now()) {
 		if !errors.As(err, &ve) {
 			t.Errorf("a forged operation ID: got %v, want a *ValueError", err)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -132,17 +133,17 @@ func (o *office) send(ctx context.Context, j eventual.Job, l letter) error {
 	return err
 }
 
-func (o *office) handler() extend.Handler { return bare.NewHandler("letter", o.base, o.send) }
+func (o *office) handler() host.Handler { return bare.NewHandler("letter", o.base, o.send) }
 
-func (o *office) newWorker(opt eventual.WorkerOptions, handlers ...extend.Handler) (bareworker.Worker, error) {
+func (o *office) newWorker(opt eventual.WorkerOptions, handlers ...host.Handler) (bareworker.Worker, error) {
 	return bareworker.New(o.acc.Queue("notifications"), o.acc.Queue("poison"), handlers, &opt)
 }
 
 // worker returns a worker with the given handlers, or with the handler of letters if there are none.
-func (o *office) worker(t testing.TB, opt eventual.WorkerOptions, handlers ...extend.Handler) bareworker.Worker {
+func (o *office) worker(t testing.TB, opt eventual.WorkerOptions, handlers ...host.Handler) bareworker.Worker {
 	t.Helper()
 	if len(handlers) == 0 {
-		handlers = []extend.Handler{o.handler()}
+		handlers = []host.Handler{o.handler()}
 	}
 	w, err := o.newWorker(opt, handlers...)
 	noError(t, err)
@@ -178,7 +179,7 @@ func (o *office) hire(t testing.TB, from, to, partitions int) {
 func (o *office) addParcels(t testing.TB) {
 	t.Helper()
 	var err error
-	o.staff, err = extend.With(o.staff, bare.OnChange("parcel", func(*extend.Change[clerk]) (letter, bool) { return letter{}, true }))
+	o.staff, err = bare.With(o.staff, bare.OnChange("parcel", func(*extend.Change[clerk]) (letter, bool) { return letter{}, true }))
 	noError(t, err)
 }
 
@@ -207,8 +208,8 @@ func (o *office) poison(t testing.TB) (all []eventual.PoisonMessage) {
 }
 
 // handle returns a handler of letters.
-func (o *office) handle(f func(context.Context, eventual.Job) error) extend.Handler {
-	return extend.Handler{Kind: "letter", Table: o.base, Handle: f}
+func (o *office) handle(f func(context.Context, eventual.Job) error) host.Handler {
+	return host.Handler{Kind: "letter", Table: o.base, Handle: f}
 }
 
 // expectPoison reports poison messages whose classes differ from the wanted classes.

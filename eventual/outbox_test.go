@@ -11,6 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -85,7 +86,7 @@ func TestNotificationHidden(t *testing.T) {
 // longNotifier is an outbox that hides notifications for longer than a queue can.
 type longNotifier struct{ bareworker.Outbox }
 
-func (l longNotifier) Notify(ctx context.Context, n extend.Notification) (extend.SentNotification, error) {
+func (l longNotifier) Notify(ctx context.Context, n commit.Notification) (commit.SentNotification, error) {
 	n.Hidden = 8 * 24 * time.Hour
 	return l.Outbox.Notify(ctx, n)
 }

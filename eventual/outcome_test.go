@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 )
@@ -39,9 +39,9 @@ func TestSeveralEffects(t *testing.T) {
 				o.addParcels(t)
 				o.insert(t, clerk{"S", 1, "Jones"})
 				var letters, parcels atomic.Int64
-				handlers := []extend.Handler{countingHandler(o, &letters, c.letter)}
+				handlers := []host.Handler{countingHandler(o, &letters, c.letter)}
 				if c.parcel != nil {
-					handlers = append(handlers, extend.Handler{Kind: "parcel", Table: o.base, Handle: func(context.Context, eventual.Job) error { return c.parcel(parcels.Add(1)) }})
+					handlers = append(handlers, host.Handler{Kind: "parcel", Table: o.base, Handle: func(context.Context, eventual.Job) error { return c.parcel(parcels.Add(1)) }})
 				}
 				w := o.worker(t, fastPolling(), handlers...)
 				began := time.Now()

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
@@ -38,14 +38,14 @@ func TestPauses(t *testing.T) {
 			want, got := usual, pauses{}
 			c.want(&want)
 			failing := errors.New("not now")
-			returns, _ := messagesOf(t, c.opt, func(o *office) extend.Handler {
+			returns, _ := messagesOf(t, c.opt, func(o *office) host.Handler {
 				return o.handle(func(context.Context, eventual.Job) error { return failing })
 			})
 			got.first = returns[1] - returns[0]
 			for i, at := range returns[1:] {
 				got.longest = max(got.longest, at-returns[i])
 			}
-			returns, poison := messagesOf(t, c.opt, func(o *office) extend.Handler {
+			returns, poison := messagesOf(t, c.opt, func(o *office) host.Handler {
 				return bare.NewHandler("other", o.base, func(context.Context, eventual.Job, letter) error { return nil })
 			})
 			got.unknown, got.poison = returns[1]-returns[0], poison
@@ -70,7 +70,7 @@ func TestPauses(t *testing.T) {
 
 // messagesOf runs a worker for two hours with a handler and the message of an effect, and returns
 // when it returned the message to the queue, and when it moved it to the poison queue.
-func messagesOf(t *testing.T, opt eventual.WorkerOptions, handler func(*office) extend.Handler) (returns []time.Duration, poison time.Duration) {
+func messagesOf(t *testing.T, opt eventual.WorkerOptions, handler func(*office) host.Handler) (returns []time.Duration, poison time.Duration) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		o, s := newOffice(t, noPauses())

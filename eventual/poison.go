@@ -162,7 +162,7 @@ func (q *PoisonQueue) show(ctx context.Context, kept map[string]delivery) error 
 // The classes of poison: why a message became poison.
 const (
 	ClassUndecodable = "undecodable" // the text is not a message of this library
-	ClassExpired     = "expired"     // the write is older than extend.Retention and has no commit record
+	ClassExpired     = "expired"     // the write is older than commit.Retention and has no commit record
 	ClassAhead       = "ahead"       // the write's clock was more than a day ahead, and it had no commit record for WorkerOptions.UnknownKindTimeout
 	ClassUnknown     = "unknown"     // no worker knew the table, kind or version for WorkerOptions.UnknownKindTimeout
 	ClassAttempts    = "attempts"    // WorkerOptions.Attempts attempts failed

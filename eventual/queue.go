@@ -13,7 +13,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2/queueerror"
 
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/wire"
@@ -239,7 +239,7 @@ func (r *readability) result() error {
 	return fmt.Errorf("%w since %s: %w", ErrNotReadable, r.since.UTC().Format(time.RFC3339), r.err)
 }
 
-// outbox is a [extend.Outbox] in a queue: its notifications outlive the writer, and a worker receives them. It is safe for
+// outbox is a [commit.Outbox] in a queue: its notifications outlive the writer, and a worker receives them. It is safe for
 // concurrent use.
 type outbox struct {
 	queue queueClient
@@ -259,7 +259,7 @@ func newOutbox(queue *azqueue.QueueClient, c *table.Common) (*outbox, error) {
 	return &outbox{queueClient{queue, opt.Retry.AttemptTimeout, "Store.Ensure"}, opt}, nil
 }
 
-var _ extend.Outbox = (*outbox)(nil)
+var _ commit.Outbox = (*outbox)(nil)
 
 // Ensure creates the queue unless it exists. 1 request; idempotent.
 func (o *outbox) Ensure(ctx context.Context) error {
@@ -273,7 +273,7 @@ func (o *outbox) Ensure(ctx context.Context) error {
 // does no harm: a worker finds nothing to do. Errors: *table.LimitError for more than the 7 days that a queue can hide a message;
 // ErrQueueNotFound; table.ErrUnreachable if another server has responded; *azcore.ResponseError if the queue refused the message.
 // 1 request; during an outage of the queue more, until WriteTimeout or the context ends.
-func (o *outbox) Notify(ctx context.Context, n extend.Notification) (extend.SentNotification, error) {
+func (o *outbox) Notify(ctx context.Context, n commit.Notification) (commit.SentNotification, error) {
 	if n.Hidden > maxVisibility {
 		return nil, &table.LimitError{Field: "Notification.Hidden", Limit: "seconds", Got: int(n.Hidden / time.Second), Max: int(maxVisibility / time.Second)}
 	}

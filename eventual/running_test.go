@@ -10,19 +10,19 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
 // countingHandler returns a handler of letters that counts its calls and returns the result for the n-th call.
-func countingHandler(o *office, calls *atomic.Int64, result func(n int64) error) extend.Handler {
+func countingHandler(o *office, calls *atomic.Int64, result func(n int64) error) host.Handler {
 	return o.handle(func(context.Context, eventual.Job) error { return result(calls.Add(1)) })
 }
 
 // slowHandler returns a handler of letters that takes a while. If its context ends earlier, it reports the cause.
-func slowHandler(o *office, d time.Duration, ended func(cause error)) extend.Handler {
+func slowHandler(o *office, d time.Duration, ended func(cause error)) host.Handler {
 	return o.handle(func(ctx context.Context, _ eventual.Job) error {
 		select {
 		case <-time.After(d):

@@ -194,7 +194,7 @@ func (m afar) MaxRows() int { return 1 }
 func (m afar) Maintain(_ context.Context, p *extend.Plan, _ *extend.Change[clerk]) error {
 	for i := range m.n {
 		partition := keys.RawPartition(fmt.Sprint("far", i))
-		q, err := p.Remote(m.staff, partition)
+		q, err := door.Remote(p, door.Table(m.staff), partition.String())
 		if err == nil {
 			err = q.Insert(&table.Row{Key: keys.At(partition, keys.RawRow("row"))}, nil)
 		}
@@ -213,7 +213,7 @@ func TestShownAfterMany(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			o, s := travellingOffice(t)
 			var err error
-			o.staff, err = extend.With(o.staff, afar{o.staff, n})
+			o.staff, err = bare.With(o.staff, afar{o.staff, n})
 			noError(t, err)
 			o.insert(t, clerk{"S", 1, "Jones"})
 			pairs, _ := s.take(t)
@@ -241,7 +241,7 @@ func TestShownBesideCalls(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			o, s := travellingOffice(t)
 			var err error
-			o.staff, err = extend.With(o.staff, callsAfter{func(ctx context.Context) {
+			o.staff, err = bare.With(o.staff, callsAfter{func(ctx context.Context) {
 				if panics {
 					panic("in a call")
 				}
@@ -272,11 +272,11 @@ func panicOf(f func()) (text string) {
 }
 
 // panics is an outbox whose notifications panic when they are shown.
-type panics struct{ extend.Outbox }
+type panics struct{ commit.Outbox }
 
-type panicsWhenShown struct{ extend.SentNotification }
+type panicsWhenShown struct{ commit.SentNotification }
 
-func (p panics) Notify(ctx context.Context, n extend.Notification) (extend.SentNotification, error) {
+func (p panics) Notify(ctx context.Context, n commit.Notification) (commit.SentNotification, error) {
 	sent, err := p.Outbox.Notify(ctx, n)
 	return panicsWhenShown{sent}, err
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -34,7 +34,7 @@ func TestStatsByKind(t *testing.T) {
 			o.addParcels(t) // no handler is registered for parcels
 			o.insert(t, clerk{"S", 1, "Jones"})
 			letters := o.handle(func(context.Context, eventual.Job) error { return c.result })
-			unused := extend.Handler{Kind: "flowers", Table: o.base, Handle: func(context.Context, eventual.Job) error { return nil }}
+			unused := host.Handler{Kind: "flowers", Table: o.base, Handle: func(context.Context, eventual.Job) error { return nil }}
 			w := o.worker(t, fastPolling(), letters, unused)
 			c.want.Table, c.want.Kind = "staff", "letter"
 			want := []eventual.KindStats{{Table: "staff", Kind: "flowers"}, c.want}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/keys"
@@ -25,11 +24,11 @@ const (
 
 // early returns the outcome of a message whose effects are not due yet: the message that waits for them is hidden until then, and any
 // other is deleted.
-func (e *executor) early(record *extend.Record, x *lease) (out outcome, is bool) {
+func (e *executor) early(record *commit.Record, x *lease) (out outcome, is bool) {
 	wait := commit.WaitOf(record)
 	left := wait.NotBefore.Sub(commit.NowBy(record, e.env.opt.Now()))
 	switch {
-	case record.State != extend.Pending || left <= time.Second: // the times of responses are whole seconds
+	case record.State != commit.Pending || left <= time.Second: // the times of responses are whole seconds
 		return outcome{}, false
 	case wait.Message != x.id:
 		return outcome{kind: completed, reason: "its effects are not due yet, and another message waits for them"}, true
@@ -39,9 +38,9 @@ func (e *executor) early(record *extend.Record, x *lease) (out outcome, is bool)
 
 // storeWait stores in the commit record of a message that the message waits, if the repair of lost messages would find the record
 // before the message comes back. If conflict is true, the record has changed.
-func (e *executor) storeWait(ctx context.Context, t *tableHandlers, record *extend.Record, x *lease, out outcome) (conflict bool) {
+func (e *executor) storeWait(ctx context.Context, t *tableHandlers, record *commit.Record, x *lease, out outcome) (conflict bool) {
 	out = x.limited(out)
-	if record.State != extend.Pending || out.kind != deferred && out.kind != retried || out.outage || out.expected {
+	if record.State != commit.Pending || out.kind != deferred && out.kind != retried || out.outage || out.expected {
 		return false
 	}
 	now, wait := commit.NowBy(record, e.env.opt.Now()), commit.WaitOf(record)
@@ -68,7 +67,7 @@ func (x *lease) storePoison(ctx context.Context) {
 	}
 	for range 3 { // a record that changes is being executed
 		record, err := door.Table(t.table).Record(ctx, x.message.Partition, x.message.Op)
-		if err != nil || record == nil || record.State != extend.Pending {
+		if err != nil || record == nil || record.State != commit.Pending {
 			return
 		}
 		wait := commit.Wait{Until: commit.NowBy(record, x.env.opt.Now()).Add(passesPoison)}
@@ -81,7 +80,7 @@ func (x *lease) storePoison(ctx context.Context) {
 // clean deletes what is old in a partition: the rows of the handlers, and then the commit records, by which the handlers find them. It
 // returns how many records of writes before a time are left.
 func (w *worker) clean(ctx context.Context, of table.AnyTable, partition string, through time.Time) (left int, err error) {
-	before := w.env.opt.Now().Add(-extend.Retention - time.Hour)
+	before := w.env.opt.Now().Add(-commit.Retention - time.Hour)
 	if t := w.env.handlers.tableHandlers(of.Name()); t != nil {
 		for _, h := range t.byKind {
 			if h.Sweep == nil {

@@ -8,15 +8,15 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
 // waits is a handler that asks for a delay until a time, and counts its calls.
-func (o *office) waits(until time.Time, calls *int) extend.Handler {
+func (o *office) waits(until time.Time, calls *int) host.Handler {
 	return bare.NewHandler("letter", o.base, func(context.Context, eventual.Job, letter) error {
 		*calls++
 		if left := time.Until(until); left > 0 {
@@ -118,19 +118,19 @@ func TestPassedOver(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		what    string
-		handler func(o *office) extend.Handler
+		handler func(o *office) host.Handler
 		passed  time.Duration // at least
 	}{
-		{"RetryAfter", func(o *office) extend.Handler { return o.waits(time.Now().Add(6*24*time.Hour), new(int)) }, 6 * 24 * time.Hour},
-		{"a short RetryAfter, again and again", func(o *office) extend.Handler {
+		{"RetryAfter", func(o *office) host.Handler { return o.waits(time.Now().Add(6*24*time.Hour), new(int)) }, 6 * 24 * time.Hour},
+		{"a short RetryAfter, again and again", func(o *office) host.Handler {
 			return bare.NewHandler("letter", o.base, func(context.Context, eventual.Job, letter) error {
 				return eventual.RetryAfter(5*time.Minute, errors.New("not yet"))
 			})
 		}, 24 * time.Hour},
-		{"an unknown kind", func(o *office) extend.Handler {
+		{"an unknown kind", func(o *office) host.Handler {
 			return bare.NewHandler("other", o.base, func(context.Context, eventual.Job, letter) error { return nil })
 		}, 24 * time.Hour},
-		{"poison", func(o *office) extend.Handler {
+		{"poison", func(o *office) host.Handler {
 			return bare.NewHandler("letter", o.base, func(context.Context, eventual.Job, letter) error {
 				return eventual.Poison(errors.New("never"))
 			})

@@ -15,9 +15,9 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -47,7 +47,7 @@ func (doors) Outbox(queue, o any) (any, error) {
 func (doors) Worker(queue, poison, handlers, o any) (any, error) {
 	q, _ := queue.(*azqueue.QueueClient)
 	p, _ := poison.(*azqueue.QueueClient)
-	return newWorker(q, p, handlers.([]extend.Handler), o.(*WorkerOptions))
+	return newWorker(q, p, handlers.([]host.Handler), o.(*WorkerOptions))
 }
 
 func (doors) PoisonQueue(queue, poison, o any) (any, error) {
@@ -61,7 +61,7 @@ func (doors) Clean(ctx context.Context, w, t any, partition string, through time
 // newWorker returns a worker of a queue, with another queue for poison messages, and with handlers. The worker reads and writes
 // only the tables of its handlers. It sends nothing. Errors: *table.ValueError and *table.LimitError for wrong arguments and
 // options.
-func newWorker(queue, poison *azqueue.QueueClient, handlers []extend.Handler, o *WorkerOptions) (*worker, error) {
+func newWorker(queue, poison *azqueue.QueueClient, handlers []host.Handler, o *WorkerOptions) (*worker, error) {
 	fail := func(err error) (*worker, error) { return nil, fmt.Errorf("eventual: worker: %w", err) }
 	opt := o.withDefaults()
 	if err := opt.check(); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -100,13 +101,13 @@ func (e *Ends[T]) Define(d *extend.Declaration[T]) error {
 		return err
 	}
 	var notes *notes
-	err := d.Attach(func(t *table.Table[T]) (*table.Table[T], error) {
+	err := host.Attach(d, func(t *table.Table[T]) (*table.Table[T], error) {
 		if other := door.Table(t).Mode.Ends; other != nil {
 			return nil, &table.ValueError{Field: "definitions", Reason: fmt.Sprintf("contain two of package expire, %s and %s: an entity has one end", other.Definition, e.opt.Name)}
 		}
 		ends := &engine.Ends{Definition: e.opt.Name, At: e.end}
 		if e.opt.ManyPartitions {
-			made, err := newNotes(d.Host(), t, e.opt.Name)
+			made, err := newNotes(host.OfDeclaration(d), t, e.opt.Name)
 			if err != nil {
 				return nil, err
 			}
@@ -119,12 +120,12 @@ func (e *Ends[T]) Define(d *extend.Declaration[T]) error {
 	if err != nil {
 		return err
 	}
-	return d.Needs(func(t *table.Table[T]) (extend.Parts, error) {
-		sweep := extend.Task{Name: "sweep of " + t.Name(), Do: func(ctx context.Context) error { return e.sweepDaily(ctx, t) }}
-		parts := extend.Parts{Daily: []extend.Task{sweep}}
+	return host.Needs(d, func(t *table.Table[T]) (host.Parts, error) {
+		sweep := host.Task{Name: "sweep of " + t.Name(), Do: func(ctx context.Context) error { return e.sweepDaily(ctx, t) }}
+		parts := host.Parts{Daily: []host.Task{sweep}}
 		if notes != nil {
 			parts.Tables = []string{notes.rows.Name()}
-			parts.Ensure = []extend.Task{{Name: "table " + notes.rows.Name(), Do: door.Table(notes.rows).Ensure}}
+			parts.Ensure = []host.Task{{Name: "table " + notes.rows.Name(), Do: door.Table(notes.rows).Ensure}}
 		}
 		return parts, nil
 	})

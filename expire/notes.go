@@ -5,8 +5,8 @@ import (
 	"hash/fnv"
 	"time"
 
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -30,9 +30,9 @@ type notes struct {
 	rows *table.Table[note]
 }
 
-func newNotes(h *extend.Host, of table.AnyTable, definition string) (*notes, error) {
+func newNotes(h *host.Host, of table.AnyTable, definition string) (*notes, error) {
 	name := of.Name()[len(h.Prefix):] + definition
-	rows, err := extend.NewTable(h, name, table.Schema[note]{Partition: noteHour, Row: notePartition}, &table.Options{Common: table.Common(door.Table(of).Options), BlindWrites: true})
+	rows, err := host.NewTable(h, name, table.Schema[note]{Partition: noteHour, Row: notePartition}, &table.Options{Common: table.Common(door.Table(of).Options), BlindWrites: true})
 	return &notes{rows}, err
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -29,7 +30,7 @@ func TestAfterCommit(t *testing.T) {
 	testkit.NoError(t, err)
 	testkit.NoError(t, tabledoor.Ensure(ctx, base))
 	var seen []string
-	staff, err := extend.With(base, notes{&seen})
+	staff, err := bare.With(base, notes{&seen})
 	testkit.NoError(t, err)
 	expect := func(what string, want ...string) {
 		t.Helper()
@@ -89,8 +90,8 @@ func (b *bounded) Maintain(_ context.Context, p *extend.Plan, _ *extend.Change[e
 	if b.plans++; b.plans > 1 {
 		return errTooLate
 	}
-	p.NotAfter(b.now.Add(time.Minute))
-	p.NotAfter(b.now.Add(time.Hour))
+	door.PlanOf(p).NotAfter(b.now.Add(time.Minute))
+	door.PlanOf(p).NotAfter(b.now.Add(time.Hour))
 	*b.now = b.now.Add(2 * time.Minute)
 	return nil
 }
@@ -106,7 +107,7 @@ func TestNotAfter(t *testing.T) {
 	base, err := bare.NewTable(memory.Tables(), "staff", staffSchema, o)
 	testkit.NoError(t, err)
 	testkit.NoError(t, tabledoor.Ensure(ctx, base))
-	staff, err := extend.With(base, &bounded{now: &now})
+	staff, err := bare.With(base, &bounded{now: &now})
 	testkit.NoError(t, err)
 	if _, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44}); !errors.Is(err, errTooLate) {
 		t.Errorf("got error %v; want that of the second plan", err)

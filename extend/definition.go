@@ -1,13 +1,21 @@
 package extend
 
 import (
+	"context"
 	"fmt"
 
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/wire"
+	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
+
+// Store is an *aztablekit.Store, for the functions that make what belongs to a store.
+type Store = host.Store
 
 // Definition is what follows from the entities of a table: an index, a summary, an effect, a view. aztablekit.Table takes definitions.
 type Definition[T any] interface {
@@ -20,7 +28,7 @@ type Definition[T any] interface {
 
 // Declaration is a table of a store while it is declared. Definitions add to it, one after another.
 type Declaration[T any] struct {
-	host  *Host
+	host  *host.Host
 	table *table.Table[T]
 	adds  string // the name of the definition that is added
 	needs []need[T]
@@ -29,28 +37,11 @@ type Declaration[T any] struct {
 // need is what a definition needs besides its part in writes.
 type need[T any] struct {
 	definition string
-	parts      func(*table.Table[T]) (Parts, error)
+	parts      func(*table.Table[T]) (host.Parts, error)
 }
 
-// NewDeclaration returns a declaration without definitions, for stores and for tests of definitions. t has the outbox of the store.
-func NewDeclaration[T any](h *Host, t *table.Table[T]) *Declaration[T] {
-	return &Declaration[T]{host: h, table: t}
-}
-
-// Host returns the store. A change of what it returns does not change the store.
-func (d *Declaration[T]) Host() *Host {
-	if d == nil || d.host == nil {
-		return &Host{Invalid: &table.ValueError{
-			Field:  "d",
-			Reason: "is nil or a zero Declaration; aztablekit.Table makes one",
-		}}
-	}
-	h := *d.host
-	h.declares = d.table.Name()
-	return &h
-}
-
-// Add adds a definition. Errors: *table.ValueError for one that is nil; those of its Define, with its name.
+// Add adds a definition, also another one that a definition consists of. Errors: *table.ValueError for one that is nil; those of its Define,
+// with its name.
 func (d *Declaration[T]) Add(definition Definition[T]) error {
 	if d == nil || wire.IsNil(definition) {
 		return &table.ValueError{Field: "definition", Reason: "is nil"}
@@ -67,14 +58,92 @@ func named(definition string, err error) error {
 	return err
 }
 
-// Attach changes the handle of the table: f returns the handle with what the definition does in writes, such as by [With]. The handle that f gets
-// has the outbox of the store, and the definitions before this one. Errors: that of f; *table.ValueError for a nil or zero declaration, and for a nil f.
-func (d *Declaration[T]) Attach(f func(t *table.Table[T]) (*table.Table[T], error)) error {
-	if d == nil || f == nil {
-		return errNil
+// Maintain adds a maintainer: each write by the handle of the table calls it, and writes its rows in the same transaction, still 1
+// request. A write by key, and a write of an entity that was not read whole, reads the row first and writes by its ETag, 1 request more. After a
+// conflict it reads and writes again, Retry.ConflictAttempts times at most.
+//
+// A write that fails because of a maintainer returns a *table.DerivedError. If concurrent writers kept changing a shared row, the
+// error is table.ErrContended. A derived row that another program has deleted or changed is read and repaired with the entity's
+// next write. A program without the maintainer fails with table.ErrUnknownMaintainer if it would write an entity with state of it; to find such state,
+// it reads the row before a write by key (Upsert, methods with Any), unless table.Options.BlindWrites is set.
+//
+// Errors: *table.LimitError for maintainers of one table that need more than 97 rows together; *table.ValueError for a maintainer that is nil
+// or has the name of another maintainer.
+func (d *Declaration[T]) Maintain(m Maintainer[T]) error {
+	return d.attach(func(t *table.Table[T]) (*table.Table[T], error) {
+		change, err := added(door.Table(t), maintainerOf[T]{m}, wire.IsNil(m))
+		if err != nil {
+			return nil, err
+		}
+		return door.InMode(t, change), nil
+	})
+}
+
+// Handle adds the handler of the effects of a kind. A store runs it by its workers, Run and Drain. Errors: *table.ValueError for a
+// handler without Kind or Handle.
+func (d *Declaration[T]) Handle(h Handler) error {
+	if h.Kind == "" || h.Handle == nil {
+		return &table.ValueError{Field: "h", Reason: "has no Kind, or no Handle"}
 	}
-	if err := engine.CheckHandle("d", door.Table(d.table)); err != nil {
-		return err
+	return d.need(func(t *table.Table[T]) (host.Parts, error) {
+		return host.Parts{Handlers: []host.Handler{{Kind: h.Kind, Table: t, Handle: h.Handle, Version: h.Version}}}, nil
+	})
+}
+
+// Handler executes the effects of one kind, of the writes of one table. The result of Handle decides: nil completes the effect;
+// eventual.Poison moves the message to the poison queue; eventual.RetryAfter defers the message until that time; any other error returns the
+// message to the queue for another attempt, up to eventual.WorkerOptions.Attempts, and then makes the message poison. After an error for a
+// row of a newer version (*table.VersionError), the message waits for a worker of another release, as messages of unknown kinds do.
+//
+// An error of storage that is down, cannot be reached or denies access does not count as an attempt: the effect is repeated
+// until storage works. These errors are table.ErrUnreachable, ErrTableNotFound, ErrUnknownOutcome, ErrGivenUp and ErrOutbox, and an
+// *azcore.ResponseError of 401, 403, 408, 429 or 5xx. A handler of another service does the same by an error that wraps
+// table.ErrUnreachable. The end of a context that the handler has made itself is an attempt like any other error.
+//
+// An effect is executed at least once. It is executed again if a worker crashed before it completed the effect, at the same time as
+// a slow worker, in any order with other effects, and again whenever another effect of the same write failed or was deferred,
+// because the effects of a write are completed together. So a handler should read the current state and make the other system
+// follow it, or use the job's OperationID, Kind and Key as an idempotency key: they are the same at every attempt. The handler's
+// context ends when the worker loses the message.
+type Handler struct {
+	Kind   string
+	Handle func(ctx context.Context, j Job) error
+
+	// Version is the newest version of the payload that Handle supports; effects of later versions wait for another worker.
+	// Defaults to 1.
+	Version int
+}
+
+// Job is an effect to execute.
+//
+//	Table        string     // of the entity
+//	Key          keys.Key   // of the entity whose change the effect follows from
+//	OperationID  string     // of the write
+//	Time         time.Time  // when the write began, by the writer's clock
+//	Kind         string     // of the effect
+//	Version      int        // of the payload's form
+//	Payload      []byte
+//	Attempt      int        // how often a worker has begun to execute the message, this time included
+type Job = host.Job
+
+// Resolve finds out whether a write with a commit record has committed: that of a [table.UnknownError] of another process, by its Table,
+// Partition and OperationID. If there is no record, Resolve stores an abort record in its place, so that the write never commits. Errors:
+// table.ErrExpired if there is no record and the write is older than a day; *table.ValueError for a text that is not an operation ID, or of a
+// time more than a day ahead; *table.VersionError for a record of a newer release; the errors of a read and of a write (see package table).
+// 1 request if there is a record, 2 if there is none, and 3 if the write commits in between. Idempotent.
+func Resolve(ctx context.Context, t table.AnyTable, partition keys.PartitionKey, operationID string) (committed bool, err error) {
+	if err := engine.CheckHandle("t", door.Table(t)); err != nil {
+		return false, fmt.Errorf("extend: Resolve: %w", err)
+	}
+	r, err := records.Of(t).Resolve(ctx, partition, operationID)
+	return err == nil && r.State != commit.Aborted, err
+}
+
+var errNil = &table.ValueError{Field: "d", Reason: "is nil or a zero Declaration; aztablekit.Table calls Define"}
+
+func (d *Declaration[T]) attach(f func(t *table.Table[T]) (*table.Table[T], error)) error {
+	if d == nil || d.table == nil {
+		return errNil
 	}
 	t, err := f(d.table)
 	if err == nil {
@@ -83,21 +152,57 @@ func (d *Declaration[T]) Attach(f func(t *table.Table[T]) (*table.Table[T], erro
 	return err
 }
 
-// Needs adds what the definition needs besides. f gets the handle with all definitions, which programs get. Errors: *table.ValueError for a
-// nil declaration, and for a nil f.
-func (d *Declaration[T]) Needs(f func(t *table.Table[T]) (Parts, error)) error {
-	if d == nil || f == nil {
+func (d *Declaration[T]) need(parts func(*table.Table[T]) (host.Parts, error)) error {
+	if d == nil || d.table == nil {
 		return errNil
 	}
-	d.needs = append(d.needs, need[T]{d.adds, f})
+	d.needs = append(d.needs, need[T]{d.adds, parts})
 	return nil
 }
 
-var errNil = &table.ValueError{Field: "d", Reason: "is nil, or f is; aztablekit.Table calls Define"}
+func init() { host.Declarations = declarations{} }
 
-// Declared returns the handle with all definitions, and what these need, after each of them. Errors: that of a function of Needs, with the
-// name of its definition.
-func (d *Declaration[T]) Declared() (t *table.Table[T], all []Parts, err error) {
+// declarations is what other packages of this module do with declarations; see package host.
+type declarations struct{}
+
+// anyDeclaration is a *Declaration of any type.
+type anyDeclaration interface {
+	begin(h *host.Host, t any)
+	store() *host.Host
+	attachAny(f any) error
+	needAny(f any) error
+	declared() (any, []host.Parts, error)
+}
+
+func (declarations) Begin(d any, h *host.Host, t any) { d.(anyDeclaration).begin(h, t) }
+func (declarations) Host(d any) *host.Host            { return d.(anyDeclaration).store() }
+func (declarations) Attach(d, f any) error            { return d.(anyDeclaration).attachAny(f) }
+func (declarations) Needs(d, f any) error             { return d.(anyDeclaration).needAny(f) }
+
+func (declarations) Declared(d any) (any, []host.Parts, error) {
+	return d.(anyDeclaration).declared()
+}
+
+func (d *Declaration[T]) begin(h *host.Host, t any) { d.host, d.table = h, t.(*table.Table[T]) }
+
+func (d *Declaration[T]) store() *host.Host {
+	if d == nil || d.host == nil {
+		return &host.Host{Invalid: errNil}
+	}
+	return d.host.Declaring(d.table.Name())
+}
+
+func (d *Declaration[T]) attachAny(f any) error {
+	return d.attach(f.(func(*table.Table[T]) (*table.Table[T], error)))
+}
+
+func (d *Declaration[T]) needAny(f any) error {
+	return d.need(f.(func(*table.Table[T]) (host.Parts, error)))
+}
+
+// declared returns the handle with all definitions, and what these need, after each of them.
+func (d *Declaration[T]) declared() (any, []host.Parts, error) {
+	var all []host.Parts
 	for _, n := range d.needs {
 		parts, err := n.parts(d.table)
 		if err != nil {

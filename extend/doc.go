@@ -24,10 +24,11 @@
 //		return p.Insert(row.Copy(under), errTaken)
 //	}
 //
-//	staff, err := extend.With(base, byName{}) // all writes by this handle
+//	func (m byName) Define(d *extend.Declaration[Employee]) error { return d.Maintain(m) }
 //
-// All writers of a table must have the same maintainers. [With] says what a handle without them
-// does.
+//	staff := aztablekit.Table(company, "staff", dept, empid, byName{})
+//
+// All programs that write a table must declare the same definitions.
 //
 // # Derived rows
 //
@@ -40,23 +41,10 @@
 //
 // # Effects and commit records
 //
-// An effect is work outside the partition. [Plan.Effect] adds one to the transaction. A handle of a store stores it in
-// the commit record of the write, a small row beside the entity that is stored in the same transaction, and its [Outbox] notifies
-// workers. If the record exists, the write is committed. If not, [Records.Resolve] stores an abort record in its
-// place, and the write can never commit.
-//
-//	records := extend.RecordsOf(staff)
-//	record, err := records.Resolve(ctx, partition, operationID) // from a message
-//	if err == nil && record.State == extend.Pending {
-//		for _, effect := range record.Effects {
-//			… // execute the effect
-//		}
-//		err = records.MarkDone(ctx, record)
-//	}
-//
-// The workers of package eventual do this on a queue. [Records] also finds the outcome of a write of another process, and the writes
-// whose effects are not executed. [Completing] makes a handle for one write that executes an effect and completes it in the same
-// transaction. A write by a [table.Table.Exact] handle has a commit record, too. [SweepAll] deletes the records of tables without a store.
+// An effect is work outside the partition. [Plan.Effect] adds one to the transaction, and [Declaration.Handle] adds the [Handler] that
+// executes it, on the workers of the store. The write stores its effects in its commit record, a small row beside the entity in the same
+// transaction, and notifies the workers. If the record exists, the write is committed. If not, [Resolve] stores an abort record in its
+// place, and the write can never commit. A write by a [table.Table.Exact] handle has a commit record, too.
 //
 // # Errors
 //

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -20,6 +23,9 @@ type byName struct{}
 
 func (byName) Name() string { return "name" }
 func (byName) MaxRows() int { return 2 } // the old name and the new one
+
+// Define makes it a definition of a table.
+func (m byName) Define(d *extend.Declaration[employee]) error { return d.Maintain(m) }
 
 func (byName) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[employee]) error {
 	for _, old := range c.State() { // the rows of the last write
@@ -39,14 +45,15 @@ func (byName) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[emplo
 // The copies of the employees are always right, and are read like the employees.
 func Example() {
 	ctx := context.Background()
-	base, memory := openStaff()
-	staff, err := extend.With(base, byName{}) // all writes by this handle
-	check(err)
+	memory := storagetest.New(nil)
+	company := aztablekit.Open(memory, "company", nil)
+	staff := aztablekit.Table(company, "staff", dept, empid, byName{})
+	check(company.Ensure(ctx))
 	jones, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)
 	jones.Value.Last, jones.Value.Age = "Smith", 45
 	check(staff.Replace(ctx, jones))
-	for _, row := range memory.Rows("staff") {
+	for _, row := range entitiesOf(memory) {
 		fmt.Println(row.RowKey, row.Get("LastName"), row.Get("Age"))
 	}
 	q := table.Query[employee]{Partition: dept.Of("Sales"), Rows: names.RowKey("Smith").Point()}
@@ -84,7 +91,7 @@ func (bySeat) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[emplo
 		c.SetState(seat) // so that later versions of this program find the row
 	}
 	had, stays := c.State(), false
-	if c.StateMissing() { // another program has replaced the row, so only its content tells the seat
+	if door.ChangeOf(c).StateMissing() { // another program has replaced the row, so only its content tells the seat
 		had = []string{seats.PartitionKey(fmt.Sprint(c.Old.Age)).String()}
 	}
 	for _, was := range had {
@@ -109,11 +116,9 @@ func (bySeat) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[emplo
 }
 
 // A unique index: its rows change in the same transaction as the employees, whichever method changes them.
-func ExampleWith() {
+func ExampleDeclaration_Maintain() {
 	ctx := context.Background()
-	base, memory := openStaff()
-	staff, err := extend.With(base, bySeat{})
-	check(err)
+	staff, memory := staffWith(bySeat{})
 	jones, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 7})
 	check(err)
 	smith, err := staff.Insert(ctx, &employee{"Sales", 2, "Smith", 8})
@@ -173,10 +178,8 @@ func (headcount) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[
 // A row that several entities share is loaded, and written by its ETag, so that no concurrent change is lost.
 func ExamplePlan_Load() {
 	ctx := context.Background()
-	base, memory := openStaff()
-	staff, err := extend.With(base, headcount{})
-	check(err)
-	_, err = table.Transact(ctx, staff.InsertOp(&employee{"Sales", 1, "Jones", 44}), staff.InsertOp(&employee{"Sales", 2, "Smith", 30}))
+	staff, memory := staffWith(headcount{})
+	_, err := table.Transact(ctx, staff.InsertOp(&employee{"Sales", 1, "Jones", 44}), staff.InsertOp(&employee{"Sales", 2, "Smith", 30}))
 	check(err)
 	_, err = staff.Insert(ctx, &employee{"Sales", 3, "O'Brien", 25})
 	check(err)
@@ -186,49 +189,6 @@ func ExamplePlan_Load() {
 		}
 	}
 	// Output: 3
-}
-
-// roll counts the transactions that change employees.
-type roll struct{}
-
-func (roll) Name() string { return "roll" }
-func (roll) MaxRows() int { return 1 }
-
-func (roll) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[employee]) error {
-	if !p.First("roll") {
-		return nil // another employee of this transaction has counted it
-	}
-	k := keys.At(c.Key.Partition(), keys.RawRow("roll"))
-	row, err := p.Load(ctx, k.Row())
-	if err != nil {
-		return err
-	}
-	if row == nil {
-		row = &table.Row{Key: k}
-	}
-	n, _ := row.Get("Changes")
-	changes, _ := n.(int64)
-	if err := row.Set("Changes", changes+1); err != nil {
-		return err
-	}
-	return p.Put(row)
-}
-
-// A maintainer that works once for all entities of a transaction.
-func ExamplePlan_First() {
-	ctx := context.Background()
-	base, memory := openStaff()
-	staff, err := extend.With(base, roll{})
-	check(err)
-	_, err = table.Transact(ctx, staff.InsertOp(&employee{"Sales", 1, "Jones", 7}), staff.InsertOp(&employee{"Sales", 2, "Smith", 8}))
-	check(err)
-	for _, row := range memory.Rows(staff.Name()) {
-		fmt.Println(row.RowKey, row.Get("Changes"))
-	}
-	// Output:
-	// empid_000001 <nil>
-	// empid_000002 <nil>
-	// roll 1
 }
 
 // oldest stores the greatest age of a department in a row.
@@ -263,9 +223,7 @@ func (oldest) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[emp
 // A derived row that depends on the whole partition.
 func ExamplePlan_Scan() {
 	ctx := context.Background()
-	base, _ := openStaff()
-	staff, err := extend.With(base, oldest{})
-	check(err)
+	staff, _ := staffWith(oldest{})
 	for i, age := range []int32{44, 61, 30} {
 		_, err := staff.Insert(ctx, &employee{"Sales", i, "Jones", age})
 		check(err)
@@ -307,9 +265,7 @@ func (previousVersion) Maintain(_ context.Context, p *extend.Plan, c *extend.Cha
 // The maintainer state of an entity tells which of its derived rows exist.
 func ExampleChange_OldRow() {
 	ctx := context.Background()
-	base, memory := openStaff()
-	staff, err := extend.With(base, previousVersion{})
-	check(err)
+	staff, memory := staffWith(previousVersion{})
 	jones, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)
 	for range 2 {
@@ -345,16 +301,13 @@ func (inDepartment) Maintain(ctx context.Context, p *extend.Plan, c *extend.Chan
 // A maintainer reads another entity of the partition, and refuses a write.
 func ExamplePlan_Entity() {
 	ctx := context.Background()
-	base, memory := openStaff()
-	staff, err := extend.With(base, inDepartment{})
-	check(err)
+	staff, memory := staffWith(inDepartment{})
 	jones := employee{"Sales", 1, "Jones", 44}
-	_, err = staff.Insert(ctx, &jones)
+	_, err := staff.Insert(ctx, &jones)
 	fmt.Println(errors.Is(err, errNoDepartment))
 
-	departments, err := extend.NewTable(&extend.Host{Tables: memory.Tables()}, staff.Name(), table.Schema[table.Row]{}, nil)
-	check(err)
-	_, err = departments.Insert(ctx, &table.Row{Key: keys.At(dept.Of("Sales"), keys.RawRow("department"))})
+	department := keys.At(dept.Of("Sales"), keys.RawRow("department"))
+	_, err = memory.Tables().NewClient("staff").AddEntity(ctx, fmt.Appendf(nil, `{"PartitionKey":%q,"RowKey":%q}`, department.PartitionKey(), department.RowKey()), nil)
 	check(err)
 	_, err = staff.Insert(ctx, &jones)
 	fmt.Println(err)

@@ -6,18 +6,16 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"time"
 
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/stored"
-	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
 // Maintainer derives rows and effects from the entities of a table: index rows, lists, summaries,
-// copies elsewhere. [With] adds it to a handle. Each write calls it for each entity that changes,
+// copies elsewhere. [Declaration.Maintain] adds it to a table. Each write calls it for each entity that changes,
 // while the transaction is planned, and it adds to that transaction. It must be safe for concurrent
 // use and must not keep its arguments. It may be called several times for one change, if the
 // transaction is replanned, or if the rows that several changes load are read together.
@@ -30,14 +28,6 @@ type Maintainer[T any] interface {
 	// *table.DerivedError. To tell which of its rows exist, Maintain should use c.State, and not c.Old: the entity may be older
 	// than the maintainer, or the maintainer's functions newer than the rows.
 	Maintain(ctx context.Context, p *Plan, c *Change[T]) error
-}
-
-// RemoteWriter is implemented by a Maintainer that changes rows of other tables by [Plan.Remote]. A worker of package eventual
-// that has a handler of such a table then makes sure that a late request of a write that never commits changes nothing in the
-// other tables.
-type RemoteWriter interface {
-	// RemoteTables returns the names of the other tables.
-	RemoteTables() []string
 }
 
 // Change is the change of one entity: an insert (Old is nil), a delete (New is nil), or an update. Old and New are the stored
@@ -66,11 +56,6 @@ func (c *Change[T]) OldRow() (*table.Row, error) {
 	r, err := c.change.OldRow()
 	return (*table.Row)(r.Clone()), err
 }
-
-// StateMissing reports whether the entity exists and its row has no readable maintainer state (_ix): another program has replaced
-// the row, or the row was written without maintainers. The entity may then have derived rows that follow neither from State nor
-// from Old.
-func (c *Change[T]) StateMissing() bool { return c.change.StateMissing() }
 
 // Incarnation returns the entity's incarnation. An entity that was deleted and inserted again has another one. The first call
 // creates the incarnation, and the write stores it with the entity. It is "" for an entity without an incarnation that is being
@@ -119,61 +104,23 @@ func (m maintainerOf[T]) Maintain(ctx context.Context, p *engine.Plan, c *engine
 	return call.plan.result(m.Name(), m.Maintainer.Maintain(ctx, &call.plan, &call.change))
 }
 
-// With returns a handle of the same table with these maintainers, besides the maintainers of t. Every write by the handle calls
-// the maintainers and writes their rows in the same transaction, still 1 request. A write by key, and a write of an entity that
-// was not read whole, reads the row first and writes by its ETag, 1 request more. After a conflict it reads and writes again,
-// Retry.ConflictAttempts times at most.
-//
-// All writers of a table must use handles with the same maintainers. A handle without one of them fails with
-// table.ErrNotDeclared if the row has state of that maintainer. To find such state, it reads the row before a write by key
-// (Upsert, methods with Any), unless table.Options.BlindWrites is set. Maintainers that add effects need an outbox: the handles of a store have one.
-//
-// A write that fails because of a maintainer returns a *table.DerivedError. If concurrent writers kept changing a shared row, the
-// error is table.ErrContended. A derived row that another program has deleted or changed is read and repaired with the entity's
-// next write.
-//
-// Errors: *table.LimitError for maintainers that need more than 97 rows together; *table.ValueError for a maintainer that is nil
-// or has the name of another maintainer.
-func With[T any](t *table.Table[T], maintainers ...Maintainer[T]) (*table.Table[T], error) {
-	if err := engine.CheckHandle("t", door.Table(t)); err != nil {
-		return nil, fmt.Errorf("extend: With: %w", err)
-	}
-	change, err := added(door.Table(t), untyped(maintainers))
-	if err != nil {
-		return nil, err
-	}
-	return door.InMode(t, change), nil
-}
-
-// untyped returns maintainers as the engine calls them, nil for a nil maintainer.
-func untyped[T any](maintainers []Maintainer[T]) []engine.Maintainer {
-	all := make([]engine.Maintainer, len(maintainers))
-	for i, m := range maintainers {
-		if !wire.IsNil(m) {
-			all[i] = maintainerOf[T]{m}
-		}
-	}
-	return all
-}
-
-// added returns the change of a handle's mode by more maintainers. A nil maintainer is an error.
-func added(t *engine.Table, more []engine.Maintainer) (func(*engine.Mode), error) {
-	maintainers := append(slices.Clip(t.Mode.Maintainers), more...)
+// added returns the change of a handle's mode by one more maintainer.
+func added(t *engine.Table, m engine.Maintainer, isNil bool) (func(*engine.Mode), error) {
 	fail := func(err error) (func(*engine.Mode), error) {
-		return nil, fmt.Errorf("extend: With %s: %w", t.Name, err)
+		return nil, fmt.Errorf("table %s: %w", t.Name, err)
 	}
+	taken := func(other engine.Maintainer) bool { return other.Name() == m.Name() }
+	switch {
+	case isNil:
+		return fail(&table.ValueError{Field: "m", Reason: "is nil"})
+	case m.Name() == "" || slices.ContainsFunc(t.Mode.Maintainers, taken):
+		return fail(&table.ValueError{Field: "m", Reason: fmt.Sprintf("the name %q is empty or taken", m.Name())})
+	case m.MaxRows() < 0:
+		return fail(&table.ValueError{Field: "m", Reason: fmt.Sprintf("MaxRows of %q is negative", m.Name())})
+	}
+	maintainers := append(slices.Clip(t.Mode.Maintainers), m)
 	rows := t.Mode.Parts
-	names := map[string]bool{}
 	for _, m := range maintainers {
-		switch {
-		case m == nil:
-			return fail(&table.ValueError{Field: "maintainers", Reason: "one is nil"})
-		case m.Name() == "" || names[m.Name()]:
-			return fail(&table.ValueError{Field: "maintainers", Reason: fmt.Sprintf("the name %q is empty or taken", m.Name())})
-		case m.MaxRows() < 0:
-			return fail(&table.ValueError{Field: "maintainers", Reason: fmt.Sprintf("MaxRows of %q is negative", m.Name())})
-		}
-		names[m.Name()] = true
 		rows += m.MaxRows()
 	}
 	if rows > engine.MaxDerived {
@@ -282,54 +229,6 @@ func (p *Plan) Effect(kind string, version int, payload []byte) {
 	p.plan.Effect(kind, version, payload)
 }
 
-// JoinEffect is [Plan.Effect] for several maintainers that share one effect of an entity: join returns the payload of all, given the
-// payload so far, which is nil at first. It must not change its argument. A nil join
-// fails the write with a *table.ValueError.
-func (p *Plan) JoinEffect(kind string, version int, join func(payload []byte) []byte) {
-	if join == nil {
-		p.refusal = &table.ValueError{Field: "join", Reason: "is nil"}
-		return
-	}
-	p.plan.JoinEffect(kind, version, join)
-}
-
-// First returns true the first time it is called with this text in a plan, for work that is done once for all entities of a
-// transaction. A replanned transaction begins again.
-func (p *Plan) First(text string) bool { return p.plan.First(text) }
-
-// Remote returns the plan of another partition, of any table of the same service, for rows that must change together with the entity,
-// at every instant: the owner of a value that is unique everywhere. The write is then one over several partitions, as
-// [table.Table.Move] is. In that plan, a row that Put or Remove names and Load has not read is read
-// once, before the write is sent, and stays if it is another entity's. The partition of t's writes returns p itself.
-//
-// Rows that are only loaded there are not protected: Put what must not change. The write needs an outbox. Errors: *keys.KeyError;
-// *table.ValueError for a table of another service, and for a partition of the library. Requests: 2 transactions more for each other
-// partition, to prepare and to finish, and 2 for the message.
-func (p *Plan) Remote(t table.AnyTable, partition keys.PartitionKey) (*Plan, error) {
-	pk, err := partition.Result()
-	if err != nil {
-		return nil, err
-	}
-	if wire.IsNil(t) || door.Table(t) == nil {
-		return nil, engine.CheckHandle("t", nil)
-	}
-	remote, err := p.plan.Remote(door.Table(t), pk)
-	if err != nil {
-		return nil, p.refused(err)
-	}
-	switch {
-	case remote == p.plan:
-		return p, nil
-	case p.parent != nil && remote == p.parent.plan:
-		return p.parent, nil
-	}
-	parent := p
-	if p.parent != nil {
-		parent = p.parent
-	}
-	return &Plan{plan: remote, parent: parent}, nil
-}
-
 // AfterCommit plans a call of f for the time when the transaction is known to be committed, before the method that writes
 // returns. Meanwhile, the outbox may show the notification of the write. It is for work whose loss does no harm, such as the
 // deletion of blobs that the entity does not refer to any more, and f reports its own errors: f is not called after a crash, nor
@@ -337,28 +236,8 @@ func (p *Plan) Remote(t table.AnyTable, partition keys.PartitionKey) (*Plan, err
 // is a [Plan.Effect]. A later call with the same name replaces f; a nil f removes it.
 func (p *Plan) AfterCommit(name string, f func(context.Context)) { p.plan.AfterCommit(name, f) }
 
-// NotAfter lets the transaction not be sent after a time by the clock of the table's options, also if the program is suspended once
-// the transaction is planned. The write is then planned again, so that the maintainer can refuse it. Of several times, the earliest
-// counts.
-func (p *Plan) NotAfter(t time.Time) { p.plan.NotAfter(t) }
-
-// Retake plans another content for a row that this maintainer has planned in this transaction, perhaps for another entity, and
-// reports whether there is such a row. So an entity can take over what another entity of the transaction gives up.
-func (p *Plan) Retake(r *table.Row) (bool, error) {
-	ok, err := p.plan.Retake((*stored.Row)(r).Clone())
-	return ok, p.refused(err)
-}
-
 // Expired reports whether the entity is deleted because its end has passed; see package expire.
 func (c *Change[T]) Expired() bool { return c.change.Expired() }
-
-// Archived reports whether the entity is deleted because package archive has stored it in its destination. What the entity refers to
-// must then stay.
-func (c *Change[T]) Archived() bool { return c.change.Archived() }
-
-// Restored returns the incarnation that the inserted entity had in the destination of package archive, "" if the entity does not
-// come from there.
-func (c *Change[T]) Restored() string { return c.change.Restored() }
 
 func init() { door.Plans = doors{} }
 
@@ -375,11 +254,33 @@ func (doors) Put(p any, r *stored.Row) error {
 	return plan.refused(plan.plan.Put(r))
 }
 
-func (doors) Before(p any, name string, do func(context.Context) error) {
-	p.(*Plan).plan.Before(name, do)
+func (doors) Plan(p any) *engine.Plan { return p.(*Plan).plan }
+
+func (doors) Change(c any) *engine.Change { return c.(changed).engine() }
+
+func (doors) Retake(p any, r *stored.Row) (bool, error) {
+	plan := p.(*Plan)
+	ok, err := plan.plan.Retake(r)
+	return ok, plan.refused(err)
 }
 
-func (doors) ChangedRow(c any) (*stored.Row, error) { return c.(changed).engine().Row() }
+func (doors) Remote(p any, t *engine.Table, partition string) (any, error) {
+	parent := p.(*Plan)
+	remote, err := parent.plan.Remote(t, partition)
+	if err != nil {
+		return nil, parent.refused(err)
+	}
+	if remote == parent.plan {
+		return parent, nil
+	}
+	if parent.parent != nil {
+		parent = parent.parent
+	}
+	if remote == parent.plan {
+		return parent, nil
+	}
+	return &Plan{plan: remote, parent: parent}, nil
+}
 
 // changed is a *Change of any type.
 type changed interface{ engine() *engine.Change }

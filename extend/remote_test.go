@@ -7,13 +7,16 @@ import (
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
+var errBadgeTaken = errors.New("another employee has this badge")
+
 // negative is a maintainer with a wrong MaxRows.
-type negative struct{ badges }
+type negative struct{ farewells }
 
 func (negative) MaxRows() int { return -1 }
 
@@ -34,28 +37,25 @@ func TestRemotePlans(t *testing.T) {
 	ctx := context.Background()
 	staff, s := openStaff()
 	var ve *table.ValueError
-	if _, err := extend.With(staff, negative{}); !errors.As(err, &ve) {
+	if _, err := bare.With(staff, negative{}); !errors.As(err, &ve) {
 		t.Errorf("MaxRows -1: got error %v; want a *table.ValueError", err)
 	}
 	calls := 0
 	m := remotes{func(ctx context.Context, p *extend.Plan, c *extend.Change[employee]) error {
 		calls++
-		own, err := p.Remote(staff, c.Key.Partition())
+		own, err := door.Remote(p, door.Table(staff), c.Key.PartitionKey())
 		if own != p || err != nil {
 			t.Errorf("the plan of the own partition: got another plan or error %v; want the plan", err)
 		}
-		there, err := p.Remote(staff, keys.RawPartition("company"))
+		there, err := door.Remote(p, door.Table(staff), "company")
 		testkit.NoError(t, err)
 		for name, from := range map[string]*extend.Plan{"the plan": p, "the remote plan": there} {
-			other, err := from.Remote(staff, keys.RawPartition("other"))
+			other, err := door.Remote(from, door.Table(staff), "other")
 			testkit.NoError(t, err)
-			if back, err := other.Remote(staff, c.Key.Partition()); back != p || err != nil {
+			if back, err := door.Remote(other, door.Table(staff), c.Key.PartitionKey()); back != p || err != nil {
 				t.Errorf("back from %s: got another plan or error %v; want the first plan", name, err)
 			}
 			var ke *keys.KeyError
-			if _, err := from.Remote(staff, keys.RawPartition("a/b")); !errors.As(err, &ke) {
-				t.Errorf("%s, an invalid partition: got error %v; want a *keys.KeyError", name, err)
-			}
 			if err := from.Remove(keys.RawRow("a/b")); !errors.As(err, &ke) {
 				t.Errorf("%s, removing an invalid RowKey: got error %v; want a *keys.KeyError", name, err)
 			}
@@ -65,7 +65,7 @@ func TestRemotePlans(t *testing.T) {
 		}
 		return there.Insert(&table.Row{Key: keys.Raw("company", "badge")}, errBadgeTaken)
 	}}
-	maintained, err := bare.WithOutbox(staff, &exampleOutbox{}, m)
+	maintained, err := bare.WithOutbox(staff, &memoryOutbox{}, m)
 	testkit.NoError(t, err)
 	_, err = maintained.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	testkit.NoError(t, err)
@@ -87,10 +87,10 @@ func TestRemotePlans(t *testing.T) {
 	// An error of a remote plan ends the write with its reason, although the maintainer returns it through.
 	foreign, _ := openStaff()
 	other := remotes{func(ctx context.Context, p *extend.Plan, c *extend.Change[employee]) error {
-		_, err := p.Remote(foreign, keys.RawPartition("company"))
+		_, err := door.Remote(p, door.Table(foreign), "company")
 		return err
 	}}
-	maintained, err = bare.WithOutbox(staff, &exampleOutbox{}, other)
+	maintained, err = bare.WithOutbox(staff, &memoryOutbox{}, other)
 	testkit.NoError(t, err)
 	var de *table.DerivedError
 	if _, err := maintained.Insert(ctx, &employee{"Sales", 3, "Li", 30}); !errors.As(err, &ve) || !errors.As(err, &de) || de.Maintainer != "remotes" {

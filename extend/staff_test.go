@@ -2,9 +2,13 @@ package extend_test
 
 import (
 	"context"
+	"slices"
+	"strings"
 
+	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -34,16 +38,27 @@ func openStaff() (*table.Table[employee], *storagetest.Service) {
 	return staff, memory
 }
 
-// staffOf returns a table of a store of an example's own, with maintainers.
-func staffOf(h *extend.Host, maintainers ...extend.Maintainer[employee]) (*table.Table[employee], error) {
-	base, err := extend.NewTable(h, "staff", staffSchema, nil)
-	if err != nil {
-		return nil, err
+// maintained is a definition that consists of a maintainer.
+type maintained struct{ extend.Maintainer[employee] }
+
+func (m maintained) Define(d *extend.Declaration[employee]) error { return d.Maintain(m.Maintainer) }
+
+// staffWith returns a table of a store in memory, with maintainers.
+func staffWith(maintainers ...extend.Maintainer[employee]) (*table.Table[employee], *storagetest.Service) {
+	memory := storagetest.New(nil)
+	company := aztablekit.Open(memory, "company", nil)
+	var all []extend.Definition[employee]
+	for _, m := range maintainers {
+		all = append(all, maintained{m})
 	}
-	if err := tabledoor.Ensure(context.Background(), base); err != nil {
-		return nil, err
-	}
-	return extend.With(base, maintainers...)
+	staff := aztablekit.Table(company, "staff", dept, empid, all...)
+	check(company.Ensure(context.Background()))
+	return staff, memory
+}
+
+// entitiesOf returns the rows of the table but those of the library.
+func entitiesOf(memory *storagetest.Service) []storagetest.Row {
+	return slices.DeleteFunc(memory.Rows("staff"), func(r storagetest.Row) bool { return strings.HasPrefix(r.RowKey, "~") })
 }
 
 // check keeps examples short. A program returns its errors.
@@ -52,3 +67,13 @@ func check(err error) {
 		panic(err)
 	}
 }
+
+// memoryOutbox is an outbox in memory.
+type memoryOutbox struct{}
+
+func (*memoryOutbox) Notify(context.Context, commit.Notification) (commit.SentNotification, error) {
+	return memoryOutbox{}, nil
+}
+
+func (memoryOutbox) Show(context.Context) error     { return nil }
+func (memoryOutbox) Withdraw(context.Context) error { return nil }

@@ -8,10 +8,11 @@ import (
 	"slices"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
-	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/keyrange"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/keys"
@@ -58,7 +59,7 @@ func withOne[T any](t, made *table.Table[T], d definition[T]) (*table.Table[T], 
 	if err := checkTargetProperties(m, others); err != nil {
 		return nil, err
 	}
-	with, err := extend.With(made, m)
+	with, err := bare.With(made, m)
 	var limit *table.LimitError
 	switch {
 	case err == nil:
@@ -133,7 +134,7 @@ type definition[T any] interface {
 
 // define adds a definition to the declaration of a table. It needs nothing if its rows are in the partitions of their entities.
 func define[T any](to *extend.Declaration[T], d definition[T]) error {
-	err := to.Attach(func(t *table.Table[T]) (*table.Table[T], error) {
+	err := host.Attach(to, func(t *table.Table[T]) (*table.Table[T], error) {
 		with, err := withOne(t, t, d)
 		if err != nil {
 			return nil, err
@@ -143,18 +144,18 @@ func define[T any](to *extend.Declaration[T], d definition[T]) error {
 	if err != nil {
 		return err
 	}
-	return to.Needs(func(t *table.Table[T]) (extend.Parts, error) {
+	return host.Needs(to, func(t *table.Table[T]) (host.Parts, error) {
 		m := door.Table(t).Mode.Maintainer(d.Name()).Typed()
 		elsewhere, is := m.(ofElsewhere[T])
 		if !is {
-			return extend.Parts{Rows: map[string][]keys.RowRange{t.Name(): m.(maintainer[T]).Ranges()}}, nil
+			return host.Parts{Rows: map[string][]keys.RowRange{t.Name(): m.(maintainer[T]).Ranges()}}, nil
 		}
 		rows := elsewhere.rowsTable()
-		return extend.Parts{
+		return host.Parts{
 			Rows:     map[string][]keys.RowRange{rows.Name(): m.(maintainer[T]).Ranges()},
-			Handlers: []extend.Handler{derived.Handler(t)},
+			Handlers: []host.Handler{derived.Handler(t)},
 			Tables:   []string{rows.Name()},
-			Ensure:   []extend.Task{{Name: "table " + rows.Name(), Do: door.Table(rows).Ensure}},
+			Ensure:   []host.Task{{Name: "table " + rows.Name(), Do: door.Table(rows).Ensure}},
 		}, nil
 	})
 }

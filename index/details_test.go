@@ -93,7 +93,7 @@ func TestTargetKeepsItsLife(t *testing.T) {
 		base, err := bare.NewTable(serviceOf(t, s.ConnectionString(), s), "staff", depts, o)
 		check(t, err)
 		check(t, tabledoor.Ensure(ctx, base))
-		d, err := extend.With(base, living{})
+		d, err := bare.With(base, living{})
 		check(t, err)
 		_, err = d.Insert(ctx, &department{Name: "S", Budget: 7})
 		check(t, err)

@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
@@ -331,7 +332,7 @@ func (m *elsewhereMaintainer[T]) RowsTable() (name string, ensure func(context.C
 	return m.rows.Name(), door.Table(m.rows).Ensure
 }
 
-func (m *elsewhereMaintainer[T]) HandlerOf(t table.AnyTable) extend.Handler {
+func (m *elsewhereMaintainer[T]) HandlerOf(t table.AnyTable) host.Handler {
 	return derived.Handler(t.(*table.Table[T]))
 }
 

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -135,14 +135,14 @@ func TestElsewhereHostileEffects(t *testing.T) {
 		{"names", "names_Jones", "mail_a"},
 	} {
 		payload, _ := json.Marshal(map[string]any{"rows": map[string][][2]string{c.definition: {{c.pk, c.rk}}}})
-		err := h.Handle(ctx, eventual.Job{Partition: keys.RawPartition("S"), Effect: extend.Effect{Kind: h.Kind, Version: 1, RowKey: "w_000001", Payload: payload}})
+		err := h.Handle(ctx, host.Job{Key: keys.Raw("S", "w_000001"), Kind: h.Kind, Version: 1, Payload: payload})
 		if err == nil || !strings.HasPrefix(err.Error(), "poison") {
 			t.Errorf("%v: got error %v; want poison", c, err)
 		}
 	}
 	// Rows that the entity could have, but has not, become tombstones.
 	payload := []byte(`{"rows":{"mail":[["mail_zz","mail_zz_S:w_000001"]],"names":[["names_Smith","names_Smith"]]}}`)
-	check(t, h.Handle(ctx, eventual.Job{Partition: keys.RawPartition("S"), Effect: extend.Effect{Kind: h.Kind, Version: 1, RowKey: "w_000001", Payload: payload}}))
+	check(t, h.Handle(ctx, host.Job{Key: keys.Raw("S", "w_000001"), Kind: h.Kind, Version: 1, Payload: payload}))
 	check(t, checkElsewhere(s.Service))
 	if all() == before {
 		t.Error("got no tombstone; want one")

@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -23,10 +24,10 @@ import (
 // the table of its handlers.
 func TestGlobalWorkers(t *testing.T) {
 	t.Parallel()
-	for what, handlers := range map[string]func(*table.Table[worker]) extend.Handler{
-		"that of the indexes":   func(staff *table.Table[worker]) extend.Handler { return bare.Handlers(staff)[0] },
-		"eventual.Transactions": func(staff *table.Table[worker]) extend.Handler { return bare.Transactions(staff) },
-		"a handler of effects": func(staff *table.Table[worker]) extend.Handler {
+	for what, handlers := range map[string]func(*table.Table[worker]) host.Handler{
+		"that of the indexes":   func(staff *table.Table[worker]) host.Handler { return bare.Handlers(staff)[0] },
+		"eventual.Transactions": func(staff *table.Table[worker]) host.Handler { return bare.Transactions(staff) },
+		"a handler of effects": func(staff *table.Table[worker]) host.Handler {
 			return bare.NewHandler("mail", staff, func(context.Context, eventual.Job, string) error { return nil })
 		},
 	} {
@@ -36,9 +37,9 @@ func TestGlobalWorkers(t *testing.T) {
 		check(t, err)
 		o := quick()
 		o.Now = s.Now
-		staff, err := extend.With(s.staff, bare.OnChange("mail", func(*extend.Change[worker]) (string, bool) { return "", false }))
+		staff, err := bare.With(s.staff, bare.OnChange("mail", func(*extend.Change[worker]) (string, bool) { return "", false }))
 		check(t, err)
-		w, err := bareworker.New(acc.Queue("effects"), acc.Queue("poison"), []extend.Handler{handlers(staff)},
+		w, err := bareworker.New(acc.Queue("effects"), acc.Queue("poison"), []host.Handler{handlers(staff)},
 			&eventual.WorkerOptions{Common: o.Common})
 		check(t, err)
 

@@ -16,10 +16,10 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/commit"
+	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -190,7 +190,7 @@ func (s *forgedScene) methods() []forgedMethod {
 		}
 		return nil
 	}
-	records := extend.RecordsOf(s.staff)
+	of := records.Of(s.staff)
 	evil := dept.PartitionKey("evil")
 	get := func(ctx context.Context, k keys.Key) error { _, err := s.staff.Get(ctx, k); return err }
 	return []forgedMethod{
@@ -239,23 +239,23 @@ func (s *forgedScene) methods() []forgedMethod {
 			return err
 		}},
 		{"FinishPrepared", false, func(ctx context.Context) error {
-			_, err := records.FinishPrepared(ctx, sales, s.Now().Add(time.Minute), nil)
+			_, err := of.FinishPrepared(ctx, sales, s.Now().Add(time.Minute), nil)
 			return err
 		}},
 		{"FinishPrepared evil", true, func(ctx context.Context) error {
-			_, err := records.FinishPrepared(ctx, evil, s.Now().Add(time.Minute), nil)
+			_, err := of.FinishPrepared(ctx, evil, s.Now().Add(time.Minute), nil)
 			return err
 		}},
 		{"verify", false, func(ctx context.Context) error { _, err := verify.Run(ctx, s.staff, nil); return err }},
-		{"Sweep", true, func(ctx context.Context) error { _, err := records.Sweep(ctx, evil); return err }},
+		{"Sweep", true, func(ctx context.Context) error { _, err := of.Sweep(ctx, evil); return err }},
 		{"SweepAll", false, func(ctx context.Context) error {
-			_, _, err := extend.SweepAll(ctx, s.staff, keys.PartitionRange{})
+			_, _, err := records.SweepAll(ctx, s.staff, keys.PartitionRange{})
 			return err
 		}},
 		{"a worker", false, func(ctx context.Context) error { return s.drain(ctx) }},
 		{"verify with Repair a day later", false, func(ctx context.Context) error {
 			s.Advance(26 * time.Hour)
-			_, err := verify.Run(ctx, s.staff, &verify.Options{Repair: true, Orphans: extend.RollBackOrphans})
+			_, err := verify.Run(ctx, s.staff, &verify.Options{Repair: true, Orphans: commit.RollBackOrphans})
 			return err
 		}},
 		{"table.BulkDelete", false, func(ctx context.Context) error {

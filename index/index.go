@@ -399,7 +399,7 @@ func (m *indexMaintainer[T, K]) contentState(row *stored.Row) []string {
 
 // contents returns what the rows of an entity should contain, and reports whether the entity's change leaves that as it was.
 func (m *indexMaintainer[T, K]) contents(c *extend.Change[T]) (row *stored.Row, same bool, err error) {
-	if row, err = door.ChangedRow(c); err != nil || m.full() {
+	if row, err = door.ChangeOf(c).Row(); err != nil || m.full() {
 		return row, false, err // full copies contain the operation ID, which changes with every write
 	}
 	row = m.project(row)

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -32,7 +32,7 @@ func TestRemoteGlobalLeftOver(t *testing.T) {
 	for range 3 {
 		s.Advance(30 * time.Hour)
 		check(t, s.worker.Drain(ctx))
-		_, _, err := extend.SweepAll(ctx, s.staff, keys.PartitionRange{})
+		_, _, err := records.SweepAll(ctx, s.staff, keys.PartitionRange{})
 		check(t, err)
 	}
 	for _, name := range []string{"staff", "stafflogin"} {

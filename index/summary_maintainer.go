@@ -72,7 +72,7 @@ func (m *summaryMaintainer[T, K]) Maintain(ctx context.Context, p *extend.Plan, 
 	c.SetState(m.stateOf(want)...)
 	if had.group == "" && c.Old != nil {
 		was := m.contributionOfStored(c.Old, c.Key)
-		if was.group != "" || c.StateMissing() || derived.IsUnknownGroup(c.State()) {
+		if was.group != "" || door.ChangeOf(c).StateMissing() || derived.IsUnknownGroup(c.State()) {
 			if was.group == "" && want.group == "" && !m.mode.CountsGroups {
 				c.SetState(derived.UnknownGroup()...)
 			}
@@ -129,7 +129,7 @@ func (m *summaryMaintainer[T, K]) changeUncounted(ctx context.Context, p *extend
 		return nil
 	}
 	change := func(group string, less, more *contribution) error {
-		if !counted && p.First(m.ix.name+"/"+group) {
+		if !counted && door.PlanOf(p).First(m.ix.name+"/"+group) {
 			return m.changeGroup(ctx, p, entity, group, less, nil, more, true)
 		}
 		return m.changeGroup(ctx, p, entity, group, less, less, more, false)

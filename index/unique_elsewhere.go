@@ -6,6 +6,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -19,7 +20,7 @@ type uniqueElsewhere[T any] struct {
 
 func (m *uniqueElsewhere[T]) MaxRows() int { return m.most }
 
-// RemoteTables implements extend.RemoteWriter.
+// RemoteTables implements host.RemoteWriter.
 func (m *uniqueElsewhere[T]) RemoteTables() []string { return []string{m.rows.Name()} }
 
 // Kind returns "": the rows change together with their entities.
@@ -43,7 +44,7 @@ func (m *uniqueElsewhere[T]) Maintain(_ context.Context, p *extend.Plan, c *exte
 		if slices.Contains(want, k) {
 			continue
 		}
-		there, err := p.Remote(m.rows, k.Partition())
+		there, err := door.Remote(p, door.Table(m.rows), k.PartitionKey())
 		if err == nil {
 			err = there.Remove(k.Row()) // the engine reads the row (remotes.readUnread), and it stays if it is another entity's
 		}
@@ -57,7 +58,7 @@ func (m *uniqueElsewhere[T]) Maintain(_ context.Context, p *extend.Plan, c *exte
 		if slices.Contains(had, k) && !m.mode.Rewrite {
 			continue
 		}
-		there, err := p.Remote(m.rows, k.Partition())
+		there, err := door.Remote(p, door.Table(m.rows), k.PartitionKey())
 		if err != nil {
 			return err
 		}

@@ -11,10 +11,10 @@ import (
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/archive/blobarchive"
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -22,7 +22,7 @@ import (
 // blobDestination returns a destination in a fresh container.
 func (e *env) blobDestination() bareworker.Destination {
 	e.Helper()
-	d, err := bareworker.Place(&extend.Host{Account: e.acc}, blobarchive.New(freshName(), nil))
+	d, err := bareworker.Place(&host.Host{Account: e.acc}, blobarchive.New(freshName(), nil))
 	e.must(err)
 	e.must(d.Ensure(context.Background()))
 	e.must(d.Ensure(context.Background())) // again
@@ -44,7 +44,7 @@ func movesToBlobs(e *env) {
 	e.must(err)
 	mover, err := bareworker.NewMover("staff/old", staff, old, out)
 	e.must(err)
-	w, err := bareworker.New(notifications, poison, []extend.Handler{mover.Handler}, &eventual.WorkerOptions{Concurrency: 1})
+	w, err := bareworker.New(notifications, poison, []host.Handler{mover.Handler}, &eventual.WorkerOptions{Concurrency: 1})
 	e.must(err)
 	e.must(w.Ensure(ctx))
 	x, err := staff.Insert(ctx, &jones)

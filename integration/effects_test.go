@@ -11,6 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -39,7 +40,7 @@ func effects(e *env) {
 	e.must(err)
 	var printed []string
 	worker := func(handle func(badge) error) bareworker.Worker {
-		w, err := bareworker.New(notifications, poison, []extend.Handler{bare.NewHandler("badge", base, func(_ context.Context, _ eventual.Job, b badge) error { return handle(b) })},
+		w, err := bareworker.New(notifications, poison, []host.Handler{bare.NewHandler("badge", base, func(_ context.Context, _ eventual.Job, b badge) error { return handle(b) })},
 			&eventual.WorkerOptions{Concurrency: 1})
 		e.must(err)
 		return w

@@ -5,7 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/commit"
+	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -26,27 +27,27 @@ func exactWrites(e *env) {
 	}
 	e.wantRequests("1 insert, 1 transaction")
 	e.must(staff.Delete(ctx, worker))
-	states := map[extend.State]int{}
+	states := map[commit.State]int{}
 	var op string
-	for i, err := range extend.RecordsOf(staff).List(ctx, dept.PartitionKey("Sales"), time.Now().Add(time.Hour)) {
+	for i, err := range records.Of(staff).List(ctx, dept.PartitionKey("Sales"), time.Now().Add(time.Hour)) {
 		e.must(err)
-		if states[i.State]++; i.State == extend.Done {
+		if states[i.State]++; i.State == commit.Done {
 			op = i.OperationID
 		}
 	}
-	if states[extend.Done] != 3 || states[extend.Aborted] != 1 {
+	if states[commit.Done] != 3 || states[commit.Aborted] != 1 {
 		e.Errorf("states of commit records: got %v; want 3 done and 1 aborted", states)
 	}
 	e.counter.Take()
-	i, err := extend.RecordsOf(staff).Resolve(ctx, dept.PartitionKey("Sales"), op)
+	i, err := records.Of(staff).Resolve(ctx, dept.PartitionKey("Sales"), op)
 	e.must(err)
 	e.wantRequests("1 get")
-	if i.State != extend.Done {
+	if i.State != commit.Done {
 		e.Errorf("Resolve of a committed write: got state %v; want done", i.State)
 	}
-	i, err = extend.RecordsOf(staff).Resolve(ctx, dept.PartitionKey("Sales"), op[:10]+"0123456789ABCDEF")
+	i, err = records.Of(staff).Resolve(ctx, dept.PartitionKey("Sales"), op[:10]+"0123456789ABCDEF")
 	e.must(err)
-	if i.State != extend.Aborted {
+	if i.State != commit.Aborted {
 		e.Errorf("Resolve of an unknown write: got state %v; want aborted", i.State)
 	}
 	n, err := staff.Count(ctx, table.Query[employee]{TableScan: true})

@@ -10,11 +10,11 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/azurite"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/materialized"
@@ -61,9 +61,9 @@ func BenchmarkLag(b *testing.B) {
 
 // attachment attaches what follows items elsewhere. It returns the handle, the handler of the effects, and a function that reads
 // the text that an item has there.
-type attachment func(ctx context.Context, acc *account.Account, items *table.Table[item], inline bool) (*table.Table[item], extend.Handler, func(context.Context, item) (string, error), error)
+type attachment func(ctx context.Context, acc *account.Account, items *table.Table[item], inline bool) (*table.Table[item], host.Handler, func(context.Context, item) (string, error), error)
 
-func attachView(ctx context.Context, acc *account.Account, items *table.Table[item], inline bool) (t *table.Table[item], h extend.Handler, read func(context.Context, item) (string, error), err error) {
+func attachView(ctx context.Context, acc *account.Account, items *table.Table[item], inline bool) (t *table.Table[item], h host.Handler, read func(context.Context, item) (string, error), err error) {
 	to, err := bare.NewTable(acc.Tables(), items.Name()+"v", colleagueSchema, nil)
 	if err != nil {
 		return
@@ -82,7 +82,7 @@ func attachView(ctx context.Context, acc *account.Account, items *table.Table[it
 	}, tabledoor.Ensure(ctx, to)
 }
 
-func attachIndex(ctx context.Context, _ *account.Account, items *table.Table[item], inline bool) (t *table.Table[item], h extend.Handler, read func(context.Context, item) (string, error), err error) {
+func attachIndex(ctx context.Context, _ *account.Account, items *table.Table[item], inline bool) (t *table.Table[item], h host.Handler, read func(context.Context, item) (string, error), err error) {
 	byID := index.NewGlobal("byid", keys.Digits[int](6), func(i *item) (int, bool) { return i.ID, true }, &index.GlobalOptions{Inline: inline})
 	if t, err = bare.Attach(items, byID); err != nil {
 		return
@@ -137,15 +137,15 @@ func measureLag(b *testing.B, service backend, attach attachment, inline bool) (
 		err := execute(ctx, j)
 		mu.Lock()
 		defer mu.Unlock()
-		if began, of := begun[j.Effect.RowKey]; err == nil && of {
+		if began, of := begun[j.Key.RowKey()]; err == nil && of {
 			l.lag = append(l.lag, time.Since(began))
-			delete(begun, j.Effect.RowKey)
+			delete(begun, j.Key.RowKey())
 			followed <- struct{}{}
 		}
 		return err
 	}
 	newWorker := func() bareworker.Worker {
-		w, err := bareworker.New(acc.Queue(name+"q"), acc.Queue(name+"p"), []extend.Handler{h}, &eventual.WorkerOptions{Concurrency: 8, Idle: 500 * time.Millisecond})
+		w, err := bareworker.New(acc.Queue(name+"q"), acc.Queue(name+"p"), []host.Handler{h}, &eventual.WorkerOptions{Concurrency: 8, Idle: 500 * time.Millisecond})
 		must(err)
 		return w
 	}

@@ -10,10 +10,11 @@ import (
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/archive"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/barevalues"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/table"
@@ -132,7 +133,7 @@ func archivedLargeValues(e *env) {
 	former := archive.Into[portrait]("former", place)
 	portraits := aztablekit.Table(store, "portraits", portraitSchema.Partition, portraitSchema.Row, portraitByName, photos, former)
 	e.must(store.Ensure(ctx))
-	old, err := bareworker.Place(&extend.Host{Tables: e.tables, Prefix: prefix}, place)
+	old, err := bareworker.Place(&host.Host{Tables: e.tables, Prefix: prefix}, place)
 	e.must(err)
 	k := portraits.Key(portrait{Group: "g", ID: 1})
 	content := strings.Repeat("0123456789", 10_000)
@@ -150,7 +151,7 @@ func archivedLargeValues(e *env) {
 	}
 	linked := map[string]int{"blobs": 1, "linked": 1}
 	records := func() (n int) {
-		for _, err := range extend.RecordsOf(portraits).List(ctx, keys.RawPartition("g"), time.Now().Add(time.Hour)) {
+		for _, err := range records.Of(portraits).List(ctx, keys.RawPartition("g"), time.Now().Add(time.Hour)) {
 			e.must(err)
 			n++
 		}

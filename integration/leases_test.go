@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/lease"
@@ -17,9 +17,9 @@ import (
 func leases(e *env) {
 	ctx := context.Background()
 	name := freshName()
-	host := &extend.Host{Account: e.acc, Tables: e.tables}
+	h := &host.Host{Account: e.acc, Tables: e.tables}
 	o := &lease.Options{TTL: 3 * time.Second}
-	one, two := lease.New(host, name, o), lease.New(host, name, o)
+	one, two := lease.New(h, name, o), lease.New(h, name, o)
 	rows, err := bare.NewTable(e.tables, name, table.Schema[table.Row]{}, nil)
 	e.must(err)
 	e.must(tabledoor.Ensure(ctx, rows))

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/logtail"
 )
@@ -19,7 +19,7 @@ type event struct {
 func logs(e *env) {
 	ctx := context.Background()
 	for _, spread := range []int{1, 4} {
-		events := logtail.New[event](&extend.Host{Tables: e.tables}, freshName(), &logtail.Options{Spread: spread})
+		events := logtail.New[event](&host.Host{Tables: e.tables}, freshName(), &logtail.Options{Spread: spread})
 		err := events.Err()
 		e.must(err)
 		e.must(events.Ensure(ctx))

@@ -15,7 +15,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/lease"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/logtail/bloblog"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -38,13 +38,13 @@ func logBlobs(e *env) {
 	}}
 	broken, err := account.FromConnectionString(e.backend.ConnectionString(), o)
 	e.must(err)
-	clean := bloblog.New[event](&extend.Host{Account: e.acc}, container, nil)
+	clean := bloblog.New[event](&host.Host{Account: e.acc}, container, nil)
 	e.must(clean.Ensure(ctx))
 	e.must(clean.Ensure(ctx))
 	options := &bloblog.Options[event]{FlushRecords: 7, Buffer: 2000, BlobBlocks: 9}
 	options.Retry.Wait = time.Millisecond
 	options.Retry.Attempts = 20
-	events := bloblog.New(&extend.Host{Account: broken}, container, options)
+	events := bloblog.New(&host.Host{Account: broken}, container, options)
 
 	const source, writers, records = "größe x/ü?#%+&'\"<>/日本", 4, 200
 	var writing sync.WaitGroup
@@ -103,7 +103,7 @@ func logBlobChanges(e *env) {
 	container := e.acc.Container(name)
 	options := &bloblog.Options[event]{}
 	options.Now = func() time.Time { return logEvening }
-	events := bloblog.New(&extend.Host{Account: e.acc}, name, options)
+	events := bloblog.New(&host.Host{Account: e.acc}, name, options)
 	w, err := events.Writer("orders")
 	e.must(err)
 	e.must(w.Append(ctx, &event{0, 0}))

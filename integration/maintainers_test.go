@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -50,7 +51,7 @@ func (mailMaintainer) Maintain(_ context.Context, p *extend.Plan, c *extend.Chan
 func maintainedRows(e *env) {
 	ctx := context.Background()
 	base := newTable(e, staffSchema, nil)
-	staff, err := extend.With(base, mailMaintainer{})
+	staff, err := bare.With(base, mailMaintainer{})
 	e.must(err)
 	rows := sameTable(e, base, table.Schema[table.Row]{})
 	stored := func(want ...string) {

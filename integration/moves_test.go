@@ -6,10 +6,10 @@ import (
 
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -24,14 +24,14 @@ func archiveMoves(e *env) {
 	base := newTable(e, staffSchema, nil)
 	staff, err := bare.Attach(base, byMail, names)
 	e.must(err)
-	old, err := bareworker.Place(&extend.Host{Tables: e.tables}, archive.ToTable(freshName(), nil))
+	old, err := bareworker.Place(&host.Host{Tables: e.tables}, archive.ToTable(freshName(), nil))
 	e.must(err)
 	notifications, poison := e.acc.Queue(base.Name()+"h"), e.acc.Queue(base.Name()+"p")
 	out, err := bareworker.NewOutbox(notifications, nil)
 	e.must(err)
 	mover, err := bareworker.NewMover("staff/old", staff, old, out)
 	e.must(err)
-	w, err := bareworker.New(notifications, poison, []extend.Handler{mover.Handler}, &eventual.WorkerOptions{Concurrency: 1})
+	w, err := bareworker.New(notifications, poison, []host.Handler{mover.Handler}, &eventual.WorkerOptions{Concurrency: 1})
 	e.must(err)
 	e.must(errors.Join(old.Ensure(ctx), w.Ensure(ctx)))
 	x, err := staff.Insert(ctx, &jones)

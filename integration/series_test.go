@@ -9,14 +9,14 @@ import (
 	"time"
 	_ "time/tzdata"
 
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/largeentity/series"
 )
 
 // newDataSeries creates a series in a fresh table.
 func newDataSeries[V series.Number](e *env, slots series.Slots, o *series.Options) *series.Series[V] {
 	e.Helper()
-	s := series.New[V](&extend.Host{Tables: e.tables}, freshName(), slots, o)
+	s := series.New[V](&host.Host{Tables: e.tables}, freshName(), slots, o)
 	err := s.Err()
 	e.must(err)
 	e.must(s.Ensure(context.Background()))

@@ -21,9 +21,9 @@ import (
 func (j *bound[T, P]) execute(ctx context.Context, of extend.Job, d due) error {
 	for {
 		if d.Range == "" {
-			return j.ledger.startAgain(ctx, of.Partition, d.Version)
+			return j.ledger.startAgain(ctx, of.Key.Partition(), d.Version)
 		}
-		h, r, err := j.ledger.read(ctx, of.Partition, d.Range)
+		h, r, err := j.ledger.read(ctx, of.Key.Partition(), d.Range)
 		switch {
 		case err != nil:
 			return err

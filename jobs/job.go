@@ -12,7 +12,10 @@ import (
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/commit"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/split"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
@@ -102,11 +105,11 @@ func (j *Job[T, P]) Define(d *extend.Declaration[T]) error {
 		return fmt.Errorf("kind: %w", err)
 	}
 	made := &bound[T, P]{Job: j}
-	if err := d.Attach(func(t *table.Table[T]) (*table.Table[T], error) { return bare.Bind(t, j, made), nil }); err != nil {
+	if err := host.Attach(d, func(t *table.Table[T]) (*table.Table[T], error) { return bare.Bind(t, j, made), nil }); err != nil {
 		return err
 	}
-	return d.Needs(func(t *table.Table[T]) (parts extend.Parts, err error) {
-		h := d.Host()
+	return host.Needs(d, func(t *table.Table[T]) (parts host.Parts, err error) {
+		h := host.OfDeclaration(d)
 		made.table = t
 		made.ledger, err = newLedger(h, strings.TrimPrefix(t.Name(), h.Prefix)+"jobs", j.kind)
 		if err == nil && j.needs != nil {
@@ -119,10 +122,10 @@ func (j *Job[T, P]) Define(d *extend.Declaration[T]) error {
 			made.ledger.last = func(ctx context.Context, job string) error { return j.last(ctx, t, job) }
 		}
 		rows := made.ledger.parts
-		parts.Handlers = []extend.Handler{bare.NewHandler(j.kind, rows, made.execute)}
+		parts.Handlers = []host.Handler{bare.NewHandler(j.kind, rows, made.execute)}
 		parts.Tables = []string{rows.Name()}
-		parts.Ensure = []extend.Task{{Name: "table " + rows.Name(), Do: door.Table(rows).Ensure}}
-		parts.Daily = []extend.Task{{Name: "pending effects of " + rows.Name(), Do: func(ctx context.Context) error { return notifyPending(ctx, h.Outbox, rows) }}}
+		parts.Ensure = []host.Task{{Name: "table " + rows.Name(), Do: door.Table(rows).Ensure}}
+		parts.Daily = []host.Task{{Name: "pending effects of " + rows.Name(), Do: func(ctx context.Context) error { return notifyPending(ctx, h.Outbox, rows) }}}
 		return parts, nil
 	})
 }
@@ -140,7 +143,7 @@ type bound[T, P any] struct {
 }
 
 // notifyPending notifies the workers of all ranges whose message was lost.
-func notifyPending(ctx context.Context, o extend.Outbox, t table.AnyTable) error {
+func notifyPending(ctx context.Context, o commit.Outbox, t table.AnyTable) error {
 	n, is := o.(interface {
 		NotifyPending(ctx context.Context, source table.AnyTable, age time.Duration, p *table.Pass) (table.Progress, error)
 	})

@@ -13,6 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/split"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -104,11 +105,11 @@ type ledger struct {
 
 // newLedger returns the ledger of a kind in a table.
 func newLedger(s extend.Store, tableName, kind string) (*ledger, error) {
-	heads, err := extend.NewTable(s, tableName, table.Schema[head]{Partition: headKey, Row: keys.OneRow[head](headRow)}, nil)
+	heads, err := host.NewTable(s, tableName, table.Schema[head]{Partition: headKey, Row: keys.OneRow[head](headRow)}, nil)
 	if err != nil {
 		return nil, err
 	}
-	heads, err = extend.With(heads, bare.OnChange(kind, func(c *extend.Change[head]) (due, bool) {
+	heads, err = bare.With(heads, bare.OnChange(kind, func(c *extend.Change[head]) (due, bool) {
 		if c.New == nil || c.Old == nil || c.Old.Starts == c.New.Starts {
 			return due{}, false
 		}
@@ -117,13 +118,13 @@ func newLedger(s extend.Store, tableName, kind string) (*ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	paids, err := extend.NewTable(s, tableName, table.Schema[paid]{Partition: paidKey, Row: keys.OneRow[paid](paidRow)}, nil)
+	paids, err := host.NewTable(s, tableName, table.Schema[paid]{Partition: paidKey, Row: keys.OneRow[paid](paidRow)}, nil)
 	if err != nil {
 		return nil, err
 	}
-	parts, err := extend.NewTable(s, tableName, table.Schema[part]{Partition: partKey, Row: rangeKey}, nil)
+	parts, err := host.NewTable(s, tableName, table.Schema[part]{Partition: partKey, Row: rangeKey}, nil)
 	if err == nil {
-		parts, err = extend.With(parts, bare.OnChange(kind, func(c *extend.Change[part]) (due, bool) {
+		parts, err = bare.With(parts, bare.OnChange(kind, func(c *extend.Change[part]) (due, bool) {
 			if c.New == nil || c.New.Done || c.New.Version == 0 || c.Old != nil && c.Old.Version == c.New.Version {
 				return due{}, false
 			}

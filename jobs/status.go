@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -190,7 +191,7 @@ func Cancel(ctx context.Context, s extend.Store, tableName, kind, name string) e
 
 // undeclared returns a store that claims no table: that of jobs belongs to their declaration, which the program may have, or another one.
 func undeclared(s extend.Store) extend.Store {
-	h := *extend.HostOf(s)
+	h := *host.Of(s)
 	h.Registry = nil
 	return &h
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -57,7 +57,7 @@ func newProgram(transport account.Transport, newID func() string) (*program, err
 	}
 	c := &program{fixture: fx, common: o.Common}
 	to := archive.ToTable("archive", &archive.Options{Common: o.Common})
-	if c.old, err = bareworker.Place(&extend.Host{Tables: fx.account.Tables()}, to); err != nil {
+	if c.old, err = bareworker.Place(&host.Host{Tables: fx.account.Tables()}, to); err != nil {
 		return nil, err
 	}
 	out, err := bareworker.NewOutbox(fx.account.Queue("moves"), &o.Common)
@@ -70,7 +70,7 @@ func newProgram(transport account.Transport, newID func() string) (*program, err
 
 func (c *program) worker() (bareworker.Worker, error) {
 	o := &eventual.WorkerOptions{Common: c.common, Concurrency: 1, Idle: 16 * time.Second, Attempts: 1000, MaxWait: 4 * time.Second, Visibility: 30 * time.Second}
-	return bareworker.New(c.account.Queue("moves"), c.account.Queue("poison"), []extend.Handler{c.mover.Handler}, o)
+	return bareworker.New(c.account.Queue("moves"), c.account.Queue("poison"), []host.Handler{c.mover.Handler}, o)
 }
 
 // process is what one program of these tests does.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/archive/blobarchive"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -69,7 +69,7 @@ func TestDestination(t *testing.T) {
 			return &drawer{rows: map[archive.ID]*archive.ArchivedRow{}}, nil
 		},
 		"container": func(fx *fixture) (archive.Destination, error) {
-			return bareworker.Place(&extend.Host{Account: fx.account}, blobarchive.New("photos", nil))
+			return bareworker.Place(&host.Host{Account: fx.account}, blobarchive.New("photos", nil))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -88,7 +88,7 @@ func testDestination(t *testing.T, to func(*fixture) (archive.Destination, error
 	must(t, err)
 	mover, err := bareworker.NewMover("staff/elsewhere", fx.staff, destination, out)
 	must(t, err)
-	w, err := bareworker.New(fx.account.Queue("moves"), fx.account.Queue("poison"), []extend.Handler{mover.Handler}, nil)
+	w, err := bareworker.New(fx.account.Queue("moves"), fx.account.Queue("poison"), []host.Handler{mover.Handler}, nil)
 	must(t, err)
 	must(t, w.Ensure(ctx))
 	expectStates := func(want string, blobs int) {

@@ -8,8 +8,10 @@ import (
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/commit"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -113,7 +115,7 @@ func (l *links[T]) linked(ctx context.Context, p *extend.Plan, c *extend.Change[
 
 // drop plans that the entity does not link a blob any more.
 func (l *links[T]) drop(p *extend.Plan, c *extend.Change[T], b blobRow) error {
-	if c.Archived() {
+	if door.ChangeOf(c).Archived() {
 		b.state, b.incarnation = moved, c.Incarnation()
 	}
 	r, err := b.row()
@@ -134,24 +136,24 @@ func (l *links[T]) link(ctx context.Context, p *extend.Plan, c *extend.Change[T]
 	if err != nil {
 		return err
 	}
-	if !p.First("largeentity " + b.String()) {
+	if !door.PlanOf(p).First("largeentity " + b.String()) {
 		return errTaken // by another entity of this transaction
 	}
-	switch ok, err := p.Retake(r); {
+	switch ok, err := door.Retake(p, (*stored.Row)(r).Clone()); {
 	case err != nil:
 		return err
 	case ok: // another entity of this transaction gives it up
 		p.AfterCommit(b.String(), nil)
 		return nil
 	}
-	if from := c.Restored(); from != "" {
+	if from := door.ChangeOf(c).Restored(); from != "" {
 		return l.restore(ctx, p, b, r, from)
 	}
 	until := l.store.opt.linkable(b.name)
 	if now := l.store.opt.Now(); now.After(until) || b.uploaded().Sub(now) > l.store.opt.Grace/2 {
 		return condition(ErrUploadAgain, "blob %s was uploaded at %v, and is not linked by the entity", b.name, b.uploaded())
 	}
-	p.NotAfter(until)
+	door.PlanOf(p).NotAfter(until)
 	return p.Insert(r, errTaken)
 }
 

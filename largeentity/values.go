@@ -8,6 +8,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
@@ -65,32 +66,32 @@ func (v *Values[T]) Define(d *extend.Declaration[T]) error {
 		return &table.ValueError{Field: "values", Reason: "are nil or a zero value; make them by In"}
 	}
 	made := &values[T]{}
-	err := d.Attach(func(t *table.Table[T]) (_ *table.Table[T], err error) {
-		if made.store, err = v.storeOf(d.Host(), t); err != nil {
+	err := host.Attach(d, func(t *table.Table[T]) (_ *table.Table[T], err error) {
+		if made.store, err = v.storeOf(host.OfDeclaration(d), t); err != nil {
 			return nil, err
 		}
 		fields, err := fieldsOf(reflect.TypeFor[T]())
 		if err != nil {
 			return nil, err
 		}
-		return extend.With(bare.Bind(t, v, made), &links[T]{store: made.store, rows: door.Rows[table.Table[table.Row]](door.Table(t), false), fields: fields})
+		return bare.With(bare.Bind(t, v, made), &links[T]{store: made.store, rows: door.Rows[table.Table[table.Row]](door.Table(t), false), fields: fields})
 	})
 	if err != nil {
 		return err
 	}
-	return d.Needs(func(t *table.Table[T]) (parts extend.Parts, err error) {
+	return host.Needs(d, func(t *table.Table[T]) (parts host.Parts, err error) {
 		made.table = t
 		if made.archives, err = archivesOf(t, v.opt.Archived); err != nil {
 			return parts, err
 		}
-		parts.Ensure = []extend.Task{{Name: "container " + v.container, Do: made.Ensure}}
-		parts.Daily = []extend.Task{{Name: "blobs of table " + t.Name(), Do: made.sweepDaily}}
+		parts.Ensure = []host.Task{{Name: "container " + v.container, Do: made.Ensure}}
+		parts.Daily = []host.Task{{Name: "blobs of table " + t.Name(), Do: made.sweepDaily}}
 		return parts, nil
 	})
 }
 
 // storeOf returns where the blobs of a table are.
-func (v *Values[T]) storeOf(h *extend.Host, t *table.Table[T]) (*store, error) {
+func (v *Values[T]) storeOf(h *host.Host, t *table.Table[T]) (*store, error) {
 	in, err := h.Container(v.container)
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/archive"
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -80,7 +80,7 @@ func TestValues(t *testing.T) {
 }
 
 // withoutBlobs is an account that has tables and queues alone.
-type withoutBlobs struct{ extend.Account }
+type withoutBlobs struct{ host.Account }
 
 // TestFaultyValues: values that cannot be used make each of their methods say why, and the store.
 func TestFaultyValues(t *testing.T) {

@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/archive"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/barevalues"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -86,13 +86,13 @@ func TestParts(t *testing.T) {
 	testkit.Expect(t, "linked", report.Counts["linked"], 2)
 
 	// It is archived with its parts, and restored.
-	old, err := bareworker.Place(&extend.Host{Tables: s.Tables()}, archive.ToTable("archive", nil))
+	old, err := bareworker.Place(&host.Host{Tables: s.Tables()}, archive.ToTable("archive", nil))
 	must(t, err)
 	out, err := bareworker.NewOutbox(s.Queue("moves"), nil)
 	must(t, err)
 	mover, err := bareworker.NewMover("pages/archive", pages, old, out)
 	must(t, err)
-	w, err := bareworker.New(s.Queue("moves"), s.Queue("poison"), []extend.Handler{mover.Handler}, nil)
+	w, err := bareworker.New(s.Queue("moves"), s.Queue("poison"), []host.Handler{mover.Handler}, nil)
 	must(t, err)
 	must(t, errors.Join(old.Ensure(ctx), w.Ensure(ctx)))
 	e, err = pages.Get(ctx, at(1))

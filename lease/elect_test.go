@@ -14,6 +14,8 @@ import (
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -231,10 +233,10 @@ func (named) Name() string { return "named" }
 func (named) MaxRows() int { return 2 }
 
 func (named) Define(d *extend.Declaration[register]) error {
-	err := d.Needs(func(*table.Table[register]) (extend.Parts, error) {
-		return extend.Parts{Handlers: []extend.Handler{{Kind: "told"}}}, nil
+	err := host.Needs(d, func(*table.Table[register]) (host.Parts, error) {
+		return host.Parts{Handlers: []host.Handler{{Kind: "told"}}}, nil
 	})
-	return errors.Join(err, d.Attach(func(t *table.Table[register]) (*table.Table[register], error) { return extend.With(t, named{}) }))
+	return errors.Join(err, host.Attach(d, func(t *table.Table[register]) (*table.Table[register], error) { return bare.With(t, named{}) }))
 }
 
 func (named) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[register]) error {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit"
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/lease"
@@ -40,7 +40,7 @@ type program struct {
 const registerName = "registers"
 
 // open opens the store of a process. ahead is by how much its clock is ahead.
-func open(a extend.Account, ahead time.Duration, o *lease.Options) *program {
+func open(a host.Account, ahead time.Duration, o *lease.Options) *program {
 	opt := &aztablekit.Options{Daily: -1}
 	if ahead != 0 {
 		opt.Common.Now = func() time.Time { return time.Now().Add(ahead) }

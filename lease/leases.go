@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -61,7 +62,7 @@ type Leases struct {
 // for a nil store, a wrong option, a name that no table can have or that something else has, and
 // for a declaration after a method of the store was called.
 func New(s extend.Store, name string, o *Options) *Leases {
-	host, opt := extend.HostOf(s), Options{}
+	h, opt := host.Of(s), Options{}
 	if o != nil {
 		opt = *o
 	}
@@ -73,18 +74,18 @@ func New(s extend.Store, name string, o *Options) *Leases {
 		machine, _ := os.Hostname()
 		l.owner = fmt.Sprintf("%s, process %d", machine, os.Getpid())
 	}
-	var parts extend.Parts
-	rows, err := extend.NewTable(host, name, table.Schema[table.Row]{}, &table.Options{Common: opt.Common})
+	var parts host.Parts
+	rows, err := host.NewTable(h, name, table.Schema[table.Row]{}, &table.Options{Common: opt.Common})
 	err = errors.Join(err, l.checkOptions())
 	if err == nil {
 		door.Table(rows).Made = "Store.Ensure"
 		l.rows = l.bound(door.Table(rows).LibraryHandle())
-		parts = extend.Parts{Tables: []string{rows.Name()}, Ensure: []extend.Task{{Name: "table " + rows.Name(), Do: door.Table(rows).Ensure}}}
+		parts = host.Parts{Tables: []string{rows.Name()}, Ensure: []host.Task{{Name: "table " + rows.Name(), Do: door.Table(rows).Ensure}}}
 	}
 	if err != nil {
 		err = fmt.Errorf("lease: New %s: %w", name, err)
 	}
-	l.err = host.Declare("leases "+name, parts, err)
+	l.err = h.Declare("leases "+name, parts, err)
 	return l
 }
 

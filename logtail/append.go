@@ -212,12 +212,12 @@ func (l *Log[T]) confirm(ctx context.Context, r *Record[T], refusal error) error
 // AppendOnce stores a value as the record with an ID and a time, unless the record is stored already. It is for records that
 // several attempts may append, such as the attempts of a handler of package eventual:
 //
-//	id := j.OperationID + "-" + j.Effect.RowKey // a write of several entities has one operation ID
-//	_, err := changes.AppendOnce(ctx, id, j.CommitRecord.Time(), &change)
+//	id := j.OperationID + "-" + j.Key.RowKey() // a write of several entities has one operation ID
+//	_, err := changes.AppendOnce(ctx, id, j.Time, &change)
 //
 // Give each record of a source an ID of its own, and at each attempt the same ID and time. With another time, the record is stored again,
 // and [Log.Follow] may not yield it. The ID is the Writer of the record, and its Sequence is 0. Records of one time are in the order of
-// their IDs: extend.Record.Time has milliseconds, so two writes of one millisecond may change places. Follow does not yield a record whose
+// their IDs: the Time of a job has milliseconds, so two writes of one millisecond may change places. Follow does not yield a record whose
 // time is more than Options.Overlap before now; the other reads do. A record that is stored already stays as it is, also if v differs.
 //
 // The records of AppendOnce are in the first partition of the source, whatever Options.Spread is,

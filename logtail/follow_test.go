@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/logtail"
@@ -163,11 +163,11 @@ func TestOptions(t *testing.T) {
 		"negative overlap":    {logtail.Options{Overlap: -1}, "Options.Overlap"},
 		"no bound":            {logtail.Options{Common: table.Common{WriteTimeout: -1}}, "Common.WriteTimeout"},
 	} {
-		if err := logtail.New[claim](&extend.Host{Tables: acc.Tables()}, "claims", &c.o).Err(); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := logtail.New[claim](&host.Host{Tables: acc.Tables()}, "claims", &c.o).Err(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got error %v; want one that names %s", name, err, c.want)
 		}
 	}
-	claims := logtail.New[claim](&extend.Host{Tables: acc.Tables()}, "claims", nil)
+	claims := logtail.New[claim](&host.Host{Tables: acc.Tables()}, "claims", nil)
 	err = claims.Err()
 	noError(t, err)
 	ctx := context.Background()

@@ -14,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/ticks"
 	"github.com/aztablekit/aztablekit/keys"
@@ -78,9 +79,9 @@ type Log[T any] struct {
 // *table.LimitError for a nil store, a name that no table can have or that something else has, an option out of range, and for a
 // declaration after a method of the store was called.
 func New[T any](s extend.Store, name string, o *Options) *Log[T] {
-	host := extend.HostOf(s)
-	l, err := newLog[T](host, host.TableName(name), nil, o)
-	return declared(host, "log "+name, l, err)
+	h := host.Of(s)
+	l, err := newLog[T](h, h.TableName(name), nil, o)
+	return declared(h, "log "+name, l, err)
 }
 
 // NewByPeriod declares a log with a table for each period, such as claims20260731. It is used as a log of one table is, except that
@@ -99,17 +100,17 @@ func New[T any](s extend.Store, name string, o *Options) *Log[T] {
 // one. Follow takes 1 more each time that it catches up, and reads at each pause the tables of Options.Overlap before and after the
 // present.
 func NewByPeriod[T any](s extend.Store, prefix string, p *PeriodOptions, o *Options) *Log[T] {
-	host := extend.HostOf(s)
-	periods, err := newPeriods(host, host.TableName(prefix), p)
+	h := host.Of(s)
+	periods, err := newPeriods(h, h.TableName(prefix), p)
 	var l *Log[T]
 	if err == nil {
-		l, err = newLog[T](host, periods.prefix, periods, o)
+		l, err = newLog[T](h, periods.prefix, periods, o)
 	}
 	of := "log by period " + prefix
 	if err == nil { // logs of one prefix have the same periods
 		of = fmt.Sprintf("%s (%v, Keep %d, Ahead %d)", of, periods.opt.Unit, periods.opt.Keep, periods.opt.Ahead)
 	}
-	l = declared(host, of, l, err)
+	l = declared(h, of, l, err)
 	if l.fault != nil {
 		l.tables.periods = faultyPeriods(prefix, l.fault)
 	}
@@ -117,19 +118,19 @@ func NewByPeriod[T any](s extend.Store, prefix string, p *PeriodOptions, o *Opti
 }
 
 // declared adds a log to its store. A faulty log returns the fault from each method.
-func declared[T any](host *extend.Host, name string, l *Log[T], err error) *Log[T] {
-	var parts extend.Parts
+func declared[T any](h *host.Host, name string, l *Log[T], err error) *Log[T] {
+	var parts host.Parts
 	if err == nil {
 		parts.Tables = []string{l.tables.name}
 		if l.tables.periods != nil {
 			parts.Periods = parts.Tables
 		}
-		parts.Ensure = []extend.Task{{Name: "tables of the log " + l.tables.name, Do: l.Ensure}}
+		parts.Ensure = []host.Task{{Name: "tables of the log " + l.tables.name, Do: l.Ensure}}
 		if p := l.tables.periods; p != nil {
-			parts.Daily = []extend.Task{{Name: parts.Ensure[0].Name, Do: p.turn}}
+			parts.Daily = []host.Task{{Name: parts.Ensure[0].Name, Do: p.turn}}
 		}
 	}
-	if err = host.Declare(name, parts, err); err == nil {
+	if err = h.Declare(name, parts, err); err == nil {
 		return l
 	}
 	return &Log[T]{tables: &tables[T]{}, err: err, fault: err}
@@ -141,13 +142,13 @@ func (l *Log[T]) Err() error { return l.err }
 // Periods returns the periods of a log of [NewByPeriod], nil for another log.
 func (l *Log[T]) Periods() *Periods { return l.tables.periods }
 
-func newLog[T any](host *extend.Host, name string, p *Periods, o *Options) (*Log[T], error) {
+func newLog[T any](h *host.Host, name string, p *Periods, o *Options) (*Log[T], error) {
 	opt := Options{}
 	if o != nil {
 		opt = *o
 	}
-	opt.Common = host.Options(opt.Common)
-	service := host.Tables
+	opt.Common = h.Options(opt.Common)
+	service := h.Tables
 	if p != nil && opt.Now == nil {
 		opt.Now = p.opt.Now
 	}

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/logtail"
@@ -37,7 +37,7 @@ func openLog(t testing.TB, s account.Transport, o *logtail.Options) *logtail.Log
 	t.Helper()
 	acc, err := account.FromTransport(s, nil)
 	noError(t, err)
-	claims := logtail.New[claim](&extend.Host{Tables: acc.Tables()}, "claims", o)
+	claims := logtail.New[claim](&host.Host{Tables: acc.Tables()}, "claims", o)
 	err = claims.Err()
 	noError(t, err)
 	noError(t, claims.Ensure(context.Background()))

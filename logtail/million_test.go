@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/logtail"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -26,7 +26,7 @@ func TestManyRecords(t *testing.T) {
 	noError(t, err)
 	c := &clock{now: noon}
 	common := table.Common{Now: c.Now}
-	log := logtail.NewByPeriod[claim](&extend.Host{Tables: acc.Tables()}, "claims", &logtail.PeriodOptions{Common: common, Keep: keep, Ahead: 1}, &logtail.Options{Common: common})
+	log := logtail.NewByPeriod[claim](&host.Host{Tables: acc.Tables()}, "claims", &logtail.PeriodOptions{Common: common, Keep: keep, Ahead: 1}, &logtail.Options{Common: common})
 	noError(t, log.Err())
 	periods := log.Periods()
 	heap := func() uint64 {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/logtail"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -25,7 +25,7 @@ func processPeriods(p *crashtest.Process, days int) (*logtail.Periods, error) {
 	o := &logtail.PeriodOptions{Keep: 1, Ahead: 1}
 	o.Retry.Wait = -1
 	o.Now = func() time.Time { return time.Now().AddDate(0, 0, days) }
-	log := logtail.NewByPeriod[claim](&extend.Host{Tables: acc.Tables()}, "claims", o, nil)
+	log := logtail.NewByPeriod[claim](&host.Host{Tables: acc.Tables()}, "claims", o, nil)
 	return log.Periods(), log.Err()
 }
 

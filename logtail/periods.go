@@ -11,9 +11,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -59,13 +59,13 @@ type Periods struct {
 }
 
 // newPeriods returns the periods of a log.
-func newPeriods(host *extend.Host, prefix string, o *PeriodOptions) (*Periods, error) {
-	service := host.Tables
+func newPeriods(h *host.Host, prefix string, o *PeriodOptions) (*Periods, error) {
+	service := h.Tables
 	p := &Periods{service: service, prefix: prefix}
 	if o != nil {
 		p.opt = *o
 	}
-	p.opt.Common = host.Options(p.opt.Common)
+	p.opt.Common = h.Options(p.opt.Common)
 	if p.opt.Ahead == 0 {
 		p.opt.Ahead = defaultAhead
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/logtail"
 	"github.com/aztablekit/aztablekit/requests"
@@ -64,7 +64,7 @@ func (l *periodic) open(t testing.TB, p logtail.PeriodOptions, o logtail.Options
 	t.Helper()
 	acc, err := account.FromTransport(l.Service, nil)
 	noError(t, err)
-	l.log = logtail.NewByPeriod[claim](&extend.Host{Tables: acc.Tables()}, "claims", &p, &o)
+	l.log = logtail.NewByPeriod[claim](&host.Host{Tables: acc.Tables()}, "claims", &p, &o)
 	noError(t, l.log.Err())
 	l.periods = l.log.Periods()
 }
@@ -134,7 +134,7 @@ func TestPeriodOptions(t *testing.T) {
 		{"claims", logtail.PeriodOptions{Ahead: -1}, "Ahead is negative"},
 		{"claims", logtail.PeriodOptions{Ahead: 1001}, "Ahead has 1001 periods; at most 1000"},
 	} {
-		err := logtail.NewByPeriod[claim](&extend.Host{Tables: acc.Tables()}, c.prefix, &c.o, nil).Err()
+		err := logtail.NewByPeriod[claim](&host.Host{Tables: acc.Tables()}, c.prefix, &c.o, nil).Err()
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("prefix %q, options %+v: got error %v; want %q", c.prefix, c.o, err, c.want)
 		}
@@ -145,7 +145,7 @@ func TestPeriodOptions(t *testing.T) {
 	for unit, length := range map[logtail.Unit]time.Duration{logtail.Hourly: time.Hour, logtail.Daily: 24 * time.Hour, logtail.Monthly: 28 * 24 * time.Hour} {
 		for _, keep := range []int{2, 100_000} {
 			open := func(overlap time.Duration) error {
-				return logtail.NewByPeriod[claim](&extend.Host{Tables: acc.Tables()}, "claims", &logtail.PeriodOptions{Unit: unit, Keep: keep}, &logtail.Options{Overlap: overlap}).Err()
+				return logtail.NewByPeriod[claim](&host.Host{Tables: acc.Tables()}, "claims", &logtail.PeriodOptions{Unit: unit, Keep: keep}, &logtail.Options{Overlap: overlap}).Err()
 			}
 			noError(t, open(2*length))
 			var ve *table.ValueError
@@ -336,7 +336,7 @@ func TestMissingTable(t *testing.T) {
 	l.clock.set(noon)
 	acc, err := account.FromTransport(l.Service, nil)
 	noError(t, err)
-	log := logtail.NewByPeriod[claim](&extend.Host{Tables: acc.Tables()}, "wrong", nil, nil)
+	log := logtail.NewByPeriod[claim](&host.Host{Tables: acc.Tables()}, "wrong", nil, nil)
 	noError(t, log.Err())
 	if _, err := table.Collect(log.Tail(ctx, 1)); !errors.Is(err, table.ErrTableNotFound) {
 		t.Errorf("Tail of a log that does not exist: got error %v; want ErrTableNotFound", err)

@@ -3,7 +3,7 @@ package logtail_test
 import (
 	"testing"
 
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/logtail"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -17,12 +17,12 @@ func TestTypesOfRecords(t *testing.T) {
 	type before struct{ Text string }
 	type after struct{ Message string }
 	s := storagetest.New(nil)
-	host := &extend.Host{Tables: s.Tables()}
-	old := logtail.New[before](host, "claims", &logtail.Options{Type: "claim"})
+	h := &host.Host{Tables: s.Tables()}
+	old := logtail.New[before](h, "claims", &logtail.Options{Type: "claim"})
 	testkit.NoError(t, old.Ensure(t.Context()))
 	_, err := old.Append(t.Context(), &before{"first"})
 	testkit.NoError(t, err)
-	now := logtail.New[after](host, "claims", &logtail.Options{
+	now := logtail.New[after](h, "claims", &logtail.Options{
 		Type: "claim", Version: 1, Upgrade: map[int]func(*table.Row) error{0: func(r *table.Row) error {
 			text, _ := r.Get("Text")
 			return r.Set("Message", text)

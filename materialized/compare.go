@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/keyrange"
@@ -160,7 +160,7 @@ func (c *viewComparison[T, V]) readDerived(ctx context.Context) error {
 
 // sweep deletes an old tombstone.
 func (c *viewComparison[T, V]) sweep(ctx context.Context, k keys.Key, row *table.Row) error {
-	before := door.Table(c.from).Options.Now().Add(-extend.Retention - time.Hour)
+	before := door.Table(c.from).Options.Now().Add(-commit.Retention - time.Hour)
 	if !c.session.Repair() || !row.Timestamp.Before(before) {
 		return nil
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -135,7 +136,7 @@ func TestHostileEffects(t *testing.T) {
 	s.drain(t)
 	h := bare.Handlers(s.staff)[0]
 	handle := func(row, payload string) error {
-		return h.Handle(ctx, eventual.Job{Table: "staff", Partition: keys.RawPartition("Sales"), Effect: extend.Effect{Kind: h.Kind, Version: 1, RowKey: row, Payload: []byte(payload)}})
+		return h.Handle(ctx, host.Job{Table: "staff", Key: keys.Raw("Sales", row), Kind: h.Kind, Version: 1, Payload: []byte(payload)})
 	}
 	names := func(keys ...string) string {
 		return `{"rows":{"view.company":[["` + strings.Join(keys, `"],["`) + `"]]}}`
@@ -187,7 +188,7 @@ func TestForeignNote(t *testing.T) {
 	testkit.NoError(t, err)
 	testkit.NoError(t, other.MergeAny(ctx, employeeKey(1), salary.Set(30)))
 	h := bare.Handlers(other)[0]
-	w, err = bareworker.New(s.account.Queue("effects"), s.account.Queue("poison"), []extend.Handler{h}, &eventual.WorkerOptions{Common: s.options.Common})
+	w, err = bareworker.New(s.account.Queue("effects"), s.account.Queue("poison"), []host.Handler{h}, &eventual.WorkerOptions{Common: s.options.Common})
 	testkit.NoError(t, err)
 	testkit.Failed(t, w.Drain(ctx))
 	testkit.Expect(t, "poison", len(s.Messages("poison")), 2)

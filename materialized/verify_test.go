@@ -208,7 +208,7 @@ func TestNotPending(t *testing.T) {
 	s.insert(t, "Sales", 2, 10)
 	s.drain(t)
 	testkit.NoError(t, s.company.DeleteAny(ctx, s.company.Key(member{ID: 1})))
-	noted, err := extend.With(s.staff, extend.Maintainer[employee](note{}))
+	noted, err := bare.With(s.staff, extend.Maintainer[employee](note{}))
 	testkit.NoError(t, err)
 	e.Value.Notes = "new"
 	testkit.NoError(t, noted.Replace(ctx, e))

@@ -8,9 +8,11 @@ import (
 	"strings"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/keyrange"
 	"github.com/aztablekit/aztablekit/internal/property"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
@@ -72,14 +74,14 @@ func (v *View[T, V]) Name() string { return v.name }
 
 // Define adds the view to the declaration of a table; aztablekit.Table calls it.
 func (v *View[T, V]) Define(d *extend.Declaration[T]) error {
-	if err := d.Attach(func(t *table.Table[T]) (*table.Table[T], error) { return withView(t, definition[T](v)) }); err != nil {
+	if err := host.Attach(d, func(t *table.Table[T]) (*table.Table[T], error) { return withView(t, definition[T](v)) }); err != nil {
 		return err
 	}
-	return d.Needs(func(t *table.Table[T]) (extend.Parts, error) {
+	return host.Needs(d, func(t *table.Table[T]) (host.Parts, error) {
 		for _, v := range viewsOf(t) {
 			v.complete(t)
 		}
-		return extend.Parts{Handlers: []extend.Handler{handler(t)}}, nil
+		return host.Parts{Handlers: []host.Handler{handler(t)}}, nil
 	})
 }
 
@@ -226,7 +228,7 @@ func withView[T any](t *table.Table[T], v definition[T]) (*table.Table[T], error
 	if door.Table(t).Mode.Maintainer(prefix+v.Name()) != nil {
 		return nil, &table.DefinitionError{Definition: v.Name(), Field: "name", Reason: "is the name of another view of the table"}
 	}
-	t, err := extend.With(t, extend.Maintainer[T](v.maintainer(t)))
+	t, err := bare.With(t, extend.Maintainer[T](v.maintainer(t)))
 	if err != nil {
 		return nil, err
 	}
@@ -241,7 +243,7 @@ func withView[T any](t *table.Table[T], v definition[T]) (*table.Table[T], error
 
 // handler returns the handler for all views of t. Workers of a release without one of the views leave its effects to other workers. Requests of an
 // effect: 1, and 2 for each derived entity that it names.
-func handler[T any](t *table.Table[T]) extend.Handler {
+func handler[T any](t *table.Table[T]) host.Handler {
 	var all []reconcile.Definition
 	for _, v := range viewsOf(t) {
 		all = append(all, v)
@@ -268,7 +270,7 @@ func (m *maintainer[T, V]) complete(t *table.Table[T]) { m.all = t }
 func (m *maintainer[T, V]) Name() string { return prefix + m.name }
 
 // HandlerOf is for package bare.
-func (m *maintainer[T, V]) HandlerOf(t table.AnyTable) extend.Handler {
+func (m *maintainer[T, V]) HandlerOf(t table.AnyTable) host.Handler {
 	return handler(t.(*table.Table[T]))
 }
 

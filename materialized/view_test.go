@@ -5,9 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/commit"
+	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/materialized"
@@ -131,8 +132,8 @@ func TestInlineWithIndex(t *testing.T) {
 	if e, err := byLast.Get(ctx, staff, "Jones"); err != nil || e.Value.ID != 1 {
 		t.Errorf("look-up: got %v, error %v; want employee 1", e, err)
 	}
-	for r, err := range extend.RecordsOf(staff).List(ctx, dept.PartitionKey("Sales"), s.Now().Add(time.Hour)) {
+	for r, err := range records.Of(staff).List(ctx, dept.PartitionKey("Sales"), s.Now().Add(time.Hour)) {
 		testkit.NoError(t, err)
-		testkit.Expect(t, "state of the commit record", r.State, extend.Done)
+		testkit.Expect(t, "state of the commit record", r.State, commit.Done)
 	}
 }

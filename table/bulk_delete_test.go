@@ -114,7 +114,7 @@ func TestDeleteRefused(t *testing.T) {
 	ctx := context.Background()
 	base, _ := newBulkStaffWithOne(t)
 	fails := fmt.Errorf("its department: %w", table.ErrNotFound)
-	staff, err := extend.With(base, maintains(func(*extend.Plan, *extend.Change[employee]) error { return fails }))
+	staff, err := bare.With(base, maintains(func(*extend.Plan, *extend.Change[employee]) error { return fails }))
 	noError(t, err)
 	r, err := table.BulkDelete(ctx, staff, table.Query[employee]{Partition: dept.PartitionKey("Sales")}, nil)
 	if !errors.Is(err, fails) || !reflect.DeepEqual(r, table.Progress{}) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -29,7 +30,7 @@ func (m maintains) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[
 func maintained(t testing.TB, m maintains) *table.Table[employee] {
 	t.Helper()
 	base, _ := newBulkStaff()
-	staff, err := extend.With(base, m)
+	staff, err := bare.With(base, m)
 	noError(t, err)
 	return staff
 }

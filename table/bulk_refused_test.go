@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -39,7 +40,7 @@ func TestBulkDuplicateRow(t *testing.T) {
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
 	base := peopleOf(t, s, nil)
 	noError(t, tabledoor.Ensure(ctx, base))
-	people, err := extend.With(base, sameRow{twice: true})
+	people, err := bare.With(base, sameRow{twice: true})
 	noError(t, err)
 	for n := 1; n <= 3; n++ {
 		var refused []int

@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -64,7 +64,7 @@ var everyCall = map[string]func(context.Context, *table.Table[resident]) error{
 		return err
 	},
 	"Sweep": func(ctx context.Context, people *table.Table[resident]) error {
-		_, err := extend.RecordsOf(people).Resolve(ctx, keys.RawPartition("S"), "01KBHK7N00AAAAAAAAAAAAAAAA")
+		_, err := records.Of(people).Resolve(ctx, keys.RawPartition("S"), "01KBHK7N00AAAAAAAAAAAAAAAA")
 		return err
 	},
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -30,12 +32,12 @@ func TestEffectsInAnyLanguage(t *testing.T) {
 			d := &memoryOutbox{}
 			people, s := townWithEffects(t, d)
 			kind := strings.Repeat("x", lead) + strings.Repeat(c, 70_000/len(c))
-			long, err := extend.With(people, namedEffect(kind))
+			long, err := bare.With(people, namedEffect(kind))
 			noError(t, err)
 			if _, err := long.Insert(ctx, &resident{"S", 1, "Jones", "a"}); err != nil {
 				t.Fatal(err)
 			}
-			i, err := extend.RecordsOf(people).Get(ctx, keys.RawPartition("S"), d.last.OperationID)
+			i, err := records.Of(people).Get(ctx, keys.RawPartition("S"), d.last.OperationID)
 			noError(t, err)
 			if got := i.Effects[len(i.Effects)-1]; got.Kind != kind || string(got.Payload) != kind {
 				t.Errorf("%d bytes before %s: got %d bytes of kind; want %d", lead, c, len(got.Kind), len(kind))
@@ -71,16 +73,16 @@ func TestLargeEffects(t *testing.T) {
 	ctx := context.Background()
 	d := &memoryOutbox{}
 	people, _ := townWithEffects(t, d)
-	many, err := extend.With(people, largeEffects{3, 50_000})
+	many, err := bare.With(people, largeEffects{3, 50_000})
 	noError(t, err)
 	if _, err := many.Insert(ctx, &resident{"S", 1, "Jones", "a"}); err != nil {
 		t.Fatal(err)
 	}
-	i, err := extend.RecordsOf(people).Get(ctx, keys.RawPartition("S"), d.last.OperationID)
+	i, err := records.Of(people).Get(ctx, keys.RawPartition("S"), d.last.OperationID)
 	if err != nil || len(i.Effects) != 4 || string(i.Effects[3].Payload) != strings.Repeat("é", 25_000) || i.Effects[3].Version != 2 {
 		t.Errorf(`got %v; want no error and len(i.Effects) == 4 and string(i.Effects[3].Payload) == strings.Repeat("é", 25_000) and i.Effects[3].Version == 2`, err)
 	}
-	more, err := extend.With(people, largeEffects{1, 200_000})
+	more, err := bare.With(people, largeEffects{1, 200_000})
 	noError(t, err)
 	var le *table.LimitError
 	d.calls = nil

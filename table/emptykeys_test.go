@@ -280,7 +280,7 @@ func TestEmptyRowKeyMaintained(t *testing.T) {
 	ctx := context.Background()
 	k := keys.Raw("p", "")
 	base, s := newLodgers(t, false, k)
-	lodgers, err := extend.With(base, &nothing{})
+	lodgers, err := bare.With(base, &nothing{})
 	testkit.NoError(t, err)
 	e, err := lodgers.Get(ctx, k)
 	testkit.NoError(t, err)

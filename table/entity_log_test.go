@@ -12,8 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/table"
@@ -88,8 +89,8 @@ func TestWhatIsLogged(t *testing.T) {
 	jones := &resident{"S", 1, "Jones", "a"}
 	receipt, err := table.Transact(ctx, people.InsertOp(jones))
 	noError(t, err)
-	records := extend.RecordsOf(people)
-	var record *extend.Record
+	records := records.Of(people)
+	var record *commit.Record
 	for id, err := range records.Pending(ctx, keys.RawPartition("S"), "", time.Now().Add(time.Hour)) {
 		noError(t, err)
 		record, err = records.Get(ctx, keys.RawPartition("S"), id)
@@ -122,7 +123,7 @@ func TestWhatIsLogged(t *testing.T) {
 		{what: exists, want: "exists already"}, {what: refused, want: "exists already"}, {what: bulk, want: "exists already"}, {what: derived, want: "maintainer email"},
 		{what: struct{ Err error }{exists}, want: "exists already"},
 		{what: door.Table(people).Mode.Schema.Rows(), want: "[p_, p`)"}, {what: keys.At(keys.RawPartition(""), keys.RawRow("/")), want: "key is empty; keys: RowKey", json: "-"},
-		{what: (*table.Receipt)(nil), want: "<nil>", log: "null"}, {what: (*extend.Record)(nil), want: "<nil>", log: "null"},
+		{what: (*table.Receipt)(nil), want: "<nil>", log: "null"}, {what: (*commit.Record)(nil), want: "<nil>", log: "null"},
 	} {
 		for _, format := range []string{"%v", "%+v", "%s"} {
 			if got := fmt.Sprintf(format, c.what); !strings.Contains(got, c.want) || hasInternals(got) {

@@ -35,8 +35,6 @@ var (
 	// may succeed later. If the request of a write may have arrived, the error is ErrUnknownOutcome instead; if the caller's own
 	// context has ended, it is the context's.
 	ErrUnreachable = errs.ErrUnreachable
-	// ErrContainerNotFound: the container of the blobs does not exist, or is being deleted.
-	ErrContainerNotFound = errs.ErrContainerNotFound
 	// ErrKeyChanged: fields that the key is made of were changed before Replace or in Update. Move and
 	// UpdateAndMove move the row.
 	ErrKeyChanged = errs.ErrKeyChanged
@@ -100,7 +98,7 @@ type (
 	// the one for a value that is taken, or one of the package's conditions.
 	DerivedError = errs.DerivedError
 	// UnknownError is an ErrUnknownOutcome that can be resolved: the context or the time of a write with a commit record ended before
-	// the outcome was known. Another process can resolve it by Table, Partition and OperationID; see extend.Records.Resolve. Its own
+	// the outcome was known. Another process can resolve it by Table, Partition and OperationID; see extend.Resolve. Its own
 	// method Resolve does it here.
 	UnknownError = errs.UnknownError
 	// LimitError is an entity, property or query beyond a limit: the Field (a property if Property is set, else an option or argument;

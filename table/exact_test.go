@@ -9,9 +9,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -152,8 +153,8 @@ func TestExactHungService(t *testing.T) {
 			// Another process resolves the write by its partition and operation ID.
 			rows, err := bare.NewTable(serviceOf(t, s), "staff", table.Schema[table.Row]{}, nil)
 			noError(t, err)
-			i, err := extend.RecordsOf(rows).Resolve(context.Background(), keys.RawPartition(unknown.Partition), unknown.OperationID)
-			if want := map[bool]extend.State{true: extend.Done, false: extend.Aborted}[c.done]; err != nil || i.State != want {
+			i, err := records.Of(rows).Resolve(context.Background(), keys.RawPartition(unknown.Partition), unknown.OperationID)
+			if want := map[bool]commit.State{true: commit.Done, false: commit.Aborted}[c.done]; err != nil || i.State != want {
 				t.Errorf("got %+v, %v; want no error and i.State == %v", i, err, want)
 			}
 			if err := staff.Merge(context.Background(), e, age.Set(51)); err != nil {
@@ -172,15 +173,15 @@ func TestAbortedByResolver(t *testing.T) {
 		o.Retry.ConflictAttempts = 8
 		staff, e, s := staffInMemory(t, o)
 		staff = staff.Exact()
-		in := extend.RecordsOf(staff)
+		in := records.Of(staff)
 		n := 0
 		s.BeforeRequest = func(r *http.Request) {
 			if body := bodyOf(t, r); strings.Contains(r.URL.Path, "$batch") && n < times {
 				n++
 				_, name, _ := strings.Cut(body, "~i|")
 				i, err := in.Resolve(context.Background(), keys.RawPartition("Sales"), name[:26])
-				if err != nil || i.State != extend.Aborted {
-					t.Errorf("got %+v, %v; want no error and i.State == extend.Aborted", i, err)
+				if err != nil || i.State != commit.Aborted {
+					t.Errorf("got %+v, %v; want no error and i.State == commit.Aborted", i, err)
 				}
 			}
 		}
@@ -327,7 +328,7 @@ func TestResolvedWhileSwept(t *testing.T) {
 	s.BeforeRequest = func(r *http.Request) {
 		if r.Method == http.MethodPost {
 			s.BeforeRequest = nil
-			_, _, err := extend.SweepAll(ctx, staff, keys.PartitionRange{})
+			_, _, err := records.SweepAll(ctx, staff, keys.PartitionRange{})
 			noError(t, err)
 		}
 	}

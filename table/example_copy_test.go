@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -36,7 +37,7 @@ func (byAgeCopy) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[em
 // A copy can be written like the copied entity.
 func ExampleRow_Copy() {
 	ctx := context.Background()
-	staff, err := extend.With(newTableWith(staffSchema, nil), byAgeCopy{}) // whose rows contain operation IDs
+	staff, err := bare.With(newTableWith(staffSchema, nil), byAgeCopy{}) // whose rows contain operation IDs
 	check(err)
 	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)

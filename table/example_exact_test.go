@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -29,7 +29,7 @@ func ExampleTable_Exact() {
 		}
 	}
 	// Commit records are swept after 25 hours.
-	n, _, err := extend.SweepAll(ctx, staff, keys.PartitionRange{})
+	n, _, err := records.SweepAll(ctx, staff, keys.PartitionRange{})
 	fmt.Println(n, err)
 	// Output:
 	// <nil>
@@ -57,7 +57,7 @@ func ExampleUnknownError() {
 	fmt.Println(done, err, jones.Value.Age) // the entity equals the stored row
 
 	// Another program needs only the partition and the operation ID.
-	record, err := extend.RecordsOf(staff).Resolve(context.Background(), keys.RawPartition(unknown.Partition), unknown.OperationID)
+	record, err := records.Of(staff).Resolve(context.Background(), keys.RawPartition(unknown.Partition), unknown.OperationID)
 	fmt.Println(record.State, err)
 	// Output:
 	// true true

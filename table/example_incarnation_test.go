@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 )
 
 // incarnations is a maintainer that gives each employee an incarnation.
@@ -21,7 +22,7 @@ func (incarnations) Maintain(_ context.Context, _ *extend.Plan, c *extend.Change
 // An employee who is deleted and inserted again has another incarnation.
 func ExampleRow_Incarnation() {
 	ctx := context.Background()
-	staff, err := extend.With(newTable(staffSchema), incarnations{})
+	staff, err := bare.With(newTable(staffSchema), incarnations{})
 	check(err)
 	first, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -26,7 +27,7 @@ func TestForeignErrors(t *testing.T) {
 	}
 	d.notifyErr = nil
 	var fails error = unknown
-	asking, err := extend.With(people, failsWith{&fails})
+	asking, err := bare.With(people, failsWith{&fails})
 	noError(t, err)
 	if err := asking.Replace(ctx, e); errors.Is(err, table.ErrUnknownOutcome) || !strings.Contains(err.Error(), "maintainer failing: ") {
 		t.Errorf(`got %v; want not ErrUnknownOutcome and "maintainer failing: " in the error`, err)
@@ -58,7 +59,7 @@ func TestNestedForeignErrors(t *testing.T) {
 	base := peopleOf(t, s, nil)
 	e := insertAll(t, base, s, resident{"S", 1, "Jones", "a"})[0]
 	fails := errors.Join(&table.DerivedError{Maintainer: "another", Err: table.ErrChanged}, table.ErrUnknownOutcome)
-	people, err := extend.With(base, failsWith{&fails})
+	people, err := bare.With(base, failsWith{&fails})
 	noError(t, err)
 	var de *table.DerivedError
 	if err := people.Replace(ctx, e); errors.Is(err, table.ErrUnknownOutcome) || !errors.As(err, &de) || de.Maintainer != "failing" {

@@ -10,6 +10,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/table"
@@ -69,7 +70,7 @@ func TestUnconditionalKeepsNoIncarnation(t *testing.T) {
 			return err
 		}, "1 transaction", nil},
 		"maintained": {func(people *table.Table[resident], _ *table.Table[table.Row], e *table.Entity[resident], _ *table.Entity[table.Row]) error {
-			with, err := extend.With(people, readsIncarnation{})
+			with, err := bare.With(people, readsIncarnation{})
 			noError(t, err)
 			return with.ReplaceAny(ctx, e)
 		}, "1 get, 1 replace", newerIncarnation},
@@ -120,7 +121,7 @@ func TestForgedIncarnation(t *testing.T) {
 	ctx := context.Background()
 	for _, forged := range []string{"../../../etc/cron.d", "x~" + olderIncarnation, olderIncarnation + "~", olderIncarnation[1:], olderIncarnation + "0", "0123456789abcdef", "0123456789ABCDE\u0000", "０123456789ABC", ".", "  "} {
 		_, s := newTown(t, nil)
-		people, err := extend.With(peopleOf(t, s, nil), readsIncarnation{})
+		people, err := bare.With(peopleOf(t, s, nil), readsIncarnation{})
 		noError(t, err)
 		text, err := json.Marshal(forged)
 		noError(t, err)
@@ -150,7 +151,7 @@ func TestNewIDLater(t *testing.T) {
 		}
 		return olderIncarnation
 	}
-	people, err := extend.With(peopleOf(t, s, o), readsIncarnation{})
+	people, err := bare.With(peopleOf(t, s, o), readsIncarnation{})
 	noError(t, err)
 	var ve *table.ValueError
 	if _, err := people.Insert(ctx, &resident{"S", 1, "Jones", ""}); !errors.As(err, &ve) || ve.Field != "Common.NewID" {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/stored"
@@ -19,7 +20,7 @@ import (
 func TestRowsOf(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	staff, err := extend.With(newTable(staffSchema), byAgeCopy{})
+	staff, err := bare.With(newTable(staffSchema), byAgeCopy{})
 	noError(t, err)
 	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	noError(t, err)
@@ -64,7 +65,7 @@ func (m logged) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[e
 func TestInMode(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	staff, err := extend.With(newTable(staffSchema), byAgeCopy{})
+	staff, err := bare.With(newTable(staffSchema), byAgeCopy{})
 	noError(t, err)
 	jones, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 7})
 	noError(t, err)
@@ -73,7 +74,7 @@ func TestInMode(t *testing.T) {
 	for _, m := range door.Table(staff).Mode.Maintainers {
 		others = append(others, logged{m.Typed().(extend.Maintainer[employee]), &log})
 	}
-	loud, err := extend.With(door.InMode(staff, func(m *engine.Mode) { m.Maintainers = nil }), others...)
+	loud, err := bare.With(door.InMode(staff, func(m *engine.Mode) { m.Maintainers = nil }), others...)
 	noError(t, err)
 	noError(t, loud.Replace(ctx, jones))
 	if got, want := fmt.Sprint(log), "[age('Sales','empid_000001')]"; got != want || door.Table(loud).Mode.Maintainer("age") == nil {

@@ -15,7 +15,6 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -181,7 +180,7 @@ func TestRepairIsLogged(t *testing.T) {
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
 	base := peopleOf(t, s, o)
 	noError(t, tabledoor.Ensure(ctx, base))
-	people, err := extend.With(base, byEmail{})
+	people, err := bare.With(base, byEmail{})
 	noError(t, err)
 	jones, err := people.Insert(ctx, &resident{"S", 1, "Jones", "a"})
 	noError(t, err)

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -22,7 +22,7 @@ func processPeople(open path, p *crashtest.Process) (*table.Table[resident], err
 	if err != nil {
 		return nil, err
 	}
-	return extend.With(people, byLast{}, byEmail{})
+	return bare.With(people, byLast{}, byEmail{})
 }
 
 // TestMaintainedEveryFault: each method keeps derived rows right at every moment and returns the outcome that happened, under

@@ -148,7 +148,7 @@ func TestMaintainerState(t *testing.T) {
 	noError(t, err)
 	long := strings.Repeat("é\n", 12_000) // 4 bytes each, as JSON
 	for _, texts := range [][]string{{"a"}, {"", "é", "a\x01\"\\\u2028"}, {long}, {"x" + strings.Repeat("é", 30_711) + "y"}, slices.Repeat([]string{"key"}, 5000)} {
-		keeps, err := extend.With(base, keepsState{texts: texts})
+		keeps, err := bare.With(base, keepsState{texts: texts})
 		noError(t, err)
 		e, err := keeps.Insert(ctx, &resident{"S", 1, "same", ""})
 		noError(t, err)
@@ -157,20 +157,20 @@ func TestMaintainerState(t *testing.T) {
 				t.Errorf("%v: got %v; want no error", what, err)
 			}
 		}
-		shorter, err := extend.With(base, keepsState{[]string{"b"}, true})
+		shorter, err := bare.With(base, keepsState{[]string{"b"}, true})
 		noError(t, err)
 		noError(t, shorter.MergeAny(ctx, e.Key, lastName.Set("other")))
-		strict, err := extend.With(base, keepsState{texts: []string{"b"}})
+		strict, err := bare.With(base, keepsState{texts: []string{"b"}})
 		noError(t, err)
 		noError(t, strict.MergeAny(ctx, e.Key, lastName.Set("another")))
-		clears, err := extend.With(base, keepsState{nil, true})
+		clears, err := bare.With(base, keepsState{nil, true})
 		noError(t, err)
 		noError(t, clears.MergeAny(ctx, e.Key, lastName.Set("third")))
 		if err := base.DeleteAny(ctx, e.Key); err != nil { // no maintainer state is left
 			t.Error(err)
 		}
 	}
-	keeps, err := extend.With(base, keepsState{texts: []string{long, long}})
+	keeps, err := bare.With(base, keepsState{texts: []string{long, long}})
 	noError(t, err)
 	s.Count()
 	var le *table.LimitError
@@ -208,7 +208,7 @@ func TestStateStaysWithEntity(t *testing.T) {
 	}
 
 	// Full copies of rows of any type.
-	all, err := extend.With(rows, rowCopies{})
+	all, err := bare.With(rows, rowCopies{})
 	noError(t, err)
 	one, err := all.Insert(ctx, residentRow(t, "any", map[string]any{"X": 1}))
 	noError(t, err)

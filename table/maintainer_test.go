@@ -78,7 +78,7 @@ func TestMaintainedRequests(t *testing.T) {
 			_, s := newTown(t, nil)
 			people, err := bare.NewTable(serviceOf(t, s), "people", peopleSchema, blindOptions())
 			noError(t, err)
-			people, err = extend.With(people, byEmail{}) // byLast would load a list
+			people, err = bare.With(people, byEmail{}) // byLast would load a list
 			noError(t, err)
 			e := insertAll(t, people, s, resident{"S", 1, "Jones", "j"})[0]
 			noError(t, c.do(people, e))
@@ -250,10 +250,10 @@ func TestAttachLimits(t *testing.T) {
 	ctx := context.Background()
 	people, s := newTown(t, nil)
 	var le *table.LimitError
-	if _, err := extend.With(people, manyRows{"w", 94, 94}); !errors.As(err, &le) || le.Got != 98 || le.Max != 97 {
+	if _, err := bare.With(people, manyRows{"w", 94, 94}); !errors.As(err, &le) || le.Got != 98 || le.Max != 97 {
 		t.Errorf("got %v; want a *LimitError and le.Got == 98 and le.Max == 97", err)
 	}
-	full, err := extend.With(people, manyRows{"w", 93, 93})
+	full, err := bare.With(people, manyRows{"w", 93, 93})
 	noError(t, err)
 	if _, err := full.Exact().Insert(ctx, &resident{"S", 1, "Jones", "a"}); err != nil {
 		t.Error(err)
@@ -263,16 +263,16 @@ func TestAttachLimits(t *testing.T) {
 	}
 	for what, m := range map[string]extend.Maintainer[resident]{"nil": nil, "taken": byEmail{}, "nil pointer": (*pointerMaintainer)(nil)} {
 		var ve *table.ValueError
-		if _, err := extend.With(people, m); !errors.As(err, &ve) {
+		if _, err := bare.With(people, m); !errors.As(err, &ve) {
 			t.Errorf("%v: got %v; want a *ValueError", what, err)
 		}
 	}
-	liar, err := extend.With(people, manyRows{"w", 1, 2})
+	liar, err := bare.With(people, manyRows{"w", 1, 2})
 	noError(t, err)
 	if _, err := liar.Insert(ctx, &resident{"S", 2, "Jones", "b"}); !errors.As(err, &le) || le.Got != 2 {
 		t.Errorf("got %v; want a *LimitError and le.Got == 2", err)
 	}
-	many, err := extend.With(people, manyRows{"w", 60, 60})
+	many, err := bare.With(people, manyRows{"w", 60, 60})
 	noError(t, err)
 	s.Count()
 	_, err = table.Transact(ctx, many.InsertOp(&resident{"S", 3, "Smith", "c"}), many.InsertOp(&resident{"S", 4, "Smith", "d"}))
@@ -306,7 +306,7 @@ func TestPlanRefuses(t *testing.T) {
 		{keys.At(keys.RawPartition("T"), keys.RawRow("x")), table.ErrOtherPartition},
 		{residentAt(1), table.ErrDuplicateRow},
 	} {
-		people, err := extend.With(base, writesRow{c.at})
+		people, err := bare.With(base, writesRow{c.at})
 		noError(t, err)
 		_, err = people.Insert(context.Background(), &resident{"S", 1, "Jones", "a"})
 		var de *table.DerivedError
@@ -333,7 +333,7 @@ func TestPlainHandle(t *testing.T) {
 			t.Errorf("got %v; want ErrUnknownMaintainer", err)
 		}
 	}
-	half, err := extend.With(base, byLast{})
+	half, err := bare.With(base, byLast{})
 	noError(t, err)
 	if err := half.DeleteAny(ctx, e.Key); !errors.Is(err, table.ErrNotDeclared) || s.Count().String() != "1 get" {
 		t.Errorf(`got %v; want ErrUnknownMaintainer and s.Count().String() == "1 get"`, err)

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
@@ -88,7 +87,7 @@ type suspendedOutbox struct {
 	first   string
 }
 
-func (o *suspendedOutbox) Notify(ctx context.Context, n extend.Notification) (extend.SentNotification, error) {
+func (o *suspendedOutbox) Notify(ctx context.Context, n commit.Notification) (commit.SentNotification, error) {
 	sent, err := o.memoryOutbox.Notify(ctx, n)
 	if o.first == "" {
 		o.first = n.OperationID

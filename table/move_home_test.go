@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -82,7 +82,7 @@ func leave(t testing.TB, s *storagetest.Service) {
 func TestMoveHomeGone(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	for orphans, want := range map[extend.Orphans]int{extend.CommitOrphans: 1, extend.RollBackOrphans: 0} {
+	for orphans, want := range map[commit.Orphans]int{commit.CommitOrphans: 1, commit.RollBackOrphans: 0} {
 		s := storagetest.New(nil)
 		leave(t, s)
 		_, err := s.Tables().DeleteTable(ctx, "people", nil)
@@ -102,15 +102,15 @@ func TestMoveHomeGone(t *testing.T) {
 		gone("Get", err)
 		_, err = table.Collect(left.List(ctx, table.Query[resident]{Partition: dept.PartitionKey("S")}))
 		gone("List", err)
-		finish := func(o *extend.FinishOptions) (int, error) {
-			return extend.RecordsOf(left).FinishPrepared(ctx, dept.PartitionKey("S"), s.Now().Add(time.Minute), o)
+		finish := func(o *records.FinishOptions) (int, error) {
+			return records.Of(left).FinishPrepared(ctx, dept.PartitionKey("S"), s.Now().Add(time.Minute), o)
 		}
-		_, err = finish(&extend.FinishOptions{Orphans: orphans})
+		_, err = finish(&records.FinishOptions{Orphans: orphans})
 		gone("FinishPrepared within the retention", err)
 		s.Advance(25 * time.Hour)
 		_, err = finish(nil)
 		gone("FinishPrepared without a decision", err)
-		if n, err := finish(&extend.FinishOptions{Orphans: orphans}); n != 1 || err != nil {
+		if n, err := finish(&records.FinishOptions{Orphans: orphans}); n != 1 || err != nil {
 			t.Errorf("FinishPrepared: got %d, error %v; want 1 write ended", n, err)
 		}
 		n, err := left.Count(ctx, table.Query[resident]{Partition: dept.PartitionKey("S")})
@@ -182,7 +182,7 @@ func TestMoveHomeForged(t *testing.T) {
 				forge(fmt.Sprintf(`{"PartitionKey":"X","RowKey":"~t|%s","_v":1,"Home":"people/S","State":"prepared","Rows":"[{\"row\":\"p_000009\",\"fate\":\"insert\"}]"}`, id))
 			}
 			s.Advance(25 * time.Hour)
-			n, err := extend.RecordsOf(left).FinishPrepared(ctx, dept.PartitionKey("X"), s.Now(), &extend.FinishOptions{Orphans: extend.RollBackOrphans})
+			n, err := records.Of(left).FinishPrepared(ctx, dept.PartitionKey("X"), s.Now(), &records.FinishOptions{Orphans: commit.RollBackOrphans})
 			if want := map[bool]int{true: 1}[prepared]; n != want || err != nil {
 				t.Errorf("%s, prepared %v: FinishPrepared: got %d, error %v; want %d", what, prepared, n, err, want)
 			}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -40,9 +40,9 @@ func movedTown(t testing.TB) *testkit.Hooked {
 	ctx := context.Background()
 	people, s, out := movingTown(t)
 	noError(t, moveToM(ctx, t, people, s, 1, 0, nil))
-	r, err := extend.RecordsOf(people).Get(ctx, keys.RawPartition("S"), out.last.OperationID)
+	r, err := records.Of(people).Get(ctx, keys.RawPartition("S"), out.last.OperationID)
 	noError(t, err)
-	noError(t, extend.RecordsOf(people).MarkDone(ctx, r))
+	noError(t, records.Of(people).MarkDone(ctx, r))
 	testkit.Expect(t, "preparations", len(preparations(s.Service)), 1)
 	return s
 }
@@ -54,10 +54,10 @@ func TestMoveSwept(t *testing.T) {
 	for _, partition := range []string{"S", "M"} {
 		s := movedTown(t)
 		now, _ := townProgram(t, s.Service, nil)
-		_, err := extend.RecordsOf(now).Sweep(ctx, keys.RawPartition(partition))
+		_, err := records.Of(now).Sweep(ctx, keys.RawPartition(partition))
 		noError(t, err)
 		testkit.Expect(t, "preparations after a sweep at once", len(preparations(s.Service)), 1)
-		_, err = extend.RecordsOf(laterProgram(t, s.Service)).Sweep(ctx, keys.RawPartition(partition))
+		_, err = records.Of(laterProgram(t, s.Service)).Sweep(ctx, keys.RawPartition(partition))
 		noError(t, err)
 		testkit.Expect(t, "preparations after the sweep of "+partition, len(preparations(s.Service)), 0)
 		testkit.Expect(t, "rows", storedRows(s), townAfter)
@@ -76,7 +76,7 @@ func TestMoveRolledBackSwept(t *testing.T) {
 	}
 	testkit.Expect(t, "preparations", len(preparations(s.Service)), 1)
 	before := recordsOf(s.Service, "S")
-	_, err := extend.RecordsOf(laterProgram(t, s.Service)).Sweep(ctx, keys.RawPartition("S"))
+	_, err := records.Of(laterProgram(t, s.Service)).Sweep(ctx, keys.RawPartition("S"))
 	noError(t, err)
 	testkit.Expect(t, "preparations after the sweep", len(preparations(s.Service)), 0)
 	testkit.Expect(t, "records that the sweep deletes", before-recordsOf(s.Service, "S") > 0, true)
@@ -90,12 +90,12 @@ func TestMoveSweepRefused(t *testing.T) {
 	s := movedTown(t)
 	before := recordsOf(s.Service, "S")
 	s.SetFaults(storagetest.When(func(r storagetest.Request) bool { return r.Kind == requests.Delete && r.PartitionKey == "M" }, storagetest.Refuse(403, "AuthorizationFailure")))
-	if _, err := extend.RecordsOf(laterProgram(t, s.Service)).Sweep(ctx, keys.RawPartition("S")); err == nil {
+	if _, err := records.Of(laterProgram(t, s.Service)).Sweep(ctx, keys.RawPartition("S")); err == nil {
 		t.Error("a sweep that may not delete: got no error; want one")
 	}
 	testkit.Expect(t, "records", recordsOf(s.Service, "S"), before)
 	s.SetFaults(nil)
-	_, err := extend.RecordsOf(laterProgram(t, s.Service)).Sweep(ctx, keys.RawPartition("S"))
+	_, err := records.Of(laterProgram(t, s.Service)).Sweep(ctx, keys.RawPartition("S"))
 	noError(t, err)
 	testkit.Expect(t, "preparations", len(preparations(s.Service)), 0)
 }

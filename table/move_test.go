@@ -9,8 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/commit"
+	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -82,8 +83,8 @@ func TestMove(t *testing.T) {
 	if got, want := storedRows(s), strings.Replace(townAfter, "last_Jones=1 3", "last_Jones=3 M/last_Smith=1", 1); got != want {
 		t.Errorf("after a write: got %s; want %s", got, want)
 	}
-	record, err := extend.RecordsOf(people).Get(ctx, keys.RawPartition("S"), out.last.OperationID)
-	if err != nil || record.State != extend.Pending {
+	record, err := records.Of(people).Get(ctx, keys.RawPartition("S"), out.last.OperationID)
+	if err != nil || record.State != commit.Pending {
 		t.Errorf("got %+v, %v; want a pending record", record, err)
 	}
 }

@@ -9,8 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/commit"
+	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -177,9 +178,9 @@ func TestMovePageOfMany(t *testing.T) {
 			aborted = testkit.OperationID(r.Get("_op"))
 		}
 	}
-	record, err := extend.RecordsOf(people).Resolve(ctx, keys.RawPartition("S"), aborted)
+	record, err := records.Of(people).Resolve(ctx, keys.RawPartition("S"), aborted)
 	noError(t, err)
-	testkit.Expect(t, "the third write", record.State, extend.Aborted)
+	testkit.Expect(t, "the third write", record.State, commit.Aborted)
 	reader, own := townProgram(t, s.Service, nil)
 	records := map[string]bool{}
 	own.BeforeRequest = func(r *http.Request) {

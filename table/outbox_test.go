@@ -9,9 +9,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -25,10 +26,10 @@ type memoryOutbox struct {
 	calls     []string
 	notifyErr error
 	hangs     bool
-	last      extend.Notification
+	last      commit.Notification
 }
 
-func (d *memoryOutbox) Notify(ctx context.Context, a extend.Notification) (extend.SentNotification, error) {
+func (d *memoryOutbox) Notify(ctx context.Context, a commit.Notification) (commit.SentNotification, error) {
 	d.calls, d.last = append(d.calls, "notify"), a
 	if d.hangs {
 		<-ctx.Done()
@@ -54,7 +55,7 @@ func (s memoryNotification) Withdraw(context.Context) error {
 
 // townWithEffects returns a table of residents with letters and unique addresses, in a service of its own. It has no outbox if out
 // is nil.
-func townWithEffects(t testing.TB, out extend.Outbox) (*table.Table[resident], *testkit.Hooked) {
+func townWithEffects(t testing.TB, out commit.Outbox) (*table.Table[resident], *testkit.Hooked) {
 	t.Helper()
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
 	o := noWaitOptions()
@@ -63,7 +64,7 @@ func townWithEffects(t testing.TB, out extend.Outbox) (*table.Table[resident], *
 	noError(t, err)
 	noError(t, tabledoor.Ensure(context.Background(), people))
 	if out == nil {
-		people, err = extend.With(people, byEmail{}, letters{})
+		people, err = bare.With(people, byEmail{}, letters{})
 	} else {
 		people, err = bare.WithOutbox(people, out, byEmail{}, letters{})
 	}
@@ -91,13 +92,13 @@ func TestOutboxRequests(t *testing.T) {
 	if d.last.Table != "people" || d.last.Partition != "S" || d.last.Hidden != time.Minute || len(d.last.OperationID) != 26 {
 		t.Errorf(`got %+v; want d.last.Table == "people" and d.last.Partition == "S" and d.last.Hidden == time.Minute and len(d.last.OperationID) == 26`, d.last)
 	}
-	i, err := extend.RecordsOf(people).Get(ctx, keys.RawPartition("S"), d.last.OperationID)
-	if err != nil || i.State != extend.Pending || len(i.Effects) != 1 || i.Effects[0].Kind != "letter" || i.Effects[0].Version != 1 || i.Effects[0].RowKey != "p_000001" || !strings.Contains(string(i.Effects[0].Payload), `"Last":"Jones"`) {
-		t.Errorf("got %+v %v; want no error and i.State == extend.Pending and len(i.Effects) == 1 and i.Effects[0].Kind == \"letter\" and i.Effects[0].Version == 1 and i.Effects[0].RowKey == \"p_000001\" and `\"Last\":\"Jones\"` in string(i.Effects[0].Payload)", i, err)
+	i, err := records.Of(people).Get(ctx, keys.RawPartition("S"), d.last.OperationID)
+	if err != nil || i.State != commit.Pending || len(i.Effects) != 1 || i.Effects[0].Kind != "letter" || i.Effects[0].Version != 1 || i.Effects[0].RowKey != "p_000001" || !strings.Contains(string(i.Effects[0].Payload), `"Last":"Jones"`) {
+		t.Errorf("got %+v %v; want no error and i.State == commit.Pending and len(i.Effects) == 1 and i.Effects[0].Kind == \"letter\" and i.Effects[0].Version == 1 and i.Effects[0].RowKey == \"p_000001\" and `\"Last\":\"Jones\"` in string(i.Effects[0].Payload)", i, err)
 	}
 	for range 2 {
-		if err := extend.RecordsOf(people).MarkDone(ctx, i); err != nil || i.State != extend.Done {
-			t.Errorf("got %v; want no error and i.State == extend.Done", err)
+		if err := records.Of(people).MarkDone(ctx, i); err != nil || i.State != commit.Done {
+			t.Errorf("got %v; want no error and i.State == commit.Done", err)
 		}
 	}
 	s.Count()
@@ -163,7 +164,7 @@ func TestHangingOutbox(t *testing.T) {
 // hangingOutbox accepts notifications and then does not respond.
 type hangingOutbox struct{ memoryOutbox }
 
-func (d *hangingOutbox) Notify(ctx context.Context, a extend.Notification) (extend.SentNotification, error) {
+func (d *hangingOutbox) Notify(ctx context.Context, a commit.Notification) (commit.SentNotification, error) {
 	h, err := d.memoryOutbox.Notify(ctx, a)
 	d.hangs = true
 	return h, err
@@ -181,7 +182,7 @@ func TestOutboxAttachment(t *testing.T) {
 	service := serviceOf(t, s)
 	people, err := bare.NewTable(service, "people", peopleSchema, noWaitOptions())
 	noError(t, err)
-	people, err = extend.With(people, letters{})
+	people, err = bare.With(people, letters{})
 	noError(t, err)
 	a, b := &memoryOutbox{}, &memoryOutbox{}
 	one, err := bare.WithOutbox(people, a)
@@ -213,7 +214,7 @@ func TestOutboxAttachment(t *testing.T) {
 	if _, err := table.Transact(ctx, rows.InsertOp(&table.Row{Key: keys.At(keys.RawPartition("S"), keys.RawRow("y"))}), one.InsertOp(&resident{"S", 2, "Jones", "b"})); err != nil || a.last.Hidden != time.Minute {
 		t.Errorf("got %v, %+v; want no error and a.last.Hidden == time.Minute", err, a.last)
 	}
-	for _, none := range []extend.Outbox{nil, (*memoryOutbox)(nil)} {
+	for _, none := range []commit.Outbox{nil, (*memoryOutbox)(nil)} {
 		if _, err := bare.WithOutbox(people, none); !errors.As(err, &ve) || !strings.Contains(err.Error(), "outbox is nil") {
 			t.Errorf("got %v; want a *ValueError about the nil outbox", err)
 		}
@@ -238,14 +239,14 @@ func TestOutboxAttachment(t *testing.T) {
 // nilOutbox is an outbox that returns nothing. The values of uncomparable cannot be compared.
 type (
 	nilOutbox    struct{}
-	uncomparable []extend.SentNotification
+	uncomparable []commit.SentNotification
 )
 
-func (*nilOutbox) Notify(context.Context, extend.Notification) (extend.SentNotification, error) {
+func (*nilOutbox) Notify(context.Context, commit.Notification) (commit.SentNotification, error) {
 	return nil, nil
 }
 
-func (uncomparable) Notify(context.Context, extend.Notification) (extend.SentNotification, error) {
+func (uncomparable) Notify(context.Context, commit.Notification) (commit.SentNotification, error) {
 	return nil, nil
 }
 
@@ -285,10 +286,10 @@ func TestEffectsRequests(t *testing.T) {
 	_, err = people.Insert(ctx, &resident{"S", 2, "Jones", "c"})
 	cost("taken", err, errTaken, "1 delete, 1 get, 2 insert, 1 transaction") // the row may only be reserved; and the abort record
 	i := 0
-	for record, err := range extend.RecordsOf(people).List(ctx, keys.RawPartition("S"), time.Now().Add(time.Minute)) {
+	for record, err := range records.Of(people).List(ctx, keys.RawPartition("S"), time.Now().Add(time.Minute)) {
 		noError(t, err)
-		if i++; record.State != extend.Pending && record.State != extend.Aborted {
-			t.Errorf("got %+v; want record.State == extend.Pending or record.State == extend.Aborted", record)
+		if i++; record.State != commit.Pending && record.State != commit.Aborted {
+			t.Errorf("got %+v; want record.State == commit.Pending or record.State == commit.Aborted", record)
 		}
 	}
 	if i != 5 {

@@ -237,7 +237,7 @@ func TestReadTogetherGranted(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	_, s := mailTown(t, 1, 40, 2)
-	people, err := extend.With(granted(t, s, residentID.All(), noWaitOptions()), byEmail{})
+	people, err := bare.With(granted(t, s, residentID.All(), noWaitOptions()), byEmail{})
 	noError(t, err)
 	// The first query shows that the signature is for a range.
 	for _, want := range []string{"20 get, 1 query, 1 transaction", "40 get, 1 transaction"} {
@@ -248,11 +248,11 @@ func TestReadTogetherGranted(t *testing.T) {
 	}
 	// The lists are outside of the signature.
 	_, s = mailTown(t, 1, 1, 1)
-	owner, err := extend.With(peopleOf(t, s, nil), byLast{})
+	owner, err := bare.With(peopleOf(t, s, nil), byLast{})
 	noError(t, err)
 	_, err = owner.Insert(ctx, &resident{"S", 100, "L05", ""})
 	noError(t, err)
-	people, err = extend.With(granted(t, s, residentID.All(), noWaitOptions()), byLast{})
+	people, err = bare.With(granted(t, s, residentID.All(), noWaitOptions()), byLast{})
 	noError(t, err)
 	s.Count()
 	before := storedPeople(s)
@@ -421,7 +421,7 @@ func TestReadTogetherAfterScans(t *testing.T) {
 	t.Parallel()
 	people, _ := newTown(t, nil)
 	calls := 0
-	people, err := extend.With(people, scanFirst{&calls})
+	people, err := bare.With(people, scanFirst{&calls})
 	noError(t, err)
 	var ops []table.Op
 	for id := range 80 {

@@ -16,6 +16,8 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -197,7 +199,7 @@ type remoteEffect struct{ people *table.Table[resident] }
 func (remoteEffect) Name() string { return "remote" }
 func (remoteEffect) MaxRows() int { return 1 }
 func (m remoteEffect) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[resident]) error {
-	q, err := p.Remote(m.people, keys.RawPartition("X"))
+	q, err := door.Remote(p, door.Table(m.people), "X")
 	if err != nil {
 		return err
 	}
@@ -219,7 +221,7 @@ func TestRemoteEffect(t *testing.T) {
 	if len(out.calls) == 0 {
 		t.Fatal("got no notification; want the effect")
 	}
-	record, err := extend.RecordsOf(people).Get(context.Background(), keys.RawPartition("S"), out.last.OperationID)
+	record, err := records.Of(people).Get(context.Background(), keys.RawPartition("S"), out.last.OperationID)
 	noError(t, err)
 	var got []string
 	for _, e := range record.Effects {
@@ -234,7 +236,7 @@ type remoteEmail struct{ people *table.Table[resident] }
 func (remoteEmail) Name() string { return "email" }
 func (remoteEmail) MaxRows() int { return 1 }
 func (m remoteEmail) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[resident]) error {
-	q, err := p.Remote(m.people, keys.RawPartition("X"))
+	q, err := door.Remote(p, door.Table(m.people), "X")
 	if err != nil {
 		return err
 	}
@@ -280,7 +282,7 @@ type remoteLoad struct{ people *table.Table[resident] }
 func (remoteLoad) Name() string { return "load" }
 func (remoteLoad) MaxRows() int { return 1 }
 func (m remoteLoad) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[resident]) error {
-	q, err := p.Remote(m.people, keys.RawPartition("X"))
+	q, err := door.Remote(p, door.Table(m.people), "X")
 	if err != nil {
 		return err
 	}
@@ -366,7 +368,7 @@ func (inBoth) Name() string { return "both" }
 func (inBoth) MaxRows() int { return 1 }
 func (m inBoth) Maintain(ctx context.Context, p *extend.Plan, _ *extend.Change[resident]) error {
 	for i, in := range m {
-		q, err := p.Remote(in, keys.RawPartition("X"))
+		q, err := door.Remote(p, door.Table(in), "X")
 		if err != nil {
 			return err
 		}

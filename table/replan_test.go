@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/commit"
+	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -78,9 +81,9 @@ func TestEffectsOfEarlierPlan(t *testing.T) {
 		}
 	})
 	_, err := people.Upsert(ctx, &resident{"S", 1, "Smith", "x"}, table.ReplaceExisting)
-	i, ierr := extend.RecordsOf(people).Get(ctx, keys.RawPartition("S"), d.last.OperationID)
-	if err != nil || ierr != nil || i.State != extend.Pending || strings.Join(d.calls, " ") != "notify show" {
-		t.Errorf(`got %v, %+v, %v, %v; want no error and ierr == nil and i.State == extend.Pending and strings.Join(d.calls, " ") == "notify show"`, err, i, ierr, d.calls)
+	i, ierr := records.Of(people).Get(ctx, keys.RawPartition("S"), d.last.OperationID)
+	if err != nil || ierr != nil || i.State != commit.Pending || strings.Join(d.calls, " ") != "notify show" {
+		t.Errorf(`got %v, %+v, %v, %v; want no error and ierr == nil and i.State == commit.Pending and strings.Join(d.calls, " ") == "notify show"`, err, i, ierr, d.calls)
 	}
 
 	// If a later request was applied, the first is refused whenever it arrives.
@@ -266,7 +269,7 @@ func TestReadRowThenShared(t *testing.T) {
 	ctx := context.Background()
 	_, s := newTown(t, nil)
 	base := peopleOf(t, s, nil)
-	people, err := extend.With(base, insertsThenShares{})
+	people, err := bare.With(base, insertsThenShares{})
 	noError(t, err)
 	rows := residentRows(t, s)
 	_, err = rows.Insert(ctx, residentRow(t, "mixed", nil))
@@ -296,7 +299,7 @@ func TestReadRowsOfVersion(t *testing.T) {
 		people, s := newTown(t, nil)
 		insertAll(t, people, s, resident{"S", 1, "Jones", "a"})
 		noError(t, residentRows(t, s).DeleteAny(ctx, keys.At(keys.RawPartition("S"), keys.RawRow("email_a"))))
-		concurrent, err := extend.With(people)
+		concurrent, err := bare.With(people)
 		noError(t, err)
 		beforeBatch(s, func(n int) {
 			if n == 2 {

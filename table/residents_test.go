@@ -12,6 +12,8 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/commit"
+	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -158,7 +160,7 @@ func newTableOutbox(s table.Service, o *table.Options) (*tableOutbox, error) {
 	return &tableOutbox{rows}, err
 }
 
-func (h *tableOutbox) Notify(ctx context.Context, a extend.Notification) (extend.SentNotification, error) {
+func (h *tableOutbox) Notify(ctx context.Context, a commit.Notification) (commit.SentNotification, error) {
 	r := &table.Row{Key: keys.At(keys.RawPartition(a.Partition), keys.RawRow(a.OperationID))}
 	if err := r.Set("Visible", false); err != nil {
 		return nil, err
@@ -184,11 +186,11 @@ func (h *tableOutbox) drain(ctx context.Context, people *table.Table[resident], 
 		if err != nil {
 			return err
 		}
-		i, err := extend.RecordsOf(people).Resolve(ctx, e.Key.Partition(), e.Key.RowKey())
+		i, err := records.Of(people).Resolve(ctx, e.Key.Partition(), e.Key.RowKey())
 		if err != nil {
 			return err
 		}
-		if i.State == extend.Pending {
+		if i.State == commit.Pending {
 			for _, f := range i.Effects {
 				var l letter
 				if err := json.Unmarshal(f.Payload, &l); err != nil {
@@ -202,7 +204,7 @@ func (h *tableOutbox) drain(ctx context.Context, people *table.Table[resident], 
 					return err
 				}
 			}
-			if err := extend.RecordsOf(people).MarkDone(ctx, i); err != nil {
+			if err := records.Of(people).MarkDone(ctx, i); err != nil {
 				return err
 			}
 		}
@@ -260,7 +262,7 @@ func newTown(t testing.TB, o *table.Options) (people *table.Table[resident], s *
 	s = &testkit.Hooked{Service: storagetest.New(nil)}
 	people = peopleOf(t, s, o)
 	noError(t, tabledoor.Ensure(context.Background(), people))
-	people, err := extend.With(people, byLast{}, byEmail{})
+	people, err := bare.With(people, byLast{}, byEmail{})
 	noError(t, err)
 	s.Count()
 	return people, s

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
@@ -21,7 +21,7 @@ import (
 func TestScan(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	staff, err := extend.With(newTable(staffSchema), byAgeCopy{})
+	staff, err := bare.With(newTable(staffSchema), byAgeCopy{})
 	noError(t, err)
 	for i := range 3 {
 		_, err = staff.Insert(ctx, &employee{"Sales", 1 + i, "Jones", int32(40 + i)})

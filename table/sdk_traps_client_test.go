@@ -16,7 +16,9 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -236,9 +238,9 @@ func TestTrapT17(t *testing.T) {
 	}
 	_, errRow := tabledoor.GetRow(ctx, staff, employeeKey("Sales", 1))
 	var errRecords error
-	for _, errRecords = range extend.RecordsOf(staff).List(ctx, dept.PartitionKey("Sales"), time.Now()) {
+	for _, errRecords = range records.Of(staff).List(ctx, dept.PartitionKey("Sales"), time.Now()) {
 	}
-	scanned, err := extend.With(staff, scansPartition{})
+	scanned, err := bare.With(staff, scansPartition{})
 	noError(t, err)
 	_, errScan := scanned.Insert(ctx, &employee{"Sales", 6, "confidential", 1})
 	for what, err := range map[string]error{"get": errGet, "row": errRow, "commit records": errRecords, "scan": errScan, "insert": errInsert, "list": errList, "replace": staff.Replace(ctx, e), "ensure": tabledoor.Ensure(ctx, staff)} {

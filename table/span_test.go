@@ -11,7 +11,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/tracing"
 
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -97,7 +97,7 @@ func TestSpanAttributes(t *testing.T) {
 	o.Tracing = tracer.provider()
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
 	base := peopleOf(t, s, o)
-	people, err := extend.With(base, byEmail{})
+	people, err := bare.With(base, byEmail{})
 	noError(t, err)
 	q := table.Query[resident]{Partition: keys.RawPartition("S")}
 	attributes := func(method string) string {

@@ -11,9 +11,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -80,19 +81,19 @@ func newSuspendableWriter(t testing.TB) *suspendableWriter {
 
 // suspend suspends the writer for a time. Meanwhile the worker resolves all notifications and completes their effects, and
 // at the end the sweeper runs. suspend returns the resolved states by operation ID.
-func (x *suspendableWriter) suspend(d time.Duration) (resolved map[string]extend.State) {
+func (x *suspendableWriter) suspend(d time.Duration) (resolved map[string]commit.State) {
 	ctx := context.Background()
-	resolved = map[string]extend.State{}
+	resolved = map[string]commit.State{}
 	for e, err := range x.out.rows.List(ctx, table.Query[table.Row]{TableScan: true}) {
 		noError(x, err)
-		i, err := extend.RecordsOf(x.others).Resolve(ctx, e.Key.Partition(), e.Key.RowKey())
+		i, err := records.Of(x.others).Resolve(ctx, e.Key.Partition(), e.Key.RowKey())
 		noError(x, err)
 		resolved[i.OperationID] = i.State
 	}
 	noError(x, x.out.drain(ctx, x.others, x.sent))
 	x.othersClock.advance(d)
 	x.s.Advance(d)
-	_, _, err := extend.SweepAll(ctx, x.others, keys.PartitionRange{})
+	_, _, err := records.SweepAll(ctx, x.others, keys.PartitionRange{})
 	noError(x, err)
 	return resolved
 }
@@ -120,11 +121,11 @@ func (x *suspendableWriter) atTransaction(n int, f func()) {
 
 // checkEnd returns an error if an applied write was resolved as aborted, if the writer's result was wrong, or if a letter is
 // missing.
-func (x *suspendableWriter) checkEnd(returned error, resolved map[string]extend.State) error {
+func (x *suspendableWriter) checkEnd(returned error, resolved map[string]commit.State) error {
 	noError(x, x.out.drain(context.Background(), x.others, x.sent))
 	name, op := x.last()
 	switch applied := name == "Smith"; {
-	case applied && resolved[op] == extend.Aborted:
+	case applied && resolved[op] == commit.Aborted:
 		return fmt.Errorf("%s was applied, but resolved as aborted", op)
 	case applied && returned != nil && !errors.Is(returned, table.ErrUnknownOutcome), !applied && returned == nil:
 		return fmt.Errorf("applied: %v, but the write returned: %v", applied, returned)
@@ -145,7 +146,7 @@ type suspendingOutbox struct {
 	suspend func()
 }
 
-func (o *suspendingOutbox) Notify(ctx context.Context, a extend.Notification) (extend.SentNotification, error) {
+func (o *suspendingOutbox) Notify(ctx context.Context, a commit.Notification) (commit.SentNotification, error) {
 	h, err := o.tableOutbox.Notify(ctx, a)
 	if f := o.suspend; f != nil {
 		o.suspend = nil
@@ -166,7 +167,7 @@ func TestSuspendedWriter(t *testing.T) {
 					t.Parallel()
 					x := newSuspendableWriter(t)
 					x.clock.advance(before)
-					var resolved map[string]extend.State
+					var resolved map[string]commit.State
 					out := &suspendingOutbox{tableOutbox: x.out}
 					mine := noWaitOptions()
 					mine.Now = x.clock.Now
@@ -215,7 +216,7 @@ func TestSuspendedBetweenAttempts(t *testing.T) {
 			x := newSuspendableWriter(t)
 			e, err := x.people.Get(ctx, residentAt(1))
 			noError(t, err)
-			var resolved map[string]extend.State
+			var resolved map[string]commit.State
 			first := true
 			x.s.SetFaults(func(q storagetest.Request) storagetest.Fault {
 				if q.Kind != requests.Transaction || !first {
@@ -404,7 +405,7 @@ func TestSuspendedResolver(t *testing.T) {
 			}
 		}
 		op := x.s.Rows("notifications")[0].RowKey
-		i, err := extend.RecordsOf(peopleOf(t, s, o)).Resolve(ctx, dept.PartitionKey("S"), op)
+		i, err := records.Of(peopleOf(t, s, o)).Resolve(ctx, dept.PartitionKey("S"), op)
 		if name, is := x.last(); name != "Smith" || is != op {
 			t.Fatalf("got %s, %s; want the write done as %s", name, is, op)
 		}
@@ -438,10 +439,10 @@ func TestClocksAhead(t *testing.T) {
 			}
 			s.SetFaults(nil)
 			clock.advance(-c.ahead) // the clock is right again
-			i, err := extend.RecordsOf(staff).Resolve(ctx, e.Key.Partition(), ue.OperationID)
+			i, err := records.Of(staff).Resolve(ctx, e.Key.Partition(), ue.OperationID)
 			var ve *table.ValueError
 			switch {
-			case c.want == nil && (err != nil || i.State != extend.Aborted),
+			case c.want == nil && (err != nil || i.State != commit.Aborted),
 				c.want == errs.ErrExpired && !errors.Is(err, c.want),
 				c.want == errors.ErrUnsupported && !errors.As(err, &ve):
 				t.Errorf("%v: got %+v, %v; want %v", c.ahead, i, err, c.want)

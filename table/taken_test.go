@@ -9,6 +9,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -56,7 +57,7 @@ func TestTakenValue(t *testing.T) {
 			s := &testkit.Hooked{Service: storagetest.New(nil)}
 			base := peopleOf(t, s, nil)
 			noError(t, tabledoor.Ensure(ctx, base))
-			people, err := extend.With(base, byEmail{names: true})
+			people, err := bare.With(base, byEmail{names: true})
 			noError(t, err)
 			x := town{people, base, insertAll(t, people, s, resident{"S", 1, "Jones", "a"}, resident{"S", 2, "Smith", "b"})}
 			client := s.Service.Tables().NewClient("people")
@@ -101,11 +102,11 @@ func TestTakenValueLooked(t *testing.T) {
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
 	base := peopleOf(t, s, nil)
 	noError(t, tabledoor.Ensure(ctx, base))
-	people, err := extend.With(base, byEmail{names: true})
+	people, err := bare.With(base, byEmail{names: true})
 	noError(t, err)
 	insertAll(t, people, s, resident{"S", 1, "Jones", "a"})
 	before := storedPeople(s)
-	curious, err := extend.With(base, looking{byEmail{names: true}})
+	curious, err := bare.With(base, looking{byEmail{names: true}})
 	noError(t, err)
 	if _, err := curious.Insert(ctx, &resident{"S", 2, "Smith", "a"}); !errors.Is(err, errTaken) {
 		t.Errorf("got error %v; want errTaken", err)

@@ -11,8 +11,8 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -45,7 +45,7 @@ func TestUnreachable(t *testing.T) {
 			return nil
 		},
 		"CommitRecords.Get": func(ctx context.Context, rows *table.Table[table.Row]) error {
-			_, err := extend.RecordsOf(rows).Get(ctx, keys.RawPartition("p"), "01K00000000000000000000000")
+			_, err := records.Of(rows).Get(ctx, keys.RawPartition("p"), "01K00000000000000000000000")
 			return err
 		},
 		"Insert": func(ctx context.Context, rows *table.Table[table.Row]) error {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -58,7 +58,7 @@ func TestUnreadableResponses(t *testing.T) {
 			}
 			return err
 		},
-		"CommitRecords": func() error { _, err := extend.RecordsOf(staff).Sweep(ctx, dept.PartitionKey("Sales")); return err },
+		"CommitRecords": func() error { _, err := records.Of(staff).Sweep(ctx, dept.PartitionKey("Sales")); return err },
 	}
 	pages := "Exists Count Page View.Get DeleteQuery List Rows Partitions CommitRecords"
 	for what, body := range map[string]string{

@@ -97,7 +97,7 @@ func TestWideLoadedRows(t *testing.T) {
 			Row:       keys.Row(keys.Text().Named("narrow"), func(p *narrow) *string { return &p.Path }),
 		}, nil)
 		testkit.NoError(t, err)
-		with, err := extend.With(old, wideLoads{do})
+		with, err := bare.With(old, wideLoads{do})
 		testkit.NoError(t, err)
 		_, err = with.Insert(ctx, &narrow{"s", what, "x"})
 		if ok := what == "change" || what == "copy"; ok != (err == nil) || !ok && !errors.Is(err, table.ErrNotDeclared) {
@@ -145,7 +145,7 @@ func TestWideScan(t *testing.T) {
 		testkit.NoError(t, err)
 	}
 	seen := 0
-	pages, err := extend.With(base, scanning{&seen})
+	pages, err := bare.With(base, scanning{&seen})
 	testkit.NoError(t, err)
 	old, err := bare.NewTable(tables, "pages", table.Schema[narrow]{
 		Partition: keys.Partition(keys.Text(), func(p *narrow) *string { return &p.Site }),

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -49,7 +50,7 @@ func TestWideMaintainers(t *testing.T) {
 	ctx := context.Background()
 	base, s, counter := newPages(t, nil)
 	var seen []string
-	pages, err := extend.With(base, byTitle{&seen})
+	pages, err := bare.With(base, byTitle{&seen})
 	testkit.NoError(t, err)
 	big := bigPage("big")
 	e, err := pages.Insert(ctx, &big)
@@ -87,7 +88,7 @@ func TestWideMaintainers(t *testing.T) {
 	testkit.Expect(t, "rows", storedPages(s), "")
 
 	var le *table.LimitError
-	if _, err := extend.With(base, manyTitles{}); !errors.As(err, &le) {
+	if _, err := bare.With(base, manyTitles{}); !errors.As(err, &le) {
 		t.Errorf("got %v, want a *LimitError: 90 rows and 20 parts do not fit one transaction", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/catalogue"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -38,7 +39,7 @@ func (s snapshots[T]) Define(d *extend.Declaration[T]) error {
 	if s.name == "" {
 		return &table.ValueError{Field: "name", Reason: "is empty; give Snapshots one, such as snapshots"}
 	}
-	return d.Attach(func(t *table.Table[T]) (*table.Table[T], error) {
+	return host.Attach(d, func(t *table.Table[T]) (*table.Table[T], error) {
 		if other := door.Table(t).Mode.Stamps; other != "" {
 			return nil, &table.ValueError{Field: "definitions", Reason: fmt.Sprintf("contain Snapshots twice, as %q, too", other)}
 		}

@@ -14,8 +14,8 @@ import (
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -94,7 +94,7 @@ func TestForgedRecord(t *testing.T) {
 			testkit.NoError(t, err)
 		}
 		time.Sleep(27 * time.Hour)
-		swept, err := extend.RecordsOf(b.accounts).Sweep(ctx, city.Of("Rom"))
+		swept, err := records.Of(b.accounts).Sweep(ctx, city.Of("Rom"))
 		testkit.NoError(t, err)
 		testkit.Expect(t, "forged records that were swept", swept, 1)
 		e, err := b.accounts.Get(ctx, accountKey("Zug", 3))

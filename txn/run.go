@@ -9,6 +9,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -31,7 +32,7 @@ import (
 // Requests: those of f, and for P partitions 2P − 1 transactions and 2 messages; for 1 partition, 1 transaction. See the doc of the package for reservations, and for what a
 // function costs that writes nothing. Not idempotent: let f insert an entity with the key that the caller gives, and read it first, as the recipe money does.
 func Run(ctx context.Context, s extend.Store, f func(tx *Tx) error) error {
-	h := extend.HostOf(s)
+	h := host.Of(s)
 	switch {
 	case h.Invalid != nil:
 		return h.Invalid
@@ -49,7 +50,7 @@ func Run(ctx context.Context, s extend.Store, f func(tx *Tx) error) error {
 // run is a call of Run.
 type run struct {
 	ctx       context.Context
-	host      *extend.Host
+	host      *host.Host
 	call      func(*Tx) error
 	wary      bool // an insert was refused because there is a row: from then on, inserts read first
 	conflicts *engine.Conflicts

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
@@ -66,7 +66,7 @@ func (r *elsewhereRun[T]) compareAll(ctx context.Context) error {
 
 // readRows reads the rows of all definitions. With Repair, it deletes old tombstones.
 func (r *elsewhereRun[T]) readRows(ctx context.Context) error {
-	before := door.Table(r.table).Options.Now().Add(-extend.Retention - time.Hour)
+	before := door.Table(r.table).Options.Now().Add(-commit.Retention - time.Hour)
 	for i, d := range r.elsewhere {
 		for row, err := range d.Rows(ctx, r.pacer.PageSize()) {
 			if err == nil {

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
@@ -153,7 +154,7 @@ func (r *elsewhereRun[T]) writer(rewrite []string, out commit.Outbox) (*table.Ta
 			all[i] = d.InRepairMode(derived.RepairMode{Active: true, Rewrite: slices.Contains(rewrite, d.Name())})
 		}
 	}
-	return extend.With(door.InMode(r.table, func(m *engine.Mode) {
+	return bare.With(door.InMode(r.table, func(m *engine.Mode) {
 		m.Ends = door.Table(r.handle).Mode.Ends
 		m.Maintainers, m.Repairs, m.Outbox = nil, true, out
 	}), all...)

@@ -10,6 +10,7 @@ import (
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -202,7 +203,7 @@ func (c *badgeComparison) Rest(context.Context) error {
 // A maintainer of the program's own compares its rows with the entities. Run reads the entities, and reports.
 func ExampleComparer() {
 	ctx := context.Background()
-	staff, err := extend.With(newStaff(ctx, storagetest.New(nil)), badges{})
+	staff, err := bare.With(newStaff(ctx, storagetest.New(nil)), badges{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
@@ -291,5 +292,5 @@ func (r *run[T]) repairTable(mode derived.RepairMode, definitions ...string) (*t
 		mode.Active, mode.RowsRead, mode.CountsGroups = true, verified, perGroup && verified
 		all[i] = d.InRepairMode(mode)
 	}
-	return extend.With(door.InMode(r.table, func(m *engine.Mode) { m.Maintainers, m.Repairs, m.Ends = nil, true, door.Table(r.handle).Mode.Ends }), all...)
+	return bare.With(door.InMode(r.table, func(m *engine.Mode) { m.Maintainers, m.Repairs, m.Ends = nil, true, door.Table(r.handle).Mode.Ends }), all...)
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -44,8 +44,8 @@ type Options struct {
 	Repair bool
 
 	// Orphans says what Repair does with what a write over several partitions has prepared more than a day ago, if its commit record
-	// cannot be read; see extend.Records.FinishPrepared. By default Run reports it, with Repair, as Unreadable.
-	Orphans extend.Orphans
+	// cannot be read. By default Run reports it, with Repair, as Unreadable.
+	Orphans commit.Orphans
 
 	// LeavePrepared leaves the writes over several partitions whose programs have crashed to another run. They are read as their commit records say. It
 	// saves a scan of the table before a run with Repair.

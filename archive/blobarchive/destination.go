@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/archive"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/blobs"
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -42,7 +42,7 @@ type unplaced struct {
 }
 
 // In returns the destination in a store.
-func (u *unplaced) In(h *extend.Host) (archive.Destination, error) {
+func (u *unplaced) In(h *host.Host) (archive.Destination, error) {
 	in := bare.InAccount(h, u.opt.Account)
 	c, err := in.Container(u.name)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/archive/blobarchive"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -62,9 +62,9 @@ func newFixture(t testing.TB) *fixture {
 }
 
 // destination returns a destination in a container of an account.
-func destination(t testing.TB, a extend.Account, name string, o *archive.Options) bareworker.Destination {
+func destination(t testing.TB, a host.Account, name string, o *archive.Options) bareworker.Destination {
 	t.Helper()
-	d, err := bareworker.Place(&extend.Host{Account: a}, blobarchive.New(name, o))
+	d, err := bareworker.Place(&host.Host{Account: a}, blobarchive.New(name, o))
 	must(t, err)
 	return d
 }

@@ -22,10 +22,11 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity/series"
@@ -169,18 +170,18 @@ var readMethods = map[string]func(context.Context, *outage) error{
 		return firstError(x.lines.Between(ctx, hired, hired.AddDate(1000, 0, 0)))
 	},
 	"Records.Get": func(ctx context.Context, x *outage) error {
-		_, err := extend.RecordsOf(x.sending).Get(ctx, keys.RawPartition("Sales"), "00VHNCZB00X3HA15YNNNN76AS1")
+		_, err := records.Of(x.sending).Get(ctx, keys.RawPartition("Sales"), "00VHNCZB00X3HA15YNNNN76AS1")
 		return err
 	},
 	"Records.List": func(ctx context.Context, x *outage) error {
-		return firstError(extend.RecordsOf(x.sending).List(ctx, keys.RawPartition("Sales"), hired.AddDate(1000, 0, 0)))
+		return firstError(records.Of(x.sending).List(ctx, keys.RawPartition("Sales"), hired.AddDate(1000, 0, 0)))
 	},
 	"SweepAll": func(ctx context.Context, x *outage) error {
-		_, _, err := extend.SweepAll(ctx, x.sending, keys.PartitionRange{})
+		_, _, err := records.SweepAll(ctx, x.sending, keys.PartitionRange{})
 		return err
 	},
 	"FinishPrepared": func(ctx context.Context, x *outage) error {
-		_, err := extend.RecordsOf(x.sending).FinishPrepared(ctx, keys.RawPartition("Sales"), hired.AddDate(1000, 0, 0), nil)
+		_, err := records.Of(x.sending).FinishPrepared(ctx, keys.RawPartition("Sales"), hired.AddDate(1000, 0, 0), nil)
 		return err
 	},
 	"GetFields": func(ctx context.Context, x *outage) error { _, err := x.base.GetFields(ctx, jones, age); return err },
@@ -213,7 +214,7 @@ var readMethods = map[string]func(context.Context, *outage) error{
 		return firstError(summary.All(ctx, staff, keys.RawPartition("Sales")))
 	},
 	"series.Read": func(ctx context.Context, x *outage) error {
-		visits := series.New[int64](&extend.Host{Tables: x.tables}, "staff", series.Days(time.UTC), nil)
+		visits := series.New[int64](&host.Host{Tables: x.tables}, "staff", series.Days(time.UTC), nil)
 		err := visits.Err()
 		if err != nil {
 			return err

@@ -11,11 +11,11 @@ import (
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/archive/blobarchive"
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/barevalues"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -100,24 +100,24 @@ func forgottenCalls(t *testing.T) []forgotten {
 	testkit.NoError(t, err)
 	photos, _, err := barevalues.New(shown, s, "photos", nil)
 	testkit.NoError(t, err)
-	log := logtail.New[device](&extend.Host{Tables: s.Tables()}, "log", nil)
+	log := logtail.New[device](&host.Host{Tables: s.Tables()}, "log", nil)
 	err = log.Err()
 	testkit.NoError(t, err)
-	daily := logtail.NewByPeriod[device](&extend.Host{Tables: s.Tables()}, "days", &logtail.PeriodOptions{Common: table.Common{Now: func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }}}, nil)
+	daily := logtail.NewByPeriod[device](&host.Host{Tables: s.Tables()}, "days", &logtail.PeriodOptions{Common: table.Common{Now: func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }}}, nil)
 	err = daily.Err()
 	testkit.NoError(t, err)
-	lines := bloblog.New[device](&extend.Host{Account: s}, "lines", nil)
+	lines := bloblog.New[device](&host.Host{Account: s}, "lines", nil)
 	writer, err := lines.Writer("source")
 	testkit.NoError(t, err)
 	testkit.NoError(t, writer.Append(ctx, d))
-	visits := series.New[int64](&extend.Host{Tables: s.Tables()}, "visits", series.Hours(nil), nil)
+	visits := series.New[int64](&host.Host{Tables: s.Tables()}, "visits", series.Hours(nil), nil)
 	err = visits.Err()
 	testkit.NoError(t, err)
-	old, err := bareworker.Place(&extend.Host{Tables: s.Tables()}, archive.ToTable("old", nil))
+	old, err := bareworker.Place(&host.Host{Tables: s.Tables()}, archive.ToTable("old", nil))
 	testkit.NoError(t, err)
 	mover, err := bareworker.NewMover("archive", present, old, jobs)
 	testkit.NoError(t, err)
-	blobs, err := bareworker.Place(&extend.Host{Account: s}, blobarchive.New("blobs", nil))
+	blobs, err := bareworker.Place(&host.Host{Account: s}, blobarchive.New("blobs", nil))
 	testkit.NoError(t, err)
 	blobMover, err := bareworker.NewMover("archive", present, blobs, jobs)
 	testkit.NoError(t, err)

@@ -15,8 +15,8 @@ import (
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/jobs"
 	"github.com/aztablekit/aztablekit/keys"
@@ -56,7 +56,7 @@ type museum struct {
 	log      *logtail.Log[piece]
 	days     *logtail.Log[piece]
 	poison   *eventual.PoisonQueue
-	records  *extend.Records
+	records  *records.Records
 
 	first, second *table.Entity[piece] // of hall A
 	photo         largeentity.Blob
@@ -78,7 +78,7 @@ func openMuseum(s *storagetest.Service, c table.Common) *museum {
 	m.stock = aztablekit.Table(m.store, "stock", hall, no)
 	m.log = logtail.New[piece](m.store, "log", nil)
 	m.days = logtail.NewByPeriod[piece](m.store, "days", &logtail.PeriodOptions{Keep: 2}, nil)
-	m.records = extend.RecordsOf(m.pieces)
+	m.records = records.Of(m.pieces)
 	return m
 }
 
@@ -145,7 +145,7 @@ func expectMethodSpans(t *testing.T, call func(context.Context, *museum) error, 
 // method that returns an error. Each method that sends requests is called.
 func TestMethodSpans(t *testing.T) {
 	t.Parallel()
-	expectSpansOf(t, tableMethods, &table.Table[piece]{}, &table.View[seen, piece]{}, &table.Mixed{}, &extend.Records{}, &eventual.PoisonQueue{})
+	expectSpansOf(t, tableMethods, &table.Table[piece]{}, &table.View[seen, piece]{}, &table.Mixed{}, &records.Records{}, &eventual.PoisonQueue{})
 }
 
 // TestDefinitionSpans: the same for the methods of definitions and logs.

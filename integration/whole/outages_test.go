@@ -24,6 +24,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/barevalues"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -89,7 +90,7 @@ func openOutage(t *testing.T, s services, common table.Common) *outage {
 	elsewhere := index.NewGlobal("elsewhere", keys.Text(), func(e *Employee) (string, bool) { return e.Name, true }, &index.GlobalOptions{Inline: true})
 	x.spread, err = bare.Attach(x.sending, unique, elsewhere)
 	fatal(t, err)
-	x.lines = logtail.New[Employee](&extend.Host{Tables: s.Tables()}, "lines", &logtail.Options{Common: common})
+	x.lines = logtail.New[Employee](&host.Host{Tables: s.Tables()}, "lines", &logtail.Options{Common: common})
 	err = x.lines.Err()
 	fatal(t, err)
 	staff, err := bare.NewTable(s.Tables(), "staff", table.Schema[photographed]{
@@ -99,12 +100,12 @@ func openOutage(t *testing.T, s services, common table.Common) *outage {
 	fatal(t, err)
 	x.photos, _, err = barevalues.New(staff, s, "photos", &largeentity.Options{Common: common})
 	fatal(t, err)
-	x.events = bloblog.New(&extend.Host{Account: s}, "events", &bloblog.Options[Employee]{Common: common})
+	x.events = bloblog.New(&host.Host{Account: s}, "events", &bloblog.Options[Employee]{Common: common})
 	x.log, err = x.events.Writer("staff")
 	fatal(t, err)
 	x.poison, err = bareworker.NewPoisonQueue(s.Queue("moves"), s.Queue("notifications"), &common)
 	fatal(t, err)
-	x.cold, err = bareworker.Place(&extend.Host{Account: s}, blobarchive.New("cold", &archive.Options{Common: common}))
+	x.cold, err = bareworker.Place(&host.Host{Account: s}, blobarchive.New("cold", &archive.Options{Common: common}))
 	fatal(t, err)
 	return x
 }

@@ -16,9 +16,10 @@ import (
 
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -82,7 +83,7 @@ var refusedMethods = map[string]func(context.Context, *outage) error{
 	},
 	"Create and Drop": func(ctx context.Context, x *outage) error {
 		now := time.Now()
-		byDays := logtail.NewByPeriod[struct{}](&extend.Host{Tables: x.tables}, "days", &logtail.PeriodOptions{Keep: 1, Common: table.Common{Now: func() time.Time { return now }, Tracing: x.common.Tracing}}, nil)
+		byDays := logtail.NewByPeriod[struct{}](&host.Host{Tables: x.tables}, "days", &logtail.PeriodOptions{Keep: 1, Common: table.Common{Now: func() time.Time { return now }, Tracing: x.common.Tracing}}, nil)
 		days, err := byDays.Periods(), byDays.Err()
 		if err != nil {
 			return err
@@ -106,7 +107,7 @@ var refusedMethods = map[string]func(context.Context, *outage) error{
 		return x.lines.Resend(ctx, r)
 	},
 	"series.Add": func(ctx context.Context, x *outage) error {
-		visits := series.New[int64](&extend.Host{Tables: x.tables}, "visits", series.Days(time.UTC), &series.Options{Common: x.common})
+		visits := series.New[int64](&host.Host{Tables: x.tables}, "visits", series.Days(time.UTC), &series.Options{Common: x.common})
 		err := visits.Err()
 		if err != nil {
 			return err
@@ -116,7 +117,7 @@ var refusedMethods = map[string]func(context.Context, *outage) error{
 		return errors.Join(errEnsure, errAdd, visits.AddAll(ctx, maps.All(map[time.Time]int64{hired: 2})))
 	},
 	"TableDestination.Get": func(ctx context.Context, x *outage) error {
-		old, err := bareworker.Place(&extend.Host{Tables: x.tables}, archive.ToTable("old", &archive.Options{Common: x.common}))
+		old, err := bareworker.Place(&host.Host{Tables: x.tables}, archive.ToTable("old", &archive.Options{Common: x.common}))
 		if err != nil {
 			return err
 		}
@@ -133,12 +134,12 @@ var refusedMethods = map[string]func(context.Context, *outage) error{
 		return err
 	},
 	"Records.Resolve": func(ctx context.Context, x *outage) error {
-		_, err := extend.RecordsOf(x.sending).Resolve(ctx, keys.RawPartition("Sales"), "00VHNCZB00X3HA15YNNNN76AS1")
+		_, err := records.Of(x.sending).Resolve(ctx, keys.RawPartition("Sales"), "00VHNCZB00X3HA15YNNNN76AS1")
 		return err
 	},
 	"Worker": func(ctx context.Context, x *outage) error {
 		handler := bare.NewHandler("badge", x.sending, func(context.Context, eventual.Job, string) error { return nil })
-		w, err := bareworker.New(x.queues.Queue("notifications"), x.queues.Queue("poison"), []extend.Handler{handler}, &eventual.WorkerOptions{Common: x.common})
+		w, err := bareworker.New(x.queues.Queue("notifications"), x.queues.Queue("poison"), []host.Handler{handler}, &eventual.WorkerOptions{Common: x.common})
 		if err != nil {
 			return err
 		}
@@ -146,7 +147,7 @@ var refusedMethods = map[string]func(context.Context, *outage) error{
 		return errors.Join(w.Ensure(ctx), errInsert, w.Drain(ctx))
 	},
 	"Mover": func(ctx context.Context, x *outage) error {
-		old, err := bareworker.Place(&extend.Host{Tables: x.tables}, archive.ToTable("old", &archive.Options{Common: x.common}))
+		old, err := bareworker.Place(&host.Host{Tables: x.tables}, archive.ToTable("old", &archive.Options{Common: x.common}))
 		if err != nil {
 			return err
 		}
@@ -154,7 +155,7 @@ var refusedMethods = map[string]func(context.Context, *outage) error{
 		if err != nil {
 			return err
 		}
-		w, err := bareworker.New(x.queues.Queue("notifications"), x.queues.Queue("poison"), []extend.Handler{mover.Handler}, &eventual.WorkerOptions{Common: x.common})
+		w, err := bareworker.New(x.queues.Queue("notifications"), x.queues.Queue("poison"), []host.Handler{mover.Handler}, &eventual.WorkerOptions{Common: x.common})
 		if err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -25,27 +26,49 @@ func NewTable[T any](service table.Service, name string, schema table.Schema[T],
 // Attach returns a handle of the same table with these definitions, besides those of t, as a store makes it. t has the outbox already. It sends
 // nothing. Errors: *table.ValueError for a nil table or definition; those of the definitions.
 func Attach[T any](t *table.Table[T], definitions ...extend.Definition[T]) (*table.Table[T], error) {
-	h := &extend.Host{}
+	h := &host.Host{}
 	if e := door.Table(t); e != nil && e.Mode.Outbox != nil {
 		h.Outbox = e.Mode.Outbox
 	}
-	d := extend.NewDeclaration(h, t)
+	d := Declare(h, t)
 	for _, definition := range definitions {
 		if err := d.Add(definition); err != nil {
 			return nil, fmt.Errorf("table %s: %w", t.Name(), err)
 		}
 	}
-	attached, _, err := d.Declared()
+	attached, _, err := host.Declared[T](d)
 	return attached, err
+}
+
+// Declare returns the declaration of a table that has no definitions yet. t has the outbox of the store.
+func Declare[T any](h *host.Host, t *table.Table[T]) *extend.Declaration[T] {
+	d := new(extend.Declaration[T])
+	host.Begin(d, h, t)
+	return d
+}
+
+// With returns a handle of the same table with these maintainers, besides those of t. Errors: those of extend.Declaration.Maintain.
+func With[T any](t *table.Table[T], maintainers ...extend.Maintainer[T]) (*table.Table[T], error) {
+	if err := engine.CheckHandle("t", door.Table(t)); err != nil {
+		return nil, err
+	}
+	d := Declare(nil, t)
+	for _, m := range maintainers {
+		if err := d.Maintain(m); err != nil {
+			return nil, err
+		}
+	}
+	with, _, err := host.Declared[T](d)
+	return with, err
 }
 
 // Handlers returns the handlers of the definitions of t that have effects, the indexes elsewhere and the views, as a store has them; without such
 // definitions, that of [Transactions].
-func Handlers(t table.AnyTable) (all []extend.Handler) {
+func Handlers(t table.AnyTable) (all []host.Handler) {
 	kinds := map[string]bool{}
 	for _, m := range door.Table(t).Mode.Maintainers {
 		if of, is := m.Typed().(interface {
-			HandlerOf(t table.AnyTable) extend.Handler
+			HandlerOf(t table.AnyTable) host.Handler
 		}); is {
 			if h := of.HandlerOf(t); !kinds[h.Kind] {
 				kinds[h.Kind] = true
@@ -117,15 +140,15 @@ func BoundByName(t table.AnyTable, name string) any {
 }
 
 // InAccount returns a store in another account, in which nothing is declared; the store itself for nil.
-func InAccount(h *extend.Host, a extend.Account) *extend.Host {
+func InAccount(h *host.Host, a host.Account) *host.Host {
 	if a == nil {
 		return h
 	}
-	return &extend.Host{Account: a, Tables: a.Tables(), Common: h.Common, Prefix: h.Prefix, Invalid: h.Invalid}
+	return &host.Host{Account: a, Tables: a.Tables(), Common: h.Common, Prefix: h.Prefix, Invalid: h.Invalid}
 }
 
 // Place returns a text for a thing of a store that is in this account; nil for that of the store.
-func Place(of string, a extend.Account) string {
+func Place(of string, a host.Account) string {
 	if a == nil {
 		return of
 	}

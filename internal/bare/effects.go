@@ -8,8 +8,10 @@ import (
 	"reflect"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -24,10 +26,10 @@ func (p *PoisonError) Unwrap() error { return p.Err }
 
 // NewHandler returns a handler for payloads of type P in JSON, as [OnChange] writes them. A message with any other payload becomes
 // poison at once.
-func NewHandler[P any](kind string, source table.AnyTable, handle func(ctx context.Context, j extend.Job, payload P) error) extend.Handler {
-	return extend.Handler{Kind: kind, Table: source, Handle: func(ctx context.Context, j extend.Job) error {
+func NewHandler[P any](kind string, source table.AnyTable, handle func(ctx context.Context, j extend.Job, payload P) error) host.Handler {
+	return host.Handler{Kind: kind, Table: source, Handle: func(ctx context.Context, j extend.Job) error {
 		var payload P
-		if err := json.Unmarshal(j.Effect.Payload, &payload); err != nil {
+		if err := json.Unmarshal(j.Payload, &payload); err != nil {
 			return &PoisonError{fmt.Errorf("the payload of the effect of kind %q is no %T: %w", kind, payload, err)}
 		}
 		return handle(ctx, j, payload)
@@ -76,7 +78,7 @@ func (o *onChange[T, P]) Maintain(_ context.Context, p *extend.Plan, c *extend.C
 	return nil
 }
 
-// WithOutbox is [extend.With] for writes that have effects: the handle also gets the outbox that notifies workers of them. A table
+// WithOutbox is [bare.With] for writes that have effects: the handle also gets the outbox that notifies workers of them. A table
 // has one outbox, and the handles that are made of this one keep it.
 //
 // Requests: a write with effects takes 2 more, to store its notification and to show it; a refused write stores an abort record and
@@ -84,7 +86,7 @@ func (o *onChange[T, P]) Maintain(_ context.Context, p *extend.Plan, c *extend.C
 //
 // Errors: *table.LimitError for maintainers that need more than 97 rows together; *table.ValueError for a maintainer that is nil or
 // has the name of another one, for an outbox that is nil, for a second outbox, and if Common.WriteTimeout is no bound.
-func WithOutbox[T any](t *table.Table[T], outbox extend.Outbox, maintainers ...extend.Maintainer[T]) (*table.Table[T], error) {
+func WithOutbox[T any](t *table.Table[T], outbox commit.Outbox, maintainers ...extend.Maintainer[T]) (*table.Table[T], error) {
 	err := engine.CheckHandle("t", door.Table(t))
 	if err == nil {
 		err = checkOutbox(door.Table(t), outbox)
@@ -92,18 +94,18 @@ func WithOutbox[T any](t *table.Table[T], outbox extend.Outbox, maintainers ...e
 	if err != nil {
 		return nil, fmt.Errorf("outbox of table %s: %w", t.Name(), err)
 	}
-	if t, err = extend.With(t, maintainers...); err != nil {
+	if t, err = With(t, maintainers...); err != nil {
 		return nil, err
 	}
 	return door.InMode(t, func(m *engine.Mode) { m.Outbox = outbox }), nil
 }
 
 // checkOutbox fails for an outbox that the table cannot have.
-func checkOutbox(t *engine.Table, outbox extend.Outbox) error {
+func checkOutbox(t *engine.Table, outbox commit.Outbox) error {
 	is := t.Mode.Outbox
 	switch {
 	case wire.IsNil(outbox):
-		return &table.ValueError{Field: "outbox", Reason: "is nil; give one, or use extend.With"}
+		return &table.ValueError{Field: "outbox", Reason: "is nil; give one, or use bare.With"}
 	case !reflect.ValueOf(outbox).Comparable():
 		return &table.ValueError{Field: "outbox", Reason: "cannot be compared with others; use a pointer"}
 	case is != nil && !engine.SameOutbox(is, outbox):
@@ -119,12 +121,12 @@ func checkOutbox(t *engine.Table, outbox extend.Outbox) error {
 // any. For [table.Table.MoveTo], the worker needs a handler of both tables.
 //
 // Requests: 1 for each partition that is finished; otherwise 3 and 1 for each row, in each partition.
-func Transactions(t table.AnyTable) extend.Handler {
-	return extend.Handler{Kind: engine.RemoteEffect, Version: 1, Table: t, Handle: func(ctx context.Context, j extend.Job) error {
+func Transactions(t table.AnyTable) host.Handler {
+	return host.Handler{Kind: engine.RemoteEffect, Version: 1, Table: t, Handle: func(ctx context.Context, j extend.Job) error {
 		var work engine.RemoteWork
-		pk, err := j.Partition.Result()
+		pk, err := j.Key.Partition().Result()
 		if err == nil {
-			err = json.Unmarshal(j.Effect.Payload, &work)
+			err = json.Unmarshal(j.Payload, &work)
 		}
 		if err != nil {
 			return &PoisonError{errors.New("the effect is not that of a write over several partitions")}

@@ -5,8 +5,8 @@ import (
 	"context"
 	"io"
 
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/table"
@@ -26,13 +26,13 @@ type Values[T any] interface {
 
 // New returns the large values of a table, in a container, and the handle of the table that keeps track of them. It sends nothing. Errors: those of
 // largeentity.In.
-func New[T any](t *table.Table[T], a extend.Account, container string, o *largeentity.Options) (Values[T], *table.Table[T], error) {
+func New[T any](t *table.Table[T], a host.Account, container string, o *largeentity.Options) (Values[T], *table.Table[T], error) {
 	v := largeentity.In[T](container, o)
-	d := extend.NewDeclaration(&extend.Host{Account: a}, t)
+	d := bare.Declare(&host.Host{Account: a}, t)
 	if err := d.Add(v); err != nil {
 		return nil, nil, err
 	}
-	kept, _, err := d.Declared()
+	kept, _, err := host.Declared[T](d)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -10,16 +10,17 @@ import (
 
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
 // Outbox is an outbox in a queue.
 type Outbox interface {
-	extend.Outbox
+	commit.Outbox
 	Ensure(ctx context.Context) error
 	NotifyPending(ctx context.Context, source table.AnyTable, age time.Duration, p *table.Pass) (table.Progress, error)
 	Behind(ctx context.Context) (bool, error)
@@ -48,7 +49,7 @@ type Worker interface {
 
 // New returns a worker of a queue, with another queue for poison messages, and with handlers. The worker reads and writes only the
 // tables of its handlers. It sends nothing. Errors: *table.ValueError and *table.LimitError for wrong arguments and options.
-func New(queue, poison *azqueue.QueueClient, handlers []extend.Handler, o *eventual.WorkerOptions) (Worker, error) {
+func New(queue, poison *azqueue.QueueClient, handlers []host.Handler, o *eventual.WorkerOptions) (Worker, error) {
 	return door.NewWorker[Worker](queue, poison, handlers, o)
 }
 
@@ -62,7 +63,7 @@ func NewPoisonQueue(queue, poison *azqueue.QueueClient, o *table.Common) (*event
 
 // Clean deletes what is old in a partition of a table: the rows of the worker's handlers, and the commit records. It returns how many
 // records of writes before a time are left, because they are not old enough or their effects are still due. Requests: those of the
-// handlers and of extend.Records.Sweep.
+// handlers and of records.Records.Sweep.
 func Clean(ctx context.Context, w Worker, t table.AnyTable, partition string, through time.Time) (left int, err error) {
 	return door.Workers.Clean(ctx, w, t, partition, through)
 }
@@ -84,7 +85,7 @@ type Mover[T any] struct {
 	boundMover[T]
 	Definition *archive.Mover[T]
 	Table      *table.Table[T] // the handle that has the mover
-	Handler    extend.Handler
+	Handler    host.Handler
 }
 
 // boundMover has the methods of an *archive.Mover without the handle.
@@ -99,13 +100,13 @@ type boundMover[T any] interface {
 
 // NewMover returns the mover of a table that is in no store. outbox notifies workers of its moves; it is the outbox of from, if from has one. It
 // sends nothing. Errors: those of archive.Into.
-func NewMover[T any](kind string, from *table.Table[T], to archive.Destination, outbox extend.Outbox) (*Mover[T], error) {
+func NewMover[T any](kind string, from *table.Table[T], to archive.Destination, outbox commit.Outbox) (*Mover[T], error) {
 	m := archive.Into[T](kind, to)
-	d := extend.NewDeclaration(&extend.Host{Outbox: outbox}, from)
+	d := bare.Declare(&host.Host{Outbox: outbox}, from)
 	if err := d.Add(m); err != nil {
 		return nil, err
 	}
-	t, parts, err := d.Declared()
+	t, parts, err := host.Declared[T](d)
 	if err != nil {
 		return nil, err
 	}
@@ -123,9 +124,9 @@ type Destination interface {
 }
 
 // Place returns a destination of this library in a store, which need not be declared there.
-func Place(h *extend.Host, to archive.Destination) (Destination, error) {
+func Place(h *host.Host, to archive.Destination) (Destination, error) {
 	placed, err := to.(interface {
-		In(h *extend.Host) (archive.Destination, error)
+		In(h *host.Host) (archive.Destination, error)
 	}).In(h)
 	if err != nil {
 		return nil, err

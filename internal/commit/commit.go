@@ -140,7 +140,7 @@ type Outbox interface {
 }
 
 // Notification names a write that has effects. It contains no effects: a worker reads them from the commit record, by
-// extend.Records.Resolve. If there is no commit record, Resolve makes sure that the write never commits.
+// records.Records.Resolve. If there is no commit record, Resolve makes sure that the write never commits.
 type Notification struct {
 	Table       string
 	Partition   string

@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
@@ -122,7 +123,7 @@ type Elsewhere[T any] interface {
 func EffectKind[T any](t *table.Table[T]) string { return "index " + door.Table(t).Mode.Schema.Scope() }
 
 // Handler returns the handler of these effects.
-func Handler[T any](t *table.Table[T]) extend.Handler {
+func Handler[T any](t *table.Table[T]) host.Handler {
 	return reconcile.Handler(EffectKind(t), t, definitionsElsewhere(t)...)
 }
 

@@ -34,8 +34,10 @@ var Tables interface {
 var Plans interface {
 	Insert(p any, r *stored.Row, taken error) error
 	Put(p any, r *stored.Row) error
-	ChangedRow(c any) (*stored.Row, error)
-	Before(p any, name string, do func(context.Context) error)
+	Plan(p any) *engine.Plan
+	Change(c any) *engine.Change
+	Retake(p any, r *stored.Row) (bool, error)
+	Remote(p any, t *engine.Table, partition string) (any, error)
 }
 
 // Workers is set by package eventual, before any function of this package is called that makes an outbox or a worker.
@@ -134,7 +136,7 @@ func NewOutbox[O any](queue, o any) (O, error) {
 	return out, err
 }
 
-// NewWorker returns a bareworker.Worker (W); see package bareworker. handlers is an []extend.Handler, and o an *eventual.WorkerOptions.
+// NewWorker returns a bareworker.Worker (W); see package bareworker. handlers is an []host.Handler, and o an *eventual.WorkerOptions.
 func NewWorker[W any](queue, poison, handlers, o any) (W, error) {
 	made, err := Workers.Worker(queue, poison, handlers, o)
 	if err != nil {
@@ -150,8 +152,26 @@ func Insert(p any, r *stored.Row, taken error) error { return Plans.Insert(p, r,
 // Put is extend.Plan.Put for a row of the engine.
 func Put(p any, r *stored.Row) error { return Plans.Put(p, r) }
 
-// Before is engine.Plan.Before for an extend.Plan.
-func Before(p any, name string, do func(context.Context) error) { Plans.Before(p, name, do) }
+// PlanOf returns an extend.Plan as the engine's, whose errors are not those of derived rows.
+func PlanOf(p any) *engine.Plan { return Plans.Plan(p) }
 
-// ChangedRow is extend.Change.Row without a copy.
-func ChangedRow(c any) (*stored.Row, error) { return Plans.ChangedRow(c) }
+// ChangeOf returns an extend.Change as the engine's.
+func ChangeOf(c any) *engine.Change { return Plans.Change(c) }
+
+// Retake plans another content for a row that a maintainer has planned in a transaction, perhaps for another entity, and reports whether there is
+// such a row. So an entity can take over what another entity of the transaction gives up. p is an *extend.Plan.
+func Retake(p any, r *stored.Row) (bool, error) { return Plans.Retake(p, r) }
+
+// Remote returns the plan (P is an *extend.Plan) of another partition, of any table of the same service, for rows that must change together
+// with the entity, at every instant: the owner of a value that is unique everywhere. The write is then one over several partitions, as
+// table.Table.Move is. In that plan, a row that Put or Remove names and Load has not read is read once, before the write is sent, and stays if it
+// is another entity's. The partition of the table's writes returns p itself.
+//
+// Rows that are only loaded there are not protected: Put what must not change. The write needs an outbox. Errors: *table.ValueError for a
+// table of another service, and for a partition of the library. Requests: 2 transactions more for each other partition, to prepare and to finish,
+// and 2 for the message.
+func Remote[P any](p P, t *engine.Table, partition string) (P, error) {
+	remote, err := Plans.Remote(p, t, partition)
+	of, _ := remote.(P)
+	return of, err
+}

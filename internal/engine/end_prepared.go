@@ -287,7 +287,7 @@ func mayNotWrite(err error) bool {
 }
 
 // FinishPrepared ends the writes over several partitions that began before a time and have not ended in a range of partitions, or
-// in any if it is unset, which takes a scan of the table; see extend.Records.FinishPrepared. It goes on behind orphans, and returns the
+// in any if it is unset, which takes a scan of the table; see records.Records.FinishPrepared. It goes on behind orphans, and returns the
 // orphans that are left.
 func (t *Table) FinishPrepared(ctx context.Context, in keys.PartitionRange, before time.Time, orphans commit.Orphans) (finished int, left []*errs.HomeError, err error) {
 	var all []keys.Key

@@ -190,7 +190,7 @@ func (t *Table) Record(ctx context.Context, partition, id string) (*commit.Recor
 	return rec, err
 }
 
-// Resolve reads a commit record, or stores an abort record if there is none; see extend.Records.Resolve.
+// Resolve reads a commit record, or stores an abort record if there is none; see records.Records.Resolve.
 func (t *Table) Resolve(ctx context.Context, partition, id string, remotes ...commit.Remote) (*commit.Record, error) {
 	rec, err := t.Record(ctx, partition, id)
 	if err != nil || rec != nil {
@@ -306,7 +306,7 @@ func recordFilter(partition, from string, before time.Time) string {
 }
 
 // Records calls f for the commit and abort records of a partition that are older than a time, until f returns false; see
-// extend.Records.List. A record that cannot be read comes as an error, with its key.
+// records.Records.List. A record that cannot be read comes as an error, with its key.
 func (t *Table) Records(ctx context.Context, partition string, before time.Time, f func(*commit.Record, keys.Key, error) bool) error {
 	return t.each(ctx, recordFilter(partition, "ge '"+reserved.CommitRecord+"'", before), "", func(r *stored.Row) bool {
 		rec, err := RecordOf(r)
@@ -315,7 +315,7 @@ func (t *Table) Records(ctx context.Context, partition string, before time.Time,
 }
 
 // Pending calls f for the operation IDs of the pending commit records of a partition, and for why their messages wait, until f returns
-// false; see extend.Records.Pending. A record of a later release is left out: its effects wait for workers of that release.
+// false; see records.Records.Pending. A record of a later release is left out: its effects wait for workers of that release.
 func (t *Table) Pending(ctx context.Context, partition, after string, before time.Time, f func(id string, w commit.Wait) bool) error {
 	from := "ge '" + reserved.CommitRecord + "'"
 	if after != "" {
@@ -339,7 +339,7 @@ func (t *Table) Pending(ctx context.Context, partition, after string, before tim
 	return err
 }
 
-// Sweep deletes old commit records of a partition; see extend.Records.Sweep. left is how many records of writes before a time it leaves,
+// Sweep deletes old commit records of a partition; see records.Records.Sweep. left is how many records of writes before a time it leaves,
 // because they are not old enough, their effects are not executed yet, or they cannot be read.
 func (t *Table) Sweep(ctx context.Context, partition string, through time.Time) (deleted, left int, err error) {
 	const method = "SweepCommitRecords"
@@ -408,7 +408,7 @@ func swept(r *stored.Row, before time.Time) bool {
 
 func hourText(t time.Time) string { return t.UTC().Format("2006010215") }
 
-// MarkDone marks a pending commit record as done; see extend.Records.MarkDone.
+// MarkDone marks a pending commit record as done; see records.Records.MarkDone.
 func (t *Table) MarkDone(ctx context.Context, rec *commit.Record) (err error) {
 	ctx, end := t.Span(ctx, "MarkDone")
 	defer func() { end(err) }()

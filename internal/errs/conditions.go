@@ -39,7 +39,6 @@ var (
 	ErrDuplicateRow      = errors.New("the transaction contains another operation on this row")
 	ErrOtherPartition    = errors.New("the row is in another partition than the transaction")
 	ErrForeignRow        = errors.New("the row belongs to another type, definition or program")
-	ErrContainerNotFound = errors.New("no such container")
 	ErrAltered           = errors.New("the blob is not the one that its entity names")
 	ErrIncomplete        = errors.New("what was read is only a part")
 	ErrTaken             = errors.New("the value is taken")

@@ -171,7 +171,7 @@ func (e *HomeError) Error() string {
 	if e.Gone {
 		why = "does not exist any more"
 	}
-	return fmt.Sprintf("the row %v was prepared by a write whose commit record is in table %q, which %s; extend.Records.FinishPrepared ends such writes by FinishOptions.Orphans", e.Row, e.Table, why)
+	return fmt.Sprintf("the row %v was prepared by a write whose commit record is in table %q, which %s; verify.Run with Repair ends such writes by Options.Orphans", e.Row, e.Table, why)
 }
 
 // Unwrap returns Err.
@@ -264,7 +264,7 @@ func (e *UnknownError) MarshalJSON() ([]byte, error) { return textJSON(e) }
 // otherwise 2, and 1 for each entity; none if it was resolved before. Idempotent.
 func (e *UnknownError) Resolve(ctx context.Context) (done bool, err error) {
 	if e.resolve == nil {
-		return false, &ValueError{Field: "UnknownError", Reason: "was not returned by a write; use Resolve of extend.Records"}
+		return false, &ValueError{Field: "UnknownError", Reason: "was not returned by a write; use Resolve of records.Records"}
 	}
 	done, err = e.resolve(ctx)
 	found := NotApplied

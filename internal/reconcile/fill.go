@@ -8,10 +8,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/keyrange"
+	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -26,14 +27,14 @@ import (
 // row can never be stored, with the error. It is called at the same time for several.
 func Filling(outbox commit.Outbox, kind string, source table.AnyTable, failed func(entity keys.Key, err error), definitions ...Definition) commit.Outbox {
 	h := &handler{kind, source, definitions}
-	return InlineTogether(outbox, source, func(ctx context.Context, record *extend.Record) (done bool) {
-		var own []extend.Effect
+	return InlineTogether(outbox, source, func(ctx context.Context, record *commit.Record) (done bool) {
+		var own []commit.Effect
 		for _, e := range record.Effects {
 			if e.Kind == kind && e.Version <= payloadVersion && isOf(e, source) {
 				own = append(own, e)
 			}
 		}
-		return h.fill(ctx, record.Partition, own, failed) == nil && len(own) == len(record.Effects) && extend.RecordsOf(source).MarkDone(ctx, record) == nil
+		return h.fill(ctx, record.Partition, own, failed) == nil && len(own) == len(record.Effects) && records.Of(source).MarkDone(ctx, record) == nil
 	})
 }
 
@@ -53,12 +54,13 @@ type fillTarget struct {
 
 // fill executes effects of a commit record of a partition. A target that is not read counts as absent, which its insert confirms: a tombstone that says
 // that there is no row cannot have been swept since the entities were read.
-func (h *handler) fill(ctx context.Context, partition keys.PartitionKey, effects []extend.Effect, failed func(entity keys.Key, err error)) error {
+func (h *handler) fill(ctx context.Context, partition keys.PartitionKey, effects []commit.Effect, failed func(entity keys.Key, err error)) error {
 	f := &fill{handler: h, failed: failed}
 	var entities []keys.Key
 	shared := map[string]int{} // positions in targets
 	for _, e := range effects {
-		entity, rows, err := h.rowsIn(partitionOf(e, partition), e)
+		entity := host.EntityOf(e, partition)
+		rows, err := h.rowsIn(entity, e.Payload)
 		if err != nil {
 			return err
 		}

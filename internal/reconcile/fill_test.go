@@ -11,11 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
+	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -227,7 +227,7 @@ func TestFillNever(t *testing.T) {
 		t.Errorf("got %v and %d rows; want ErrForeignRow for %v, and 11 rows", failed, len(s.Rows("names")), third)
 	}
 	n := 0
-	for _, err := range extend.RecordsOf(s.staff).Pending(ctx, dept.Of("Sales"), "", s.Now().Add(time.Hour)) {
+	for _, err := range records.Of(s.staff).Pending(ctx, dept.Of("Sales"), "", s.Now().Add(time.Hour)) {
 		testkit.NoError(t, err)
 		n++
 	}

@@ -14,7 +14,10 @@ import (
 
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
@@ -24,9 +27,9 @@ import (
 
 // Handler returns the handler of the effects of a kind: it reconciles the rows that an effect names, of these definitions. An
 // effect of another definition waits for a worker that has it. Requests of an effect: 1, and the requests of the targets.
-func Handler(kind string, source table.AnyTable, definitions ...Definition) extend.Handler {
+func Handler(kind string, source table.AnyTable, definitions ...Definition) host.Handler {
 	h := &handler{kind, source, definitions}
-	return extend.Handler{Kind: kind, Table: source, Version: payloadVersion, Handle: h.handle, Sweep: h.sweep}
+	return host.Handler{Kind: kind, Table: source, Version: payloadVersion, Handle: h.handle, Sweep: h.sweep}
 }
 
 type handler struct {
@@ -37,7 +40,8 @@ type handler struct {
 
 // handle executes an effect.
 func (h *handler) handle(ctx context.Context, j eventual.Job) error {
-	entity, rows, err := h.rowsIn(j.Partition, j.Effect)
+	entity := j.Key
+	rows, err := h.rowsIn(entity, j.Payload)
 	if err != nil {
 		return eventual.Poison(err)
 	}
@@ -68,23 +72,19 @@ func isPermanent(err error) bool {
 	return errors.As(err, &le) || errors.As(err, &ve) || errors.As(err, &ke) || errors.Is(err, table.ErrForeignRow)
 }
 
-// rowsIn returns the entity of an effect, and the rows that it names. The effect is not trusted.
-func (h *handler) rowsIn(partition keys.PartitionKey, e extend.Effect) (entity keys.Key, rows Rows, err error) {
-	pk, err := partition.Result()
-	if err != nil {
-		return entity, nil, err
-	}
-	entity = keys.Raw(pk, e.RowKey)
-	if rows, err = decode(e.Payload); err == nil {
+// rowsIn returns the rows that the effect of an entity names. The effect is not trusted.
+func (h *handler) rowsIn(entity keys.Key, payload []byte) (Rows, error) {
+	rows, err := decode(payload)
+	if err == nil {
 		err = entity.Err()
 	}
-	if err == nil && strings.HasPrefix(e.RowKey, reserved.First) {
+	if err == nil && strings.HasPrefix(entity.RowKey(), reserved.First) {
 		err = &table.ValueError{Field: "Effect.RowKey", Reason: "begins with ~; such rows belong to the library"}
 	}
 	if err != nil {
 		err = fmt.Errorf("%s: %w", h.kind, err)
 	}
-	return entity, rows, err
+	return rows, err
 }
 
 // targets returns the targets under some keys of an entity. unknown is the error if there are definitions that the handler lacks.
@@ -112,7 +112,7 @@ func (h *handler) targets(entity keys.Key, rows Rows) (all []Target, unknown, er
 func (h *handler) sweep(ctx context.Context, partition keys.PartitionKey, before time.Time) (err error) {
 	ctx, end := door.Table(h.source).Span(ctx, "Sweep")
 	defer func() { end(err) }()
-	for record, err := range extend.RecordsOf(h.source).List(ctx, partition, before) {
+	for record, err := range records.Of(h.source).List(ctx, partition, before) {
 		var newer *table.VersionError
 		var de *table.DecodeError
 		switch {
@@ -120,14 +120,15 @@ func (h *handler) sweep(ctx context.Context, partition keys.PartitionKey, before
 			continue // the record stays, too
 		case err != nil:
 			return err
-		case record.State != extend.Done:
+		case record.State != commit.Done:
 			continue
 		}
 		for _, e := range record.Effects {
 			if e.Kind != h.kind || e.Version > payloadVersion || !isOf(e, h.source) {
 				continue
 			}
-			entity, rows, err := h.rowsIn(partitionOf(e, partition), e)
+			entity := host.EntityOf(e, partition)
+			rows, err := h.rowsIn(entity, e.Payload)
 			if err != nil {
 				continue // it names no row of these definitions
 			}
@@ -145,16 +146,8 @@ func (h *handler) sweep(ctx context.Context, partition keys.PartitionKey, before
 
 // isOf reports whether an effect follows from an entity of a table. The entity of a table.Table.Move may be in another table than the
 // commit record.
-func isOf(e extend.Effect, t table.AnyTable) bool {
+func isOf(e commit.Effect, t table.AnyTable) bool {
 	return e.Table == "" || strings.EqualFold(e.Table, t.Name())
-}
-
-// partitionOf returns the partition of the entity of an effect, for that of the commit record.
-func partitionOf(e extend.Effect, record keys.PartitionKey) keys.PartitionKey {
-	if e.Table == "" {
-		return record
-	}
-	return keys.Raw(e.Partition, "").Partition()
 }
 
 // sweepTarget deletes a target that is an old tombstone. If a concurrent writer changes it, it is no old tombstone any more.
@@ -183,7 +176,7 @@ type payload struct {
 // AddEffect adds to p an effect for rows of a definition: the rows that the entity had, and the rows that it should have. All
 // definitions of a kind have one effect for each entity.
 func AddEffect(p *extend.Plan, kind, definition string, rows ...keys.Key) {
-	p.JoinEffect(kind, payloadVersion, func(b []byte) []byte {
+	door.PlanOf(p).JoinEffect(kind, payloadVersion, func(b []byte) []byte {
 		all, _ := decode(b) // what encode has made
 		if all == nil {
 			all = Rows{}

@@ -7,8 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -27,8 +28,8 @@ type PendingEffect struct {
 func PendingEffects[T any](ctx context.Context, t *table.Table[T], entity keys.Key, kinds []string) iter.Seq2[PendingEffect, error] {
 	return func(yield func(PendingEffect, error) bool) {
 		now := door.Table(t).Options.Now()
-		records := extend.RecordsOf(t)
-		for id, err := range records.Pending(ctx, entity.Partition(), "", now.Add(2*extend.Retention)) {
+		records := records.Of(t)
+		for id, err := range records.Pending(ctx, entity.Partition(), "", now.Add(2*commit.Retention)) {
 			if err != nil {
 				yield(PendingEffect{}, err)
 				return
@@ -51,8 +52,8 @@ func PendingEffects[T any](ctx context.Context, t *table.Table[T], entity keys.K
 }
 
 // isPending reports whether a commit record is pending and contains an effect of an entity.
-func isPending(record *extend.Record, entity keys.Key, kinds []string) bool {
-	return record.State == extend.Pending && slices.ContainsFunc(record.Effects, func(e extend.Effect) bool {
+func isPending(record *commit.Record, entity keys.Key, kinds []string) bool {
+	return record.State == commit.Pending && slices.ContainsFunc(record.Effects, func(e commit.Effect) bool {
 		return e.RowKey == entity.RowKey() && slices.Contains(kinds, e.Kind)
 	})
 }

@@ -10,11 +10,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -51,7 +51,7 @@ const maxInDoubt = 3
 
 // mostAge is how long after the targets were read a write of a target begins. A target that was absent may have been a tombstone
 // since that was swept, if the program was suspended meanwhile.
-const mostAge = extend.Retention / 2
+const mostAge = commit.Retention / 2
 
 // errLate: the program was suspended between its reads and its writes.
 var errLate = fmt.Errorf("%w: the rows were read more than %v ago", table.ErrChanged, mostAge)
@@ -138,8 +138,8 @@ func each(ctx context.Context, targets []Target, f func(Target, context.Context)
 //
 // Requests of a write: 1 to read the commit record, the requests of h, and 1 to mark the commit record, besides the requests of
 // the outbox.
-func Inline(outbox commit.Outbox, h extend.Handler) commit.Outbox {
-	o := &inline{outbox: engine.InnerOutbox(outbox), handlers: []extend.Handler{h}, table: h.Table}
+func Inline(outbox commit.Outbox, h host.Handler) commit.Outbox {
+	o := &inline{outbox: engine.InnerOutbox(outbox), handlers: []host.Handler{h}, table: h.Table}
 	if around, is := outbox.(*inline); is {
 		for _, other := range around.handlers {
 			if other.Kind != h.Kind {
@@ -151,7 +151,7 @@ func Inline(outbox commit.Outbox, h extend.Handler) commit.Outbox {
 }
 
 // Together executes effects of a pending commit record, and reports whether the record is done.
-type Together func(ctx context.Context, record *extend.Record) (done bool)
+type Together func(ctx context.Context, record *commit.Record) (done bool)
 
 // InlineTogether is Inline for a function that executes what it can of all effects of a write of a table. A worker executes the others.
 func InlineTogether(outbox commit.Outbox, t table.AnyTable, execute Together) commit.Outbox {
@@ -161,14 +161,14 @@ func InlineTogether(outbox commit.Outbox, t table.AnyTable, execute Together) co
 type inline struct {
 	outbox   commit.Outbox
 	table    table.AnyTable
-	handlers []extend.Handler // of the table
-	together Together         // in place of the handlers
+	handlers []host.Handler // of the table
+	together Together       // in place of the handlers
 }
 
 var _ engine.AroundOutbox = (*inline)(nil)
 
 // handlerOf returns the handler of an effect, if there is one.
-func (o *inline) handlerOf(e extend.Effect) (h extend.Handler, known bool) {
+func (o *inline) handlerOf(e commit.Effect) (h host.Handler, known bool) {
 	for _, h := range o.handlers {
 		if e.Kind == h.Kind && e.Version <= h.Version && isOf(e, h.Table) {
 			return h, true
@@ -212,13 +212,13 @@ func (n *inlineNotification) execute(ctx context.Context) (done bool) {
 			done = false
 		}
 	}()
-	records := extend.RecordsOf(n.outbox.table)
+	records := records.Of(n.outbox.table)
 	record, err := records.Get(ctx, keys.Raw(n.of.Partition, "").Partition(), n.of.OperationID)
-	if err != nil || record.State == extend.Aborted {
+	if err != nil || record.State == commit.Aborted {
 		return false
 	}
 	if n.outbox.together != nil {
-		return record.State == extend.Pending && n.outbox.together(ctx, record)
+		return record.State == commit.Pending && n.outbox.together(ctx, record)
 	}
 	others := false
 	for i, e := range record.Effects {
@@ -227,8 +227,8 @@ func (n *inlineNotification) execute(ctx context.Context) (done bool) {
 			others = true
 			continue
 		}
-		j := eventual.Job{Table: h.Table.Name(), Partition: partitionOf(e, record.Partition), OperationID: record.OperationID, Effect: e, Attempt: 1, CommitRecord: record, Index: i}
-		if record.State != extend.Pending || h.Handle(ctx, j) != nil {
+		j := host.JobOf(h.Table.Name(), record, i, 1)
+		if record.State != commit.Pending || h.Handle(ctx, j) != nil {
 			return false
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
@@ -112,7 +113,7 @@ func (s *scene) open(t testing.TB, transport policy.Transporter) *scene {
 	names := byLast{rows}
 	p.staff, err = bare.WithOutbox(base, out, names)
 	testkit.NoError(t, err)
-	p.worker, err = bareworker.New(acc.Queue("effects"), acc.Queue("poison"), []extend.Handler{reconcile.Handler("names", p.staff, names)},
+	p.worker, err = bareworker.New(acc.Queue("effects"), acc.Queue("poison"), []host.Handler{reconcile.Handler("names", p.staff, names)},
 		&eventual.WorkerOptions{Common: o.Common})
 	testkit.NoError(t, err)
 	return p
@@ -159,19 +160,19 @@ func TestHostileEffects(t *testing.T) {
 	s := newScene(t)
 	h := reconcile.Handler("names", s.staff, byLast{})
 	for _, payload := range []string{"", "{}", `{"rows":{}}`, `{"rows":{"last":[["Jones","other"]]}}`, `{"rows":{"last":[["","Sales:r"]]}}`, `{"rows":{"last":[["a/b","Sales:r"]]}}`, `[]`, "null", `{"rows":{"last":"x"}}`} {
-		err := h.Handle(context.Background(), eventual.Job{Partition: keys.RawPartition("Sales"), Effect: extend.Effect{Kind: "names", Version: 1, RowKey: "r", Payload: []byte(payload)}})
+		err := h.Handle(context.Background(), host.Job{Key: keys.Raw("Sales", "r"), Kind: "names", Version: 1, Payload: []byte(payload)})
 		if err == nil || !strings.HasPrefix(err.Error(), "poison") {
 			t.Errorf("%s: got error %v; want poison", payload, err)
 		}
 	}
 	for _, row := range []string{"", "~i|1", "a/b"} {
-		err := h.Handle(context.Background(), eventual.Job{Partition: keys.RawPartition("Sales"), Effect: extend.Effect{Kind: "names", Version: 1, RowKey: row, Payload: []byte(`{"rows":{"last":[["Jones","Sales:` + row + `"]]}}`)}})
+		err := h.Handle(context.Background(), host.Job{Key: keys.Raw("Sales", row), Kind: "names", Version: 1, Payload: []byte(`{"rows":{"last":[["Jones","Sales:` + row + `"]]}}`)})
 		if err == nil || !strings.HasPrefix(err.Error(), "poison") {
 			t.Errorf("%s: got error %v; want poison", row, err)
 		}
 	}
 	var newer *table.VersionError
-	err := h.Handle(context.Background(), eventual.Job{Partition: keys.RawPartition("Sales"), Effect: extend.Effect{Kind: "names", Version: 1, RowKey: "r", Payload: []byte(`{"rows":{"later":[["Jones","Sales:r"]]}}`)}})
+	err := h.Handle(context.Background(), host.Job{Key: keys.Raw("Sales", "r"), Kind: "names", Version: 1, Payload: []byte(`{"rows":{"later":[["Jones","Sales:r"]]}}`)})
 	if !errors.As(err, &newer) || newer.Got <= newer.Want {
 		t.Errorf("got error %v; want a VersionError, so that the message waits", err)
 	}

@@ -6,9 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -106,7 +105,7 @@ func TestPoisonousRows(t *testing.T) {
 		{table.ErrTableNotFound, false},
 	} {
 		h := reconcile.Handler("names", s.staff, refused{c.err})
-		err := h.Handle(context.Background(), eventual.Job{Partition: keys.RawPartition("Sales"), Effect: extend.Effect{Kind: "names", Version: 1, RowKey: "r", Payload: []byte(`{"rows":{"last":[["Jones","Sales:r"]]}}`)}})
+		err := h.Handle(context.Background(), host.Job{Key: keys.Raw("Sales", "r"), Kind: "names", Version: 1, Payload: []byte(`{"rows":{"last":[["Jones","Sales:r"]]}}`)})
 		if err == nil || strings.HasPrefix(err.Error(), "poison") != c.poison {
 			t.Errorf("a row that is refused with %v: got error %v; want poison: %v", c.err, err, c.poison)
 		}

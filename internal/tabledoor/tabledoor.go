@@ -32,7 +32,7 @@ func of[T any](t *table.Table[T]) inner[T] { return door.Tables.Inner(t).(inner[
 func Ensure(ctx context.Context, t table.AnyTable) error { return door.Table(t).Ensure(ctx) }
 
 // Repaired returns how many derived rows were missing or changed, and were repaired by a write of
-// their entity. It counts for this handle and those that extend.With and Exact have made of it, and
+// their entity. It counts for this handle and those that bare.With and Exact have made of it, and
 // for the handle that it was made of.
 func Repaired(t table.AnyTable) int { return door.Table(t).Repaired() }
 

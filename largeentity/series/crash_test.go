@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/largeentity/series"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -43,7 +43,7 @@ func (c *tally) visitsOf(p *crashtest.Process) (*series.Series[int64], error) {
 	}
 	o := &series.Options{}
 	o.Retry.Wait = -1
-	visits := series.New[int64](&extend.Host{Tables: acc.Tables()}, "visits", series.Hours(nil), o)
+	visits := series.New[int64](&host.Host{Tables: acc.Tables()}, "visits", series.Hours(nil), o)
 	err = visits.Err()
 	if err == nil && c.exact {
 		visits = visits.Exact()

@@ -13,6 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -48,33 +49,33 @@ type Series[V Number] struct {
 // table can have or that something else has, and for a declaration after a method of the store was
 // called.
 func New[V Number](s extend.Store, name string, slots Slots, o *Options) *Series[V] {
-	host := extend.HostOf(s)
-	rows, err := newRows(host, host.TableName(name), o)
+	h := host.Of(s)
+	rows, err := newRows(h, h.TableName(name), o)
 	if wrong := slots.check(); wrong != nil {
 		err = errors.Join(err, fmt.Errorf("series: New %s: %w", name, wrong))
 	}
-	var parts extend.Parts
+	var parts host.Parts
 	if err == nil {
-		parts = extend.Parts{Tables: []string{rows.Name()}, Ensure: []extend.Task{{Name: "table " + rows.Name(), Do: door.Table(rows).Ensure}}}
+		parts = host.Parts{Tables: []string{rows.Name()}, Ensure: []host.Task{{Name: "table " + rows.Name(), Do: door.Table(rows).Ensure}}}
 	}
-	if err = host.Declare("series "+name, parts, err); err != nil {
+	if err = h.Declare("series "+name, parts, err); err != nil {
 		rows, slots = door.Faulty[*table.Table[table.Row]](name, err), Hours(nil)
 	}
 	return &Series[V]{rows: rows, slots: slots, partition: keys.RawPartition(defaultPartition), most: maxEntities, err: err}
 }
 
-func newRows(host *extend.Host, name string, o *Options) (*table.Table[table.Row], error) {
+func newRows(h *host.Host, name string, o *Options) (*table.Table[table.Row], error) {
 	opt := Options{}
 	if o != nil {
 		opt = *o
 	}
 	// The rows are of no other maintainers, so none needs to be read before it is written.
-	rows, err := bare.NewTable(host.Tables, name, table.Schema[table.Row]{}, &table.Options{Common: host.Options(opt.Common), BlindWrites: true})
+	rows, err := bare.NewTable(h.Tables, name, table.Schema[table.Row]{}, &table.Options{Common: h.Options(opt.Common), BlindWrites: true})
 	if err != nil {
 		return nil, err
 	}
 	door.Table(rows).Made = "Series.Ensure"
-	door.Note(rows, host.Registry)
+	door.Note(rows, h.Registry)
 	return rows, nil
 }
 

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity/series"
@@ -30,7 +30,7 @@ func open[V series.Number](t testing.TB, s account.Transport, slots series.Slots
 	t.Helper()
 	acc, err := account.FromTransport(s, nil)
 	noError(t, err)
-	visits := series.New[V](&extend.Host{Tables: acc.Tables()}, "visits", slots, o)
+	visits := series.New[V](&host.Host{Tables: acc.Tables()}, "visits", slots, o)
 	err = visits.Err()
 	noError(t, err)
 	noError(t, visits.Ensure(context.Background()))
@@ -299,15 +299,15 @@ func TestWrongKeys(t *testing.T) {
 	}
 	acc, err := account.FromTransport(s, nil)
 	noError(t, err)
-	if err := series.New[int64](&extend.Host{Tables: acc.Tables()}, "visits", series.Slots{}, nil).Err(); err == nil {
+	if err := series.New[int64](&host.Host{Tables: acc.Tables()}, "visits", series.Slots{}, nil).Err(); err == nil {
 		t.Error("zero slots: got no error")
 	}
-	if err := series.New[int64](&extend.Host{Tables: acc.Tables()}, "v", series.Hours(nil), nil).Err(); err == nil {
+	if err := series.New[int64](&host.Host{Tables: acc.Tables()}, "v", series.Hours(nil), nil).Err(); err == nil {
 		t.Error("a name of one letter: got no error")
 	}
 	for want, faulty := range map[string]*series.Series[int64]{
-		"Slots":      series.New[int64](&extend.Host{Tables: acc.Tables()}, "visits", series.Slots{}, nil),
-		"table name": series.New[int64](&extend.Host{Tables: acc.Tables()}, "v", series.Hours(nil), nil),
+		"Slots":      series.New[int64](&host.Host{Tables: acc.Tables()}, "visits", series.Slots{}, nil),
+		"table name": series.New[int64](&host.Host{Tables: acc.Tables()}, "v", series.Hours(nil), nil),
 		"s is nil":   series.New[int64](nil, "visits", series.Hours(nil), nil),
 	} {
 		of := faulty.In(keys.RawPartition("p")).Of(keys.RawRow("r")).Exact()
@@ -349,7 +349,7 @@ func TestNoTable(t *testing.T) {
 	ctx := context.Background()
 	acc, err := account.FromTransport(storagetest.New(nil), nil)
 	noError(t, err)
-	visits := series.New[int64](&extend.Host{Tables: acc.Tables()}, "visits", series.Hours(nil), nil)
+	visits := series.New[int64](&host.Host{Tables: acc.Tables()}, "visits", series.Hours(nil), nil)
 	err = visits.Err()
 	noError(t, err)
 	_, err1 := visits.Read(ctx, july)

@@ -15,7 +15,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/appendblob"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/logtail/bloblog"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -77,7 +77,7 @@ func processWriter(p *crashtest.Process) (*bloblog.Log[event], *bloblog.Writer[e
 	}
 	o := &bloblog.Options[event]{BlobBlocks: 2, OpenHours: 1, Time: timeOfEvent}
 	o.Retry.Wait, o.Retry.ConflictWait = -1, -1
-	l := bloblog.New(&extend.Host{Account: acc}, "logs", o)
+	l := bloblog.New(&host.Host{Account: acc}, "logs", o)
 	w, err := l.Writer("orders")
 	return l, w, err
 }

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/logtail/bloblog"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -24,7 +24,7 @@ func rawLog(t testing.TB) (*bloblog.Log[[]byte], *storagetest.Service) {
 	s := storagetest.New(nil)
 	acc, err := account.FromTransport(s, nil)
 	noError(t, err)
-	raw := bloblog.New(&extend.Host{Account: acc}, "logs", &bloblog.Options[[]byte]{
+	raw := bloblog.New(&host.Host{Account: acc}, "logs", &bloblog.Options[[]byte]{
 		Encode: func(v *[]byte) ([]byte, error) { return *v, nil },
 		Decode: func(line []byte, v *[]byte) error { *v = bytes.Clone(line); return nil },
 	})

@@ -20,6 +20,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -40,19 +41,19 @@ type Log[T any] struct {
 //
 //	events := bloblog.New[Event](company, "logs", nil)
 func New[T any](s extend.Store, name string, o *Options[T]) *Log[T] {
-	host := extend.HostOf(s)
+	h := host.Of(s)
 	l := &Log[T]{}
 	if o != nil {
 		l.opt = *o
 	}
-	l.opt.Common = host.Options(l.opt.Common)
+	l.opt.Common = h.Options(l.opt.Common)
 	l.client.opt, l.err = l.opt.setDefaults()
 	var wrong error
-	l.client.container, wrong = host.Container(name)
+	l.client.container, wrong = h.Container(name)
 	if err := cmp.Or(wrong, l.err); err != nil {
 		l.err = fmt.Errorf("bloblog: New %s: %w", name, err)
 	}
-	l.err = host.Declare("blob log "+name, extend.Parts{Ensure: []extend.Task{{Name: "container " + name, Do: l.Ensure}}}, l.err)
+	l.err = h.Declare("blob log "+name, host.Parts{Ensure: []host.Task{{Name: "container " + name, Do: l.Ensure}}}, l.err)
 	return l
 }
 

@@ -12,7 +12,7 @@ import (
 	"unsafe"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/logtail/bloblog"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -38,7 +38,7 @@ func openLog(t testing.TB, s account.Transport, o *bloblog.Options[event]) *blob
 	t.Helper()
 	acc, err := account.FromTransport(s, nil)
 	noError(t, err)
-	l := bloblog.New(&extend.Host{Account: acc}, "logs", o)
+	l := bloblog.New(&host.Host{Account: acc}, "logs", o)
 	noError(t, l.Ensure(context.Background()))
 	return l
 }
@@ -327,7 +327,7 @@ func TestNoContainer(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	l, s := newLog(t, nil)
-	missing := bloblog.New[event](&extend.Host{Account: s}, "missing", nil)
+	missing := bloblog.New[event](&host.Host{Account: s}, "missing", nil)
 	w := newWriter(t, missing, "orders")
 	appendAll(t, w, 1)
 	if err := w.Flush(ctx); !errors.Is(err, table.ErrContainerNotFound) || errors.Is(err, table.ErrUnknownOutcome) {

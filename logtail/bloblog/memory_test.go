@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/logtail/bloblog"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -76,7 +76,7 @@ func TestMemory(t *testing.T) { // not parallel: it measures the heap
 	noError(t, err)
 	o := &bloblog.Options[event]{}
 	o.Now = func() time.Time { return evening }
-	l := bloblog.New(&extend.Host{Account: acc}, "logs", o)
+	l := bloblog.New(&host.Host{Account: acc}, "logs", o)
 	w := newWriter(t, l, "orders")
 
 	before, most := liveHeap(), 0.0
@@ -141,7 +141,7 @@ func BenchmarkAppend(b *testing.B) {
 	s := &endless{Service: storagetest.New(nil)}
 	acc, err := account.FromTransport(s, nil)
 	noError(b, err)
-	l := bloblog.New[event](&extend.Host{Account: acc}, "logs", nil)
+	l := bloblog.New[event](&host.Host{Account: acc}, "logs", nil)
 	w := newWriter(b, l, "orders")
 	b.SetBytes(1 << 10)
 	b.ReportAllocs()

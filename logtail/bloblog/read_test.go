@@ -15,7 +15,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/appendblob"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/logtail/bloblog"
 	"github.com/aztablekit/aztablekit/requests"
@@ -105,7 +105,7 @@ func TestServiceLogs(t *testing.T) {
 		map[string]*string{"LogType": to.Ptr("write"), "StartTime": to.Ptr("2014-07-31T18:59:59Z"), "EndTime": to.Ptr("2014-07-31T18:59:59Z"), "LogVersion": to.Ptr("1.0")})
 	acc, err := account.FromTransport(s, nil)
 	noError(t, err)
-	logs := bloblog.New(&extend.Host{Account: acc}, "logs", &bloblog.Options[entry]{
+	logs := bloblog.New(&host.Host{Account: acc}, "logs", &bloblog.Options[entry]{
 		Time: func(e *entry) time.Time { return e.time },
 		Decode: func(line []byte, e *entry) (err error) {
 			fields := strings.Split(string(line), ";")

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit"
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/logtail/bloblog"
 	"github.com/aztablekit/aztablekit/requests"
@@ -284,7 +284,7 @@ func TestBadRecords(t *testing.T) {
 // TestBadOptions: options out of range are refused.
 func TestBadOptions(t *testing.T) {
 	t.Parallel()
-	h := &extend.Host{Account: storagetest.New(nil)}
+	h := &host.Host{Account: storagetest.New(nil)}
 	for want, o := range map[string]bloblog.Options[event]{
 		"Options.Buffer":     {Buffer: -1},
 		"Options.OpenHours":  {OpenHours: -1},

@@ -72,7 +72,7 @@ func changeOf(c *eventual.Change[Employee]) (Change, bool) {
 
 // appendChange appends a change, unless an earlier attempt has appended it.
 func (c *Company) appendChange(ctx context.Context, j eventual.Job, change Change) error {
-	id := j.OperationID + "-" + j.Effect.RowKey // a transaction of several employees has one operation ID
-	_, err := c.changes.AppendOnce(ctx, id, j.CommitRecord.Time(), &change)
+	id := j.OperationID + "-" + j.Key.RowKey() // a transaction of several employees has one operation ID
+	_, err := c.changes.AppendOnce(ctx, id, j.Time, &change)
 	return err
 }

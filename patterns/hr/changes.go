@@ -44,6 +44,6 @@ func changeOf(c *eventual.Change[Employee]) (Change, bool) {
 // appendChange is the handler of the effect. A worker may call it several times for one write. The operation ID of the write and the RowKey
 // of the employee identify the record, so the log contains the change once.
 func (c *company) appendChange(ctx context.Context, j eventual.Job, change Change) error {
-	_, err := c.changes.AppendOnce(ctx, j.OperationID+"-"+j.Effect.RowKey, j.CommitRecord.Time(), &change)
+	_, err := c.changes.AppendOnce(ctx, j.OperationID+"-"+j.Key.RowKey(), j.Time, &change)
 	return err
 }

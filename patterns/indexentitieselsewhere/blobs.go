@@ -36,12 +36,8 @@ func renamed(c *eventual.Change[Employee]) (names []string, due bool) {
 
 // writeBlobs is the handler of the effect. A worker may call it several times for one write, and late.
 func (s *Staff) writeBlobs(ctx context.Context, j eventual.Job, names []string) error {
-	pk, err := j.Partition.Result()
-	if err != nil {
-		return eventual.Poison(err)
-	}
 	for _, name := range names {
-		if err := s.writeBlob(ctx, name, keys.Raw(pk, j.Effect.RowKey)); err != nil {
+		if err := s.writeBlob(ctx, name, j.Key); err != nil {
 			return err
 		}
 	}

@@ -5,12 +5,12 @@ package indexentitieselsewhere
 import (
 	"context"
 	"iter"
+	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -42,16 +42,29 @@ type Staff struct {
 	blobs     *container.Client // a blob for each name; a worker changes it a moment later
 }
 
-// Open declares the table of the employees and the container of the blobs. Call Ensure of the result when the program starts, and Run in one
-// program.
-func Open(acc aztablekit.Account, o *aztablekit.Options) *Staff {
-	s := &Staff{Store: aztablekit.Open(acc, "company", o)}
-	blobs, err := s.Host().Container("names")
-	create := extend.Task{Name: "container names", Do: s.ensureBlobs}
-	_ = s.Host().Declare("container names", extend.Parts{Ensure: []extend.Task{create}}, err) // Ensure returns the error
-	s.blobs = blobs
+// Account is an *account.Account, or a *storagetest.Service.
+type Account interface {
+	aztablekit.Account
+	Container(name string) *container.Client
+}
+
+// Open declares the table of the employees. Call Ensure of the result when the program starts, and Run in one program.
+func Open(acc Account, o *aztablekit.Options) *Staff {
+	name := "names"
+	if o != nil {
+		name = strings.ToLower(o.Prefix) + name
+	}
+	s := &Staff{Store: aztablekit.Open(acc, "company", o), blobs: acc.Container(name)}
 	s.Employees = aztablekit.Table(s.Store, "staff", dept, empid, inDepartment, everywhere, eventual.On("names", renamed, s.writeBlobs))
 	return s
+}
+
+// Ensure creates what does not exist: tables, queues, and the container of the blobs.
+func (s *Staff) Ensure(ctx context.Context) error {
+	if err := s.Store.Ensure(ctx); err != nil {
+		return err
+	}
+	return s.ensureBlobs(ctx)
 }
 
 // DepartmentKeys returns the keys of the employees of a last name in a department. 1 request.

@@ -34,7 +34,7 @@ type Shops struct {
 func Open(acc aztablekit.Account, send Send, o *aztablekit.Options) *Shops {
 	s := aztablekit.Open(acc, "shops", o)
 	mail := eventual.On("mail", newOrder, func(ctx context.Context, j eventual.Job, o Order) error {
-		return send(ctx, j.OperationID+"-"+j.Effect.RowKey, o) // a transaction of several orders has one operation ID
+		return send(ctx, j.OperationID+"-"+j.Key.RowKey(), o) // a transaction of several orders has one operation ID
 	})
 	return &Shops{s, aztablekit.Table(s, "orders", shop, number, mail)}
 }

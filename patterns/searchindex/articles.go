@@ -68,7 +68,7 @@ func titleChanged(c *eventual.Change[Article]) (struct{}, bool) {
 func (s *Site) update(ctx context.Context, j eventual.Job, _ struct{}) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	k := keys.Raw(j.Partition.String(), j.Effect.RowKey)
+	k := j.Key
 	titles, err := s.Titles()
 	if err != nil {
 		return err

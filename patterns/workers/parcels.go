@@ -38,7 +38,7 @@ func Open(acc aztablekit.Account, send Send, o *aztablekit.Options) *Shops {
 	var do func(context.Context, eventual.Job, Parcel) error
 	if send != nil {
 		do = func(ctx context.Context, j eventual.Job, p Parcel) error {
-			return send(ctx, j.OperationID+"-"+j.Effect.RowKey, p) // a transaction of several parcels has one operation ID
+			return send(ctx, j.OperationID+"-"+j.Key.RowKey(), p) // a transaction of several parcels has one operation ID
 		}
 	}
 	s := aztablekit.Open(acc, "shops", o)

@@ -8,6 +8,7 @@ import (
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -51,8 +52,8 @@ func (o *office) requests(f func() error) (int, error) {
 
 // ofWorker returns the number of requests that a worker takes for the messages of the queue, without the last one, which finds the
 // queue empty.
-func (o *office) ofWorker(ctx context.Context, h extend.Handler) (int, error) {
-	w, err := bareworker.New(o.acc.Queue("notifications"), o.acc.Queue("poison"), []extend.Handler{h}, nil)
+func (o *office) ofWorker(ctx context.Context, h host.Handler) (int, error) {
+	w, err := bareworker.New(o.acc.Queue("notifications"), o.acc.Queue("poison"), []host.Handler{h}, nil)
 	if err != nil {
 		return 0, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/barevalues"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/logtail"
@@ -161,7 +162,7 @@ func countMove(ctx context.Context, ofWorker bool) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	old, err := bareworker.Place(&extend.Host{Tables: o.acc.Tables()}, archive.ToTable("archive", nil))
+	old, err := bareworker.Place(&host.Host{Tables: o.acc.Tables()}, archive.ToTable("archive", nil))
 	if err != nil {
 		return 0, err
 	}
@@ -196,7 +197,7 @@ func countLog(ctx context.Context, stored, read int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	log := logtail.New[event](&extend.Host{Tables: o.acc.Tables()}, "events", nil)
+	log := logtail.New[event](&host.Host{Tables: o.acc.Tables()}, "events", nil)
 	err = log.Err()
 	if err != nil {
 		return 0, err
@@ -230,7 +231,7 @@ func countPeriod(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	byDays := logtail.NewByPeriod[struct{}](&extend.Host{Tables: o.acc.Tables()}, "events", &logtail.PeriodOptions{Common: table.Common{Now: o.service.Now}, Keep: 1}, nil)
+	byDays := logtail.NewByPeriod[struct{}](&host.Host{Tables: o.acc.Tables()}, "events", &logtail.PeriodOptions{Common: table.Common{Now: o.service.Now}, Keep: 1}, nil)
 	days, err := byDays.Periods(), byDays.Err()
 	if err != nil {
 		return 0, err

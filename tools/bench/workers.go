@@ -9,6 +9,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 )
 
@@ -61,7 +62,7 @@ func work(ctx context.Context, n, partitions int) (time.Duration, error) {
 		return 0, err
 	}
 	ship := bare.NewHandler("ship", t, func(context.Context, eventual.Job, int) error { return nil })
-	w, err := bareworker.New(acc.Queue("notifications"), acc.Queue("poison"), []extend.Handler{ship}, &eventual.WorkerOptions{Concurrency: slots, PerPartition: slots})
+	w, err := bareworker.New(acc.Queue("notifications"), acc.Queue("poison"), []host.Handler{ship}, &eventual.WorkerOptions{Concurrency: slots, PerPartition: slots})
 	if err != nil {
 		return 0, err
 	}

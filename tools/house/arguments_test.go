@@ -24,7 +24,10 @@ import (
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/jobs"
 	"github.com/aztablekit/aztablekit/keys"
@@ -211,7 +214,7 @@ func (c *caller) try(name string, f reflect.Value, arguments []reflect.Value) {
 		if d := time.Since(began); d > 2*time.Second {
 			c.t.Errorf("%s(%s): got %v, want an end with the context", name, strings.Join(shown, ", "), d)
 		}
-		if p := recover(); p != nil && !(name == "extend.RecordsOf" || name == "extend.Completing" || name == "requests.Counter.Do") { // whose documentation says so, and what the SDK calls
+		if p := recover(); p != nil && !(name == "records.Of" || name == "records.Completing" || name == "requests.Counter.Do") { // whose documentation says so, and what the SDK calls
 			c.t.Errorf("%s(%s): got panic %v, want none\n%s", name, strings.Join(shown, ", "), p, ownLines(debug.Stack()))
 		}
 	}()
@@ -373,27 +376,26 @@ func newCaller(t *testing.T) *caller {
 	no(err)
 	_, err = s.Queue("poison").Create(ctx, nil)
 	no(err)
-	records := extend.RecordsOf(items)
 	slots := series.Hours(time.UTC)
-	numbers := series.New[int64](&extend.Host{Tables: s.Tables()}, "numbers", slots, nil)
+	numbers := series.New[int64](&host.Host{Tables: s.Tables()}, "numbers", slots, nil)
 	err = numbers.Err()
 	no(err)
 	no(numbers.Ensure(ctx))
-	leases := lease.New(&extend.Host{Tables: s.Tables()}, "leases", nil)
+	leases := lease.New(&host.Host{Tables: s.Tables()}, "leases", nil)
 	_, err = s.Tables().CreateTable(ctx, "leases", nil)
 	no(err)
 	held, err := leases.Acquire(ctx, "lease")
 	no(err)
 	guarded, err := held.In(ctx, items, keys.RawPartition("guarded"))
 	no(err)
-	log := logtail.New[item](&extend.Host{Tables: s.Tables()}, "logs", nil)
+	log := logtail.New[item](&host.Host{Tables: s.Tables()}, "logs", nil)
 	err = log.Err()
 	no(err)
 	no(log.Ensure(ctx))
-	byPeriods := logtail.NewByPeriod[struct{}](&extend.Host{Tables: s.Tables()}, "periods", &logtail.PeriodOptions{}, nil)
+	byPeriods := logtail.NewByPeriod[struct{}](&host.Host{Tables: s.Tables()}, "periods", &logtail.PeriodOptions{}, nil)
 	periods, err := byPeriods.Periods(), byPeriods.Err()
 	no(err)
-	blobLog := bloblog.New[struct{ Text string }](&extend.Host{Account: s}, "lines", nil)
+	blobLog := bloblog.New[struct{ Text string }](&host.Host{Account: s}, "lines", nil)
 	no(blobLog.Ensure(ctx))
 	lines, err := blobLog.Writer("source")
 	no(err)
@@ -410,7 +412,7 @@ func newCaller(t *testing.T) *caller {
 	checked, check := aztablekit.Open(s, "checked", nil), jobs.Verify[item]("check")
 	aztablekit.Table(checked, "checked", nil, nil, check)
 	no(checked.Ensure(ctx))
-	declaration := extend.NewDeclaration(company.Host(), items)
+	declaration := bare.Declare(company.Host(), items)
 	put(base, items, company, declaration, byName, lists, sums, details, stored, row, views, destination, blobs, mover, outbox, poison, records, slots, numbers, log, periods, text, key, key.Row(), schema, size, ctx,
 		"group", &table.Options{}, table.Query[item]{Partition: text.PartitionKey("g")}, nameOf, operations, tabledoor.PinOp(items, stored), door.Table(items), s.Queue("work"), s.Container("blobs"), time.Now(), s.Tables())
 	c.valid[reflect.TypeFor[table.Service]()] = reflect.ValueOf(s.Tables())
@@ -419,7 +421,7 @@ func newCaller(t *testing.T) *caller {
 	c.valid[reflect.TypeFor[verify.Definition]()] = reflect.ValueOf(byName)
 	c.valid[reflect.TypeFor[extend.Definition[item]]()] = reflect.ValueOf(views)
 	c.valid[reflect.TypeFor[table.AnyTable]()] = reflect.ValueOf(items)
-	c.valid[reflect.TypeFor[extend.Outbox]()] = reflect.ValueOf(outbox)
+	c.valid[reflect.TypeFor[commit.Outbox]()] = reflect.ValueOf(outbox)
 	c.valid[reflect.TypeFor[archive.Destination]()] = reflect.ValueOf(destination)
 	c.valid[reflect.TypeFor[table.AnyField[item]]()] = reflect.ValueOf(size)
 	c.valid[reflect.TypeFor[table.AnyTable]()] = reflect.ValueOf(base)
@@ -431,9 +433,9 @@ func newCaller(t *testing.T) *caller {
 		"account.FromSAS": account.FromSAS, "account.FromTransport": account.FromTransport, "account.Diagnose": account.Diagnose,
 		"archive/blobarchive.New": blobarchive.New, "archive.ToTable": archive.ToTable,
 		"archive.Into": archive.Into[item], "aztablekit.Open": aztablekit.Open, "aztablekit.Table": aztablekit.Table[item], "eventual.On": eventual.On[item, item],
-		"extend.NewDeclaration": extend.NewDeclaration[item], "extend.NewTable": extend.NewTable[item], "extend.HostOf": extend.HostOf, "largeentity.In": largeentity.In[item],
-		"table.BulkDelete": table.BulkDelete[item], "table.Upgrade": table.Upgrade[item], "table.Bulk": table.Bulk,
-		"extend.Completing": extend.Completing[item], "extend.RecordsOf": extend.RecordsOf, "extend.SweepAll": extend.SweepAll[item],
+		"bare.Declare": bare.Declare[item], "host.NewTable": host.NewTable[item], "host.Of": host.Of, "largeentity.In": largeentity.In[item],
+		"extend.Resolve": extend.Resolve, "table.BulkDelete": table.BulkDelete[item], "table.Upgrade": table.Upgrade[item], "table.Bulk": table.Bulk,
+		"records.Completing": records.Completing[item], "records.Of": records.Of, "records.SweepAll": records.SweepAll[item],
 		"transfer.Compare": transfer.Compare, "transfer.Container": transfer.Container, "transfer.CopyBlobs": transfer.CopyBlobs, "transfer.Snapshots": transfer.Snapshots[item], "transfer.Copy": transfer.Copy, "transfer.Export": transfer.Export, "transfer.Exported": transfer.Exported,
 		"transfer.Folder": transfer.Folder, "transfer.Import": transfer.Import, "transfer.ImportEntities": transfer.ImportEntities[item], "transfer.Of": transfer.Of, "transfer.CSV": transfer.CSV, "transfer.JSON": transfer.JSON, "transfer.WriteCSV": transfer.WriteCSV, "transfer.WriteJSON": transfer.WriteJSON,
 		"eventual.Poison":     eventual.Poison,
@@ -458,7 +460,7 @@ func newCaller(t *testing.T) *caller {
 		"jobs.Upgrade": jobs.Upgrade[item], "jobs.Verify": jobs.Verify[item], "jobs.List": jobs.List, "jobs.Export": jobs.Export[item], "jobs.Cancel": jobs.Cancel,
 		"logtail/bloblog.New": bloblog.New[item], "logtail.NewByPeriod": logtail.NewByPeriod[item], "logtail.NewCursor": logtail.NewCursor, "logtail.NewCursorAt": logtail.NewCursorAt,
 		"logtail.New":      logtail.New[item],
-		"extend.With":      extend.With[item],
+		"bare.With":        bare.With[item],
 		"materialized.New": materialized.New[item, item],
 		"table.NewMixed":   table.NewMixed, "requests.KindOf": requests.KindOf,
 		"table.And": table.And[item], "table.ClientOptions": table.ClientOptions, "table.Collect": table.Collect[item], "table.ElementOf": table.ElementOf[item, int64],
@@ -467,14 +469,14 @@ func newCaller(t *testing.T) *caller {
 		"table.Stored": table.Stored[item], "table.Transact": table.Transact, "table.ViewOf": table.ViewOf[some, item],
 		// Methods of the interface that fields implement, and of values that exist only inside a call.
 		"extend.Plan in a write": func(v *item) error {
-			watched, err := extend.With(base, extend.Maintainer[item](planCaller{c}))
+			watched, err := bare.With(base, extend.Maintainer[item](planCaller{c}))
 			if err == nil {
 				_, err = watched.Upsert(ctx, &item{Group: "g", Name: "watched"}, table.ReplaceExisting)
 			}
 			return err
 		},
 		"verify.Session in a run": func(v *item) error {
-			watched, err := extend.With(base, extend.Maintainer[item](planCaller{c}))
+			watched, err := bare.With(base, extend.Maintainer[item](planCaller{c}))
 			if err == nil {
 				_, err = verify.Run(ctx, watched, nil)
 			}
@@ -485,7 +487,7 @@ func newCaller(t *testing.T) *caller {
 	var tx *txn.Tx
 	no(txn.Run(ctx, company, func(inside *txn.Tx) error { tx = inside; return nil }))
 	c.receivers = []any{
-		company, effect, values, declaration, company.Host(), details, views, &aztablekit.Settings[item]{}, new(verify.Report), archive.Into[item]("none", nil),
+		company, effect, values, declaration, details, views, &aztablekit.Settings[item]{}, new(verify.Report), archive.Into[item]("none", nil),
 		expire.At(func(*item) time.Time { return time.Time{} }, nil), check, new(jobs.Slice[item]), new(jobs.Job[item, int]), new(azt.Program),
 		acc, account.Grant{}, mover.Mover, destination, blobs, records, outbox, poison, byName, byNameAlone, unique, listsOfAll, lists, sums, text,
 		keys.Partition(text, func(v *item) *string { return &v.Group }), keys.Partition2(text, text, two), keys.Partition3(text, text, text, three),

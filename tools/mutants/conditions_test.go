@@ -57,9 +57,9 @@ func TestConditions(t *testing.T) {
 	})
 	mutants.Run(t, "./materialized", []mutants.Mutant{
 		{Name: "a tombstone of an hour is swept", File: "materialized/compare.go",
-			Old: "Options.Now().Add(-extend.Retention - time.Hour)", New: "Options.Now().Add(-time.Hour)", Test: "TestDamage"},
+			Old: "Options.Now().Add(-commit.Retention - time.Hour)", New: "Options.Now().Add(-time.Hour)", Test: "TestDamage"},
 		{Name: "a tombstone of the retention is swept", File: "materialized/compare.go",
-			Old: "Options.Now().Add(-extend.Retention - time.Hour)", New: "Options.Now().Add(-extend.Retention)", Test: "TestDamage"},
+			Old: "Options.Now().Add(-commit.Retention - time.Hour)", New: "Options.Now().Add(-commit.Retention)", Test: "TestDamage"},
 	})
 	mutants.Run(t, "./largeentity", []mutants.Mutant{
 		{Name: "a refused last block is not noticed", File: "largeentity/upload.go",

@@ -22,11 +22,11 @@ func TestElsewhere(t *testing.T) {
 		{Name: "an effect may name rows of the library as its entity", File: "internal/reconcile/handler.go",
 			Old: "	if err == nil && strings.HasPrefix(e.RowKey, reserved.First) {\n", New: "	if err == nil && strings.HasPrefix(e.RowKey, \"~~~\"+reserved.First) {\n", Test: "TestHostileEffects"},
 		{Name: "commit records are swept before the tombstones that they name", File: "internal/reconcile/handler.go",
-			Old: "		case record.State != extend.Done:\n", New: "		case record.State != extend.Pending:\n", Test: "TestReconcile"},
+			Old: "		case record.State != commit.Done:\n", New: "		case record.State != commit.Pending:\n", Test: "TestReconcile"},
 	})
 	mutants.Run(t, "./index", []mutants.Mutant{
 		{Name: "a worker does not know the tables of unique values", File: "eventual/handler.go",
-			Old: "m.Typed().(extend.RemoteWriter); is {", New: "m.Typed().(extend.RemoteWriter); is && i < 0 {", Test: "TestGlobalWorkers"},
+			Old: "m.Typed().(host.RemoteWriter); is {", New: "m.Typed().(host.RemoteWriter); is && i < 0 {", Test: "TestGlobalWorkers"},
 		{Name: "a conflict ends the execution", File: "internal/reconcile/reconcile.go",
 			Old: "		return conflict, err\n", New: "		return conflict && false, nil\n", Test: "TestElsewhereSchedules"},
 		{Name: "an effect lacks the old rows", File: "index/elsewhere.go",
@@ -52,7 +52,7 @@ func TestElsewhere(t *testing.T) {
 		{Name: "a pointer finds an entity whose partition of rows has changed", File: "index/rows.go",
 			Old: "return err == nil && is == row\n", New: "return err == nil && is.RowKey() == row.RowKey()\n", Test: "TestElsewhereVerifiedReads"},
 		{Name: "the notification of an effect that failed is withdrawn", File: "internal/reconcile/reconcile.go",
-			Old: "		if record.State != extend.Pending || h.Handle(ctx, j) != nil {\n			return false\n", New: "		if record.State != extend.Pending || h.Handle(ctx, j) != nil {\n			continue\n", Test: "TestElsewhereInline"},
+			Old: "		if record.State != commit.Pending || h.Handle(ctx, j) != nil {\n			return false\n", New: "		if record.State != commit.Pending || h.Handle(ctx, j) != nil {\n			continue\n", Test: "TestElsewhereInline"},
 		{Name: "a pending commit record does not count", File: "verify/elsewhere_repair.go",
 			Old: "		is = true\n", New: "		is = false\n", Test: "TestVerifyElsewherePending"},
 		{Name: "no notification is sent again", File: "verify/elsewhere_repair.go",

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -45,8 +45,8 @@ func (h leaseHolder) open() (*lease.Leases, *table.Table[table.Row], *table.Tabl
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	host := &extend.Host{Account: acc, Tables: acc.Tables()}
-	leases := lease.New(host, h.Name+"l", &lease.Options{TTL: 3 * time.Second, Owner: fmt.Sprint("process ", h.Process)})
+	in := &host.Host{Account: acc, Tables: acc.Tables()}
+	leases := lease.New(in, h.Name+"l", &lease.Options{TTL: 3 * time.Second, Owner: fmt.Sprint("process ", h.Process)})
 	rows, err := bare.NewTable(acc.Tables(), h.Name+"l", table.Schema[table.Row]{}, nil)
 	if err != nil {
 		return nil, nil, nil, err

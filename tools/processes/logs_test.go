@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/logtail"
 )
@@ -57,7 +57,7 @@ func (w logWriter) log() (*logtail.Log[event], error) {
 	if err != nil {
 		return nil, err
 	}
-	l := logtail.New[event](&extend.Host{Tables: acc.Tables()}, w.Name, &logtail.Options{Spread: 4})
+	l := logtail.New[event](&host.Host{Tables: acc.Tables()}, w.Name, &logtail.Options{Spread: 4})
 	return l, l.Err()
 }
 

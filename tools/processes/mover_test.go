@@ -14,9 +14,9 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -57,7 +57,7 @@ func (mp *moverProcess) connect(more ...policy.Policy) error {
 		return err
 	}
 	to := archive.ToTable(mp.Name+"o", &archive.Options{Common: opt.Common})
-	if mp.old, err = bareworker.Place(&extend.Host{Tables: mp.acc.Tables()}, to); err != nil {
+	if mp.old, err = bareworker.Place(&host.Host{Tables: mp.acc.Tables()}, to); err != nil {
 		return err
 	}
 	out, err := bareworker.NewOutbox(mp.acc.Queue(mp.Name+"q"), &opt.Common)
@@ -69,7 +69,7 @@ func (mp *moverProcess) connect(more ...policy.Policy) error {
 }
 
 func (mp *moverProcess) worker() (bareworker.Worker, error) {
-	return bareworker.New(mp.acc.Queue(mp.Name+"q"), mp.acc.Queue(mp.Name+"p"), []extend.Handler{mp.mover.Handler}, &eventual.WorkerOptions{
+	return bareworker.New(mp.acc.Queue(mp.Name+"q"), mp.acc.Queue(mp.Name+"p"), []host.Handler{mp.mover.Handler}, &eventual.WorkerOptions{
 		Concurrency: 4, Visibility: 2 * time.Second, Idle: 200 * time.Millisecond, Wait: time.Second, MaxWait: 2 * time.Second, Attempts: 100,
 	})
 }

@@ -10,8 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/commit"
+	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -186,9 +187,9 @@ func checkAllArchived(t *testing.T, mp *moverProcess, n int) {
 		groups[fmt.Sprint("g", id%20)], groups["more"] = true, true
 	}
 	for g := range groups {
-		for i, err := range extend.RecordsOf(mp.current).List(ctx, keys.RawPartition(g), time.Now().Add(time.Hour)) {
+		for i, err := range records.Of(mp.current).List(ctx, keys.RawPartition(g), time.Now().Add(time.Hour)) {
 			must(t, err)
-			if i.State == extend.Pending {
+			if i.State == commit.Pending {
 				t.Errorf("commit record %s of partition %s: got state pending; want done", i.OperationID, g)
 			}
 		}

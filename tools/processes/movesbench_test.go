@@ -13,8 +13,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -81,11 +81,11 @@ func measureMoves(b *testing.B, rate, moves int, ours bool) (p measurement) {
 			h.Handle = func(ctx context.Context, j eventual.Job) error {
 				err := move(ctx, j)
 				if err == nil {
-					done(j.Effect.RowKey)
+					done(j.Key.RowKey())
 				}
 				return err
 			}
-			w, err := bareworker.New(mp.acc.Queue(mp.Name+"q"), mp.acc.Queue(mp.Name+"p"), []extend.Handler{h}, &eventual.WorkerOptions{Concurrency: 8, Idle: 500 * time.Millisecond})
+			w, err := bareworker.New(mp.acc.Queue(mp.Name+"q"), mp.acc.Queue(mp.Name+"p"), []host.Handler{h}, &eventual.WorkerOptions{Concurrency: 8, Idle: 500 * time.Millisecond})
 			must(b, err)
 			workers.Go(func() { w.Run(working) })
 		} else {

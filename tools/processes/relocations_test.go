@@ -19,10 +19,11 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/commit"
+	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -323,9 +324,9 @@ func checkNothingPrepared(t *testing.T, acc *account.Account, tables ...string) 
 func checkNothingPending(t *testing.T, in table.AnyTable, partitions ...keys.PartitionKey) {
 	t.Helper()
 	for _, of := range partitions {
-		for r, err := range extend.RecordsOf(in).List(context.Background(), of, time.Now().Add(time.Hour)) {
+		for r, err := range records.Of(in).List(context.Background(), of, time.Now().Add(time.Hour)) {
 			must(t, err)
-			if r.State == extend.Pending {
+			if r.State == commit.Pending {
 				t.Errorf("commit record %s of %s in table %s: got state pending; want done or aborted", r.OperationID, of, in.Name())
 			}
 		}

@@ -1,4 +1,4 @@
-package extend_test
+package host_test
 
 import (
 	"log/slog"
@@ -8,7 +8,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/tracing"
 
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -33,24 +33,24 @@ func TestOptionsByField(t *testing.T) {
 		}
 		return c
 	}
-	host, own := &extend.Host{Common: common(1)}, common(2)
-	got := host.Options(table.Common{})
-	expectFields(t, "no option", got, host.Common, "")
+	h, own := &host.Host{Common: common(1)}, common(2)
+	got := h.Options(table.Common{})
+	expectFields(t, "no option", got, h.Common, "")
 	typ := reflect.TypeFor[table.Common]()
 	for i := range typ.NumField() {
 		one := table.Common{}
 		reflect.ValueOf(&one).Elem().Field(i).Set(reflect.ValueOf(own).Field(i))
-		got := host.Options(one)
-		expectFields(t, typ.Field(i).Name, got, host.Common, typ.Field(i).Name)
+		got := h.Options(one)
+		expectFields(t, typ.Field(i).Name, got, h.Common, typ.Field(i).Name)
 		expectFields(t, typ.Field(i).Name, got, one, "", typ.Field(i).Name)
 	}
 	retry := reflect.TypeFor[table.Retry]()
 	for i := range retry.NumField() {
 		one := table.Common{}
 		reflect.ValueOf(&one.Retry).Elem().Field(i).SetInt(2)
-		want := host.Common.Retry
+		want := h.Common.Retry
 		reflect.ValueOf(&want).Elem().Field(i).SetInt(2)
-		if got := host.Options(one); got.Retry != want {
+		if got := h.Options(one); got.Retry != want {
 			t.Errorf("Retry.%s: got %+v, want %+v", retry.Field(i).Name, got.Retry, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package extend_test
+package records_test
 
 import (
 	"context"
@@ -10,8 +10,9 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -32,10 +33,10 @@ func TestRecords(t *testing.T) {
 	e, err := base.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	noError(t, err)
 	staff := base.Exact()
-	in := extend.RecordsOf(staff)
+	in := records.Of(staff)
 	pk := keys.RawPartition("Sales")
 	noError(t, staff.Merge(ctx, e, age.Set(50)))
-	var all []*extend.Record
+	var all []*commit.Record
 	list := func() int {
 		all = nil
 		for i, err := range in.List(ctx, pk, now.Add(time.Second)) {
@@ -44,25 +45,25 @@ func TestRecords(t *testing.T) {
 		}
 		return len(all)
 	}
-	if list() != 1 || all[0].State != extend.Done || !all[0].Time().Equal(now) || all[0].Effects != nil {
-		t.Errorf("got %v; want list() == 1 and all[0].State == extend.Done and all[0].Time().Equal(now) and all[0].Effects == nil", all)
+	if list() != 1 || all[0].State != commit.Done || !all[0].Time().Equal(now) || all[0].Effects != nil {
+		t.Errorf("got %v; want list() == 1 and all[0].State == commit.Done and all[0].Time().Equal(now) and all[0].Effects == nil", all)
 	}
 	op := all[0].OperationID
-	if i, err := in.Get(ctx, pk, op); err != nil || i.State != extend.Done {
-		t.Errorf("got %+v, %v; want no error and i.State == extend.Done", i, err)
+	if i, err := in.Get(ctx, pk, op); err != nil || i.State != commit.Done {
+		t.Errorf("got %+v, %v; want no error and i.State == commit.Done", i, err)
 	}
 	other := op[:25] + map[bool]string{true: "0", false: "1"}[op[25] != '0']
 	if _, err := in.Get(ctx, pk, other); !errors.Is(err, table.ErrNotFound) {
 		t.Errorf("got %v; want ErrNotFound", err)
 	}
 	s.Count()
-	if i, err := in.Resolve(ctx, pk, other); err != nil || i.State != extend.Aborted || s.Count().String() != "1 get, 1 insert" {
-		t.Errorf(`got %+v, %v; want no error and i.State == extend.Aborted and s.Count().String() == "1 get, 1 insert"`, i, err)
+	if i, err := in.Resolve(ctx, pk, other); err != nil || i.State != commit.Aborted || s.Count().String() != "1 get, 1 insert" {
+		t.Errorf(`got %+v, %v; want no error and i.State == commit.Aborted and s.Count().String() == "1 get, 1 insert"`, i, err)
 	}
-	if i, err := in.Resolve(ctx, pk, other); err != nil || i.State != extend.Aborted || s.Count().String() != "1 get" {
-		t.Errorf(`got %+v, %v; want no error and i.State == extend.Aborted and s.Count().String() == "1 get"`, i, err)
+	if i, err := in.Resolve(ctx, pk, other); err != nil || i.State != commit.Aborted || s.Count().String() != "1 get" {
+		t.Errorf(`got %+v, %v; want no error and i.State == commit.Aborted and s.Count().String() == "1 get"`, i, err)
 	}
-	if err := in.MarkDone(ctx, &extend.Record{Partition: pk, OperationID: other, State: extend.Aborted}); err == nil {
+	if err := in.MarkDone(ctx, &commit.Record{Partition: pk, OperationID: other, State: commit.Aborted}); err == nil {
 		t.Error("got no error from MarkDone of an aborted record; want one")
 	}
 	var ve *table.ValueError
@@ -77,16 +78,16 @@ func TestRecords(t *testing.T) {
 	if _, err := in.Resolve(ctx, pk, third); !errors.Is(err, errs.ErrExpired) {
 		t.Errorf("got %v; want ErrExpired", err)
 	}
-	if i, err := in.Resolve(ctx, pk, op); err != nil || i.State != extend.Done {
-		t.Errorf("got %+v, %v; want no error and i.State == extend.Done", i, err)
+	if i, err := in.Resolve(ctx, pk, op); err != nil || i.State != commit.Done {
+		t.Errorf("got %+v, %v; want no error and i.State == commit.Done", i, err)
 	}
-	if n, _, err := extend.SweepAll(ctx, staff, keys.PartitionRange{}); n != 0 || err != nil {
+	if n, _, err := records.SweepAll(ctx, staff, keys.PartitionRange{}); n != 0 || err != nil {
 		t.Errorf("got %v, %v; want n == 0 and no error", n, err)
 	}
 	noError(t, staff.Merge(ctx, e, age.Set(51)))
 	now = now.Add(time.Hour)
 	s.Count()
-	if n, _, err := extend.SweepAll(ctx, staff, keys.PartitionRange{}); n != 2 || err != nil || s.Count().String() != "3 query, 1 transaction" || list() != 1 {
+	if n, _, err := records.SweepAll(ctx, staff, keys.PartitionRange{}); n != 2 || err != nil || s.Count().String() != "3 query, 1 transaction" || list() != 1 {
 		t.Errorf(`got %v, %v, %v; want n == 2 and no error and s.Count().String() == "3 query, 1 transaction" and list() == 1`, n, err, all)
 	}
 	// Lists of entities do not contain commit records.
@@ -118,7 +119,7 @@ func TestSweepAllResumes(t *testing.T) {
 		}
 		return storagetest.Fault{}
 	})
-	first, through, err := extend.SweepAll(ctx, staff, keys.PartitionRange{})
+	first, through, err := records.SweepAll(ctx, staff, keys.PartitionRange{})
 	if err == nil || through.IsSet() && through.String() != "Legal" {
 		t.Fatalf("got through %v, %v; want Legal at most, and an error", through, err)
 	}
@@ -127,7 +128,7 @@ func TestSweepAllResumes(t *testing.T) {
 	if through.IsSet() {
 		left = left.Behind(through)
 	}
-	second, through, err := extend.SweepAll(ctx, staff, left)
+	second, through, err := records.SweepAll(ctx, staff, left)
 	if err != nil || first+second != 3 || through.String() != "Tax" {
 		t.Errorf("got %d and %d deleted, through %v, %v; want 3 in all, through Tax", first, second, through, err)
 	}
@@ -156,13 +157,13 @@ func TestStoredTypes(t *testing.T) {
 				_, err := s.Tables().NewClient(staff.Name()).UpsertEntity(ctx, []byte(body), &aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeMerge})
 				noError(t, err)
 			}
-			rec, err := extend.RecordsOf(staff).Get(ctx, keys.RawPartition("Sales"), op)
+			rec, err := records.Of(staff).Get(ctx, keys.RawPartition("Sales"), op)
 			var de *table.DecodeError
 			var ve *table.VersionError
 			whole := typ == "Int32" || typ == "Int64" || typ == "whole Double"
 			switch {
 			case property == "_v" && whole:
-				if err != nil || rec.State != extend.Pending || len(rec.Effects) != 1 {
+				if err != nil || rec.State != commit.Pending || len(rec.Effects) != 1 {
 					t.Errorf("%s as %s: got record %+v, error %v; want a pending record of 1 effect", property, typ, rec, err)
 				}
 			case !errors.As(err, &de) && !errors.As(err, &ve):
@@ -176,9 +177,9 @@ func TestStoredTypes(t *testing.T) {
 func TestNilHandlesAreNamed(t *testing.T) {
 	t.Parallel()
 	for name, call := range map[string]func(){
-		"RecordsOf of nil":          func() { extend.RecordsOf(nil) },
-		"RecordsOf of a zero Table": func() { extend.RecordsOf(new(table.Table[employee])) },
-		"Completing":                func() { extend.Completing(new(table.Table[employee]), nil) },
+		"RecordsOf of nil":          func() { records.Of(nil) },
+		"RecordsOf of a zero Table": func() { records.Of(new(table.Table[employee])) },
+		"Completing":                func() { records.Completing(new(table.Table[employee]), nil) },
 	} {
 		func() {
 			defer func() {

@@ -1,4 +1,4 @@
-package extend_test
+package records_test
 
 import (
 	"context"
@@ -6,6 +6,10 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/commit"
+	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -18,18 +22,18 @@ func TestCompleting(t *testing.T) {
 	ctx := context.Background()
 	staff, s, d, e, i := pendingEffect(t)
 	e.Value.Last = "Smith"
-	if err := extend.Completing(staff, i, 0).Replace(ctx, e); err != nil || i.State != extend.Pending || len(i.Effects) != 1 {
-		t.Fatalf("got %v, %+v; want no error and i.State == extend.Pending and len(i.Effects) == 1", err, i)
+	if err := records.Completing(staff, i, 0).Replace(ctx, e); err != nil || i.State != commit.Pending || len(i.Effects) != 1 {
+		t.Fatalf("got %v, %+v; want no error and i.State == commit.Pending and len(i.Effects) == 1", err, i)
 	}
 	if got := s.Count().String(); got != "1 transaction" || len(d.notes) > 0 {
 		t.Errorf(`got %q, %v; want "1 transaction" and no notification`, got, d.notes)
 	}
-	last := extend.Completing(staff, i, 0)
-	if err := last.Delete(ctx, e); err != nil || i.State != extend.Done {
-		t.Fatalf("got %v, %+v; want no error and i.State == extend.Done", err, i)
+	last := records.Completing(staff, i, 0)
+	if err := last.Delete(ctx, e); err != nil || i.State != commit.Done {
+		t.Fatalf("got %v, %+v; want no error and i.State == commit.Done", err, i)
 	}
-	if is, err := extend.RecordsOf(staff).Get(ctx, keys.RawPartition("S"), i.OperationID); err != nil || is.State != extend.Done || len(is.Effects) > 0 {
-		t.Errorf("got %+v, %v; want no error and is.State == extend.Done and len(is.Effects) <= 0", is, err)
+	if is, err := records.Of(staff).Get(ctx, keys.RawPartition("S"), i.OperationID); err != nil || is.State != commit.Done || len(is.Effects) > 0 {
+		t.Errorf("got %+v, %v; want no error and is.State == commit.Done and len(is.Effects) <= 0", is, err)
 	}
 	if len(s.Rows("staff")) != 1 {
 		t.Errorf(`got %v; want len(s.Rows("staff")) == 1`, s.Rows("staff"))
@@ -42,19 +46,19 @@ func TestCompletingRaces(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	staff, _, _, e, mine := pendingEffect(t)
-	concurrent, err := extend.RecordsOf(staff).Get(ctx, keys.RawPartition("S"), mine.OperationID)
+	concurrent, err := records.Of(staff).Get(ctx, keys.RawPartition("S"), mine.OperationID)
 	noError(t, err)
 	e.Value.Last = "Smith"
-	noError(t, extend.Completing(staff, concurrent, 0).Replace(ctx, e))
-	if err := extend.Completing(staff, mine, 0).Delete(ctx, e); !errors.Is(err, table.ErrChanged) {
+	noError(t, records.Completing(staff, concurrent, 0).Replace(ctx, e))
+	if err := records.Completing(staff, mine, 0).Delete(ctx, e); !errors.Is(err, table.ErrChanged) {
 		t.Errorf("got %v; want ErrChanged", err)
 	}
-	if err := extend.RecordsOf(staff).MarkDone(ctx, mine); !errors.Is(err, table.ErrChanged) || mine.State != extend.Pending {
-		t.Errorf("got %v; want ErrChanged and mine.State == extend.Pending", err)
+	if err := records.Of(staff).MarkDone(ctx, mine); !errors.Is(err, table.ErrChanged) || mine.State != commit.Pending {
+		t.Errorf("got %v; want ErrChanged and mine.State == commit.Pending", err)
 	}
-	noError(t, extend.RecordsOf(staff).MarkDone(ctx, concurrent))
-	if err := extend.RecordsOf(staff).MarkDone(ctx, mine); err != nil || mine.State != extend.Done { // the record is done already
-		t.Errorf("got %v; want no error and mine.State == extend.Done", err)
+	noError(t, records.Of(staff).MarkDone(ctx, concurrent))
+	if err := records.Of(staff).MarkDone(ctx, mine); err != nil || mine.State != commit.Done { // the record is done already
+		t.Errorf("got %v; want no error and mine.State == commit.Done", err)
 	}
 }
 
@@ -74,11 +78,11 @@ func TestCompletingFaults(t *testing.T) {
 			}
 			return is
 		})
-		err := extend.Completing(staff, i, 0).Delete(ctx, e)
+		err := records.Completing(staff, i, 0).Delete(ctx, e)
 		done := len(s.Rows("staff")) == 1
-		is, gerr := extend.RecordsOf(staff).Get(ctx, keys.RawPartition("S"), i.OperationID)
+		is, gerr := records.Of(staff).Get(ctx, keys.RawPartition("S"), i.OperationID)
 		noError(t, gerr)
-		if (err == nil) != done || done != (is.State == extend.Done) || is.State != i.State {
+		if (err == nil) != done || done != (is.State == commit.Done) || is.State != i.State {
 			t.Errorf("%v: got %v, deleted %v, the records %+v and %+v; want all or nothing done, and equal states", f, err, done, is, i)
 		}
 	}
@@ -91,26 +95,26 @@ func TestCompletingRefused(t *testing.T) {
 	staff, s, _, e, i := pendingEffect(t)
 	var ve *table.ValueError
 	for what, err := range map[string]error{
-		"no such effect": extend.Completing(staff, i, 1).Delete(ctx, e),
-		"below":          extend.Completing(staff, i, -1).Delete(ctx, e),
-		"nil":            extend.Completing(staff, nil, 0).Delete(ctx, e),
-		"not pending":    extend.Completing(staff, &extend.Record{Partition: keys.RawPartition("S"), Effects: i.Effects}, 0).Delete(ctx, e),
+		"no such effect": records.Completing(staff, i, 1).Delete(ctx, e),
+		"below":          records.Completing(staff, i, -1).Delete(ctx, e),
+		"nil":            records.Completing(staff, nil, 0).Delete(ctx, e),
+		"not pending":    records.Completing(staff, &commit.Record{Partition: keys.RawPartition("S"), Effects: i.Effects}, 0).Delete(ctx, e),
 	} {
 		if !errors.As(err, &ve) {
 			t.Errorf("%s: got %v; want a *ValueError", what, err)
 		}
 	}
-	_, err := table.Transact(ctx, extend.Completing(staff, i, 0).DeleteOp(e), extend.Completing(staff, i, 0).InsertOp(&employee{"S", 2, "Cao", 1}))
+	_, err := table.Transact(ctx, records.Completing(staff, i, 0).DeleteOp(e), records.Completing(staff, i, 0).InsertOp(&employee{"S", 2, "Cao", 1}))
 	if !errors.As(err, &ve) {
 		t.Errorf("got %v; want a *ValueError", err)
 	}
-	if _, err := extend.Completing(staff, i, 0).Insert(ctx, &employee{"T", 2, "Cao", 1}); !errors.Is(err, table.ErrOtherPartition) {
+	if _, err := records.Completing(staff, i, 0).Insert(ctx, &employee{"T", 2, "Cao", 1}); !errors.Is(err, table.ErrOtherPartition) {
 		t.Errorf("got %v; want ErrOtherPartition", err)
 	}
 	if got := s.Count().String(); got != "none" {
 		t.Errorf("got %q; want %q", got, "none")
 	}
-	once := extend.Completing(staff, i, 0)
+	once := records.Completing(staff, i, 0)
 	noError(t, once.Delete(ctx, e))
 	if _, err := once.Insert(ctx, &employee{"S", 2, "Cao", 1}); !errors.As(err, &ve) {
 		t.Errorf("got %v; want a *ValueError", err)
@@ -128,7 +132,7 @@ func TestBulkCompleting(t *testing.T) {
 			for n := range 81 {
 				op := staff.InsertOp(&employee{"S", n + 10, "Jones", 44})
 				if n == at {
-					op = extend.Completing(staff, i, 0).DeleteOp(e)
+					op = records.Completing(staff, i, 0).DeleteOp(e)
 				}
 				if !yield(op, nil) {
 					return
@@ -138,7 +142,7 @@ func TestBulkCompleting(t *testing.T) {
 		if err != nil || r.Applied != 81 {
 			t.Errorf("%v: got %+v, %v; want no error and r.Done == 81", at, r, err)
 		}
-		is, err := extend.RecordsOf(staff).Get(ctx, keys.RawPartition("S"), i.OperationID)
+		is, err := records.Of(staff).Get(ctx, keys.RawPartition("S"), i.OperationID)
 		noError(t, err)
 		for _, r := range s.Rows("staff") {
 			if r.RowKey == e.Key.RowKey() {
@@ -156,13 +160,13 @@ func TestCompletingOneOfSeveral(t *testing.T) {
 		staff, _, out, e, _ := pendingEffect(t)
 		_, err := table.Transact(ctx, staff.InsertOp(&employee{"S", 2, "Jones", 44}), staff.InsertOp(&employee{"S", 3, "Cao", 30}))
 		noError(t, err)
-		r, err := extend.RecordsOf(staff).Get(ctx, keys.RawPartition("S"), out.notes[0].OperationID)
+		r, err := records.Of(staff).Get(ctx, keys.RawPartition("S"), out.notes[0].OperationID)
 		noError(t, err)
-		noError(t, extend.Completing(staff, r, at).Delete(ctx, e))
-		stored, err := extend.RecordsOf(staff).Get(ctx, keys.RawPartition("S"), r.OperationID)
+		noError(t, records.Completing(staff, r, at).Delete(ctx, e))
+		stored, err := records.Of(staff).Get(ctx, keys.RawPartition("S"), r.OperationID)
 		noError(t, err)
-		for what, is := range map[string]*extend.Record{"the record": r, "the stored record": stored} {
-			if is.State != extend.Pending || len(is.Effects) != 1 || string(is.Effects[0].Payload) != left {
+		for what, is := range map[string]*commit.Record{"the record": r, "the stored record": stored} {
+			if is.State != commit.Pending || len(is.Effects) != 1 || string(is.Effects[0].Payload) != left {
 				t.Errorf("effect %d is completed: %s: got %v with %q; want it pending with %q alone", at, what, is.State, is.Effects, left)
 			}
 		}
@@ -176,7 +180,7 @@ func (badge) Name() string { return "badge" }
 func (badge) MaxRows() int { return 1 }
 
 func (m badge) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[employee]) error {
-	there, err := p.Remote(m.staff, keys.RawPartition("company"))
+	there, err := door.Remote(p, door.Table(m.staff), "company")
 	if err == nil && c.New != nil && c.Old == nil {
 		err = there.Insert(&table.Row{Key: keys.Raw("company", c.New.Last)}, nil)
 	}
@@ -189,15 +193,15 @@ func TestCompletingRemotes(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	staff, s, _, _, r := pendingEffect(t)
-	with, err := extend.With(staff, badge{staff})
+	with, err := bare.With(staff, badge{staff})
 	noError(t, err)
-	_, err = extend.Completing(with, r, 0).Insert(ctx, &employee{"S", 2, "Cao", 30})
+	_, err = records.Completing(with, r, 0).Insert(ctx, &employee{"S", 2, "Cao", 30})
 	noError(t, err)
-	if r.State != extend.Pending || len(r.Effects) != 1 || string(r.Effects[0].Payload) != "Dear Cao" {
+	if r.State != commit.Pending || len(r.Effects) != 1 || string(r.Effects[0].Payload) != "Dear Cao" {
 		t.Fatalf("got %v with %q; want the record pending with the effect of the write", r.State, r.Effects)
 	}
 	s.Count()
-	noError(t, extend.RecordsOf(staff).MarkDone(ctx, r))
+	noError(t, records.Of(staff).MarkDone(ctx, r))
 	if got := s.Count().String(); got != "1 merge" && got != "1 replace" {
 		t.Errorf("MarkDone: got requests %q; want 1", got)
 	}

@@ -1,4 +1,4 @@
-package extend_test
+package records_test
 
 import (
 	"context"
@@ -9,11 +9,27 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/commit"
+	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
+)
+
+type employee struct {
+	Department string
+	ID         int
+	Last       string `table:"LastName"`
+	Age        int32
+}
+
+var (
+	dept        = keys.Partition(keys.Text(), func(e *employee) *string { return &e.Department })
+	empid       = keys.Row(keys.Digits[int](6), func(e *employee) *int { return &e.ID }).Named("empid")
+	staffSchema = table.Schema[employee]{Partition: dept, Row: empid}
+	age         = table.FieldOf(func(e *employee) *int32 { return &e.Age })
 )
 
 // openStaffOn creates the table of employees in a service in memory. nil options make no pauses between attempts.
@@ -47,9 +63,9 @@ func (letters) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[empl
 }
 
 // memoryOutbox is an outbox in memory, which keeps the notifications.
-type memoryOutbox struct{ notes []extend.Notification }
+type memoryOutbox struct{ notes []commit.Notification }
 
-func (o *memoryOutbox) Notify(_ context.Context, n extend.Notification) (extend.SentNotification, error) {
+func (o *memoryOutbox) Notify(_ context.Context, n commit.Notification) (commit.SentNotification, error) {
 	o.notes = append(o.notes, n)
 	return sent{}, nil
 }
@@ -60,7 +76,7 @@ func (sent) Show(context.Context) error     { return nil }
 func (sent) Withdraw(context.Context) error { return nil }
 
 // pendingEffect returns a table, an employee whose letter is still to be sent, and the commit record with that effect.
-func pendingEffect(t testing.TB) (staff *table.Table[employee], s *storagetest.Service, out *memoryOutbox, e *table.Entity[employee], r *extend.Record) {
+func pendingEffect(t testing.TB) (staff *table.Table[employee], s *storagetest.Service, out *memoryOutbox, e *table.Entity[employee], r *commit.Record) {
 	t.Helper()
 	ctx := context.Background()
 	s, out = storagetest.New(nil), &memoryOutbox{}
@@ -70,7 +86,7 @@ func pendingEffect(t testing.TB) (staff *table.Table[employee], s *storagetest.S
 	noError(t, err)
 	e, err = staff.Insert(ctx, &employee{"S", 1, "Jones", 44})
 	noError(t, err)
-	r, err = extend.RecordsOf(staff).Get(ctx, keys.RawPartition("S"), out.notes[0].OperationID)
+	r, err = records.Of(staff).Get(ctx, keys.RawPartition("S"), out.notes[0].OperationID)
 	noError(t, err)
 	s.Count()
 	out.notes = nil

@@ -1,14 +1,17 @@
-package extend
+// Package host is a store as definitions, logs and leases see it: what they need of it, and what they add to it. Programs see none of it.
+package host
 
 import (
 	"context"
 	"reflect"
 	"strings"
+	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
@@ -44,21 +47,112 @@ type Task struct {
 	Do   func(context.Context) error
 }
 
-// Account is what a store needs of a storage account: an *account.Account, a *storagetest.Service, or clients of your own. If it also
-// has the method Container of *account.Account, definitions can store blobs.
+// Handler executes the effects of one kind, of the writes of one table; see extend.Handler.
+type Handler struct {
+	Kind    string
+	Table   table.AnyTable // the table whose writes have the effects: a *table.Table of any type, with its maintainers
+	Handle  func(ctx context.Context, j Job) error
+	Version int // the newest version of the payload that Handle supports; 0 means 1
+
+	// Remotes are the names of other tables in which writes of Table change rows, such as the other table of table.Table.MoveTo.
+	// If a write to 8 other partitions or fewer never commits, the worker makes sure that a late request of the write changes
+	// nothing in these tables. The worker adds the tables of the maintainers of Table ([RemoteWriter]). Tables with handlers of
+	// their own need not be named.
+	Remotes []string
+
+	// Sweep deletes the handler's own rows in a partition that are older than a time, in the partition's clean-up. The commit
+	// records from before that time are deleted afterwards, with the effects that they contained. May be nil.
+	Sweep func(ctx context.Context, partition keys.PartitionKey, before time.Time) error
+}
+
+// Job is an effect to execute. Package extend names it again, with its fields.
+type Job struct {
+	Table       string    // of the entity
+	Key         keys.Key  // of the entity whose change the effect follows from
+	OperationID string    // of the write
+	Time        time.Time // when the write began, by the writer's clock
+	Kind        string    // of the effect
+	Version     int       // of the payload's form
+	Payload     []byte
+	Attempt     int // how often a worker has begun to execute the message, this time included
+
+	record *commit.Record
+	index  int
+}
+
+// JobOf returns the job of an effect of a commit record, by its index. name is the table of the record.
+func JobOf(name string, r *commit.Record, index, attempt int) Job {
+	e := r.Effects[index]
+	if e.Table != "" {
+		name = e.Table
+	}
+	return Job{
+		Table: name, Key: EntityOf(e, r.Partition), OperationID: r.OperationID, Time: r.Time(),
+		Kind: e.Kind, Version: e.Version, Payload: e.Payload, Attempt: attempt,
+		record: r, index: index,
+	}
+}
+
+// EntityOf returns the key of the entity from whose change an effect follows. The effect names its partition if that is not the partition of
+// the commit record, as after table.Table.Move.
+func EntityOf(e commit.Effect, record keys.PartitionKey) keys.Key {
+	partition := e.Partition
+	if e.Table == "" {
+		partition, _ = record.Result()
+	}
+	return keys.Raw(partition, e.RowKey)
+}
+
+// RecordOf returns the commit record of a job, and the index of its effect there, for handlers that complete the effect by a write of
+// their own; see package records. If that write fails with table.ErrChanged, the handler returns that error, and is called again for the
+// effects that the record contains then.
+func RecordOf(j Job) (*commit.Record, int) { return j.record, j.index }
+
+// Binder is a definition that keeps the handle of its table, for methods of its own.
+type Binder[T any] interface {
+	// Bind gets the handle of the table when its declaration is complete. If the declaration has a mistake, also one in another
+	// definition, each method of the handle returns it. If the definition is given to a second table, which refuses it, Bind is called
+	// again, and keeps the first handle if that has no mistake.
+	Bind(t *table.Table[T])
+}
+
+// Fitter is implemented by a maintainer: Fits returns the error that Maintain would return for a new entity because of the keys of its
+// rows, nil for none. It makes no request, and does not keep the entity.
+type Fitter[T any] interface {
+	Fits(e *table.Entity[T]) error
+}
+
+// RemoteWriter is implemented by a maintainer that changes rows of other tables. A worker that has a handler of such a table then makes
+// sure that a late request of a write that never commits changes nothing in the other tables.
+type RemoteWriter interface {
+	// RemoteTables returns the names of the other tables.
+	RemoteTables() []string
+}
+
+// Account is what a store needs of a storage account. If it also has the method Container of *account.Account, definitions can store
+// blobs.
 type Account interface {
 	Tables() *aztables.ServiceClient
 	Queue(name string) *azqueue.QueueClient
 }
 
-// Store is an *aztablekit.Store, for constructors of definitions and other things that belong to a store.
-type Store interface{ Host() *Host }
+// Store is an *aztablekit.Store, or a *Host, for the constructors of what belongs to a store.
+type Store interface{ host() *Host }
+
+// Hosted makes a struct that contains it a [Store].
+type Hosted struct{ in *Host }
+
+// In returns what makes a struct a store.
+func In(h *Host) Hosted { return Hosted{h} }
+
+func (h Hosted) host() *Host { return h.in }
+func (h *Host) host() *Host  { return h }
 
 // Host is a store as definitions see it.
 type Host struct {
 	Account  Account
 	Tables   table.Service // of the account, the same at each use
-	Outbox   Outbox        // notifies the workers of the store
+	Outbox   commit.Outbox // notifies the workers of the store
 	Common   table.Common
 	Prefix   string   // before the names of tables, queues and containers
 	Registry Registry // nil if nothing creates what is declared
@@ -77,16 +171,14 @@ type Registry interface {
 	Claim(declares, name string) error
 }
 
-// HostOf returns the store as definitions see it. That of nil has nothing, so that what is declared in it has a fault.
-func HostOf(s Store) *Host {
-	if !wire.IsNil(s) {
-		return s.Host()
+// Of returns a copy of a store as definitions see it. That of nil has nothing, so that what is declared in it has a fault.
+func Of(s Store) *Host {
+	if wire.IsNil(s) || s.host() == nil {
+		return &Host{Invalid: &table.ValueError{Field: "s", Reason: "is nil or a zero Store; give one that aztablekit.Open has returned"}}
 	}
-	return &Host{Invalid: &table.ValueError{Field: "s", Reason: "is nil; give a store that aztablekit.Open has returned"}}
+	h := *s.host()
+	return &h
 }
-
-// Host returns h, so that h is a Store without a worker.
-func (h *Host) Host() *Host { return h }
 
 // Options returns c, with the options of the store in place of those that are zero.
 func (h *Host) Options(c table.Common) table.Common {
@@ -118,7 +210,7 @@ func (h *Host) LowerName(name string) string { return strings.ToLower(h.Prefix) 
 // can have, for that of a table of entities or of one that belongs to its definitions, and for a
 // wrong schema or option.
 func NewTable[T any](s Store, name string, schema table.Schema[T], o *table.Options) (*table.Table[T], error) {
-	h := HostOf(s)
+	h := Of(s)
 	if h.Invalid != nil {
 		return nil, h.Invalid
 	}
@@ -176,4 +268,11 @@ func (h *Host) Declare(name string, p Parts, err error) error {
 		return err
 	}
 	return h.Registry.Declare(name, p, err)
+}
+
+// Declaring returns a copy of the store for the definitions of a table of entities.
+func (h *Host) Declaring(name string) *Host {
+	copied := *h
+	copied.declares = name
+	return &copied
 }

@@ -1,4 +1,5 @@
-package extend
+// Package records reads, resolves, completes and sweeps the commit records of a table.
+package records
 
 import (
 	"context"
@@ -18,11 +19,11 @@ import (
 // Records reads and resolves the commit records of a table, for workers that execute effects. It is safe for concurrent use.
 type Records struct{ engine *engine.Table }
 
-// RecordsOf returns the commit records of a table, whatever the type of t. No requests. RecordsOf panics if t is nil or a zero Table.
-func RecordsOf(t table.AnyTable) *Records {
+// Of returns the commit records of a table, whatever the type of t. No requests. Of panics if t is nil or a zero Table.
+func Of(t table.AnyTable) *Records {
 	e := door.Table(t)
 	if e == nil {
-		panic(fmt.Errorf("extend: RecordsOf: %w", engine.CheckHandle("t", nil)))
+		panic(fmt.Errorf("records: Of: %w", engine.CheckHandle("t", nil)))
 	}
 	return &Records{e}
 }
@@ -30,8 +31,8 @@ func RecordsOf(t table.AnyTable) *Records {
 // Get reads the commit record of a write. Errors: table.ErrNotFound, which does not mean that the write failed: it may still
 // commit, see Resolve; *table.VersionError for a commit record of a later version of this library; errors of a read (see package
 // table). 1 request.
-func (in *Records) Get(ctx context.Context, partition keys.PartitionKey, operationID string) (*Record, error) {
-	return in.read(ctx, "Get", partition, operationID, func(ctx context.Context, pk, id string) (*Record, error) {
+func (in *Records) Get(ctx context.Context, partition keys.PartitionKey, operationID string) (*commit.Record, error) {
+	return in.read(ctx, "Get", partition, operationID, func(ctx context.Context, pk, id string) (*commit.Record, error) {
 		r, err := in.engine.Record(ctx, pk, id)
 		if err == nil && r == nil {
 			err = table.ErrNotFound
@@ -41,16 +42,16 @@ func (in *Records) Get(ctx context.Context, partition keys.PartitionKey, operati
 }
 
 // Resolve reads the commit record of a write. If there is none, Resolve stores an abort record in its place: the write was not
-// committed, and never will be, and the returned record has the state Aborted. Errors: table.ErrUnknownOutcome if there is no record and
-// the write is older than Retention; *table.ValueError for a text that is not an operation ID, or of a time more than a day ahead;
+// committed, and never will be, and the returned record has the state Aborted. Errors: table.ErrExpired if there is no record and
+// the write is older than commit.Retention; *table.ValueError for a text that is not an operation ID, or of a time more than a day ahead;
 // *table.VersionError. 1 request if there is a record, 2 if there is none, and 3 if the write commits in between. Idempotent.
-func (in *Records) Resolve(ctx context.Context, partition keys.PartitionKey, operationID string) (*Record, error) {
-	return in.read(ctx, "Resolve", partition, operationID, func(ctx context.Context, pk, id string) (*Record, error) {
+func (in *Records) Resolve(ctx context.Context, partition keys.PartitionKey, operationID string) (*commit.Record, error) {
+	return in.read(ctx, "Resolve", partition, operationID, func(ctx context.Context, pk, id string) (*commit.Record, error) {
 		return in.engine.Resolve(ctx, pk, id)
 	})
 }
 
-func (in *Records) read(ctx context.Context, method string, partition keys.PartitionKey, id string, f func(ctx context.Context, pk, id string) (*Record, error)) (_ *Record, err error) {
+func (in *Records) read(ctx context.Context, method string, partition keys.PartitionKey, id string, f func(ctx context.Context, pk, id string) (*commit.Record, error)) (_ *commit.Record, err error) {
 	ctx, end := in.engine.Span(ctx, method)
 	defer func() { end(err) }()
 	pk, err := partition.Result()
@@ -74,18 +75,18 @@ func (in *Records) read(ctx context.Context, method string, partition keys.Parti
 // some of them meanwhile and other effects came in their place ([Completing]), the error is table.ErrChanged: read the record again
 // and execute what it contains now. 1 request, 2 if the record has changed. Idempotent; nothing happens if the record is gone or
 // done.
-func (in *Records) MarkDone(ctx context.Context, r *Record) error {
+func (in *Records) MarkDone(ctx context.Context, r *commit.Record) error {
 	if r == nil {
 		return in.engine.OpError("MarkDone", keys.Key{}, &table.ValueError{Field: "record", Reason: "is nil"})
 	}
 	pk, err := r.Partition.Result()
-	if err == nil && r.State == Aborted {
+	if err == nil && r.State == commit.Aborted {
 		err = &table.ValueError{Field: "record", Reason: "was aborted, so it has no effects to be done"}
 	}
 	switch {
 	case err != nil:
 		return in.engine.OpError("MarkDone", keys.Key{}, err)
-	case r.State == Done:
+	case r.State == commit.Done:
 		return nil
 	case r.Version() == "":
 		return in.engine.OpError("MarkDone", engine.RecordKey(pk, r.OperationID), errs.ErrNoETag)
@@ -96,16 +97,16 @@ func (in *Records) MarkDone(ctx context.Context, r *Record) error {
 // List yields the commit and abort records of a partition that are older than a time, in the order of their writes. A record that
 // cannot be read yields a *table.VersionError or a *table.DecodeError, and the list goes on; any other error ends it. 1 request for
 // each 1,000 records.
-func (in *Records) List(ctx context.Context, partition keys.PartitionKey, before time.Time) iter.Seq2[*Record, error] {
+func (in *Records) List(ctx context.Context, partition keys.PartitionKey, before time.Time) iter.Seq2[*commit.Record, error] {
 	const method = "ListCommitRecords"
-	return func(yield func(*Record, error) bool) {
+	return func(yield func(*commit.Record, error) bool) {
 		var err error
 		ctx, end := in.engine.Span(ctx, method)
 		defer func() { end(err) }()
 		stopped := false
 		pk, err := partition.Result()
 		if err == nil {
-			err = in.engine.Records(ctx, pk, before, func(r *Record, k keys.Key, err error) bool {
+			err = in.engine.Records(ctx, pk, before, func(r *commit.Record, k keys.Key, err error) bool {
 				stopped = !yield(r, in.engine.OpError(method, k, err))
 				return !stopped
 			})
@@ -144,7 +145,7 @@ func (in *Records) Pending(ctx context.Context, partition keys.PartitionKey, aft
 	}
 }
 
-// Sweep deletes the commit and abort records of a partition that are older than Retention and an hour (for clocks that differ),
+// Sweep deletes the commit and abort records of a partition that are older than commit.Retention and an hour (for clocks that differ),
 // except records whose effects are not executed yet, or that cannot be read. It also deletes the preparations of writes over several partitions in the other partitions. Requests: 1 for
 // each 1,000 records, 2 for a handle with an outbox; 1 for each 100 that are deleted; and 1 or 2 for each other partition of such
 // a write. Idempotent.
@@ -161,8 +162,8 @@ func (in *Records) Sweep(ctx context.Context, partition keys.PartitionKey) (dele
 
 // FinishOptions are the options of [Records.FinishPrepared]. The zero value leaves orphans.
 type FinishOptions struct {
-	// Orphans says what becomes of orphans that are older than Retention.
-	Orphans Orphans
+	// Orphans says what becomes of orphans that are older than commit.Retention.
+	Orphans commit.Orphans
 }
 
 // FinishPrepared ends writes over several partitions, such as [table.Table.Move], that have prepared rows in a partition and
@@ -198,9 +199,9 @@ func (in *Records) FinishPrepared(ctx context.Context, partition keys.PartitionK
 // [Records.Sweep]. Errors: errors of a read and of a write (see package table).
 func SweepAll[T any](ctx context.Context, t *table.Table[T], in keys.PartitionRange) (deleted int, through keys.PartitionKey, err error) {
 	if err := engine.CheckHandle("t", door.Table(t)); err != nil {
-		return 0, through, fmt.Errorf("extend: SweepAll: %w", err)
+		return 0, through, fmt.Errorf("records: SweepAll: %w", err)
 	}
-	records := RecordsOf(t)
+	records := Of(t)
 	var n atomic.Int64
 	pass := &table.Pass{Partitions: in}
 	done, err := table.EachPartition(ctx, t, pass, func(ctx context.Context, partition keys.PartitionKey) error {
@@ -224,79 +225,13 @@ func SweepAll[T any](ctx context.Context, t *table.Table[T], in keys.PartitionRa
 // read it again; *table.ValueError for a commit record that is not pending, has no such effect, or was completed by this handle
 // before; table.ErrOtherPartition; and the other errors of the write's method. Requests: the write's own. Completing panics if t
 // is nil or a zero Table.
-func Completing[T any](t *table.Table[T], r *Record, positions ...int) *table.Table[T] {
+func Completing[T any](t *table.Table[T], r *commit.Record, positions ...int) *table.Table[T] {
 	c := &engine.Completion{Stored: r, Effects: positions}
 	if r != nil {
 		c.Record = *r
 	}
 	if door.Table(t) == nil {
-		panic(fmt.Errorf("extend: Completing: %w", engine.CheckHandle("t", nil)))
+		panic(fmt.Errorf("records: Completing: %w", engine.CheckHandle("t", nil)))
 	}
 	return door.InMode(t, func(m *engine.Mode) { m.Completes = c })
 }
-
-// What a commit record contains, and what an outbox receives.
-type (
-	// Record is the commit record of an exact write or of a write with effects: a row in its Partition (keys.PartitionKey), stored in the
-	// write's own transaction, with the write's OperationID, its State and its Effects. With the state Aborted it is the abort record,
-	// which stands in the place of a commit record.
-	//
-	// Version changes with each change of the record. Time returns when the write began, in milliseconds, by the writer's clock.
-	// String and LogValue leave out the payloads of the effects.
-	Record = commit.Record
-
-	// State is the state of a commit record.
-	State = commit.State
-
-	// Effect is work that is due outside the partition once a write is committed: the Kind of its handler, the Payload, the
-	// Version of the payload's form, and the RowKey of the entity whose change it follows from. Table and Partition are the
-	// entity's, if it is in another partition than the commit record, as after table.Table.Move; otherwise they are empty. String
-	// and LogValue leave out the payload, which may be private.
-	Effect = commit.Effect
-
-	// Outbox notifies workers of writes that have effects. Package eventual has an outbox that is a queue. An outbox must be safe
-	// for concurrent use. Its only method, Notify(context.Context, Notification) (SentNotification, error), stores a
-	// notification, before the write is sent, so that it is not lost if the writer crashes. Workers find it when
-	// Notification.Hidden has passed. If Notify fails, the write fails before anything is written.
-	Outbox = commit.Outbox
-
-	// Notification names a write that has effects, by its Table, Partition and OperationID. Workers must not see it for the time
-	// Hidden, unless it is shown. Remotes are the other partitions of a write over several, such as table.Table.Move: a worker finishes
-	// there what the write has prepared, or rolls it back.
-	//
-	// A notification contains no effects: a worker reads them from the commit record, by [Records.Resolve]. If there is no commit
-	// record, Resolve makes sure that the write never commits.
-	Notification = commit.Notification
-
-	// Remote is a partition (Table and Partition) of the same service as the commit record.
-	Remote = commit.Remote
-
-	// SentNotification is a notification that an outbox has stored. Its method Show(context.Context) error makes the notification
-	// visible to workers: the write is committed. If Show fails, they see it when Notification.Hidden has passed. Show may run in
-	// another goroutine than Notify, beside later calls of Notify, but never after the end of the method that writes. Its method
-	// Withdraw(context.Context) error deletes the notification: the write was refused. If Withdraw fails, a worker finds nothing to do.
-	SentNotification = commit.SentNotification
-
-	// Orphans says what becomes of an orphan: rows that a write over several partitions has prepared, and whose commit record
-	// cannot be read, because its table is gone, or is none of the store.
-	Orphans = commit.Orphans
-)
-
-// The states of a commit record. A write is committed if its commit record is pending or done. An aborted commit record is an
-// abort record.
-const (
-	Pending = commit.Pending // effects are still to be executed
-	Done    = commit.Done    // there are no effects, or all were executed
-	Aborted = commit.Aborted // the write was not committed and never will be
-)
-
-// The values of Orphans.
-const (
-	LeaveOrphans    = commit.LeaveOrphans    // they stay
-	CommitOrphans   = commit.CommitOrphans   // as if the write had committed: no entity of a move is lost
-	RollBackOrphans = commit.RollBackOrphans // as if the write had been given up: forged rows are removed
-)
-
-// Retention is how long commit records are kept at least. The record of an older write may be deleted, so a missing record does not
-// prove that the write was not applied. Pending records are never deleted.
-const Retention = commit.Retention
