@@ -62,7 +62,7 @@ func TestFaults(t *testing.T) {
 		"nil settings":            {plain(noSettings), "table staff: definitions[0] is nil"},
 		"a duplicate name":        {plain(newUnique(), newUnique()), "table staff: definition email: "},
 		"not comparable":          {plain(unhashable{}), "table staff: definition odd: definition cannot be compared"},
-		"a layout that is nil":    {plain(index.New("last", nil, emailOf, nil)), "table staff: definition last: index last: layout is nil"},
+		"a layout that is nil":    {plain(index.New("last", nil, emailOf, nil)), "table staff: definition last: layout is nil"},
 		"an effect without when":  {plain(eventual.On[employee, string]("mail", nil, nil)), "table staff: definition mail: when is nil"},
 		"an effect without kind":  {plain(eventual.On("", isNew, nil)), "table staff: definition : "},
 		"two effects of one kind": {plain(eventual.On("mail", isNew, nil), eventual.On("mail", isNew, nil)), "table staff: definition mail: "},
@@ -101,7 +101,7 @@ func TestFaults(t *testing.T) {
 			aztablekit.Table(s, "staff", badgeDept, badgeNo, number)
 			return plain(index.NewUnique("email", keys.Text().Named("x"), emailOf, &index.UniqueOptions{Table: "shared"}))(s)
 		}, "table staff: type aztablekit_test.employee has rows in"},
-		"copies of a field that is nil": {plain(index.New("email", keys.Text(), emailOf, nil).Only(nil)), "index email: Only has a field 0 that is nil"},
+		"copies of a field that is nil": {plain(index.New("email", keys.Text(), emailOf, nil).Only(nil)), "definition email: Only has a field 0 that is nil"},
 		"one table of the indexes of two": {func(s *aztablekit.Store) *table.Table[employee] {
 			elsewhere := func() *index.Global[employee, string] {
 				return index.NewGlobal("email", keys.Text(), emailOf, &index.GlobalOptions{Table: "Emails"})
@@ -170,7 +170,7 @@ func TestAllFaults(t *testing.T) {
 	staff := aztablekit.Table(s, "staff", dept, empid, aztablekit.Definition[employee](index.New("last", nil, emailOf, nil)), nil, eventual.On("", isNew, nil))
 	aztablekit.Table(s, "my_badges", badgeDept, badgeNo)
 	_, inserted := staff.Insert(t.Context(), &employee{Department: "Sales", ID: 1})
-	own := []string{"definition last: index last: layout is nil", "definitions[1] is nil", "definition : "}
+	own := []string{"definition last: layout is nil", "definitions[1] is nil", "definition : "}
 	for method, test := range map[string]struct {
 		got  error
 		want []string

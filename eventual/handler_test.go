@@ -157,7 +157,8 @@ func TestCompletedThenFailed(t *testing.T) {
 	h := o.handle(func(ctx context.Context, j eventual.Job) error {
 		e, err := o.base.Get(ctx, at("S", 1))
 		if err == nil {
-			err = tabledoor.Touch(ctx, records.Completing(o.base, j.CommitRecord, j.Index), e)
+			record, index := host.RecordOf(j)
+			err = tabledoor.Touch(ctx, records.Completing(o.base, record, index), e)
 		}
 		if err != nil {
 			return err

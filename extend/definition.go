@@ -2,6 +2,7 @@ package extend
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/aztablekit/aztablekit/internal/commit"
@@ -52,10 +53,11 @@ func (d *Declaration[T]) Add(definition Definition[T]) error {
 
 // named adds the name of a definition to an error.
 func named(definition string, err error) error {
-	if err != nil {
-		err = fmt.Errorf("definition %s: %w", definition, err)
+	var named *table.DefinitionError
+	if err == nil || errors.As(err, &named) && named.Definition == definition {
+		return err
 	}
-	return err
+	return fmt.Errorf("definition %s: %w", definition, err)
 }
 
 // Maintain adds a maintainer: each write by the handle of the table calls it, and writes its rows in the same transaction, still 1

@@ -55,8 +55,9 @@ func ExamplePlan_Effect() {
 func ExampleResolve() {
 	ctx := context.Background()
 	memory := storagetest.New(nil)
-	staff := aztablekit.Table(aztablekit.Open(memory, "company", nil), "staff", dept, empid).Exact()
-	check(staff.Ensure(ctx))
+	company := aztablekit.Open(memory, "company", nil)
+	staff := aztablekit.Table(company, "staff", dept, empid).Exact()
+	check(company.Ensure(ctx))
 	memory.SetFaults(storagetest.When(func(storagetest.Request) bool { return true }, storagetest.LostResponse()))
 	ending, cancel := context.WithCancel(ctx)
 	cancel()

@@ -135,7 +135,7 @@ func ExampleDeclaration_Maintain() {
 
 	// An unconditional delete reads the row first, and deletes its seat too.
 	check(staff.DeleteAny(ctx, smith.Key))
-	for _, row := range memory.Rows(staff.Name()) {
+	for _, row := range entitiesOf(memory) {
 		fmt.Println(row.RowKey, row.Get("LastName"), row.Get("Age"))
 	}
 	// Output:
@@ -183,7 +183,7 @@ func ExamplePlan_Load() {
 	check(err)
 	_, err = staff.Insert(ctx, &employee{"Sales", 3, "O'Brien", 25})
 	check(err)
-	for _, row := range memory.Rows(staff.Name()) {
+	for _, row := range entitiesOf(memory) {
 		if row.RowKey == "headcount" {
 			fmt.Println(row.Get("N"))
 		}
@@ -271,7 +271,7 @@ func ExampleChange_OldRow() {
 	for range 2 {
 		check(staff.Merge(ctx, jones, age.Set(jones.Value.Age+1)))
 	}
-	for _, row := range memory.Rows(staff.Name()) {
+	for _, row := range entitiesOf(memory) {
 		fmt.Println(row.RowKey, row.Get("LastName"), row.Get("Age"))
 	}
 	// Output:

@@ -13,6 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -33,7 +34,7 @@ func TestGetMany(t *testing.T) {
 		o.Now = slow.Now
 		staff, _, queues, err := openElsewhere(acc, o, byLogin)
 		check(t, err)
-		check(t, errors.Join(staff.Ensure(ctx), bare.Ensure(ctx, staff), queues.Ensure(ctx)))
+		check(t, errors.Join(tabledoor.Ensure(ctx, staff), bare.Ensure(ctx, staff), queues.Ensure(ctx)))
 		var values []string
 		for i := range 20 {
 			mail := fmt.Sprint("mail", 20-i)

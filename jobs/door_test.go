@@ -3,7 +3,7 @@ package jobs
 import (
 	"context"
 
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -35,5 +35,5 @@ func Late[T, P any](ctx context.Context, j *Job[T, P], t *table.Table[T], r Rang
 	if err != nil {
 		return err
 	}
-	return of.execute(ctx, extend.Job{Partition: r.job.Key.Partition()}, due{r.due.Range, r.due.Version - before})
+	return of.execute(ctx, host.Job{Key: r.job.Key}, due{r.due.Range, r.due.Version - before})
 }

@@ -27,7 +27,6 @@ import (
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/host"
-	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/jobs"
 	"github.com/aztablekit/aztablekit/keys"
@@ -214,7 +213,7 @@ func (c *caller) try(name string, f reflect.Value, arguments []reflect.Value) {
 		if d := time.Since(began); d > 2*time.Second {
 			c.t.Errorf("%s(%s): got %v, want an end with the context", name, strings.Join(shown, ", "), d)
 		}
-		if p := recover(); p != nil && !(name == "records.Of" || name == "records.Completing" || name == "requests.Counter.Do") { // whose documentation says so, and what the SDK calls
+		if p := recover(); p != nil && name != "requests.Counter.Do" { // whose documentation says so, and what the SDK calls
 			c.t.Errorf("%s(%s): got panic %v, want none\n%s", name, strings.Join(shown, ", "), p, ownLines(debug.Stack()))
 		}
 	}()
@@ -412,8 +411,8 @@ func newCaller(t *testing.T) *caller {
 	checked, check := aztablekit.Open(s, "checked", nil), jobs.Verify[item]("check")
 	aztablekit.Table(checked, "checked", nil, nil, check)
 	no(checked.Ensure(ctx))
-	declaration := bare.Declare(company.Host(), items)
-	put(base, items, company, declaration, byName, lists, sums, details, stored, row, views, destination, blobs, mover, outbox, poison, records, slots, numbers, log, periods, text, key, key.Row(), schema, size, ctx,
+	declaration := bare.Declare(host.Of(company), items)
+	put(base, items, company, declaration, byName, lists, sums, details, stored, row, views, destination, blobs, mover, outbox, poison, slots, numbers, log, periods, text, key, key.Row(), schema, size, ctx,
 		"group", &table.Options{}, table.Query[item]{Partition: text.PartitionKey("g")}, nameOf, operations, tabledoor.PinOp(items, stored), door.Table(items), s.Queue("work"), s.Container("blobs"), time.Now(), s.Tables())
 	c.valid[reflect.TypeFor[table.Service]()] = reflect.ValueOf(s.Tables())
 	c.valid[reflect.TypeFor[keys.Layout[string]]()] = reflect.ValueOf(text)
@@ -433,9 +432,8 @@ func newCaller(t *testing.T) *caller {
 		"account.FromSAS": account.FromSAS, "account.FromTransport": account.FromTransport, "account.Diagnose": account.Diagnose,
 		"archive/blobarchive.New": blobarchive.New, "archive.ToTable": archive.ToTable,
 		"archive.Into": archive.Into[item], "aztablekit.Open": aztablekit.Open, "aztablekit.Table": aztablekit.Table[item], "eventual.On": eventual.On[item, item],
-		"bare.Declare": bare.Declare[item], "host.NewTable": host.NewTable[item], "host.Of": host.Of, "largeentity.In": largeentity.In[item],
+		"largeentity.In": largeentity.In[item],
 		"extend.Resolve": extend.Resolve, "table.BulkDelete": table.BulkDelete[item], "table.Upgrade": table.Upgrade[item], "table.Bulk": table.Bulk,
-		"records.Completing": records.Completing[item], "records.Of": records.Of, "records.SweepAll": records.SweepAll[item],
 		"transfer.Compare": transfer.Compare, "transfer.Container": transfer.Container, "transfer.CopyBlobs": transfer.CopyBlobs, "transfer.Snapshots": transfer.Snapshots[item], "transfer.Copy": transfer.Copy, "transfer.Export": transfer.Export, "transfer.Exported": transfer.Exported,
 		"transfer.Folder": transfer.Folder, "transfer.Import": transfer.Import, "transfer.ImportEntities": transfer.ImportEntities[item], "transfer.Of": transfer.Of, "transfer.CSV": transfer.CSV, "transfer.JSON": transfer.JSON, "transfer.WriteCSV": transfer.WriteCSV, "transfer.WriteJSON": transfer.WriteJSON,
 		"eventual.Poison":     eventual.Poison,
@@ -489,7 +487,7 @@ func newCaller(t *testing.T) *caller {
 	c.receivers = []any{
 		company, effect, values, declaration, details, views, &aztablekit.Settings[item]{}, new(verify.Report), archive.Into[item]("none", nil),
 		expire.At(func(*item) time.Time { return time.Time{} }, nil), check, new(jobs.Slice[item]), new(jobs.Job[item, int]), new(azt.Program),
-		acc, account.Grant{}, mover.Mover, destination, blobs, records, outbox, poison, byName, byNameAlone, unique, listsOfAll, lists, sums, text,
+		acc, account.Grant{}, mover, destination, blobs, outbox, poison, byName, byNameAlone, unique, listsOfAll, lists, sums, text,
 		keys.Partition(text, func(v *item) *string { return &v.Group }), keys.Partition2(text, text, two), keys.Partition3(text, text, text, three),
 		keys.Row(text, func(v *item) *string { return &v.Group }), keys.Row2(text, text, two), keys.Row3(text, text, text, three), text.Rows(),
 		keys.Component[string]{},

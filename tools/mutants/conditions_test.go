@@ -9,7 +9,7 @@ import (
 // TestConditions: single conditions, bounds, clocks and second looks, each of which one test finds missing.
 func TestConditions(t *testing.T) {
 	t.Parallel()
-	mutants.Run(t, "./extend", []mutants.Mutant{
+	mutants.Run(t, "./internal/records", []mutants.Mutant{
 		{Name: "another effect is completed", File: "internal/engine/plan.go",
 			Old: "if !slices.Contains(c.Effects, i) {", New: "if i > 0 {", Test: "TestCompletingOneOfSeveral"},
 		{Name: "a completed commit record has the ETag of another", File: "internal/engine/plan.go",

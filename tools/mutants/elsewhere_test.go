@@ -20,7 +20,7 @@ func TestElsewhere(t *testing.T) {
 		{Name: "an effect of an unknown definition counts as executed", File: "internal/reconcile/handler.go",
 			Old: "	return unknown\n", New: "	_ = unknown\n	return nil\n", Test: "TestHostileEffects"},
 		{Name: "an effect may name rows of the library as its entity", File: "internal/reconcile/handler.go",
-			Old: "	if err == nil && strings.HasPrefix(e.RowKey, reserved.First) {\n", New: "	if err == nil && strings.HasPrefix(e.RowKey, \"~~~\"+reserved.First) {\n", Test: "TestHostileEffects"},
+			Old: "	if err == nil && strings.HasPrefix(entity.RowKey(), reserved.First) {\n", New: "	if err == nil && strings.HasPrefix(entity.RowKey(), \"~~~\"+reserved.First) {\n", Test: "TestHostileEffects"},
 		{Name: "commit records are swept before the tombstones that they name", File: "internal/reconcile/handler.go",
 			Old: "		case record.State != commit.Done:\n", New: "		case record.State != commit.Pending:\n", Test: "TestReconcile"},
 	})

@@ -102,9 +102,9 @@ func TestEventual(t *testing.T) {
 		{Name: "poison is not passed over", File: "eventual/execute.go",
 			Old: "	x.storePoison(ctx)\n", New: "", Test: "TestPassedOver"},
 		{Name: "what waits is passed over for ever", File: "eventual/notifypending.go",
-			Old: "n.opt.Grace >= 0 && n.now.Before(w.Until)", New: "n.opt.Grace >= 0 && !w.Until.IsZero()", Test: "TestPassedOver"},
+			Old: "!n.all && n.now.Before(w.Until)", New: "!n.all && !w.Until.IsZero()", Test: "TestPassedOver"},
 		{Name: "Grace below 0 passes over what waits", File: "eventual/notifypending.go",
-			Old: "n.opt.Grace >= 0 && n.now.Before(w.Until)", New: "n.now.Before(w.Until)", Test: "TestPassedOver"},
+			Old: "!n.all && n.now.Before(w.Until)", New: "n.now.Before(w.Until)", Test: "TestPassedOver"},
 		{Name: "a clean-up deletes pending commit records", File: "internal/engine/record.go",
 			Old: "\treturn err == nil && rec.State != commit.Pending && (", New: "\treturn err == nil && rec.State != 0 && (", Test: "TestCleanUp$"},
 		{Name: "messages of a busy partition are returned", File: "eventual/dispatcher.go",
@@ -150,7 +150,7 @@ func TestEventual(t *testing.T) {
 		{Name: "the move of a killed worker is not continued", File: "archive/handler.go",
 			Old: "	tombstone := archived != nil && archived.Row == nil\n", New: "	tombstone := archived != nil && archived.Row == nil\n	if archived != nil {\n		return nil\n	}\n", Test: "TestKill", Args: []string{"-test.short"}},
 	})
-	mutants.Run(t, "./extend", []mutants.Mutant{
+	mutants.Run(t, "./internal/records", []mutants.Mutant{
 		{Name: "a commit record is marked as done unconditionally", File: "internal/engine/record.go",
 			Old: "Method: \"MarkDone\", Kind: aztables.TransactionTypeUpdateMerge, Key: k, Match: commit.ETagOf(rec), StoresID: true", New: "Method: \"MarkDone\", Kind: aztables.TransactionTypeUpdateMerge, Key: k, Match: `*`, StoresID: true", Test: "TestCompletingRaces"},
 		{Name: "a record whose effects have another type has none", File: "internal/engine/record.go",
