@@ -12,7 +12,6 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/host"
-	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/logtail"
@@ -226,17 +225,6 @@ func TestLateDeclaration(t *testing.T) {
 	_, err := aztablekit.Table(s, "staff", dept, empid).Insert(t.Context(), &employee{Department: "Sales", ID: 1})
 	if want := "Insert staff: the declaration is too late"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v; want %q", err, want)
-	}
-}
-
-// TestEnsureOfHandle: the table of a store is not created without its catalogue.
-func TestEnsureOfHandle(t *testing.T) {
-	t.Parallel()
-	service := storagetest.New(nil)
-	staff := aztablekit.Table(aztablekit.Open(service, "company", nil), "staff", dept, empid)
-	var mistake *table.ValueError
-	if err := tabledoor.Ensure(t.Context(), staff); !errors.As(err, &mistake) || service.Count().Total() != 0 {
-		t.Errorf("got %v; want a *ValueError and no requests", err)
 	}
 }
 

@@ -106,17 +106,14 @@ func (m maintainerOf[T]) Maintain(ctx context.Context, p *engine.Plan, c *engine
 
 // added returns the change of a handle's mode by one more maintainer.
 func added(t *engine.Table, m engine.Maintainer, isNil bool) (func(*engine.Mode), error) {
-	fail := func(err error) (func(*engine.Mode), error) {
-		return nil, fmt.Errorf("table %s: %w", t.Name, err)
-	}
 	taken := func(other engine.Maintainer) bool { return other.Name() == m.Name() }
 	switch {
 	case isNil:
-		return fail(&table.ValueError{Field: "m", Reason: "is nil"})
+		return nil, &table.ValueError{Field: "m", Reason: "is nil"}
 	case m.Name() == "" || slices.ContainsFunc(t.Mode.Maintainers, taken):
-		return fail(&table.ValueError{Field: "m", Reason: fmt.Sprintf("the name %q is empty or taken", m.Name())})
+		return nil, &table.ValueError{Field: "m", Reason: fmt.Sprintf("the name %q is empty or taken", m.Name())}
 	case m.MaxRows() < 0:
-		return fail(&table.ValueError{Field: "m", Reason: fmt.Sprintf("MaxRows of %q is negative", m.Name())})
+		return nil, &table.ValueError{Field: "m", Reason: fmt.Sprintf("MaxRows of %q is negative", m.Name())}
 	}
 	maintainers := append(slices.Clip(t.Mode.Maintainers), m)
 	rows := t.Mode.Parts
@@ -124,7 +121,7 @@ func added(t *engine.Table, m engine.Maintainer, isNil bool) (func(*engine.Mode)
 		rows += m.MaxRows()
 	}
 	if rows > engine.MaxDerived {
-		return fail(&table.LimitError{Limit: "rows that the maintainers of an entity touch, its parts included", Got: rows, Max: engine.MaxDerived})
+		return nil, &table.LimitError{Limit: "rows that the maintainers of an entity touch, its parts included", Got: rows, Max: engine.MaxDerived}
 	}
 	return func(m *engine.Mode) { m.Maintainers = maintainers }, nil
 }
