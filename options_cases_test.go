@@ -155,7 +155,7 @@ func optionCases() []optionCase {
 		"Progress": noted[aztablekit.Progress](),
 	}
 	whole := map[string]any{
-		"Partitions": one, "Rate": 1, "Concurrency": 3, "Token": "x", "DryRun": true, "Progress": noted[table.Progress](),
+		"Partitions": one, "Rate": 1, "Concurrency": 1, "Token": "x", "DryRun": true, "Progress": noted[table.Progress](),
 		"Skip": of(func(r *optionRun) func(keys.Key, error) bool {
 			return func(keys.Key, error) bool { r.note("skipped"); return true }
 		}),
