@@ -135,6 +135,22 @@ func ExampleStore_Poison() {
 	// 1 1 mail handler
 }
 
+// A program stops its worker from receiving messages for a while, such as during a release.
+func ExampleStore_Pause() {
+	ctx := context.Background()
+	company := aztablekit.Open(storagetest.New(nil), "company", nil)
+	aztablekit.Table(company, "staff", dept, empid)
+	check(company.Ensure(ctx))
+	company.Pause()
+	running, stop := context.WithCancel(ctx)
+	ended := make(chan error)
+	go func() { ended <- company.Run(running) }()
+	company.Resume()
+	stop()
+	fmt.Println(<-ended)
+	// Output: <nil>
+}
+
 // An operator has cleared the queue. The effects are still stored with their writes.
 func ExampleStore_NotifyPending() {
 	ctx := context.Background()

@@ -84,15 +84,11 @@ func (r *ArchivedRow) tombstone() *ArchivedRow {
 //
 // A destination may also have these methods:
 //
-//	// Ensure creates what does not exist. The Ensure of a store calls it.
-//	Ensure(ctx context.Context) error
-//	// List yields the stored rows of a partition's entities, of all kinds, without tombstones. For a row that no move has stored, it
-//	// yields table.ErrForeignRow and goes on. Mover.Archived needs it.
-//	List(ctx context.Context, partition keys.PartitionKey) iter.Seq2[*ArchivedRow, error]
-//	// Check returns the error that Put will return for r, if it is known without a request.
-//	Check(r *ArchivedRow) error
-//	// Sweep deletes the tombstones of a partition that were stored before a time.
-//	Sweep(ctx context.Context, partition keys.PartitionKey, before time.Time) error
+//   - Ensure(context.Context) error creates what does not exist. The Ensure of a store calls it.
+//   - List(context.Context, keys.PartitionKey) iter.Seq2[*ArchivedRow, error] yields the stored rows of a partition's entities, of all kinds,
+//     without tombstones. For a row that no move has stored, it yields table.ErrForeignRow and goes on. Mover.Archived needs it.
+//   - Check(*ArchivedRow) error returns the error that Put will return for a row, if it is known without a request.
+//   - Sweep(context.Context, keys.PartitionKey, time.Time) error deletes the tombstones of a partition that were stored before a time.
 //
 // An error that wraps table.ErrUnreachable means that the destination cannot be used now, as when a disk is full: the worker defers
 // the move until the destination can be used. Any other error counts as one of WorkerOptions.Attempts, after which the message is

@@ -60,9 +60,8 @@ func ExampleWorker() {
 	check(err)
 	fmt.Println("waiting:", n)
 	check(company.Drain(ctx)) // a server calls Run
-	stats := company.Stats()
-	fmt.Println("done:", stats.Completed)
-	for _, s := range stats.Kinds {
+	fmt.Println("done:", company.Stats().Completed)
+	for _, s := range company.Stats().Kinds {
 		fmt.Println("of", s.Table, "and kind", s.Kind, "executed:", s.Executed, "failed:", s.Failed)
 	}
 

@@ -116,16 +116,12 @@ type Handler struct {
 	Version int
 }
 
-// Job is an effect to execute.
+// Job is an effect to execute:
 //
-//	Table        string     // of the entity
-//	Key          keys.Key   // of the entity whose change the effect follows from
-//	OperationID  string     // of the write
-//	Time         time.Time  // when the write began, by the writer's clock
-//	Kind         string     // of the effect
-//	Version      int        // of the payload's form
-//	Payload      []byte
-//	Attempt      int        // how often a worker has begun to execute the message, this time included
+//   - Table (string) and Key (keys.Key) of the entity whose change the effect follows from;
+//   - OperationID (string) and Time (time.Time) of the write, by the writer's clock;
+//   - Kind (string), Version (int) and Payload ([]byte) of the effect;
+//   - Attempt (int), how often a worker has begun to execute the message, this time included.
 type Job = host.Job
 
 // Resolve finds out whether a write with a commit record has committed: that of a [table.UnknownError] of another process, by its Table,

@@ -22,7 +22,7 @@ func (farewells) MaxRows() int { return 0 }
 
 func (farewells) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[employee]) error {
 	if c.New == nil && !c.Expired() {
-		p.Effect("farewell", 1, []byte(c.Old.Last))
+		p.Effect("farewell", 1, fmt.Appendf(nil, "%s (%d)", c.Old.Last, len(c.Incarnation())))
 	}
 	return nil
 }
@@ -48,7 +48,7 @@ func ExamplePlan_Effect() {
 	check(err)
 	check(staff.Delete(ctx, jones))
 	check(company.Drain(ctx)) // a server calls Run
-	// Output: farewell of ('Sales','empid_000001'): dear Jones
+	// Output: farewell of ('Sales','empid_000001'): dear Jones (16)
 }
 
 // Another process has crashed, or has not found out whether its write was committed.

@@ -12,7 +12,7 @@
 //
 //	e, err := byEmail.Get(ctx, staff, dept.Of("Sales"), "JonesJ@contoso.com") // 1 request
 //
-// All writes by the table's handle update the rows. Employee 223 is stored twice, under empid_000223 and under
+// All writes of the table update the rows. Employee 223 is stored twice, under empid_000223 and under
 // email_jonesj@contoso.com. Lists show her once.
 //
 // # Definitions
@@ -23,7 +23,7 @@
 //   - [Unique]: a value that one entity of the whole table has, at every instant.
 //   - [Lists]: one row for all entities with a value.
 //   - [Details]: fields of one entity in another, such as the manager's in the department.
-//   - [Summary]: counts, sums, least and greatest values of a group, in one row.
+//   - [Summary]: counts, sums, least and greatest values of a group.
 //
 // # Guarantees
 //

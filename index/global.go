@@ -90,7 +90,7 @@ func (g *Global[T, K]) Only(fields ...table.AnyField[T]) *Global[T, K] {
 //		return keys.RawPartition("names") // those of all departments, in order
 //	})
 func (g *Global[T, K]) In(partition func(*T) keys.PartitionKey) *Index[T, K] {
-	return g.index().at(partition)
+	return g.index().placed(partition)
 }
 
 // Name returns the name of the index.

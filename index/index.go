@@ -154,8 +154,8 @@ func (ix *Index[T, K]) Only(fields ...table.AnyField[T]) *Index[T, K] {
 	return c
 }
 
-// at returns the same index with its rows in partitions of the program's choice.
-func (ix *Index[T, K]) at(partition func(*T) keys.PartitionKey) *Index[T, K] {
+// placed returns the same index with its rows in partitions of the program's choice.
+func (ix *Index[T, K]) placed(partition func(*T) keys.PartitionKey) *Index[T, K] {
 	c := ix.copy()
 	if partition == nil {
 		c.fail(fieldPartition, "is nil")

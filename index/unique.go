@@ -62,7 +62,7 @@ func (u *Unique[T, K]) index() *Index[T, K] {
 // In returns the same values with their rows in partitions of the program's choice; see [Global.In]. A value is unique among the
 // rows of a partition. The index has orders, ranges and prefixes, at every instant; its rows are pointers.
 func (u *Unique[T, K]) In(partition func(*T) keys.PartitionKey) *Index[T, K] {
-	return u.index().at(partition)
+	return u.index().placed(partition)
 }
 
 // Name returns the name of the definition.

@@ -7,13 +7,13 @@
 //		Photo      largeentity.Blob
 //	}
 //
-//	photos := largeentity.In[Employee](company, "photos", nil)
+//	photos := largeentity.In[Employee]("photos", nil)
 //	staff := aztablekit.Table(company, "staff", dept, empid, photos)
 //
-//	photo, err := photos.Upload(ctx, key, file, &largeentity.UploadOptions{ContentType: "image/jpeg"})
+//	photo, err := photos.Upload(ctx, staff, key, file, "image/jpeg")
 //	e, err := staff.Update(ctx, key, func(e *Employee) error { e.Photo = photo; return nil })
 //
-//	r, e, err := photos.OpenAt(ctx, key, func(e *Employee) largeentity.Blob { return e.Photo })
+//	r, e, err := photos.OpenAt(ctx, staff, key, func(e *Employee) largeentity.Blob { return e.Photo })
 //	defer r.Close()
 //	_, err = io.Copy(w, r) // checks length and hash before the end
 //

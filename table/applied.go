@@ -14,8 +14,9 @@ const (
 
 // Applied returns what became of the write that returned err:
 //
+//	err := staff.Replace(ctx, e)
 //	if table.Applied(err) == table.MaybeApplied {
-//		e, err = staff.Get(ctx, k) // look
+//		e, err = staff.Get(ctx, key) // look
 //	}
 //
 // A nil error is IsApplied. An *[UnknownError] is MaybeApplied until its Resolve has found out. An

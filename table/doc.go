@@ -68,14 +68,14 @@
 //   - Maintainer state: the keys of an entity's derived rows, stored with the entity (_ix).
 //   - Effect: work that is due outside the partition once a write is committed.
 //   - Commit record (package extend, RowKey ~i| and the operation ID): a row in the write's own transaction. It proves the commit, and contains
-//     the effects that are still to be done. It is the outbox of the transactional outbox pattern.
+//     the effects that are still to be done. It is a transactional outbox.
 //   - Abort record: a row in the commit record's place. The write can no longer commit.
 //   - Notification: a message that names a commit record.
 //
 // # Errors
 //
 // [Applied] tells what became of the write that returned an error, and [Retryable] whether the same call may succeed later. The
-// errors that a program may want to tell apart are the variables of this package.
+// variables of this package are the errors that a program may tell apart.
 //
 // # Errors of a read
 //

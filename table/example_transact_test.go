@@ -79,6 +79,9 @@ func ExampleTable_InsertOp() {
 		staff.UpsertOp(&employee{"Sales", 12, "Rossi", 33}, table.MergeExisting),
 		staff.DeleteAnyOp(employeeKey("Sales", 3)),
 	}
+	for _, op := range list {
+		check(op.Err()) // known before anything is sent
+	}
 	receipt, err := table.Transact(ctx, list...)
 	check(err)
 	weber := table.Stored[employee](receipt, 0)

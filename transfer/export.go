@@ -91,15 +91,14 @@ func addChunk(p *table.Progress, c *chunk) {
 //
 // Progress.Rows are the rows of the export, with those of earlier calls, and Changed those that this call has stored. Counts has
 //
-//	chunks    chunks
-//	bytes     of the chunks, compressed
-//	pending   commit records with effects that were not executed
-//	prepared  rows of writes over several partitions that were under way; the manifest lists the first 100 of each chunk
-//	torn      with [Snapshots], partitions of which not all rows are of one moment: they have more rows than a page, and were written while
-//	          they were read, or not since the table has the definition. With ExportOptions.Part, and in Progress, those are not
-//	          counted that an earlier call has begun
-//	snapshots 1 if the table has the definition [Snapshots]; else nothing is known but that the rows of a page are of one moment
-//	~i, ~c …  rows of the library, by their kind
+//   - chunks, and bytes of the chunks, compressed;
+//   - pending, commit records with effects that were not executed;
+//   - prepared, rows of writes over several partitions that were under way; the manifest lists the first 100 of each chunk;
+//   - torn, with [Snapshots], partitions of which not all rows are of one moment: they have more rows than a page, and were written
+//     while they were read, or not since the table has the definition. With ExportOptions.Part, and in Progress, those are not
+//     counted that an earlier call has begun;
+//   - snapshots, 1 if the table has the definition [Snapshots]; else nothing is known but that the rows of a page are of one moment;
+//   - ~i, ~c and others, rows of the library, by their kind.
 //
 // Through is the last partition that is exported with all before it of the part. It is set if Concurrency is 1, when a chunk is stored behind it.
 //

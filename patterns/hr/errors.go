@@ -5,7 +5,6 @@ import (
 	"net/http"
 
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/table"
@@ -41,7 +40,7 @@ func statusOf(err error) int {
 		return http.StatusNotFound
 	case errors.Is(err, errBusy): // wraps table.ErrChanged, but the client has sent no If-Match
 		return http.StatusServiceUnavailable
-	case errors.Is(err, table.ErrChanged), errors.Is(err, errs.ErrNoETag):
+	case errors.Is(err, table.ErrChanged), errors.Is(err, table.ErrNotRead):
 		return http.StatusPreconditionFailed
 	case errors.As(err, &key), errors.As(err, &limit), errors.As(err, &value):
 		return http.StatusBadRequest

@@ -53,7 +53,6 @@ var readersCode = map[string]string{
 		var ctx context.Context
 		var connectionString string
 		var acc *account.Account
-		var base *table.Table[Employee]
 		var staff *table.Table[Employee]
 		var e *table.Entity[Employee]
 		var key keys.Key
@@ -64,7 +63,6 @@ var readersCode = map[string]string{
 		var byEmail *index.Index[Employee, string]
 		var byName *index.Index[Employee, string]
 		var s *storagetest.Service
-		var w bareworker.Worker
 		var company *aztablekit.Store
 		var payroll *index.Summary[Employee, string]`,
 	"azt": `
@@ -94,9 +92,7 @@ var readersCode = map[string]string{
 		func longer(*Session) error { return nil }`,
 	"extend": `
 		var names keys.Component[string]
-		var errTaken error
-		var partition keys.PartitionKey
-		var operationID string`,
+		var errTaken error`,
 	"eventual On": `
 		func send(context.Context, eventual.Job, string) error { return nil }`,
 	"index": `
