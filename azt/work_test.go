@@ -207,7 +207,7 @@ func TestTransfers(t *testing.T) {
 	later := aztablekit.Open(third, "later", nil)
 	aztablekit.Table(later, "later", dept, empid, index.New("age", keys.Digits[int32](3), func(e *employee) (int32, bool) { return e.Age, true }, nil))
 	testkit.NoError(t, later.Ensure(t.Context()))
-	s.want(1, "import "+dir+" later --to-connection AZT_OTHER --write", "its definitions are others", "azt describe")
+	s.want(1, "import "+dir+" later --to-connection AZT_OTHER --write", "other definitions", "azt describe")
 	s.want(0, "import "+dir+" later --to-connection AZT_OTHER --other-definitions --write --mode replace")
 	t.Setenv("AZURE_STORAGE_CONNECTION_STRING", cs)
 	s.program.Account = nil

@@ -50,7 +50,9 @@ var manyWorkers = recipe{
 			}, nil)
 			return err
 		}
-		start := func() error { return customers.Cleanse.Start(ctx, customers.Table, "2026", "+41", &jobs.Options{Slice: time.Second}) }
+		start := func() error {
+			return customers.Cleanse.Start(ctx, customers.Table, "2026", "+41", &jobs.Options{Slice: time.Second})
+		}
 		others := func() error {
 			for range 2 {
 				w, err := r.StartChild(ctx, r.prefix, "works")

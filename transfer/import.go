@@ -71,7 +71,7 @@ func (o *ImportOptions) check() error {
 
 // errOtherDefinitions is an ErrNotDeclared: the derived rows of the table would not be those of its
 // entities. Import into a table that does not exist, or see ImportOptions.OtherDefinitions.
-var errOtherDefinitions = fmt.Errorf("%w: its definitions are others than those of the rows that are imported", table.ErrNotDeclared)
+var errOtherDefinitions = fmt.Errorf("%w: the table has other definitions than the rows that are imported", table.ErrNotDeclared)
 
 // Import stores the rows of an export or of a table as they are, derived rows and rows of the library included, and creates the table unless it
 // exists.

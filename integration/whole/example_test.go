@@ -297,13 +297,15 @@ func sdkTransaction(ctx context.Context, client *aztables.Client) (failed int, e
 	if err != nil {
 		return 0, err
 	}
-	li, err := json.Marshal(aztables.Entity{PartitionKey: "Sales", RowKey: "000224"})
+	li, err := json.Marshal(aztables.EDMEntity{
+		Entity:     aztables.Entity{PartitionKey: "Sales", RowKey: "000224"},
+		Properties: map[string]any{"Name": "Li", "Age": 39, "Salary": aztables.EDMInt64(58000), "Hired": aztables.EDMDateTime(hired)},
+	})
 	if err != nil {
 		return 0, err
 	}
-	anyVersion := azcore.ETagAny
 	_, err = client.SubmitTransaction(ctx, []aztables.TransactionAction{
-		{ActionType: aztables.TransactionTypeDelete, Entity: li, IfMatch: &anyVersion},
+		{ActionType: aztables.TransactionTypeInsertReplace, Entity: li},
 		{ActionType: aztables.TransactionTypeAdd, Entity: smith},
 	}, nil)
 	var refused *azcore.ResponseError
@@ -317,9 +319,10 @@ func sdkTransaction(ctx context.Context, client *aztables.Client) (failed int, e
 }
 
 func kitTransaction(ctx context.Context, staff *table.Table[Employee]) (failed int, err error) {
+	li := Employee{Department: "Sales", ID: "000224", Name: "Li", Age: 39, Salary: 58000, Hired: hired}
 	smith := Employee{Department: "Sales", ID: "000225", Name: "Smith", Age: 51, Salary: 60000, Hired: hired}
 	_, err = table.Transact(ctx,
-		staff.DeleteAnyOp(keys.Raw("Sales", "000224")),
+		staff.UpsertOp(&li, table.ReplaceExisting),
 		staff.InsertOp(&smith))
 	var refused *table.BatchError
 	if errors.As(err, &refused) {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/table"
@@ -34,7 +33,7 @@ func statusOf(err error) int {
 		return refused.status
 	case errors.As(err, &tooLong):
 		return http.StatusRequestEntityTooLarge
-	case errors.Is(err, index.ErrTaken), errors.Is(err, table.ErrExists):
+	case errors.Is(err, table.ErrTaken), errors.Is(err, table.ErrExists):
 		return http.StatusConflict
 	case errors.Is(err, table.ErrNotFound), errors.Is(err, largeentity.ErrNoValue):
 		return http.StatusNotFound

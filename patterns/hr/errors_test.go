@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/table"
@@ -23,7 +22,7 @@ func TestStatuses(t *testing.T) {
 		"table.ValueError":        &table.ValueError{},
 		"table.ErrNotFound":       table.ErrNotFound,
 		"largeentity.ErrNoValue":  largeentity.ErrNoValue,
-		"index.ErrTaken":          index.ErrTaken,
+		"table.ErrTaken":          table.ErrTaken,
 		"table.ErrExists":         table.ErrExists,
 		"table.ErrChanged":        table.ErrChanged,
 		"table.ErrNotRead":        table.ErrNotRead,

@@ -44,7 +44,7 @@ func TestLargeentity(t *testing.T) {
 		{Name: "a sweep deletes young blobs", File: "largeentity/sweep.go",
 			Old: "row == nil && !w.opt.relink && !w.expired(b):\n", New: "row == nil && !w.expired(b) && b.id == \"\":\n", Test: "TestSweep$", Args: some},
 		{Name: "a sweep does not ask the destination last", File: "largeentity/sweep.go",
-			Old: "		e, err := w.rows.Entity(r.stored)\n", New: "		if r.stored, err = w.rows.GetRow(ctx, r.key()); err != nil {\n			return nil\n		}\n		e, err := w.rows.Entity(r.stored)\n", Test: "TestSweepRestored"},
+			Old: "		e, err := w.rows.Entity(r.stored)\n", New: "		if r.stored, err = tabledoor.GetRow(ctx, w.rows, r.key()); err != nil {\n			return nil\n		}\n		e, err := w.rows.Entity(r.stored)\n", Test: "TestSweepRestored"},
 		{Name: "a sweep takes the tombstones of blobs that can be linked", File: "largeentity/sweep.go",
 			Old: "	if now.Before(w.store.opt.unlinkable(r.name)) {\n", New: "	if now.Before(w.store.opt.unlinkable(r.name)) && r.id == \"\" {\n", Test: "TestSweepReplaced|TestEveryFault/inserted_and_deleted"},
 		{Name: "a condemned row goes at once", File: "largeentity/sweep.go",

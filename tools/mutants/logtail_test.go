@@ -55,7 +55,7 @@ func TestLogtail(t *testing.T) {
 		{Name: "the name of a dropped table is used again", File: "logtail/periods.go",
 			Old: "	if known != \"\" && known != StateOpen {\n", New: "	if false {\n", Test: "TestCreate"},
 		{Name: "a table is made before its state", File: "logtail/periods.go",
-			Old: "	if known == \"\" {\n", New: "	if t, err := p.table(row.From); err == nil && known == \"\" {\n		if err := t.Ensure(ctx); err != nil {\n			return err\n		}\n", Test: "TestCreateEveryFault"},
+			Old: "	if known == \"\" {\n", New: "	if t, err := p.table(row.From); err == nil && known == \"\" {\n		if err := tabledoor.Ensure(ctx, t); err != nil {\n			return err\n		}\n", Test: "TestCreateEveryFault"},
 		{Name: "the horizon steps back with the clock", File: "logtail/periods.go",
 			Old: "	if p.latest.Before(now) {\n", New: "	if true {\n", Test: "TestPastRetention"},
 		{Name: "records of one transaction are in two periods", File: "logtail/append.go",

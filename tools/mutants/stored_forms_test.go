@@ -48,7 +48,7 @@ func TestStoredForms(t *testing.T) {
 		{Name: "merged rows are upgraded from the newest version", File: "table/codec.go",
 			Old: "v, e.merged = older, true", New: "v, e.merged = s.version, older == 0", Test: "TestUpgradeBesideOldProgram"},
 		{Name: "the token is ahead of the writes", File: "table/upgrade.go",
-			Old: "		if err := u.replace(ctx, older); err != nil {", New: "		u.report.Token = next\n		if err := u.replace(ctx, older); err != nil {", Test: "TestUpgradeResumes"},
+			Old: "		if err := u.replace(ctx, older); err != nil {", New: "		u.done.Token = next\n		if err := u.replace(ctx, older); err != nil {", Test: "TestUpgradeResumes"},
 		{Name: "a dry run upgrades", File: "table/upgrade.go",
 			Old: "	if u.pass.DryRun {\n		return nil\n	}\n", New: "", Test: "TestUpgrade$"},
 	})
