@@ -21,6 +21,9 @@ func (farewells) Name() string { return "farewells" }
 func (farewells) MaxRows() int { return 0 }
 
 func (farewells) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[employee]) error {
+	if c.Old == nil {
+		c.Incarnation() // the first call stores it with the entity
+	}
 	if c.New == nil && !c.Expired() {
 		p.Effect("farewell", 1, fmt.Appendf(nil, "%s (%d)", c.Old.Last, len(c.Incarnation())))
 	}

@@ -68,7 +68,7 @@
 //   - Maintainer state: the keys of an entity's derived rows, stored with the entity (_ix).
 //   - Effect: work that is due outside the partition once a write is committed.
 //   - Commit record (package extend, RowKey ~i| and the operation ID): a row in the write's own transaction. It proves the commit, and contains
-//     the effects that are still to be done. It is a transactional outbox.
+//     the effects that are still to be done.
 //   - Abort record: a row in the commit record's place. The write can no longer commit.
 //   - Notification: a message that names a commit record.
 //
