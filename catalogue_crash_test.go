@@ -107,7 +107,7 @@ func (c *catalogueStory) writes(ctx context.Context, p *crashtest.Process, is *p
 		default:
 			err = is.staff.MergeAny(ctx, keys.At(dept.Of("Sales"), empid.Of(constant)), salaryField.Set(2))
 		}
-		if errors.Is(err, table.ErrNotDeclared) || errors.Is(err, table.ErrNotDeclared) || errors.Is(err, table.ErrNotRecorded) {
+		if errors.Is(err, table.ErrNotDeclared) || errors.Is(err, table.ErrNotRecorded) {
 			c.mu.Lock()
 			early := !c.begun && is.byName == nil
 			c.mu.Unlock()

@@ -1,6 +1,6 @@
 // Package table reads and writes entities of a Go type in one table of Azure Table storage, on the official SDK.
 //
-// A [Table] binds a Go type to the two keys of a row, in both directions:
+// A [Table] binds a Go type to the two keys of a row:
 //
 //	type Employee struct {
 //		Department string // in the PartitionKey
