@@ -371,7 +371,8 @@ func TestForeignAnything(t *testing.T) {
 				x.insertForeign()
 			case 2:
 				r, f := mustVerify(t, x.staff, verify.Options{Repair: x.rnd.IntN(2) == 0}, definitions...)
-				if did = append(did, "verify"); !r.Sound() {
+				did = append(did, "verify")
+				if !r.Sound() {
 					t.Errorf("seed %d: verify after %q: got report %+v and faults %v; want a sound report", seed, did, r, f)
 				}
 			case 3:
@@ -386,7 +387,8 @@ func TestForeignAnything(t *testing.T) {
 			default:
 				st := x.step()
 				_, err := table.Transact(ctx, st.op)
-				if did = append(did, fmt.Sprint(st.does, st.key, err)); errors.Is(err, table.ErrForeignRow) {
+				did = append(did, fmt.Sprint(st.does, st.key, err))
+				if errors.Is(err, table.ErrForeignRow) {
 					refused++
 				}
 			}

@@ -400,7 +400,8 @@ func recorded(state []string) (k keys.Key, digest string) {
 		return keys.Key{}, ""
 	}
 	pk, rk, is := strings.Cut(state[0], "/")
-	if k = keys.Raw(pk, rk); !is || k.Err() != nil || noteKey(k).Err() != nil {
+	k = keys.Raw(pk, rk)
+	if !is || k.Err() != nil || noteKey(k).Err() != nil {
 		return keys.Key{}, ""
 	}
 	return k, strings.TrimPrefix(state[1], "/")

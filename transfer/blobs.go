@@ -51,7 +51,8 @@ func CopyBlobs(ctx context.Context, rows Source, from, to Place, pass *table.Pas
 		pass = &table.Pass{}
 	}
 	c := &blobCopy{from: from, to: to, pass: pass, copies: map[string]bool{}}
-	switch err = door.CheckPass(pass, "Concurrency", "Skip"); {
+	err = door.CheckPass(pass, "Concurrency", "Skip")
+	switch {
 	case err != nil:
 	case rows == nil:
 		err = errNilSource("rows")

@@ -268,7 +268,8 @@ func readPage(body []byte, partition string, rows map[string]*stored.Row) (n int
 	err = r.Page(func(in edm.Entity) bool {
 		n, end = n+1, in.RowKey
 		_, wanted := rows[in.RowKey]
-		if bad = checkKey(keys.Raw(partition, in.RowKey), in); bad != nil || !wanted {
+		bad = checkKey(keys.Raw(partition, in.RowKey), in)
+		if bad != nil || !wanted {
 			return bad == nil
 		}
 		row := stored.Of(in, nil)
