@@ -98,9 +98,9 @@ func TestAdvice(t *testing.T) {
 			row := rowOf(s, "name_")
 			_, err := s.Tables().NewClient("staff").UpdateEntity(t.Context(), []byte(`{"PartitionKey":"Sales","RowKey":"`+row+`","_sys":1}`), nil)
 			testkit.NoError(t, err)
-			return advised{r.find(1), "delete the row, and verify.Run with Repair writes it again", func() error {
+			return advised{r.find(1), "delete the row, and verify.Repair writes it again", func() error {
 				_, err := s.Tables().NewClient("staff").DeleteEntity(t.Context(), "Sales", row, nil)
-				_, errVerify := verify.Run(t.Context(), r.staff, &verify.Options{Repair: true})
+				_, errVerify := verify.Repair(t.Context(), r.staff, nil)
 				return errors.Join(err, errVerify, r.find(1))
 			}}
 		},
@@ -130,9 +130,9 @@ func TestAdvice(t *testing.T) {
 		"a fill by workers without a job": func(t *testing.T, s *storagetest.Service) advised {
 			r := filledLater(t, s)
 			_, err := r.store.Fill(t.Context(), &aztablekit.FillOptions{Workers: true})
-			return advised{err, "give a jobs.Verify to its definitions", func() error {
+			return advised{err, "give a jobs.Repair to its definitions", func() error {
 				r := &release{t: t, store: aztablekit.Open(s, "company", nil), byEmail: r.byEmail, byName: r.byName}
-				r.staff = aztablekit.Table(r.store, "staff", dept, empid, r.byEmail, r.byName, jobs.Verify[employee]("check"))
+				r.staff = aztablekit.Table(r.store, "staff", dept, empid, r.byEmail, r.byName, jobs.Repair[employee]("check"))
 				r.ensure()
 				stop := running(t, r.store)
 				defer stop()

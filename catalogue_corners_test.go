@@ -36,7 +36,7 @@ func TestLateRetire(t *testing.T) {
 					late.expect("a write", late.insert(id), nil)
 				}
 				overtaken := false
-				err := late.store.Retire(t.Context(), "staff", definition, &aztablekit.FillOptions{Progress: func(p aztablekit.Progress) {
+				err := late.store.Retire(t.Context(), "staff", definition, &table.Pass{Progress: func(p table.Progress) {
 					if p.Token == "" || overtaken {
 						return
 					}
@@ -72,9 +72,9 @@ func TestTokenOfFaults(t *testing.T) {
 		old.expect("a write", err, nil)
 		r.ensure()
 		token := ""
-		_, err = r.store.Fill(t.Context(), &aztablekit.FillOptions{Progress: func(p aztablekit.Progress) { token = p.Token }})
+		_, err = r.store.Fill(t.Context(), &aztablekit.FillOptions{Pass: table.Pass{Progress: func(p table.Progress) { token = p.Token }}})
 		r.expect("Fill", err, aztablekit.ErrUnfilled)
-		_, err = r.store.Fill(t.Context(), &aztablekit.FillOptions{Token: token})
+		_, err = r.store.Fill(t.Context(), &aztablekit.FillOptions{Pass: table.Pass{Token: token}})
 		r.expect("Fill with the token", err, aztablekit.ErrUnfilled)
 	})
 }

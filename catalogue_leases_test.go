@@ -119,7 +119,7 @@ func TestTokenFromBeforeRetire(t *testing.T) {
 		testkit.NoError(t, r.store.Ensure(t.Context()))
 		ctx, cancel := context.WithCancel(t.Context())
 		token, tokens := "", 0
-		_, err := r.store.Fill(ctx, &aztablekit.FillOptions{Rate: 10000, Progress: func(p aztablekit.Progress) {
+		_, err := r.store.Fill(ctx, &aztablekit.FillOptions{Pass: table.Pass{Rate: 10000, Progress: func(p table.Progress) {
 			if p.Token == "" {
 				return
 			}
@@ -127,13 +127,13 @@ func TestTokenFromBeforeRetire(t *testing.T) {
 			if tokens++; tokens == 20 {
 				cancel()
 			}
-		}})
+		}}})
 		cancel()
 		old.expect("Fill", err, context.Canceled)
 		testkit.NoError(t, r.store.Retire(t.Context(), "staff", "name", nil))
-		_, err = r.store.Fill(t.Context(), &aztablekit.FillOptions{Token: token})
+		_, err = r.store.Fill(t.Context(), &aztablekit.FillOptions{Pass: table.Pass{Token: token}})
 		testkit.NoError(t, err)
-		if report, err := r.store.Verify(t.Context(), nil); err != nil || !report.Sound() {
+		if report, err := r.store.Verify(t.Context(), nil); err != nil || report.Faults > 0 {
 			t.Errorf("got %+v, error %v; want all rows", report, err)
 		}
 	})

@@ -14,7 +14,6 @@ import (
 	"github.com/aztablekit/aztablekit/materialized"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
-	"github.com/aztablekit/aztablekit/verify"
 )
 
 // release is a program of some release, with a store of its own.
@@ -49,7 +48,7 @@ func (r *release) ensure() {
 	}
 }
 
-func (r *release) fill() verify.Report {
+func (r *release) fill() table.Progress {
 	r.t.Helper()
 	report, err := r.store.Fill(r.t.Context(), nil)
 	if err != nil {
@@ -121,8 +120,8 @@ func TestRelease(t *testing.T) {
 		}
 
 		report := new.fill()
-		if report.Repaired != 3 {
-			t.Errorf("Fill: got %d entities; want 3", report.Repaired)
+		if report.Changed != 3 {
+			t.Errorf("Fill: got %d entities; want 3", report.Changed)
 		}
 		for id := 1; id <= 3; id++ {
 			new.expect("a look-up after Fill", new.find(id), nil)

@@ -141,7 +141,7 @@ func doTasks(ctx context.Context, tasks []host.Task, day *work.Day) (all error) 
 // commit records of more than a day ago with what workers need besides, and does what the definitions need, such as the sweep of blobs
 // that no entity has, and the making and dropping of the tables of a log. It is safe beside other programs that do the same, and beside
 // effects that wait on purpose. One failure does not stop the rest. Once, a day after [Store.Fill] has filled a definition, it compares
-// the rows again, as [verify.Run] with Repair does: no request that was on its way then arrives any more.
+// the rows again, as [verify.Repair] does: no request that was on its way then arrives any more.
 //
 // Errors: the mistakes of the declarations; those of the tasks, joined. Requests: 1 for each 1,000 notes of partitions with commit
 // records, and up to 16 a day; for each of these partitions 1 or 2, and those of a sweep of the records when a day has ended 26 h ago; 1 for

@@ -103,11 +103,11 @@ func ExampleStore_Verify() {
 	_, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 223, Name: "Jones"})
 	check(err)
 	check(company.RunDaily(ctx))
-	report, err := company.Verify(ctx, &verify.Options{Repair: true, Fault: func(f verify.Fault) {
+	report, err := company.Repair(ctx, &verify.Options{Fault: func(f verify.Fault) {
 		fmt.Println(f.Table, f.Definition, f.Kind)
 	}})
 	check(err)
-	fmt.Println(report.Entities, report.Rows, report.Sound())
+	fmt.Println(report.Rows, report.Counts["derived rows"], report.Faults == 0)
 	// Output: 1 1 true
 }
 
@@ -226,7 +226,7 @@ func ExampleStore_Fill() {
 	check(err)
 	jones, err := byEmail.Get(ctx, staff, "JonesJ@contoso.com")
 	check(err)
-	fmt.Println(report.Repaired, jones.Value.ID)
+	fmt.Println(report.Changed, jones.Value.ID)
 	// Output:
 	// true
 	// 1 223
@@ -242,15 +242,15 @@ func ExampleStore_Retire() {
 	check(company.Ensure(ctx))
 	_, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 223, Email: "JonesJ@contoso.com"})
 	check(err)
-	check(company.Retire(ctx, "staff", "email", &aztablekit.FillOptions{Progress: func(p aztablekit.Progress) {
-		fmt.Println(p.Table, p.Definitions, p.State, p.Wait, p.Swept)
+	check(company.Retire(ctx, "staff", "email", &table.Pass{Progress: func(p table.Progress) {
+		fmt.Println(p.Table, p.State, p.Wait, p.Changed)
 	}}))
 	_, err = byEmail.Get(ctx, staff, "JonesJ@contoso.com")
 	fmt.Println(errors.Is(err, table.ErrNotReadable))
 	// Output:
-	// staff [email] retiring 150ms 0
-	// staff [email] retired 150ms 0
-	// staff [email] retired 0s 1
-	// staff [email] unfilled 0s 1
+	// staff retiring 150ms 0
+	// staff retired 150ms 0
+	// staff retired 0s 1
+	// staff unfilled 0s 1
 	// true
 }

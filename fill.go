@@ -12,6 +12,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/catalogue"
 	"github.com/aztablekit/aztablekit/internal/commit"
+	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/keys"
@@ -19,47 +20,37 @@ import (
 	"github.com/aztablekit/aztablekit/verify"
 )
 
-// FillOptions are the options of [Store.Fill]. [Store.Retire] takes Rate, Token and Progress of them, and refuses the others.
+// FillOptions are the options of [Store.Fill].
 type FillOptions struct {
+	// Pass is how Fill goes through each table; Skip is refused.
+	//
+	// Partitions is a range of partitions of Table. Fill then only adds the rows of its entities, and the
+	// definitions stay building: several programs can fill a large table, a range each. A last Fill
+	// without a range compares the whole table, and makes them readable.
+	//
+	// DryRun finds out what Fill would do: Counts has a verify.Missing for each row to add, and a
+	// verify.DuplicateValue for each entity that has no right to a unique value. Programs need not have
+	// the release yet; only Ensure.
+	//
+	// The Token of an earlier Progress is of the same Table and Partitions: the work goes on behind the
+	// partitions that were finished, unless another program has changed the state meanwhile.
+	//
+	// Progress is called when a State changes, which is building or readable, and from time to time
+	// while rows are written. Wait is how long Fill waits until no program goes by an earlier state.
+	table.Pass
+
 	// Table is the only table whose definitions Fill fills; "" means all.
 	Table string
 
-	// Partitions is a range of partitions of Table. Fill then only adds the rows of its entities, and the definitions stay building: several
-	// programs can fill a large table, a range each. A last Fill without a range compares the whole table, and makes them readable.
-	Partitions keys.PartitionRange
-
-	// Workers makes the workers of the store fill, all that run: for a table that outgrows one program. Fill starts jobs, and waits for them; then it
-	// compares what is elsewhere itself. Each table with definitions to fill has a jobs.Verify among its definitions. In the partition, entities are compared
-	// with what they record only. Token and Concurrency are refused, and Fault is for what is elsewhere.
+	// Workers makes the workers of the store fill, all that run: for a table that outgrows one program.
+	// Fill starts jobs, and waits for them; then it compares what is elsewhere itself. Each table with
+	// definitions to fill has a jobs.Repair among its definitions. In the partition, entities are
+	// compared with what they record only. Token and Concurrency are refused, and Fault is for what is
+	// elsewhere.
 	Workers bool
 
-	// DryRun makes Fill find out what it would do, and change nothing: Report.Faults has a Missing for each row to add, and a
-	// DuplicateValue for each entity that has no right to a unique value. Programs need not have the release yet; only Ensure.
-	DryRun bool
-
-	// Fault is that of verify.Options.
+	// Fault is called for each fault. No two calls of it and of Progress overlap.
 	Fault func(verify.Fault)
-
-	// Rate and Concurrency are those of verify.Options, for each table.
-	Rate, Concurrency int
-
-	// Token is that of an earlier Progress, of the same Table and Partitions: the work goes on behind the partitions that were finished, unless another
-	// program has changed the state meanwhile.
-	Token string
-
-	// Progress is called when a state changes, and from time to time while rows are written. No two calls overlap.
-	Progress func(Progress)
-}
-
-// Progress is how far [Store.Fill] or [Store.Retire] has come with a table.
-type Progress struct {
-	Table       string
-	Definitions []string
-	State       string        // building, readable, retiring, retired, or unfilled, when a retired definition has no rows any more
-	Wait        time.Duration // how long the call waits now until no program goes by an earlier state; 0 if it works
-	Report      verify.Report // of what was filled
-	Swept       int           // entities and rows of which a retired definition was removed
-	Token       string        // for FillOptions.Token
 }
 
 // ErrUnfilled is the error of [Store.Fill] if some rows could not be written, such as those of two entities with one unique value. The
@@ -72,20 +63,20 @@ var ErrUnfilled = errors.New("some rows could not be written")
 //
 //   - refuses from then on the writes of programs that lack a definition ([table.ErrNotDeclared]), within Options.Lease,
 //   - waits one and a half times as long as Options.Lease, 99 s by default, until no program goes by what it has read before,
-//   - adds the rows of all entities that lack them, while programs write, and compares the whole table; see [verify.Run], with Repair,
+//   - adds the rows of all entities that lack them, while programs write, and compares the whole table; see [verify.Repair],
 //   - lets look-ups begin.
 //
 // It fills the definitions of all tables together, so that it waits once. If it is interrupted, call it again: it goes on with what is
 // building, and waits again. Two calls at once do no harm. Without definitions to fill, it does nothing.
 //
-// Errors: the mistakes of the declarations; [ErrUnfilled], with the faults in the report: mend the entities and call Fill again;
+// Errors: the mistakes of the declarations; [ErrUnfilled], counted in the Progress: mend the entities and call Fill again;
 // an error of the catalogue if another program has changed a state meanwhile, for a table without a catalogue, and if the program must not
 // write the table; an error for each definition that Fill has left out, after it has filled the others: one that is being
 // retired (ErrNotReadable), or whose form is another one until Ensure (ErrNotRecorded); *table.ValueError; *table.ValueError for options
 // that cannot be used together;
-// *keys.KeyError for an invalid range; the errors of verify.Run. Requests: 1 for each table; for each with definitions to fill 3 more, and those of verify.Run; those of a run with RecordsOnly
+// *keys.KeyError for an invalid range; the errors of verify.Repair. Requests: 1 for each table; for each with definitions to fill 3 more, and those of verify.Repair; those of a run with RecordsOnly
 // before it for definitions elsewhere and views, so that a token resumes; a scan of the table for transfer.Snapshots; twice those if concurrent writers changed what was read.
-func (s *Store) Fill(ctx context.Context, o *FillOptions) (all verify.Report, err error) {
+func (s *Store) Fill(ctx context.Context, o *FillOptions) (all table.Progress, err error) {
 	if err := s.begin(); err != nil {
 		return all, err
 	}
@@ -118,7 +109,7 @@ func (s *Store) Fill(ctx context.Context, o *FillOptions) (all verify.Report, er
 	}
 	for _, t := range tables {
 		report, err := f.fill(ctx, t)
-		all.Add(report)
+		derived.Add(&all, report)
 		if err != nil {
 			return all, t.named(err)
 		}
@@ -141,7 +132,7 @@ func (o *FillOptions) check() error {
 	case o.Workers && o.Concurrency != 0:
 		return refuse("Concurrency", "is set together with Workers, who have that of their own options (Options.Worker)")
 	}
-	return o.Partitions.Err()
+	return cmp.Or(door.CheckPass(&o.Pass, "Partitions", "Token", "Rate", "Concurrency", "DryRun"), o.Partitions.Err())
 }
 
 // tableToFill is a table of a store with all its types.
@@ -253,11 +244,11 @@ type filler struct {
 	attempts int // of a worker, before a message is poison
 }
 
-func (f *filler) tell(t *tableToFill, p Progress) {
+func (f *filler) tell(t *tableToFill, state catalogue.State, p table.Progress) {
 	if f.opt.Progress == nil {
 		return
 	}
-	p.Table, p.Definitions = t.name, namesOf(t.building)
+	p.Table, p.State = t.name, string(state)
 	f.opt.Progress(p)
 }
 
@@ -303,7 +294,7 @@ func (f *filler) wait(ctx context.Context, tables []*tableToFill) error {
 		pause = max(pause, t.catalogue.Pause())
 	}
 	for _, t := range tables {
-		f.tell(t, Progress{State: string(catalogue.Building), Wait: pause})
+		f.tell(t, catalogue.Building, table.Progress{Wait: pause})
 	}
 	return catalogue.Wait(ctx, pause)
 }
@@ -313,13 +304,13 @@ func (f *filler) wait(ctx context.Context, tables []*tableToFill) error {
 const mostPasses = 3
 
 // fill fills the definitions of a table after the wait, and makes them readable.
-func (f *filler) fill(ctx context.Context, t *tableToFill) (all verify.Report, err error) {
+func (f *filler) fill(ctx context.Context, t *tableToFill) (all table.Progress, err error) {
 	if err := f.still(ctx, t); err != nil {
 		return all, err
 	}
 	for _, d := range t.types {
 		report, err := f.fillType(ctx, t, d)
-		all.Add(report)
+		derived.Add(&all, report)
 		if err != nil {
 			return all, err
 		}
@@ -335,7 +326,7 @@ func (f *filler) fill(ctx context.Context, t *tableToFill) (all verify.Report, e
 		return all, err
 	}
 	t.building = readable
-	f.tell(t, Progress{State: string(catalogue.Readable), Report: all})
+	f.tell(t, catalogue.Readable, all)
 	return all, nil
 }
 
@@ -362,7 +353,7 @@ func (f *filler) still(ctx context.Context, t *tableToFill) error {
 }
 
 // fillType fills the definitions of one type.
-func (f *filler) fillType(ctx context.Context, t *tableToFill, d *declaration) (all verify.Report, err error) {
+func (f *filler) fillType(ctx context.Context, t *tableToFill, d *declaration) (all table.Progress, err error) {
 	var of, near, far []verify.Definition // all, those with rows in the partitions of their entities, and others
 	scope := door.Table(d.handle).Mode.Schema.Scope()
 	for _, is := range t.building {
@@ -381,8 +372,8 @@ func (f *filler) fillType(ctx context.Context, t *tableToFill, d *declaration) (
 		return f.byWorkers(ctx, t, d, near, far)
 	}
 	prefix := tokenPrefix(t, scope, f.opt.Partitions)
-	o := &verify.Options{Repair: !f.opt.DryRun, Rate: f.opt.Rate, Concurrency: f.opt.Concurrency, Fault: f.opt.Fault}
-	o.Partitions = f.opt.Partitions
+	o := &verify.Options{Pass: f.opt.Pass, Fault: f.opt.Fault}
+	o.Token = ""
 	records := prefix + "records/"
 	token, resumed := strings.CutPrefix(f.opt.Token, prefix) // else it is of another type, or of an earlier state
 	inRecords := strings.HasPrefix(f.opt.Token, records)
@@ -401,32 +392,32 @@ func (f *filler) fillType(ctx context.Context, t *tableToFill, d *declaration) (
 	}
 	o.Progress = f.progress(t, prefix)
 	report, err := f.compare(ctx, d, o, of)
-	all.Add(report)
+	derived.Add(&all, report)
 	return all, err
 }
 
 // compare compares definitions of one type with the entities, and repairs them, until nothing is unconfirmed.
-func (f *filler) compare(ctx context.Context, d *declaration, o *verify.Options, of []verify.Definition) (all verify.Report, err error) {
+func (f *filler) compare(ctx context.Context, d *declaration, o *verify.Options, of []verify.Definition) (all table.Progress, err error) {
 	for range mostPasses {
 		report, err := d.fill(ctx, o, of...)
-		all.Add(report)
+		derived.Add(&all, report)
 		if err != nil || f.opt.DryRun {
 			return all, err
 		}
 		if unrepaired(report) {
 			return all, fmt.Errorf("%w: %s", ErrUnfilled, reasonOf(report))
 		}
-		if report.Unconfirmed == 0 {
+		if report.Counts[derived.Unconfirmed] == 0 {
 			return all, nil
 		}
 		o.Token = ""
 	}
-	return all, fmt.Errorf("%w: concurrent writers changed %d of them each time; call Fill again", ErrUnfilled, all.Unconfirmed)
+	return all, fmt.Errorf("%w: concurrent writers changed %d of them each time; call Fill again", ErrUnfilled, all.Counts[derived.Unconfirmed])
 }
 
 // fillRecords fills what the entities show to be missing, partition by partition. The rows in other partitions and tables are not read, so that
 // the work resumes at a token.
-func (f *filler) fillRecords(ctx context.Context, t *tableToFill, d *declaration, o verify.Options, prefix string, of []verify.Definition) (verify.Report, error) {
+func (f *filler) fillRecords(ctx context.Context, t *tableToFill, d *declaration, o verify.Options, prefix string, of []verify.Definition) (table.Progress, error) {
 	o.RecordsOnly = true
 	o.Token, _ = strings.CutPrefix(f.opt.Token, prefix)
 	if o.Token == f.opt.Token {
@@ -441,13 +432,14 @@ func (f *filler) fillRecords(ctx context.Context, t *tableToFill, d *declaration
 }
 
 // progress returns a function that tells how far a run has come.
-func (f *filler) progress(t *tableToFill, prefix string) func(verify.Report) {
-	return func(r verify.Report) {
-		p := Progress{State: string(catalogue.Building), Report: r}
-		if !unrepaired(r) && r.Unconfirmed == 0 && r.Token != "" {
-			p.Token = prefix + r.Token // else nothing may be passed over
+func (f *filler) progress(t *tableToFill, prefix string) func(table.Progress) {
+	return func(r table.Progress) {
+		token := ""
+		if !unrepaired(r) && r.Counts[derived.Unconfirmed] == 0 && r.Token != "" {
+			token = prefix + r.Token // else nothing may be passed over
 		}
-		f.tell(t, p)
+		r.Token = token
+		f.tell(t, catalogue.Building, r)
 	}
 }
 
@@ -473,13 +465,15 @@ func tokenPrefix(t *tableToFill, scope string, in keys.PartitionRange) string {
 }
 
 // unrepaired reports whether faults are left.
-func unrepaired(r verify.Report) bool { return r.Failed > 0 || r.Faults[verify.DuplicateValue] > 0 }
+func unrepaired(r table.Progress) bool {
+	return r.Counts[derived.Failed] > 0 || r.Counts[verify.DuplicateValue] > 0
+}
 
-func reasonOf(r verify.Report) string {
-	if n := r.Faults[verify.DuplicateValue]; n > 0 {
+func reasonOf(r table.Progress) string {
+	if n := r.Counts[verify.DuplicateValue]; n > 0 {
 		return fmt.Sprintf("%d entities have a unique value that another entity has, or a place of its own; Store.Verify lists them", n)
 	}
-	return fmt.Sprintf("%d faults cannot be repaired; Store.Verify lists them", r.Failed)
+	return fmt.Sprintf("%d faults cannot be repaired; Store.Verify lists them", r.Counts[derived.Failed])
 }
 
 // named adds the name of the table to an error that does not contain it.

@@ -165,7 +165,7 @@ func TestFillPoisonJob(t *testing.T) {
 		o := &aztablekit.Options{Daily: -1, Worker: eventual.WorkerOptions{Attempts: 2}}
 		store := aztablekit.Open(service, "company", o)
 		byName := index.New("name", keys.Text(), func(e *employee) (string, bool) { return e.Name, true }, nil)
-		staff := aztablekit.Table(store, "staff", dept, empid, byName, jobs.Verify[employee]("check"))
+		staff := aztablekit.Table(store, "staff", dept, empid, byName, jobs.Repair[employee]("check"))
 		testkit.NoError(t, store.Ensure(ctx))
 		service.SetFaults(storagetest.When(func(r storagetest.Request) bool {
 			return r.Kind == requests.Query && r.Table == "staff" && r.PartitionKey == "Sales"
@@ -197,7 +197,7 @@ func TestFillNames(t *testing.T) {
 		ctx := t.Context()
 		testkit.NoError(t, r.store.Retire(ctx, "STAFF", "name", nil))
 		wrong := keys.RawPartition("a/b").Point()
-		_, err := r.store.Fill(ctx, &aztablekit.FillOptions{Table: "staff", Partitions: wrong})
+		_, err := r.store.Fill(ctx, &aztablekit.FillOptions{Pass: table.Pass{Partitions: wrong}, Table: "staff"})
 		if !errors.As(err, new(*keys.KeyError)) {
 			t.Errorf("a wrong range: got error %v; want a *keys.KeyError", err)
 		}
@@ -254,7 +254,7 @@ func testRetireBesideWriter(t *testing.T, interrupted bool) {
 		token := ""
 		if interrupted {
 			ctx, stop := context.WithCancel(t.Context())
-			o := &aztablekit.FillOptions{Progress: func(p aztablekit.Progress) {
+			o := &table.Pass{Progress: func(p table.Progress) {
 				if p.Token != "" && token == "" {
 					token = p.Token
 					stop()
@@ -262,7 +262,7 @@ func testRetireBesideWriter(t *testing.T, interrupted bool) {
 			}}
 			r.expect("Retire", named(acc).store.Retire(ctx, "staff", "name", o), context.Canceled)
 		}
-		r.expect("Retire", named(acc).store.Retire(t.Context(), "staff", "name", &aztablekit.FillOptions{Token: token}), nil)
+		r.expect("Retire", named(acc).store.Retire(t.Context(), "staff", "name", &table.Pass{Token: token}), nil)
 		for id := range 150 {
 			k := keys.At(dept.Of("Sales"), empid.Of(id))
 			r.expect("a write of a release without the definition", old.staff.MergeAny(t.Context(), k, salaryField.Set(1)), nil)
@@ -283,12 +283,12 @@ func TestFormChangesBesideFill(t *testing.T) {
 		const form = "unique index by text named name"
 		restate(t, service, form, "unique index, string name_a2")
 		changed := false
-		_, err := r.store.Fill(t.Context(), &aztablekit.FillOptions{Progress: func(aztablekit.Progress) {
+		_, err := r.store.Fill(t.Context(), &aztablekit.FillOptions{Pass: table.Pass{Progress: func(table.Progress) {
 			if !changed {
 				changed = true
 				newer(t, service).ensure()
 			}
-		}})
+		}}})
 		r.expect("Fill", err, nil)
 		testkit.Expect(t, "definitions with the form of the release", strings.Count(rawCatalogue(t, service), form), 1)
 		r.expect("a look-up", r.find(1), nil)

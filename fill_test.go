@@ -11,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/materialized"
@@ -77,7 +78,7 @@ func TestOvertaken(t *testing.T) {
 				old.expect("a write", old.insert(1), nil)
 				r.ensure()
 				var overtaken string
-				o := &aztablekit.FillOptions{Progress: func(p aztablekit.Progress) {
+				o := &aztablekit.FillOptions{Pass: table.Pass{Progress: func(p table.Progress) {
 					if (p.Wait > 0) == strings.HasSuffix(call, "waits") && overtaken == "" {
 						overtaken = rawCatalogue(t, service)
 						for _, state := range []string{"building", "readable", "retiring", "retired"} {
@@ -85,7 +86,7 @@ func TestOvertaken(t *testing.T) {
 						}
 						setCatalogue(t, service, fmt.Sprintf(`,"Definitions":%q`, overtaken))
 					}
-				}}
+				}}}
 				_, err := r.store.Fill(t.Context(), nil)
 				if strings.HasPrefix(call, "Fill") {
 					deleteCatalogue(t, service)
@@ -93,7 +94,7 @@ func TestOvertaken(t *testing.T) {
 					_, err = r.store.Fill(t.Context(), o)
 				} else {
 					r.expect("Fill", err, nil)
-					err = r.store.Retire(t.Context(), "staff", "name", o)
+					err = r.store.Retire(t.Context(), "staff", "name", &o.Pass)
 				}
 				var wrong *errs.CatalogueError
 				if !errors.As(err, &wrong) || overtaken == "" || !strings.Contains(err.Error(), "begin again") {
@@ -129,7 +130,7 @@ func TestTableBeforeCatalogue(t *testing.T) {
 		for id := 1; id <= 2; id++ {
 			r.expect("a look-up", r.find(id), nil)
 		}
-		if report, err := r.store.Verify(t.Context(), nil); err != nil || !report.Sound() {
+		if report, err := r.store.Verify(t.Context(), nil); err != nil || report.Faults > 0 {
 			t.Errorf("got %+v, %v; want a sound table", report, err)
 		}
 	})
@@ -150,9 +151,9 @@ func TestFillDuplicates(t *testing.T) {
 		was := fmt.Sprint(service.Rows("staff"))
 		began := time.Now()
 		var faults []string
-		report, err := r.store.Fill(t.Context(), &aztablekit.FillOptions{Table: "staff", DryRun: true, Fault: func(f verify.Fault) { faults = append(faults, f.Definition+" "+f.Kind.String()) }})
-		if err != nil || report.Faults[verify.DuplicateValue] != 2 || report.Faults[verify.Missing] != 2 || len(faults) != 4 || time.Since(began) > 0 {
-			t.Errorf("a dry run: got %+v, %q, %v after %v; want 2 duplicate values, 2 missing rows, and no wait", report.Faults, faults, err, time.Since(began))
+		report, err := r.store.Fill(t.Context(), &aztablekit.FillOptions{Pass: table.Pass{DryRun: true}, Table: "staff", Fault: func(f verify.Fault) { faults = append(faults, f.Definition+" "+f.Kind) }})
+		if err != nil || report.Counts[verify.DuplicateValue] != 2 || report.Counts[verify.Missing] != 2 || len(faults) != 4 || time.Since(began) > 0 {
+			t.Errorf("a dry run: got %+v, %q, %v after %v; want 2 duplicate values, 2 missing rows, and no wait", derived.Kinds(report), faults, err, time.Since(began))
 		}
 		if got := fmt.Sprint(service.Rows("staff")); got != was {
 			t.Errorf("a dry run changed %s to %s", was, got)
@@ -160,7 +161,7 @@ func TestFillDuplicates(t *testing.T) {
 		for range 2 {
 			report, err = r.store.Fill(t.Context(), nil)
 			r.expect("Fill", err, aztablekit.ErrUnfilled)
-			if report.Faults[verify.DuplicateValue] == 0 {
+			if report.Counts[verify.DuplicateValue] == 0 {
 				t.Errorf("got report %+v; want duplicate values", report)
 			}
 			_, err = r.byEmail.Get(t.Context(), r.staff, "same@contoso.com")
@@ -198,7 +199,7 @@ func TestFillToken(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			tokens := 0
-			err := f(ctx, &aztablekit.FillOptions{Rate: 10000, Token: from, Progress: func(p aztablekit.Progress) {
+			err := f(ctx, &aztablekit.FillOptions{Pass: table.Pass{Rate: 10000, Token: from, Progress: func(p table.Progress) {
 				if p.Token == "" || p.Token == token {
 					return
 				}
@@ -206,25 +207,25 @@ func TestFillToken(t *testing.T) {
 				if tokens++; tokens == at {
 					cancel()
 				}
-			}})
+			}}})
 			r.expect("the first call", err, context.Canceled)
 			return token
 		}
-		var all verify.Report
+		var all table.Progress
 		fill := func(ctx context.Context, o *aztablekit.FillOptions) (err error) {
 			all, err = r.store.Fill(ctx, o)
 			return err
 		}
 		token := interrupted(fill, "", 10)
 		token = interrupted(fill, token, n)
-		if all.Partitions < n-1 || all.Partitions > n+1 {
-			t.Errorf("with the first token: got %d partitions; want about 10 of %d, and 10 again", all.Partitions, n)
+		if all.Counts["partitions"] < n-1 || all.Counts["partitions"] > n+1 {
+			t.Errorf("with the first token: got %d partitions; want about 10 of %d, and 10 again", all.Counts["partitions"], n)
 		}
-		r.expect("Fill with the token", fill(t.Context(), &aztablekit.FillOptions{Token: token}), nil)
-		if all.Partitions < n-11 || all.Partitions > n-9 {
-			t.Errorf("with the second token: got %d partitions; want about 10 of %d", all.Partitions, n)
+		r.expect("Fill with the token", fill(t.Context(), &aztablekit.FillOptions{Pass: table.Pass{Token: token}}), nil)
+		if all.Counts["partitions"] < n-11 || all.Counts["partitions"] > n-9 {
+			t.Errorf("with the second token: got %d partitions; want about 10 of %d", all.Counts["partitions"], n)
 		}
-		if report, err := r.store.Verify(t.Context(), nil); err != nil || !report.Sound() || report.Partitions != n {
+		if report, err := r.store.Verify(t.Context(), nil); err != nil || report.Faults > 0 || report.Counts["partitions"] != n {
 			t.Errorf("got %+v, %v; want all rows", report, err)
 		}
 	})
@@ -240,7 +241,7 @@ func TestFillRanges(t *testing.T) {
 		const n = 20
 		old.insertDepartments(n)
 		r.ensure()
-		if _, err := r.store.Fill(t.Context(), &aztablekit.FillOptions{Partitions: dept.All()}); !errors.As(err, new(*table.ValueError)) {
+		if _, err := r.store.Fill(t.Context(), &aztablekit.FillOptions{Pass: table.Pass{Partitions: dept.All()}}); !errors.As(err, new(*table.ValueError)) {
 			t.Errorf("a range without its table: got error %v; want a *table.ValueError", err)
 		}
 		middle := dept.Of("D17")
@@ -248,21 +249,21 @@ func TestFillRanges(t *testing.T) {
 			in   keys.PartitionRange
 			want int
 		}{"up to the middle": {dept.Before("D18"), 8}, "behind it": {dept.All().Behind(middle), n - 8}, "behind it, again": {dept.All().Behind(middle), n - 8}} {
-			all, err := newer(t, service).store.Fill(t.Context(), &aztablekit.FillOptions{Table: "staff", Partitions: c.in})
+			all, err := newer(t, service).store.Fill(t.Context(), &aztablekit.FillOptions{Pass: table.Pass{Partitions: c.in}, Table: "staff"})
 			// Each definition reads the entities.
-			if err != nil || all.Partitions != 2*c.want {
+			if err != nil || all.Counts["partitions"] != 2*c.want {
 				t.Errorf("%s: got %+v, %v; want the partitions of the range twice", what, all, err)
 			}
 			_, err = r.byEmail.Get(t.Context(), r.staff, "3")
 			r.expect("a look-up while the definition is building", err, table.ErrNotReadable)
 		}
 		all, err := r.store.Fill(t.Context(), nil)
-		if err != nil || all.Repaired > 0 {
+		if err != nil || all.Changed > 0 {
 			t.Errorf("the last Fill: got %+v, %v; want nothing to repair", all, err)
 		}
 		_, err = r.byEmail.Get(t.Context(), r.staff, "3")
 		r.expect("a look-up", err, nil)
-		if report, err := r.store.Verify(t.Context(), nil); err != nil || !report.Sound() || report.Partitions != n {
+		if report, err := r.store.Verify(t.Context(), nil); err != nil || report.Faults > 0 || report.Counts["partitions"] != n {
 			t.Errorf("got %+v, %v; want all rows", report, err)
 		}
 	})
@@ -328,7 +329,7 @@ func testRetireToken(t *testing.T, given func(own string) string) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		var token string
-		err := r.store.Retire(ctx, "staff", "name", &aztablekit.FillOptions{Progress: func(p aztablekit.Progress) {
+		err := r.store.Retire(ctx, "staff", "name", &table.Pass{Progress: func(p table.Progress) {
 			if p.Token != "" {
 				token = p.Token
 				cancel()
@@ -336,7 +337,7 @@ func testRetireToken(t *testing.T, given func(own string) string) {
 		}})
 		r.expect("the first call", err, context.Canceled)
 		swept := 0
-		err = r.store.Retire(t.Context(), "staff", "name", &aztablekit.FillOptions{Token: given(token), Progress: func(p aztablekit.Progress) { swept = p.Swept }})
+		err = r.store.Retire(t.Context(), "staff", "name", &table.Pass{Token: given(token), Progress: func(p table.Progress) { swept = p.Changed }})
 		if err != nil || swept != n-100 {
 			t.Errorf("with the token: got %d swept, %v; want %d", swept, err, n-100)
 		}
@@ -482,7 +483,7 @@ func TestRetireKinds(t *testing.T) {
 				r.fill()
 				r.expect("Drain", company.Drain(t.Context()), nil)
 				readable("after Fill")
-				if report, err := company.Verify(t.Context(), nil); err != nil || !report.Sound() {
+				if report, err := company.Verify(t.Context(), nil); err != nil || report.Faults > 0 {
 					t.Errorf("got %+v, %v; want a sound table", report, err)
 				}
 			})
@@ -531,7 +532,7 @@ func TestOlderReading(t *testing.T) {
 		r.expect("a look-up, which reads ahead", r.find(1), nil)
 		time.Sleep(time.Millisecond)
 		restate(t, service, "readable", "retiring")
-		_, err := r.store.Fill(t.Context(), &aztablekit.FillOptions{DryRun: true})
+		_, err := r.store.Fill(t.Context(), &aztablekit.FillOptions{Pass: table.Pass{DryRun: true}})
 		r.expect("a read of the catalogue", err, table.ErrNotReadable)
 		r.expect("a look-up", r.find(1), table.ErrNotReadable)
 		time.Sleep(9500 * time.Millisecond)

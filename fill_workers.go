@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/catalogue"
+	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/pace"
 	"github.com/aztablekit/aztablekit/jobs"
@@ -15,7 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/verify"
 )
 
-// verifier is a job of jobs.Verify.
+// verifier is a job of jobs.Repair.
 type verifier interface {
 	Start(ctx context.Context, name string, arg jobs.Verification, o *jobs.Options) error
 	Status(ctx context.Context, name string) (jobs.Status, error)
@@ -24,18 +25,18 @@ type verifier interface {
 
 // byWorkers fills the definitions of one type by jobs, and compares what is elsewhere. What is elsewhere comes first, since its writes also add the rows in the
 // partition, and the job of those then finds little to do.
-func (f *filler) byWorkers(ctx context.Context, t *tableToFill, d *declaration, near, far []verify.Definition) (all verify.Report, err error) {
+func (f *filler) byWorkers(ctx context.Context, t *tableToFill, d *declaration, near, far []verify.Definition) (all table.Progress, err error) {
 	if d.verifier == nil {
-		return all, &table.ValueError{Field: "FillOptions.Workers", Reason: fmt.Sprintf("needs a job of type %v of the table: give a jobs.Verify to its definitions", d.of)}
+		return all, &table.ValueError{Field: "FillOptions.Workers", Reason: fmt.Sprintf("needs a job of type %v of the table: give a jobs.Repair to its definitions", d.of)}
 	}
 	if len(far) > 0 {
 		report, err := f.job(ctx, t, d, "elsewhere", far)
-		all.Add(report)
+		derived.Add(&all, report)
 		if err == nil && !f.opt.Partitions.IsSet() {
-			o := &verify.Options{Repair: true, Rate: f.opt.Rate, Fault: f.opt.Fault}
-			o.Progress = func(r verify.Report) { f.tell(t, Progress{State: string(catalogue.Building), Report: r}) }
+			o := &verify.Options{Pass: table.Pass{Rate: f.opt.Rate}, Fault: f.opt.Fault}
+			o.Progress = func(r table.Progress) { f.tell(t, catalogue.Building, r) }
 			report, err = f.compare(ctx, d, o, far)
-			all.Add(report)
+			derived.Add(&all, report)
 		}
 		if err != nil {
 			return all, err
@@ -43,15 +44,15 @@ func (f *filler) byWorkers(ctx context.Context, t *tableToFill, d *declaration, 
 	}
 	if len(near) > 0 {
 		report, err := f.job(ctx, t, d, "near", near)
-		all.Add(report)
+		derived.Add(&all, report)
 		return all, err
 	}
 	return all, nil
 }
 
 // job fills definitions by a job, and waits for it. A call that was interrupted finds the job by its name.
-func (f *filler) job(ctx context.Context, t *tableToFill, d *declaration, name string, of []verify.Definition) (verify.Report, error) {
-	arg := jobs.Verification{Repair: true, RecordsOnly: true}
+func (f *filler) job(ctx context.Context, t *tableToFill, d *declaration, name string, of []verify.Definition) (table.Progress, error) {
+	arg := jobs.Verification{RecordsOnly: true}
 	for _, definition := range of {
 		arg.Definitions = append(arg.Definitions, definition.Name())
 	}
@@ -59,7 +60,7 @@ func (f *filler) job(ctx context.Context, t *tableToFill, d *declaration, name s
 	status, err := d.verifier.Status(ctx, name)
 	isNew := errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrTableNotFound)
 	if isNew || err == nil && (status.State == jobs.Canceled || len(status.Failures) > 0) {
-		err = d.verifier.Start(ctx, name, arg, &jobs.Options{Partitions: f.opt.Partitions, Rate: f.opt.Rate})
+		err = d.verifier.Start(ctx, name, arg, &jobs.Options{Pass: table.Pass{Partitions: f.opt.Partitions, Rate: f.opt.Rate}})
 		status = jobs.Status{State: jobs.Running}
 	}
 	for began := time.Now(); err == nil && status.State == jobs.Running && !f.allFail(status); {
@@ -69,10 +70,10 @@ func (f *filler) job(ctx context.Context, t *tableToFill, d *declaration, name s
 		}
 		if err = pace.Sleep(ctx, max(pause, firstLook)); err == nil {
 			status, err = d.verifier.Status(ctx, name)
-			f.tell(t, Progress{State: string(catalogue.Building), Report: reportOf(status)})
+			f.tell(t, catalogue.Building, reportOf(status))
 		}
 	}
-	fail := func(reason string, args ...any) (verify.Report, error) {
+	fail := func(reason string, args ...any) (table.Progress, error) {
 		return reportOf(status), fmt.Errorf("%w: job %q: %s", ErrUnfilled, name, fmt.Sprintf(reason, args...))
 	}
 	switch {
@@ -106,6 +107,6 @@ const (
 )
 
 // reportOf returns what the slices of a job have reported.
-func reportOf(s jobs.Status) verify.Report {
-	return verify.Report{Entities: s.Rows, Repaired: s.Changed, Failed: s.Faults, Faults: map[verify.FaultKind]int{}}
+func reportOf(s jobs.Status) table.Progress {
+	return table.Progress{Rows: s.Rows, Changed: s.Changed, Faults: s.Faults, Counts: map[string]int{derived.Failed: s.Faults}}
 }

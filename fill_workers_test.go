@@ -28,7 +28,7 @@ type clerks struct {
 
 func openClerks(s *storagetest.Service, indexes ...string) *clerks {
 	c := &clerks{store: aztablekit.Open(s, "company", &aztablekit.Options{Daily: -1})}
-	of := []aztablekit.Definition[employee]{jobs.Verify[employee]("check")}
+	of := []aztablekit.Definition[employee]{jobs.Repair[employee]("check")}
 	if slices.Contains(indexes, "name") {
 		c.byName = index.New("name", keys.Text(), func(e *employee) (string, bool) { return e.Name, true }, &index.Options{Unique: true})
 		of = append(of, c.byName)
@@ -70,7 +70,7 @@ func TestFillByWorkers(t *testing.T) {
 			t.Errorf("interrupted: got error %v; want DeadlineExceeded", err)
 		}
 		report, err := openClerks(service, "name", "email").store.Fill(ctx, &aztablekit.FillOptions{Workers: true})
-		if err != nil || report.Entities < 2000 || report.Failed > 0 {
+		if err != nil || report.Rows < 2000 || report.Counts["failed"] > 0 {
 			t.Errorf("got %+v, error %v; want 2000 entities with two rows each", report, err)
 		}
 		for i := range 20 {
@@ -78,10 +78,10 @@ func TestFillByWorkers(t *testing.T) {
 				t.Errorf("by email %d: got %v, error %v", i*100, e, err)
 			}
 		}
-		if report, err := c.store.Verify(ctx, nil); err != nil || !report.Sound() || report.Entities == 0 {
+		if report, err := c.store.Verify(ctx, nil); err != nil || report.Faults > 0 || report.Rows == 0 {
 			t.Errorf("Verify: got %+v, error %v; want all rows", report, err)
 		}
-		if _, err := c.store.Fill(ctx, &aztablekit.FillOptions{Workers: true, DryRun: true}); !errors.As(err, new(*table.ValueError)) {
+		if _, err := c.store.Fill(ctx, &aztablekit.FillOptions{Pass: table.Pass{DryRun: true}, Workers: true}); !errors.As(err, new(*table.ValueError)) {
 			t.Errorf("Workers and DryRun: got error %v; want a *table.ValueError", err)
 		}
 		stop()

@@ -64,7 +64,7 @@ func newOptionRun(t *testing.T) *optionRun {
 	r.byName = index.NewUnique("name", keys.Text(), byNameOf, nil)
 	r.ends = expire.At(func(i *optionItem) time.Time { return i.Ends }, &expire.Options{ManyPartitions: true})
 	effect := eventual.On("effect", func(c *eventual.Change[optionItem]) (string, bool) { return "", c.Old == nil }, func(context.Context, eventual.Job, string) error { return nil })
-	r.items = aztablekit.Table(r.store, "items", optionGroup, optionName, r.bySize, r.byName, r.ends, effect, jobs.Verify[optionItem]("check"))
+	r.items = aztablekit.Table(r.store, "items", optionGroup, optionName, r.bySize, r.byName, r.ends, effect, jobs.Repair[optionItem]("check"))
 	r.plain = aztablekit.Table(r.store, "plain", badgeDept, badgeNo)
 	r.must(r.store.Ensure(r.ctx))
 	for _, group := range []string{"a", "b", "c"} {
@@ -147,12 +147,12 @@ func noted[V any]() func(*optionRun) any {
 func optionCases() []optionCase {
 	one := optionGroup.Of("a").Point()
 	pass := map[string]any{
-		"Repair": true, "RecordsOnly": true, "Partitions": one, "Rows": optionName.All(), "Rate": 1, "Concurrency": 3, "Token": "x",
-		"Fault": noted[verify.Fault](), "Progress": noted[verify.Report](), "MostRows": 1, "LeavePrepared": true, "Orphans": commit.LeaveOrphans,
+		"DryRun": true, "RecordsOnly": true, "Partitions": one, "Rows": optionName.All(), "Rate": 1, "Concurrency": 3, "Token": "x",
+		"Fault": noted[verify.Fault](), "Progress": noted[table.Progress](), "MostRows": 1, "LeavePrepared": true, "Orphans": commit.LeaveOrphans,
 	}
 	fill := map[string]any{
 		"Table": "others", "Partitions": one, "Workers": true, "DryRun": true, "Fault": noted[verify.Fault](), "Rate": 1, "Concurrency": 3, "Token": "x",
-		"Progress": noted[aztablekit.Progress](),
+		"Progress": noted[table.Progress](),
 	}
 	whole := map[string]any{
 		"Partitions": one, "Rate": 1, "Concurrency": 1, "Token": "x", "DryRun": true, "Progress": noted[table.Progress](),
@@ -167,12 +167,12 @@ func optionCases() []optionCase {
 		}),
 	}
 	all := []optionCase{
-		{call: "verify.Run", options: &verify.Options{}, values: pass, run: func(r *optionRun, o any) error {
-			_, err := verify.Run(r.ctx, r.items, o.(*verify.Options))
+		{call: "verify.Repair", options: &verify.Options{}, values: pass, run: func(r *optionRun, o any) error {
+			_, err := verify.Repair(r.ctx, r.items, o.(*verify.Options))
 			return err
 		}, elsewhere: map[string]string{"LeavePrepared": "nothing is prepared", "Orphans": "there are none"}},
-		{call: "Store.Verify", options: &verify.Options{}, values: pass, run: func(r *optionRun, o any) error {
-			_, err := r.store.Verify(r.ctx, o.(*verify.Options))
+		{call: "Store.Repair", options: &verify.Options{}, values: pass, run: func(r *optionRun, o any) error {
+			_, err := r.store.Repair(r.ctx, o.(*verify.Options))
 			return err
 		}, elsewhere: map[string]string{"LeavePrepared": "nothing is prepared", "Orphans": "there are none"}},
 		{call: "Store.Fill", options: &aztablekit.FillOptions{}, values: fill, run: func(r *optionRun, o any) error {
@@ -180,8 +180,8 @@ func optionCases() []optionCase {
 			_, err := r.store.Fill(r.ctx, o.(*aztablekit.FillOptions))
 			return err
 		}, elsewhere: map[string]string{"Token": "a token of another state begins anew"}},
-		{call: "Store.Retire", options: &aztablekit.FillOptions{}, values: fill, run: func(r *optionRun, o any) error {
-			return r.store.Retire(r.ctx, "items", "size", o.(*aztablekit.FillOptions))
+		{call: "Store.Retire", options: &table.Pass{}, values: whole, run: func(r *optionRun, o any) error {
+			return r.store.Retire(r.ctx, "items", "size", o.(*table.Pass))
 		}, elsewhere: map[string]string{"Token": "a token of another state begins anew"}},
 		{call: "table.Bulk", options: &table.BulkOptions{}, values: bulk, run: func(r *optionRun, o any) error {
 			_, err := r.plain.Insert(r.ctx, &badge{"stored", 1})

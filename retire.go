@@ -21,49 +21,30 @@ import (
 // it readable again. The store must declare the definition in the form that the catalogue has.
 //
 // Retire waits two times one and a half Options.Lease, 198 s by default. If it is interrupted, call it again. Two calls at once do no harm.
+// Of the pass, Retire uses Rate, Token and Progress. The State of its Progress is retiring, retired, or unfilled when no row is left; Wait is
+// how long Retire waits, and Changed counts the entities and rows of which the definition was removed.
+//
 // Rows of definitions in other partitions stay as tombstones until the work of a day deletes them.
 //
-// Errors: the mistakes of the declarations; *table.ValueError for a table or a definition that the store does not declare, and for an
-// option of Fill alone;
-// an error of the catalogue if another program has changed the state meanwhile, and for a table without a catalogue; errors of reads and writes.
+// Errors: the mistakes of the declarations; *table.ValueError for a table or a definition that the store does not declare, and for a field of
+// the pass that Retire does not use; an error of the catalogue if another program has changed the state meanwhile, and for a table without a catalogue; errors of reads and writes.
 // Requests: 6; a scan of the entities, 1 for each 1,000, and 1 for each 100 that record the definition, if a transaction has room for
 // them; a scan of its rows.
-func (s *Store) Retire(ctx context.Context, tableName, definition string, o *FillOptions) error {
+func (s *Store) Retire(ctx context.Context, tableName, definition string, pass *table.Pass) error {
 	if err := s.begin(); err != nil {
 		return err
 	}
 	r := &retirer{}
-	if o != nil {
-		r.opt = *o
+	if pass != nil {
+		r.opt.Pass = *pass
 	}
-	if err := r.opt.checkRetire(); err != nil {
+	if err := door.CheckPass(&r.opt.Pass, "Rate", "Token"); err != nil {
 		return err
 	}
 	if err := r.choose(s, tableName, definition); err != nil {
 		return err
 	}
 	return r.table.named(r.retire(ctx))
-}
-
-// checkRetire refuses the options that Retire does not have.
-func (o *FillOptions) checkRetire() error {
-	for _, option := range []struct {
-		name   string
-		isSet  bool
-		reason string
-	}{
-		{"Table", o.Table != "", "the argument tableName names the table"},
-		{"Partitions", o.Partitions.IsSet(), "a definition is retired in the whole table"},
-		{"Workers", o.Workers, "the calling program retires a definition alone"},
-		{"DryRun", o.DryRun, "Retire changes the catalogue and deletes rows"},
-		{"Fault", o.Fault != nil, "Retire finds no faults"},
-		{"Concurrency", o.Concurrency != 0, "Retire sends one request at a time"},
-	} {
-		if option.isSet {
-			return &table.ValueError{Field: "FillOptions." + option.name, Reason: "is not an option of Retire: " + option.reason + "; leave it out"}
-		}
-	}
-	return nil
 }
 
 // retirer is a call of Retire in progress.
@@ -135,7 +116,7 @@ func (r *retirer) retire(ctx context.Context) error {
 		return r.table.catalogue.While(ctx, r.table.building[0])
 	}
 	w.progress = func(token string) {
-		r.tell(r.table, Progress{State: string(catalogue.Retired), Swept: w.swept, Token: token})
+		r.tell(r.table, catalogue.Retired, table.Progress{Changed: w.swept, Token: token})
 	}
 	if err := r.of.sweep(ctx, w); err != nil {
 		return err
@@ -143,7 +124,7 @@ func (r *retirer) retire(ctx context.Context) error {
 	if err := r.become(ctx, catalogue.Unfilled); err != nil {
 		return err
 	}
-	r.tell(r.table, Progress{State: string(catalogue.Unfilled), Swept: w.swept})
+	r.tell(r.table, catalogue.Unfilled, table.Progress{Changed: w.swept})
 	return nil
 }
 
@@ -155,7 +136,7 @@ func (r *retirer) become(ctx context.Context, state catalogue.State) (err error)
 // wait waits until no program goes by an earlier state, and makes certain that the state is the same.
 func (r *retirer) wait(ctx context.Context) error {
 	pause := r.table.catalogue.Pause()
-	r.tell(r.table, Progress{State: string(r.table.building[0].State), Wait: pause})
+	r.tell(r.table, r.table.building[0].State, table.Progress{Wait: pause})
 	if err := catalogue.Wait(ctx, pause); err != nil {
 		return err
 	}

@@ -12,9 +12,9 @@ import (
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
-	"github.com/aztablekit/aztablekit/verify"
 )
 
 // editDefinition changes the definition "name" in the catalogue, as another program would; nil
@@ -71,7 +71,7 @@ func TestFillNamesTheRest(t *testing.T) {
 				r := newer(t, service)
 				r.ensure()
 				editDefinition(t, service, c.edit)
-				for what, o := range map[string]*aztablekit.FillOptions{"a dry run": {DryRun: true}, "Fill": nil} {
+				for what, o := range map[string]*aztablekit.FillOptions{"a dry run": {Pass: table.Pass{DryRun: true}}, "Fill": nil} {
 					_, err := r.store.Fill(t.Context(), o)
 					r.expect(what, err, c.want)
 					var wrong *errs.CatalogueError
@@ -114,7 +114,7 @@ func TestFillAfterKilledRetire(t *testing.T) {
 	}
 }
 
-// TestOptionsOfRetire: Retire refuses each option of Fill that it does not have, by name, before it
+// TestOptionsOfRetire: Retire refuses each field of a pass that it does not use, by name, before it
 // sends anything. So does Fill with options that cannot be used together.
 func TestOptionsOfRetire(t *testing.T) {
 	t.Parallel()
@@ -125,18 +125,18 @@ func TestOptionsOfRetire(t *testing.T) {
 	r.expect("a write", r.insert(1), nil)
 	was := fmt.Sprint(service.Rows("staff"))
 	service.Count()
-	for field, o := range map[string]*aztablekit.FillOptions{
-		"Table": {Table: "staff"}, "Partitions": {Partitions: some}, "Workers": {Workers: true}, "DryRun": {DryRun: true},
-		"Fault": {Fault: func(verify.Fault) {}}, "Concurrency": {Concurrency: 2},
+	for field, pass := range map[string]*table.Pass{
+		"Partitions": {Partitions: some}, "DryRun": {DryRun: true}, "Concurrency": {Concurrency: 2},
+		"Skip": {Skip: func(keys.Key, error) bool { return true }},
 	} {
 		var wrong *table.ValueError
-		if err := r.store.Retire(t.Context(), "staff", "name", o); !errors.As(err, &wrong) || wrong.Field != "FillOptions."+field {
+		if err := r.store.Retire(t.Context(), "staff", "name", pass); !errors.As(err, &wrong) || wrong.Field != "Pass."+field {
 			t.Errorf("Retire with %s: got error %v; want a *ValueError that names it", field, err)
 		}
 	}
 	for field, o := range map[string]*aztablekit.FillOptions{
-		"Partitions": {Partitions: some}, "DryRun": {Workers: true, DryRun: true}, "Token": {Workers: true, Token: "x"},
-		"Concurrency": {Workers: true, Concurrency: 2}, "Table": {Table: "other"},
+		"Partitions": {Pass: table.Pass{Partitions: some}}, "DryRun": {Pass: table.Pass{DryRun: true}, Workers: true}, "Token": {Pass: table.Pass{Token: "x"}, Workers: true},
+		"Concurrency": {Pass: table.Pass{Concurrency: 2}, Workers: true}, "Table": {Table: "other"},
 	} {
 		var wrong *table.ValueError
 		if _, err := r.store.Fill(t.Context(), o); !errors.As(err, &wrong) || wrong.Field != "FillOptions."+field {

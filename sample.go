@@ -74,7 +74,7 @@ func compareSamples[T any](ctx context.Context, t *table.Table[T], definitions [
 	for name, n := range different {
 		log.WarnContext(ctx, "a definition makes other rows of stored entities than they have, so that look-ups miss them: "+
 			"if its functions have changed, raise its Version or give it another name; "+
-			"if another program has written the entities, run Store.Verify with Repair",
+			"if another program has written the entities, run Store.Repair",
 			"table", t.Name(), "definition", name, "entities", looked, "different", n)
 	}
 	return nil

@@ -19,6 +19,8 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/catalogue"
+	"github.com/aztablekit/aztablekit/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/host"
@@ -479,20 +481,40 @@ func (s *Store) Poison() (*eventual.PoisonQueue, error) {
 	return bareworker.NewPoisonQueue(s.queue("writes"), s.queue("poison"), &s.opt.Common)
 }
 
-// Verify compares the derived rows of all tables with their entities, and repairs them if o.Repair is set; see [verify.Run]. Options of
-// one table, Partitions and Token, are refused with a *table.ValueError. The report is that of all tables; Fault.Table names the table of
-// a fault. The first error ends Verify. Requests: those of verify.Run for each table with definitions, one table after another.
-func (s *Store) Verify(ctx context.Context, o *verify.Options) (all verify.Report, err error) {
+// Verify compares the derived rows of all tables with their entities, and changes nothing; see
+// [verify.Run]. Options of one table, such as Partitions and Token, are refused with a
+// *table.ValueError. The Progress counts all tables; Fault.Table names the table of a fault. The
+// first error ends Verify. Requests: those of verify.Run for each table with definitions, one table
+// after another.
+func (s *Store) Verify(ctx context.Context, o *verify.Options) (table.Progress, error) {
+	var opt verify.Options
+	if o != nil {
+		opt = *o
+	}
+	opt.DryRun = true
+	return s.compare(ctx, &opt)
+}
+
+// Repair is [Store.Verify] that repairs the faults; see [verify.Repair], whose requests it sends. With
+// DryRun it is Verify.
+func (s *Store) Repair(ctx context.Context, o *verify.Options) (table.Progress, error) {
+	if o == nil {
+		o = &verify.Options{}
+	}
+	return s.compare(ctx, o)
+}
+
+func (s *Store) compare(ctx context.Context, o *verify.Options) (all table.Progress, err error) {
 	if err := s.begin(); err != nil {
 		return all, err
 	}
-	if o != nil && (o.Partitions.IsSet() || o.Token != "") {
-		return all, &table.ValueError{Field: "Options.Partitions", Reason: "and Options.Token are of one table: leave them out, or use verify.Run"}
+	if err := door.CheckPass(&o.Pass, "Rate", "Concurrency", "DryRun"); err != nil {
+		return all, err
 	}
 	for _, d := range s.declarations {
 		for _, check := range d.checks {
-			report, err := check(ctx, o)
-			all.Add(report)
+			found, err := check(ctx, o)
+			derived.Add(&all, found)
 			if err != nil {
 				return all, err
 			}

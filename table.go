@@ -51,8 +51,8 @@ type declaration struct {
 	names     []string                   // of the definitions
 	rows      map[string][]keys.RowRange // of the definitions, by their tables
 	parts     host.Parts
-	checks    []func(context.Context, *verify.Options) (verify.Report, error)
-	fill      func(context.Context, *verify.Options, ...verify.Definition) (verify.Report, error)
+	checks    []func(context.Context, *verify.Options) (table.Progress, error)
+	fill      func(context.Context, *verify.Options, ...verify.Definition) (table.Progress, error)
 	sweep     func(context.Context, *sweeper) error
 	verifier  verifier
 }
@@ -169,7 +169,7 @@ func declare[T any](s *Store, d *declaration, schema table.Schema[T], definition
 		case verifier:
 			d.verifier = made
 		case interface {
-			Check(context.Context, *verify.Options) (verify.Report, error)
+			Check(context.Context, *verify.Options) (table.Progress, error)
 		}:
 			d.checks = append(d.checks, made.Check)
 		}
@@ -180,8 +180,8 @@ func declare[T any](s *Store, d *declaration, schema table.Schema[T], definition
 		}
 		return ensureCatalogue(ctx, t, d.catalogue)
 	}}}
-	d.fill = func(ctx context.Context, o *verify.Options, of ...verify.Definition) (verify.Report, error) {
-		return verify.Run(ctx, t, o, of...)
+	d.fill = func(ctx context.Context, o *verify.Options, of ...verify.Definition) (table.Progress, error) {
+		return verify.Repair(ctx, t, o, of...)
 	}
 	d.sweep = func(ctx context.Context, w *sweeper) error { return sweep(ctx, t, w) }
 	for _, p := range parts {
@@ -193,7 +193,7 @@ func declare[T any](s *Store, d *declaration, schema table.Schema[T], definition
 		return nil, err
 	}
 	if hasRows(t) {
-		d.checks = append(d.checks, func(ctx context.Context, o *verify.Options) (verify.Report, error) { return verify.Run(ctx, t, o) })
+		d.checks = append(d.checks, func(ctx context.Context, o *verify.Options) (table.Progress, error) { return verify.Repair(ctx, t, o) })
 	}
 	return t, s.declared.admit("table "+d.id(), append(parts, host.Parts{Tables: []string{d.name}})...)
 }

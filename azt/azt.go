@@ -121,8 +121,8 @@ var forOperators = strings.NewReplacer(
 	"or set ExportOptions.GoOn", "or add --go-on",
 	"Store.Verify lists them", "azt verify lists them",
 	"call Fill again", "run azt fill --write again",
-	"run Store.Verify with Repair", "run azt verify --repair --write",
-	"verify.Run with Repair", "azt verify --repair --write",
+	"run Store.Repair", "run azt verify --repair --write",
+	"verify.Repair", "azt verify --repair --write",
 )
 
 // errFound is the error of a command that has found something that is not as it should be, and has said so.

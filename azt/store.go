@@ -8,6 +8,7 @@ import (
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
 )
 
@@ -59,19 +60,18 @@ func checkDefinitions(ctx context.Context, c *call) error {
 		}
 	}
 	c.faults()
-	report, err := s.Verify(ctx, &verify.Options{
-		Repair: c.flags.repair, RecordsOnly: c.flags.recordsOnly, Rate: c.flags.rate, Concurrency: c.flags.concurrency,
-		Fault: c.fault,
-		Progress: func(r verify.Report) {
-			c.notes.progress("%d entities and %d derived rows of %d partitions", r.Entities, r.Rows, r.Partitions)
-		},
-	})
+	o := &verify.Options{RecordsOnly: c.flags.recordsOnly, Fault: c.fault}
+	o.Pass = table.Pass{DryRun: !c.flags.repair, Rate: c.flags.rate, Concurrency: c.flags.concurrency}
+	o.Progress = func(r table.Progress) {
+		c.notes.progress("%d entities and %d derived rows of %d partitions", r.Rows, r.Counts["derived rows"], r.Counts["partitions"])
+	}
+	report, err := s.Repair(ctx, o)
 	if err != nil {
-		c.notes.line("not finished: %d entities and %d derived rows were compared, and %d faults repaired", report.Entities, report.Rows, report.Repaired)
+		c.notes.line("not finished: %d entities and %d derived rows were compared, and %d faults repaired", report.Rows, report.Counts["derived rows"], report.Changed)
 		return err
 	}
 	c.verified(report)
-	if !report.Sound() {
+	if report.Faults > 0 {
 		return errFound
 	}
 	return nil
@@ -90,23 +90,20 @@ func (c *call) fault(f verify.Fault) {
 	if f.Blob != "" {
 		text = strings.TrimSpace("blob " + f.Blob + " " + text)
 	}
-	c.out.add(f.Kind.String(), key(f.Table), f.Definition, key(f.Row.PartitionKey()), key(f.Row.RowKey()), key(f.Entity.PartitionKey()), key(f.Entity.RowKey()), f.Repaired, text)
+	c.out.add(f.Kind, key(f.Table), f.Definition, key(f.Row.PartitionKey()), key(f.Row.RowKey()), key(f.Entity.PartitionKey()), key(f.Entity.RowKey()), f.Repaired, text)
 }
 
 // verified prints the numbers of a report.
-func (c *call) verified(r verify.Report) {
-	found := 0
-	for _, n := range r.Faults {
-		found += n
-	}
+func (c *call) verified(r table.Progress) {
+	found := r.Faults + r.Changed - r.Counts["unconfirmed"]
 	c.out.columns("entities", "derived rows", "faults", "repaired", "failed", "unconfirmed", "pending")
-	c.out.add(r.Entities, r.Rows, found, r.Repaired, r.Failed, r.Unconfirmed, r.Pending)
+	c.out.add(r.Rows, r.Counts["derived rows"], found, r.Changed, r.Counts["failed"], r.Counts["unconfirmed"], r.Counts["pending"])
 	switch {
-	case r.Sound() && found == 0:
+	case r.Faults == 0 && found == 0:
 		c.out.say("sound")
-	case r.Sound():
+	case r.Faults == 0:
 		c.out.say("sound: all faults are repaired")
-	case r.Unconfirmed > 0:
+	case r.Counts["unconfirmed"] > 0:
 		c.out.say("not sound; what is unconfirmed changed at every attempt: verify again at a quiet time")
 	default:
 		c.out.say("not sound; azt verify --repair --write repairs what it can")
@@ -126,8 +123,8 @@ func fill(ctx context.Context, c *call) error {
 	}
 	c.faults()
 	report, err := s.Fill(ctx, &aztablekit.FillOptions{
-		Table: c.flags.table, Workers: c.flags.workers, DryRun: c.flags.dryRun, Rate: c.flags.rate, Concurrency: c.flags.concurrency,
-		Fault: c.fault, Progress: c.filling,
+		Pass:  table.Pass{DryRun: c.flags.dryRun, Rate: c.flags.rate, Concurrency: c.flags.concurrency, Progress: c.filling},
+		Table: c.flags.table, Workers: c.flags.workers, Fault: c.fault,
 	})
 	if errors.Is(err, aztablekit.ErrUnfilled) {
 		c.verified(report)
@@ -138,22 +135,21 @@ func fill(ctx context.Context, c *call) error {
 		return err
 	}
 	c.verified(report)
-	if c.flags.dryRun && !report.Sound() {
+	if c.flags.dryRun && report.Faults > 0 {
 		return errFound
 	}
 	return nil
 }
 
 // filling shows how far Fill or Retire has come.
-func (c *call) filling(p aztablekit.Progress) {
-	names := strings.Join(p.Definitions, " ")
+func (c *call) filling(p table.Progress) {
 	switch {
 	case p.Wait > 0:
-		c.notes.progress("table %s, %s: %s; waiting %v until all programs go by it", p.Table, names, p.State, p.Wait)
-	case p.Swept > 0:
-		c.notes.progress("table %s, %s: %s; %d rows swept", p.Table, names, p.State, p.Swept)
+		c.notes.progress("table %s: %s; waiting %v until all programs go by it", p.Table, p.State, p.Wait)
+	case p.Changed > 0:
+		c.notes.progress("table %s: %s; %d rows swept", p.Table, p.State, p.Changed)
 	default:
-		c.notes.progress("table %s, %s: %s; %d entities", p.Table, names, p.State, p.Report.Entities)
+		c.notes.progress("table %s: %s; %d entities", p.Table, p.State, p.Rows)
 	}
 }
 
@@ -166,7 +162,7 @@ func retire(ctx context.Context, c *call) error {
 	if err := c.willWrite("take definition " + c.args[1] + " of table " + c.args[0] + " out of use, and delete its rows"); err != nil {
 		return err
 	}
-	if err := s.Retire(ctx, c.args[0], c.args[1], &aztablekit.FillOptions{Rate: c.flags.rate, Progress: c.filling}); err != nil {
+	if err := s.Retire(ctx, c.args[0], c.args[1], &table.Pass{Rate: c.flags.rate, Progress: c.filling}); err != nil {
 		return err
 	}
 	c.done("definition %s of table %s is out of use; its rows are deleted", shown(c.args[1]), shown(c.args[0]))

@@ -52,10 +52,10 @@ func TestBoundsOfLargeGroups(t *testing.T) {
 	testkit.Expect(t, "requests", s.Count().String(), "2 get, 1 transaction")
 	total -= 1004
 	is("York", index.Stat{Count: 1002, Sum: total, Min: 2, Max: 1004, Approximate: true})
-	if r, f := mustVerify(t, staff, verify.Options{}, sum); len(f) > 0 {
+	if r, f := mustVerify(t, staff, verify.Options{Pass: table.Pass{DryRun: true}}, sum); len(f) > 0 {
 		t.Errorf("verify of approximate bounds: got %+v and faults %v; want no fault", r, f)
 	}
-	mustVerify(t, staff, verify.Options{Repair: true}, sum)
+	mustVerify(t, staff, verify.Options{}, sum)
 	is("York", index.Stat{Count: 1002, Sum: total, Min: 2, Max: 1003})
 	check(t, staff.DeleteAny(ctx, at(0)))
 	total -= 2
@@ -72,7 +72,7 @@ func TestBoundsOfLargeGroups(t *testing.T) {
 	is("York", index.Stat{Count: 999, Sum: total, Min: 3, Max: 1002})
 	check(t, staff.DeleteAny(ctx, at(900003)))
 	is("Cao", index.Stat{Count: 2, Sum: 11, Min: 5, Max: 6})
-	if r, f := mustVerify(t, staff, verify.Options{}, sum); len(f) > 0 {
+	if r, f := mustVerify(t, staff, verify.Options{Pass: table.Pass{DryRun: true}}, sum); len(f) > 0 {
 		t.Errorf("verify of exact bounds: got %+v and faults %v; want no fault", r, f)
 	}
 
@@ -125,7 +125,7 @@ func TestGreatestLeavesConcurrently(t *testing.T) {
 	if st := g.Measures["Age"]; g.Count != 1098 || !st.Approximate || st.Max < 1098 || st.Min > 2 {
 		t.Errorf("York: got %+v; want Count 1098, Approximate true, Max at least 1098 and Min at most 2", g)
 	}
-	if r, f := mustVerify(t, staff, verify.Options{}, sum); len(f) > 0 {
+	if r, f := mustVerify(t, staff, verify.Options{Pass: table.Pass{DryRun: true}}, sum); len(f) > 0 {
 		t.Errorf("verify: got %+v and faults %v; want no fault", r, f)
 	}
 }

@@ -93,7 +93,7 @@ func TestLookups(t *testing.T) {
 	testkit.Expect(t, "full copy", s.Count().String(), "1 get")
 	for name, get := range map[string]func(context.Context, *table.Table[worker], keys.PartitionKey, string) (*table.Entity[worker], error){"email": byEmail.Get, "last": byLast.Get} {
 		_, err := get(ctx, staff, sales, "nobody")
-		const advice = "(an entity that was stored without the index is found after verify.Run with Repair)"
+		const advice = "(an entity that was stored without the index is found after verify.Repair)"
 		if want := "index " + name + ": no such row with this value in the index " + advice; !errors.Is(err, table.ErrNotFound) || err.Error() != want {
 			t.Errorf("look-up of nobody: got error %v; want ErrNotFound: %s", err, want)
 		}

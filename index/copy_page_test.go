@@ -289,7 +289,7 @@ func sameAsRows[T any](t *testing.T, what string, staff *table.Table[T], page *c
 func entityOfRow[T any](ctx context.Context, staff *table.Table[T], row *table.Row, projected bool, name func(*T) (string, bool)) (*table.Entity[T], error) {
 	if owner, is := row.Get("_sys"); is {
 		if _, isText := owner.(string); !isText {
-			return nil, fmt.Errorf("property _sys is %s in the row %v, not Edm.String: another program has stored it; delete the row, and verify.Run with Repair writes it again", row.Type("_sys"), row.Key)
+			return nil, fmt.Errorf("property _sys is %s in the row %v, not Edm.String: another program has stored it; delete the row, and verify.Repair writes it again", row.Type("_sys"), row.Key)
 		}
 	}
 	k, isCopy := (*stored.Row)(row).Primary()

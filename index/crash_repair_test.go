@@ -135,8 +135,8 @@ func TestRepairSchedules(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				r, err := verify.Run(ctx, staff, &verify.Options{Repair: true}, asDefinitions(k.definitions)...)
-				if err == nil && !r.Sound() {
+				r, err := verify.Repair(ctx, staff, nil, asDefinitions(k.definitions)...)
+				if err == nil && r.Faults > 0 {
 					return fmt.Errorf("verify with repair: got %+v; want a sound report", r)
 				}
 				return err
@@ -165,7 +165,7 @@ func TestRepairSchedules(t *testing.T) {
 						if err != nil {
 							return err
 						}
-						_, err = verify.Run(ctx, staff, &verify.Options{Repair: true}, asDefinitions(k.definitions)...)
+						_, err = verify.Repair(ctx, staff, nil, asDefinitions(k.definitions)...)
 						return err
 					}},
 					Drain: repair,

@@ -201,7 +201,7 @@ var (
 
 // repairable adds the way out to an error about a row that cannot be read.
 func repairable(err error) error {
-	return fmt.Errorf("%w; verify.Run with Repair writes the row again", err)
+	return fmt.Errorf("%w; verify.Repair writes the row again", err)
 }
 
 // unsetPartition is ErrTableScan of a method that takes the partition as an argument.

@@ -200,7 +200,7 @@ func TestHostileValues(t *testing.T) {
 		}
 	}
 	testkit.Expect(t, "all", len(ids(t, byLast.Between(ctx, staff, sales, "", strings.Repeat("\xff", 9)))), len(values))
-	if r, faults := mustVerify(t, staff, verify.Options{}, byLast, byEmail, byTag); !r.Sound() {
+	if r, faults := mustVerify(t, staff, verify.Options{Pass: table.Pass{DryRun: true}}, byLast, byEmail, byTag); r.Faults > 0 {
 		t.Errorf("verify: got %+v and faults %v; want a sound report", r, faults)
 	}
 	testkit.Expect(t, "rows", len(s.Rows("staff")), 3*len(values)+len(values)/2)

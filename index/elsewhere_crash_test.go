@@ -85,7 +85,7 @@ func convergeElsewhere(d elsewhere) func(context.Context, *crashtest.Process) er
 		if err := testkit.WithoutFailures(w.Drain(ctx)); err != nil {
 			return err
 		}
-		_, err = verify.Run(ctx, staff, &verify.Options{Repair: true})
+		_, err = verify.Repair(ctx, staff, nil)
 		return err
 	}
 }

@@ -172,7 +172,7 @@ func TestElsewhereForeignRow(t *testing.T) {
 	check(t, err)
 	theirs, _ := row.Get("Theirs")
 	testkit.Expect(t, "row", fmt.Sprint(theirs), "x")
-	if report := s.verifyReport(t); report.Failed != 0 || report.Pending == 0 {
+	if report := s.verifyReport(t); report.Counts["failed"] != 0 || report.Counts["pending"] == 0 {
 		t.Errorf("got report %+v; want a pending row, since the effect is still in its commit record", report)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -366,10 +367,10 @@ func TestVerifyGlobalCrash(t *testing.T) {
 			t.Errorf("%d transactions arrived (%v): got nothing left; want a prepared row", sent, err)
 		}
 		s.Advance(11 * time.Minute)
-		report, err := verify.Run(ctx, s.staff, &verify.Options{Repair: true})
+		report, err := verify.Repair(ctx, s.staff, nil)
 		check(t, err)
 		check(t, checkLogins(s.Service))
-		if report.Finished != 1 || len(report.Faults) > 0 || len(s.Rows("stafflogin")) != want+1 {
+		if report.Counts["finished"] != 1 || len(derived.Kinds(report)) > 0 || len(s.Rows("stafflogin")) != want+1 {
 			t.Errorf("%d transactions arrived: got %+v and the rows %v; want 1 finished, no fault, %d owners and the preparation", sent, report, s.Rows("stafflogin"), want)
 		}
 	}
@@ -392,21 +393,21 @@ func TestVerifyGlobal(t *testing.T) {
 		}
 	}
 	insert(worker{"S", 1, "A", "a", 44, nil}, worker{"M", 2, "B", "b", 44, nil})
-	run := func(what string, want map[verify.FaultKind]int, repaired int) {
+	run := func(what string, want map[string]int, repaired int) {
 		t.Helper()
-		report, err := verify.Run(ctx, s.staff, &verify.Options{Repair: true})
+		report, err := verify.Repair(ctx, s.staff, nil)
 		check(t, err)
-		if fmt.Sprint(report.Faults) != fmt.Sprint(want) || report.Repaired != repaired {
+		if fmt.Sprint(derived.Kinds(report)) != fmt.Sprint(want) || report.Changed != repaired {
 			t.Errorf("%s: got %+v; want the faults %v, of which %d are repaired", what, report, want, repaired)
 		}
 	}
-	run("fill", map[verify.FaultKind]int{verify.Missing: 2}, 2)
+	run("fill", map[string]int{verify.Missing: 2}, 2)
 	insert(worker{"M", 3, "C", "A", 44, nil}) // after the fill, so that it is the one that is refused
-	run("duplicate", map[verify.FaultKind]int{verify.DuplicateValue: 1}, 0)
+	run("duplicate", map[string]int{verify.DuplicateValue: 1}, 0)
 	_, err = s.staff.Upsert(ctx, &worker{"M", 3, "C", "c", 44, nil}, table.ReplaceExisting)
 	check(t, err)
 	check(t, checkLogins(s.Service))
-	run("sound", map[verify.FaultKind]int{}, 0)
+	run("sound", map[string]int{}, 0)
 	raw := door.Rows[table.Table[table.Row]](door.Table(rows), false)
 	a, b := keys.Raw("login_a", "login_a"), keys.Raw("login_b", "login_b")
 	check(t, raw.DeleteAny(ctx, a))
@@ -415,7 +416,7 @@ func TestVerifyGlobal(t *testing.T) {
 	other.Value.Key = keys.Raw("login_x", "login_x") // an address that its owner does not have
 	_, err = raw.Insert(ctx, &other.Value)
 	check(t, err)
-	run("damaged", map[verify.FaultKind]int{verify.Missing: 1, verify.Dangling: 1}, 2)
+	run("damaged", map[string]int{verify.Missing: 1, verify.Dangling: 1}, 2)
 	check(t, checkLogins(s.Service))
 }
 
@@ -432,9 +433,9 @@ func TestVerifyGlobalVersions(t *testing.T) {
 		_, err := scene.t.Insert(ctx, &worker{"S", 1, "Jones", "a", 44, nil})
 		check(t, err)
 		for range 2 {
-			report, err := verify.Run(ctx, scene.t, &verify.Options{Repair: true})
+			report, err := verify.Repair(ctx, scene.t, nil)
 			check(t, err)
-			if len(report.Faults) > 0 || report.Repaired+report.Unconfirmed > 0 {
+			if len(derived.Kinds(report)) > 0 || report.Changed+report.Counts["unconfirmed"] > 0 {
 				t.Errorf("%s: got %+v; want no fault", ix.Name(), report)
 			}
 		}
@@ -474,9 +475,9 @@ func TestVerifyFinishesMoves(t *testing.T) {
 		}
 		testkit.Expect(t, what+": prepared rows", marked(), 1)
 		s.Advance(11 * time.Minute)
-		report, err := verify.Run(ctx, s.staff, &verify.Options{Repair: true, Partitions: partitions})
+		report, err := verify.Repair(ctx, s.staff, &verify.Options{Pass: table.Pass{Partitions: partitions}})
 		check(t, err)
-		if marked() != 0 || report.Finished == 0 || len(report.Faults) > 0 {
+		if marked() != 0 || report.Counts["finished"] == 0 || len(derived.Kinds(report)) > 0 {
 			t.Errorf("%s: got %+v, %d prepared rows; want a finished write and none", what, report, marked())
 		}
 	}

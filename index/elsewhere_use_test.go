@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -78,10 +79,10 @@ func TestElsewhereDuplicatesBefore(t *testing.T) {
 			check(t, err)
 		}
 		a := openElsewhereOf(t, s, "staff", schema, newLogin())
-		report, err := verify.Run(ctx, a.t, &verify.Options{Repair: repair})
+		report, err := verify.Repair(ctx, a.t, &verify.Options{Pass: table.Pass{DryRun: !repair}})
 		check(t, err)
-		if report.Faults[verify.DuplicateValue] == 0 {
-			t.Errorf("repair %v: got faults %v, unconfirmed %d; want a DuplicateValue", repair, report.Faults, report.Unconfirmed)
+		if report.Counts[verify.DuplicateValue] == 0 {
+			t.Errorf("repair %v: got faults %v, unconfirmed %d; want a DuplicateValue", repair, derived.Kinds(report), report.Counts["unconfirmed"])
 		}
 	}
 }
@@ -126,16 +127,16 @@ func TestElsewhereDuplicatesAgain(t *testing.T) {
 	}
 	a := openElsewhereOf(t, s, "staff", schema, newLogin())
 	for i := range 3 {
-		report, err := verify.Run(ctx, a.t, &verify.Options{Repair: true})
+		report, err := verify.Repair(ctx, a.t, nil)
 		check(t, err)
-		if report.Faults[verify.DuplicateValue] != 1 && i > 0 {
-			t.Errorf("run %d: got faults %v, unconfirmed %d; want a DuplicateValue", i, report.Faults, report.Unconfirmed)
+		if report.Counts[verify.DuplicateValue] != 1 && i > 0 {
+			t.Errorf("run %d: got faults %v, unconfirmed %d; want a DuplicateValue", i, derived.Kinds(report), report.Counts["unconfirmed"])
 		}
 	}
 	report, err := verify.Run(ctx, a.t, nil)
 	check(t, err)
-	if report.Faults[verify.DuplicateValue] != 1 {
-		t.Errorf("without Repair: got faults %v, unconfirmed %d; want a DuplicateValue", report.Faults, report.Unconfirmed)
+	if report.Counts[verify.DuplicateValue] != 1 {
+		t.Errorf("without Repair: got faults %v, unconfirmed %d; want a DuplicateValue", derived.Kinds(report), report.Counts["unconfirmed"])
 	}
 }
 
@@ -154,13 +155,13 @@ func TestElsewhereMixedDuplicate(t *testing.T) {
 	byLast := index.NewGlobal("last", keys.Text(), func(w *worker) (string, bool) { return w.Last, true }, nil)
 	a := openElsewhereOf(t, s, "staff", schema, newLogin(), byLast)
 	for range 2 {
-		_, err := verify.Run(ctx, a.t, &verify.Options{Repair: true})
+		_, err := verify.Repair(ctx, a.t, nil)
 		check(t, err)
 		a.drain()
 	}
-	report, err := verify.Run(ctx, a.t, &verify.Options{Repair: true})
+	report, err := verify.Repair(ctx, a.t, nil)
 	check(t, err)
-	if report.Faults[verify.DuplicateValue] != 1 || report.Faults[verify.Missing] != 1 {
+	if report.Counts[verify.DuplicateValue] != 1 || report.Counts[verify.Missing] != 1 {
 		t.Errorf("got %+v; want the duplicate, and the missing row of the other index with its error", report)
 	}
 }

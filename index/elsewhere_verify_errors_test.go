@@ -9,6 +9,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -33,8 +34,8 @@ func TestVerifyElsewhereUnreadable(t *testing.T) {
 	before := s.allRows()
 	for _, repair := range []bool{false, true} {
 		var faults []verify.Fault
-		report, err := verify.Run(ctx, s.staff, &verify.Options{Repair: repair, Fault: func(f verify.Fault) { faults = append(faults, f) }})
-		if err != nil || report.Faults[verify.Unreadable] == 0 || len(report.Faults) != 1 || report.Sound() {
+		report, err := verify.Repair(ctx, s.staff, &verify.Options{Pass: table.Pass{DryRun: !repair}, Fault: func(f verify.Fault) { faults = append(faults, f) }})
+		if err != nil || report.Counts[verify.Unreadable] == 0 || len(derived.Kinds(report)) != 1 || report.Faults == 0 {
 			t.Errorf("repair %v: got report %+v, error %v; want unreadable entities only", repair, report, err)
 		}
 		for _, f := range faults {
@@ -72,7 +73,7 @@ func TestVerifyElsewhereRefused(t *testing.T) {
 		refused := 0
 		clean := damaged()
 		clean.Count()
-		_, err := verify.Run(ctx, clean.staff, &verify.Options{Repair: repair})
+		_, err := verify.Repair(ctx, clean.staff, &verify.Options{Pass: table.Pass{DryRun: !repair}})
 		check(t, err)
 		last := 0
 		for _, n := range clean.Count() {
@@ -87,7 +88,7 @@ func TestVerifyElsewhereRefused(t *testing.T) {
 				}
 				return storagetest.Fault{}
 			})
-			report, err := verify.Run(ctx, s.staff, &verify.Options{Repair: repair})
+			report, err := verify.Repair(ctx, s.staff, &verify.Options{Pass: table.Pass{DryRun: !repair}})
 			s.SetFaults(nil)
 			var re *azcore.ResponseError
 			switch {
@@ -95,10 +96,10 @@ func TestVerifyElsewhereRefused(t *testing.T) {
 				t.Errorf("repair %v, request %d: got error %v; want an *azcore.ResponseError with status 403", repair, n, err)
 			case err != nil:
 				refused++
-			case report.Sound() && checkElsewhere(s.Service) != nil:
+			case report.Faults == 0 && checkElsewhere(s.Service) != nil:
 				t.Errorf("repair %v, request %d: got a sound report %+v; want an error: %v", repair, n, report, checkElsewhere(s.Service))
 			}
-			if report, err := verify.Run(ctx, s.staff, &verify.Options{Repair: true}); err != nil || !report.Sound() || checkElsewhere(s.Service) != nil {
+			if report, err := verify.Repair(ctx, s.staff, nil); err != nil || report.Faults > 0 || checkElsewhere(s.Service) != nil {
 				t.Errorf("repair %v, request %d: the next run: got report %+v, error %v, %v; want a sound report and right rows", repair, n, report, err, checkElsewhere(s.Service))
 			}
 		}
@@ -124,8 +125,8 @@ func TestVerifyElsewherePartition(t *testing.T) {
 		partitions keys.PartitionRange
 		missing    int
 	}{{sales.Point(), 1}, {sales.Point(), 0}, {keys.PartitionRange{}, 1}, {keys.PartitionRange{}, 0}} {
-		report, err := verify.Run(ctx, s.staff, &verify.Options{Repair: true, Partitions: c.partitions})
-		if err != nil || !report.Sound() || report.Faults[verify.Missing] != c.missing || len(report.Faults) > c.missing {
+		report, err := verify.Repair(ctx, s.staff, &verify.Options{Pass: table.Pass{Partitions: c.partitions}})
+		if err != nil || report.Faults > 0 || report.Counts[verify.Missing] != c.missing || len(derived.Kinds(report)) > c.missing {
 			t.Errorf("partitions %v: got report %+v, error %v; want %d missing rows, repaired", c.partitions, report, err, c.missing)
 		}
 	}
@@ -145,22 +146,22 @@ func TestVerifyElsewhereRange(t *testing.T) {
 	}
 	s.drain(t)
 	departments := keys.Partition(keys.Text(), func(w *worker) *string { return &w.Dept })
-	run := func(what string, o verify.Options, entities, rows int, sent string) verify.Report {
+	run := func(what string, o verify.Options, entities, rows int, sent string) table.Progress {
 		t.Helper()
 		s.Count()
-		report, err := verify.Run(ctx, s.staff, &o)
+		report, err := verify.Repair(ctx, s.staff, &o)
 		check(t, err)
 		got := s.Count()
-		if report.Rows != rows || report.Entities != entities || got.String() != sent {
+		if report.Counts["derived rows"] != rows || report.Rows != entities || got.String() != sent {
 			t.Errorf("%s: got %+v and the requests %v; want %d entities, %d rows and %s", what, report, got, entities, rows, sent)
 		}
 		return report
 	}
-	run("two partitions", verify.Options{Partitions: departments.Between("L", "S")}, 80, 80*4, "320 get, 5 query")
-	run("one partition", verify.Options{Partitions: sales.Point()}, 40, 40*4, "160 get, 1 query")
-	run("none", verify.Options{Partitions: departments.Between("T", "Z")}, 0, 0, "1 query")
-	run("records of two partitions", verify.Options{Partitions: departments.Between("L", "S"), RecordsOnly: true}, 80, 0, "5 query")
-	run("records of all", verify.Options{RecordsOnly: true}, 120, 0, "13 query")
+	run("two partitions", verify.Options{Pass: table.Pass{DryRun: true, Partitions: departments.Between("L", "S")}}, 80, 80*4, "320 get, 5 query")
+	run("one partition", verify.Options{Pass: table.Pass{DryRun: true, Partitions: sales.Point()}}, 40, 40*4, "160 get, 1 query")
+	run("none", verify.Options{Pass: table.Pass{DryRun: true, Partitions: departments.Between("T", "Z")}}, 0, 0, "1 query")
+	run("records of two partitions", verify.Options{Pass: table.Pass{DryRun: true, Partitions: departments.Between("L", "S")}, RecordsOnly: true}, 80, 0, "5 query")
+	run("records of all", verify.Options{Pass: table.Pass{DryRun: true}, RecordsOnly: true}, 120, 0, "13 query")
 	mail, err := bare.NewTable(s.Tables(), "staffmail", table.Schema[table.Row]{}, quick())
 	check(t, err)
 	rows := door.Rows[table.Table[table.Row]](door.Table(mail), false)
@@ -170,16 +171,16 @@ func TestVerifyElsewhereRange(t *testing.T) {
 		o       verify.Options
 		missing int
 	}{
-		{verify.Options{Partitions: departments.Between("A", "M")}, 1},
-		{verify.Options{Partitions: departments.Between("L", "S")}, 1},
-		{verify.Options{Partitions: departments.Between("L", "S"), RecordsOnly: true}, 0},
-		{verify.Options{MostRows: 1}, 2},
-		{verify.Options{MostRows: 1, RecordsOnly: true}, 0},
-		{verify.Options{Partitions: departments.AtLeast("L"), Repair: true}, 1},
-		{verify.Options{}, 1},
+		{verify.Options{Pass: table.Pass{DryRun: true, Partitions: departments.Between("A", "M")}}, 1},
+		{verify.Options{Pass: table.Pass{DryRun: true, Partitions: departments.Between("L", "S")}}, 1},
+		{verify.Options{Pass: table.Pass{DryRun: true, Partitions: departments.Between("L", "S")}, RecordsOnly: true}, 0},
+		{verify.Options{Pass: table.Pass{DryRun: true}, MostRows: 1}, 2},
+		{verify.Options{Pass: table.Pass{DryRun: true}, MostRows: 1, RecordsOnly: true}, 0},
+		{verify.Options{Pass: table.Pass{Partitions: departments.AtLeast("L")}}, 1},
+		{verify.Options{Pass: table.Pass{DryRun: true}}, 1},
 	} {
-		report, err := verify.Run(ctx, s.staff, &c.o)
-		if err != nil || report.Faults[verify.Missing] != c.missing || len(report.Faults) > min(c.missing, 1) {
+		report, err := verify.Repair(ctx, s.staff, &c.o)
+		if err != nil || report.Counts[verify.Missing] != c.missing || len(derived.Kinds(report)) > min(c.missing, 1) {
 			t.Errorf("%+v: got %+v, %v; want %d missing rows", c.o, report, err, c.missing)
 		}
 	}
@@ -201,12 +202,12 @@ func TestFillForeignRow(t *testing.T) {
 	_, err = s.Tables().NewClient("staffmail").AddEntity(ctx, []byte(`{"PartitionKey":"mail_m3","RowKey":"mail_m3_S:w_000003","Other":1}`), nil)
 	check(t, err)
 	var left []verify.Fault
-	report, err := verify.Run(ctx, s.staff, &verify.Options{Repair: true, Fault: func(f verify.Fault) {
+	report, err := verify.Repair(ctx, s.staff, &verify.Options{Fault: func(f verify.Fault) {
 		if !f.Repaired {
 			left = append(left, f)
 		}
 	}})
-	if err != nil || report.Sound() || report.Failed != 1 || report.Repaired != 4 || len(left) != 1 || left[0].Entity != at(3) || !errors.Is(left[0].Err, table.ErrForeignRow) {
+	if err != nil || report.Faults == 0 || report.Counts["failed"] != 1 || report.Changed != 4 || len(left) != 1 || left[0].Entity != at(3) || !errors.Is(left[0].Err, table.ErrForeignRow) {
 		t.Errorf("got %+v, %v and the faults %+v; want 4 rows repaired, and ErrForeignRow for one", report, err, left)
 	}
 	for i := range 5 {
@@ -227,13 +228,13 @@ func TestTokensOfRanges(t *testing.T) {
 	}
 	s.drain(t)
 	departments := keys.Partition(keys.Text(), func(w *worker) *string { return &w.Dept })
-	all := []verify.Options{{}, {Partitions: departments.AtLeast("L")}, {Partitions: departments.AtLeast("M")}, {RecordsOnly: true}, {Partitions: departments.AtLeast("L"), RecordsOnly: true}}
+	all := []verify.Options{{Pass: table.Pass{DryRun: true}}, {Pass: table.Pass{DryRun: true, Partitions: departments.AtLeast("L")}}, {Pass: table.Pass{DryRun: true, Partitions: departments.AtLeast("M")}}, {Pass: table.Pass{DryRun: true}, RecordsOnly: true}, {Pass: table.Pass{DryRun: true, Partitions: departments.AtLeast("L")}, RecordsOnly: true}}
 	for i, o := range all {
-		report, err := verify.Run(ctx, s.staff, &o)
+		report, err := verify.Repair(ctx, s.staff, &o)
 		check(t, err)
 		for j, other := range all {
 			other.Token = report.Token
-			_, err := verify.Run(ctx, s.staff, &other)
+			_, err := verify.Repair(ctx, s.staff, &other)
 			if i == 0 && report.Token == "" {
 				continue // all definitions are elsewhere, and read as a whole
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
@@ -25,9 +26,9 @@ import (
 )
 
 // verifyAll verifies all definitions of a scene.
-func (s *elsewhereScene) verifyAll(t testing.TB, repair bool) verify.Report {
+func (s *elsewhereScene) verifyAll(t testing.TB, repair bool) table.Progress {
 	t.Helper()
-	report, err := verify.Run(context.Background(), s.staff, &verify.Options{Repair: repair, MostRows: s.mostRows, Fault: func(f verify.Fault) {
+	report, err := verify.Repair(context.Background(), s.staff, &verify.Options{Pass: table.Pass{DryRun: !repair}, MostRows: s.mostRows, Fault: func(f verify.Fault) {
 		if repair && !f.Repaired {
 			t.Errorf("fault %+v is not repaired", f)
 		}
@@ -37,7 +38,7 @@ func (s *elsewhereScene) verifyAll(t testing.TB, repair bool) verify.Report {
 }
 
 // verifyReport verifies all definitions of a scene without repair.
-func (s *elsewhereScene) verifyReport(t testing.TB) verify.Report { return s.verifyAll(t, false) }
+func (s *elsewhereScene) verifyReport(t testing.TB) table.Progress { return s.verifyAll(t, false) }
 
 // TestVerifyElsewhereFillRequests: what it takes to fill one definition for 200 entities from before it, as docs/indexes.md says.
 func TestVerifyElsewhereFillRequests(t *testing.T) {
@@ -71,7 +72,7 @@ func TestVerifyElsewhereFillRequests(t *testing.T) {
 			sent := s.Count()
 			t.Log(sent)
 			testkit.Expect(t, "requests", sent.Total(), c.want)
-			if report := s.verifyAll(t, false); !report.Sound() {
+			if report := s.verifyAll(t, false); report.Faults > 0 {
 				t.Errorf("after the fill: got %+v; want a sound table", report)
 			}
 		})
@@ -89,16 +90,16 @@ func TestVerifyElsewhereFill(t *testing.T) {
 		_, err := base.Insert(ctx, &worker{[]string{"S", "M"}[i%2], i, []string{"Jones", "Smith"}[i%2], fmt.Sprint("m", i), 30, []string{"x"}})
 		check(t, err)
 	}
-	if report := s.verifyAll(t, false); report.Faults[verify.Missing] != 25*5 || report.Sound() || report.Entities != 25 {
+	if report := s.verifyAll(t, false); report.Counts[verify.Missing] != 25*5 || report.Faults == 0 || report.Rows != 25 {
 		t.Errorf("got report %+v; want 125 missing rows", report)
 	}
 	testkit.Expect(t, "rows before the repair", len(s.Rows("staffmail"))+len(s.Rows("staffcopies"))+len(s.Rows("staffnames")), 0)
-	if report := s.verifyAll(t, true); report.Faults[verify.Missing] != 25*5 || !report.Sound() {
+	if report := s.verifyAll(t, true); report.Counts[verify.Missing] != 25*5 || report.Faults > 0 {
 		t.Errorf("got report %+v; want 125 missing rows, all repaired", report)
 	}
 	check(t, checkElsewhere(s.Service))
 	s.Count()
-	if report := s.verifyAll(t, true); len(report.Faults) > 0 || !report.Sound() {
+	if report := s.verifyAll(t, true); len(derived.Kinds(report)) > 0 || report.Faults > 0 {
 		t.Errorf("got report %+v; want no fault", report)
 	}
 	testkit.Expect(t, "requests of a sound table", s.Count().String(), "10 query") // of 5 definitions and the entities, and of what crashed programs have left in 4 tables
@@ -128,7 +129,7 @@ func verifyElsewhereDamage(t *testing.T, mostRows int) {
 		return door.Rows[table.Table[table.Row]](door.Table(rows), false)
 	}
 	damages := map[string]struct {
-		kind verify.FaultKind
+		kind string
 		n    int
 		do   func() error
 	}{
@@ -183,16 +184,16 @@ func verifyElsewhereDamage(t *testing.T, mostRows int) {
 		}
 		before := fmt.Sprint(s.Rows("staffmail"), s.Rows("staffnames"), s.Rows("staffcopies"), s.Rows("staff"))
 		report := s.verifyAll(t, false)
-		if n := report.Faults[d.kind]; n != d.n || report.Sound() {
+		if n := report.Counts[d.kind]; n != d.n || report.Faults == 0 {
 			t.Errorf("%s: got report %+v; want %d of kind %v", name, report, d.n, d.kind)
 		}
 		if now := fmt.Sprint(s.Rows("staffmail"), s.Rows("staffnames"), s.Rows("staffcopies"), s.Rows("staff")); now != before {
 			t.Errorf("%s: a run without Repair has changed rows", name)
 		}
-		if report := s.verifyAll(t, true); !report.Sound() || mostRows == 0 && report.Faults[d.kind] != d.n {
+		if report := s.verifyAll(t, true); report.Faults > 0 || mostRows == 0 && report.Counts[d.kind] != d.n {
 			t.Errorf("%s: got report %+v; want all faults repaired, %d of kind %v", name, report, d.n, d.kind)
 		}
-		if report := s.verifyAll(t, false); len(report.Faults) > 0 {
+		if report := s.verifyAll(t, false); len(derived.Kinds(report)) > 0 {
 			t.Errorf("%s: got report %+v after the repair; want no faults", name, report)
 		}
 		s.drain(t)
@@ -221,17 +222,17 @@ func TestVerifyElsewherePending(t *testing.T) {
 	_, err := s.Service.Queue("effects").ClearMessages(ctx, nil)
 	check(t, err)
 	for _, repair := range []bool{false, true} {
-		if report := s.verifyAll(t, repair); report.Pending == 0 || len(report.Faults) > 0 || report.Notified > 0 || !report.Sound() {
+		if report := s.verifyAll(t, repair); report.Counts["pending"] == 0 || len(derived.Kinds(report)) > 0 || report.Counts["notified"] > 0 || report.Faults > 0 {
 			t.Errorf("got report %+v; want pending rows, and no faults", report)
 		}
 	}
 	s.Advance(11 * time.Minute)
-	if report := s.verifyAll(t, true); report.Pending == 0 || len(report.Faults) > 0 || report.Notified != 1 {
+	if report := s.verifyAll(t, true); report.Counts["pending"] == 0 || len(derived.Kinds(report)) > 0 || report.Counts["notified"] != 1 {
 		t.Errorf("got report %+v; want pending rows, and 1 notification", report)
 	}
 	testkit.Expect(t, "messages", len(s.Messages("effects")), 1)
 	s.drain(t)
-	if report := s.verifyAll(t, false); report.Pending > 0 || len(report.Faults) > 0 {
+	if report := s.verifyAll(t, false); report.Counts["pending"] > 0 || len(derived.Kinds(report)) > 0 {
 		t.Errorf("got report %+v; want nothing", report)
 	}
 }
@@ -289,8 +290,8 @@ func TestVerifyElsewhereChanged(t *testing.T) {
 				check(t, err)
 				slow, _, _, err := openElsewhere(acc, quick(), d.mail)
 				check(t, err)
-				report, err := verify.Run(ctx, slow, &verify.Options{Repair: repair})
-				if err != nil || !mended || len(report.Faults) > 0 || report.Unconfirmed > 0 {
+				report, err := verify.Repair(ctx, slow, &verify.Options{Pass: table.Pass{DryRun: !repair}})
+				if err != nil || !mended || len(derived.Kinds(report)) > 0 || report.Counts["unconfirmed"] > 0 {
 					t.Errorf("got report %+v, error %v, mended %v; want no fault", report, err, mended)
 				}
 			})
@@ -311,7 +312,7 @@ func TestVerifyElsewhereRanged(t *testing.T) {
 	holder, err = bare.Attach(holder, d.age)
 	check(t, err)
 	before := fmt.Sprint(s.Rows("staff"))
-	if report, err := verify.Run(ctx, holder, &verify.Options{Repair: true}); !errors.Is(err, table.ErrRanged) || len(report.Faults) > 0 {
+	if report, err := verify.Repair(ctx, holder, nil); !errors.Is(err, table.ErrRanged) || len(derived.Kinds(report)) > 0 {
 		t.Errorf("got report %+v, error %v; want ErrRanged", report, err)
 	}
 	testkit.Expect(t, "rows", fmt.Sprint(s.Rows("staff")), before)
@@ -327,7 +328,7 @@ func TestVerifyElsewhereConcurrent(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			_, err = verify.Run(ctx, staff, &verify.Options{Repair: true})
+			_, err = verify.Repair(ctx, staff, nil)
 			return err
 		}
 		return crashtest.Workload{

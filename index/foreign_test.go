@@ -11,6 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
@@ -70,7 +71,7 @@ func TestSummaryOverEntities(t *testing.T) {
 		check(t, err)
 		before = fmt.Sprint(s.Rows("staff"))
 		for _, repair := range []bool{false, true} {
-			if r, f := mustVerify(t, staff, verify.Options{Repair: repair}, d); r.Sound() || r.Repaired > 0 || r.Unconfirmed > 0 {
+			if r, f := mustVerify(t, staff, verify.Options{Pass: table.Pass{DryRun: !repair}}, d); r.Faults == 0 || r.Changed > 0 || r.Counts["unconfirmed"] > 0 {
 				t.Errorf("%s: verify, repair %v: got report %+v and faults %v; want a report that is not sound, with nothing repaired and nothing unconfirmed",
 					what, repair, r, f)
 			}
@@ -154,13 +155,13 @@ func TestChangeOfKind(t *testing.T) {
 		if err := later.MergeAny(ctx, at(1), age.Set(31)); refusedFor(err, rowAt("grp_Jones")) != c.refused || !c.refused && err != nil {
 			t.Errorf("%s: MergeAny of an age: got error %v; want ErrForeignRow of grp_Jones %v, and no other error", what, err, c.refused)
 		}
-		foretold, faults := mustVerify(t, later, verify.Options{}, d)
-		if foretold.Sound() || foretold.Repaired != 0 || len(faults) == 0 {
+		foretold, faults := mustVerify(t, later, verify.Options{Pass: table.Pass{DryRun: true}}, d)
+		if foretold.Faults == 0 || foretold.Changed != 0 || len(faults) == 0 {
 			t.Errorf("%s: verify without repair: got report %+v and faults %v; want a report that is not sound, with nothing repaired, and some faults", what, foretold, faults)
 		}
-		r, f := mustVerify(t, later, verify.Options{Repair: true}, d)
+		r, f := mustVerify(t, later, verify.Options{}, d)
 		testkit.Expect(t, what+": faults of verify with repair", f, faults)
-		if r.Sound() || r.Repaired != 0 || r.Failed != len(f) || r.Unconfirmed != 0 {
+		if r.Faults == 0 || r.Changed != 0 || r.Counts["failed"] != len(f) || r.Counts["unconfirmed"] != 0 {
 			t.Errorf("%s: verify with repair: got report %+v and faults %v; want a report that is not sound, with nothing repaired, %d failed and nothing unconfirmed",
 				what, r, f, len(f))
 		}
@@ -189,8 +190,8 @@ func TestRowWithoutOwner(t *testing.T) {
 		overwrite(t, s, rowAt(rk), func(m map[string]any) { delete(m, "_sys") })
 		refused := func(what string, err error) {
 			t.Helper()
-			if !refusedFor(err, rowAt(rk)) || !strings.Contains(err.Error(), "delete it and run verify.Run with Repair") {
-				t.Errorf("%s: %s: got error %v; want ErrForeignRow of %s and \"delete it and run verify.Run with Repair\" in the error", rk, what, err, rk)
+			if !refusedFor(err, rowAt(rk)) || !strings.Contains(err.Error(), "delete it and run verify.Repair") {
+				t.Errorf("%s: %s: got error %v; want ErrForeignRow of %s and \"delete it and run verify.Repair\" in the error", rk, what, err, rk)
 			}
 		}
 		_, err := staff.Insert(ctx, &worker{"S", 5, "Jones", "", 1, nil})
@@ -201,11 +202,11 @@ func TestRowWithoutOwner(t *testing.T) {
 			_, err = ages.Get(ctx, staff, sales, "Jones")
 		}
 		refused("a read", err)
-		if r, f := mustVerify(t, staff, verify.Options{Repair: true}, sharedDefinitions()...); r.Sound() || r.Repaired > 0 {
+		if r, f := mustVerify(t, staff, verify.Options{}, sharedDefinitions()...); r.Faults == 0 || r.Changed > 0 {
 			t.Errorf("%s: verify with repair: got report %+v and faults %v; want a report that is not sound, with nothing repaired", rk, r, f)
 		}
 		check(t, rawTable(t, s).DeleteAny(ctx, rowAt(rk)))
-		if r, f := mustVerify(t, staff, verify.Options{Repair: true}, sharedDefinitions()...); !r.Sound() {
+		if r, f := mustVerify(t, staff, verify.Options{}, sharedDefinitions()...); r.Faults > 0 {
 			t.Errorf("%s: verify with repair after the foreign row is deleted: got report %+v and faults %v; want a sound report", rk, r, f)
 		}
 		if err := checkShared(s); err != nil {
@@ -270,9 +271,9 @@ func TestTwoTypesOneName(t *testing.T) {
 		check(t, err)
 		before := fmt.Sprint(s.Rows("staff"))
 		for _, repair := range []bool{false, true} {
-			r, f := mustVerify(t, staff, verify.Options{Repair: repair}, byEmail, teams, ages, head)
-			r2, err := verify.Run(ctx, temps, &verify.Options{Repair: repair})
-			if err != nil || !r.Sound() || !r2.Sound() || len(r.Faults)+len(r2.Faults) > 0 {
+			r, f := mustVerify(t, staff, verify.Options{Pass: table.Pass{DryRun: !repair}}, byEmail, teams, ages, head)
+			r2, err := verify.Repair(ctx, temps, &verify.Options{Pass: table.Pass{DryRun: !repair}})
+			if err != nil || r.Faults > 0 || r2.Faults > 0 || len(derived.Kinds(r))+len(derived.Kinds(r2)) > 0 {
 				t.Errorf("%s: verify, repair %v: got for workers report %+v and faults %v, for temps report %+v and error %v; want sound reports, no fault and no error",
 					what, repair, r, f, r2, err)
 			}
@@ -286,7 +287,7 @@ func TestTwoTypesOneName(t *testing.T) {
 		testkit.Expect(t, what+": Keys of the email index of workers", found, []keys.Key{at(1)})
 		check(t, staff.DeleteAny(ctx, at(1)))
 		check(t, staff.DeleteAny(ctx, at(2)))
-		if r, err := verify.Run(ctx, temps, &verify.Options{Repair: true}); err != nil || !r.Sound() || len(r.Faults) > 0 || r.Entities != 1 {
+		if r, err := verify.Repair(ctx, temps, nil); err != nil || r.Faults > 0 || len(derived.Kinds(r)) > 0 || r.Rows != 1 {
 			t.Errorf("%s: verify of temps with repair, after the workers are deleted: got report %+v and error %v; "+
 				"want a sound report of 1 entity, no fault and no error", what, r, err)
 		}
@@ -370,9 +371,9 @@ func TestForeignAnything(t *testing.T) {
 			case 0, 1:
 				x.insertForeign()
 			case 2:
-				r, f := mustVerify(t, x.staff, verify.Options{Repair: x.rnd.IntN(2) == 0}, definitions...)
+				r, f := mustVerify(t, x.staff, verify.Options{Pass: table.Pass{DryRun: x.rnd.IntN(2) > 0}}, definitions...)
 				did = append(did, "verify")
-				if !r.Sound() {
+				if r.Faults > 0 {
 					t.Errorf("seed %d: verify after %q: got report %+v and faults %v; want a sound report", seed, did, r, f)
 				}
 			case 3:

@@ -47,8 +47,8 @@ func TestKeysAboveTilde(t *testing.T) {
 			check(t, err)
 		}
 		for i := range 2 {
-			r, err := verify.Run(ctx, villages, &verify.Options{Repair: true})
-			if err != nil || !r.Sound() || r.Repaired != 0 || r.Entities != len(names) || r.Partitions != 1 {
+			r, err := verify.Repair(ctx, villages, nil)
+			if err != nil || r.Faults > 0 || r.Changed != 0 || r.Rows != len(names) || r.Counts["partitions"] != 1 {
 				t.Errorf("%s, run %d: verify with repair: got %+v, error %v; want a sound report of %d entities in 1 partition, and nothing repaired", what, i, r, err, len(names))
 			}
 		}

@@ -90,7 +90,7 @@ func TestImportedSummary(t *testing.T) {
 			}
 			damage()
 			read("imported", c.readable)
-			_, err := verify.Run(ctx, staff, &verify.Options{Repair: true})
+			_, err := verify.Repair(ctx, staff, nil)
 			check(t, err)
 			read("repaired", true)
 			damage()
@@ -137,9 +137,9 @@ func TestImportedList(t *testing.T) {
 	if _, err := staff.Insert(ctx, &worker{"S", 3, "Jones", "", 50, nil}); !errors.As(err, &de) {
 		t.Errorf("Insert: got error %v; want a *DecodeError", err)
 	}
-	report, err := verify.Run(ctx, staff, &verify.Options{Repair: true})
+	report, err := verify.Repair(ctx, staff, nil)
 	check(t, err)
-	if !report.Sound() {
+	if report.Faults > 0 {
 		t.Errorf("got report %+v; want sound", report)
 	}
 	insertAll(t, staff, s, worker{"S", 3, "Jones", "", 50, nil})
@@ -182,9 +182,9 @@ func TestImportedDetails(t *testing.T) {
 	if err := staff.DeleteAny(ctx, at(1)); !errors.As(err, &de) || de.Field != "HeadRowKey" {
 		t.Errorf("Delete: got error %v; want a *DecodeError of HeadRowKey", err)
 	}
-	report, err := verify.Run(ctx, staff, &verify.Options{Repair: true})
+	report, err := verify.Repair(ctx, staff, nil)
 	check(t, err)
-	if !report.Sound() {
+	if report.Faults > 0 {
 		t.Errorf("got report %+v; want sound", report)
 	}
 	check(t, staff.DeleteAny(ctx, at(1)))
@@ -204,15 +204,15 @@ func TestImportedOwner(t *testing.T) {
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Jones", "", 44, nil})
 	row := rowAt("last_Jones!_w_000001")
 	overwrite(t, s, row, func(columns map[string]any) { columns["_sys"] = 1 })
-	const want = "property _sys is Edm.Int32 in the row ('S','last_Jones!_w_000001'), not Edm.String: another program has stored it; delete the row, and verify.Run with Repair writes it again"
+	const want = "property _sys is Edm.Int32 in the row ('S','last_Jones!_w_000001'), not Edm.String: another program has stored it; delete the row, and verify.Repair writes it again"
 	if err := onlyError(t, "List", byLast.List(ctx, staff, sales, "Jones")); !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("List: got error %v; want %q at its end", err, want)
 	}
-	if report, err := verify.Run(ctx, staff, &verify.Options{Repair: true}); err != nil || report.Sound() {
+	if report, err := verify.Repair(ctx, staff, nil); err != nil || report.Faults == 0 {
 		t.Errorf("verify.Run before the row is deleted: got report %+v, error %v; want a report that is not sound", report, err)
 	}
 	check(t, rawTable(t, s).DeleteAny(ctx, row))
-	if report, err := verify.Run(ctx, staff, &verify.Options{Repair: true}); err != nil || !report.Sound() {
+	if report, err := verify.Repair(ctx, staff, nil); err != nil || report.Faults > 0 {
 		t.Errorf("verify.Run after the row is deleted: got report %+v, error %v; want a sound report", report, err)
 	}
 	testkit.Expect(t, "workers", ids(t, byLast.List(ctx, staff, sales, "Jones")), []int{1, 2})

@@ -117,7 +117,7 @@ func TestDamagedRowIsOverwritten(t *testing.T) {
 		case err != nil:
 			t.Errorf("%s: got error %v; want none", verb, err)
 		}
-		if r, faults := mustVerify(t, staff, verify.Options{Repair: true}, copyDefinitions()...); !r.Sound() {
+		if r, faults := mustVerify(t, staff, verify.Options{}, copyDefinitions()...); r.Faults > 0 {
 			t.Errorf("%s: verify with repair: got %+v and faults %v; want a sound report", verb, r, faults)
 		}
 		right(t, s)
@@ -170,10 +170,10 @@ func TestApproximateMeasures(t *testing.T) {
 	check(t, staff.DeleteAny(ctx, at(2)))
 	testkit.Expect(t, "requests", s.Count().String(), "2 get, 1 transaction")
 	told(index.Stat{Count: 2, Sum: 90, Min: 30, Max: 50, Approximate: true})
-	if r, faults := mustVerify(t, staff, verify.Options{}, loose); !r.Sound() {
+	if r, faults := mustVerify(t, staff, verify.Options{Pass: table.Pass{DryRun: true}}, loose); r.Faults > 0 {
 		t.Errorf("verify of approximate bounds: got %+v and faults %v; want a sound report", r, faults)
 	}
-	if r, faults := mustVerify(t, staff, verify.Options{Repair: true}, loose); !r.Sound() || r.Repaired > 0 {
+	if r, faults := mustVerify(t, staff, verify.Options{}, loose); r.Faults > 0 || r.Changed > 0 {
 		t.Errorf("verify with repair of approximate bounds: got %+v and faults %v; want a sound report with Repaired 0", r, faults)
 	}
 	told(index.Stat{Count: 2, Sum: 90, Min: 40, Max: 50})

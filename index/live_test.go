@@ -13,6 +13,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -66,14 +67,14 @@ func TestLiveTable(t *testing.T) {
 			}
 		})
 	}
-	r, err := verify.Run(ctx, staff, &verify.Options{Repair: true, Concurrency: 8, Progress: func(verify.Report) {
+	r, err := verify.Repair(ctx, staff, &verify.Options{Pass: table.Pass{Concurrency: 8, Progress: func(table.Progress) {
 		for range 40 {
 			turns <- true
 		}
-	}}, asDefinitions(definitions)...)
+	}}}, asDefinitions(definitions)...)
 	close(turns)
 	wg.Wait()
-	if err != nil || !r.Sound() || writes.Load() < int64(n/100) {
+	if err != nil || r.Faults > 0 || writes.Load() < int64(n/100) {
 		t.Fatalf("verify with repair: got report %+v, error %v and %d writes; want a sound report, no error and at least %d writes", r, err, writes.Load(), n/100)
 	}
 	t.Logf("%+v while %d writes were done", r, writes.Load())
@@ -89,7 +90,7 @@ func TestLiveTable(t *testing.T) {
 	t.Log("planting faults, and repairing them")
 	// The faults are of four kinds, of entities that are all different.
 	rows := rawTable(t, s)
-	planted := map[verify.FaultKind]int{}
+	planted := map[string]int{}
 	var harmed = map[string]bool{}
 	count := 0
 	each := min(250, n/40)
@@ -102,7 +103,7 @@ func TestLiveTable(t *testing.T) {
 		}
 		mail := keys.Raw(row.PartitionKey, "email_"+strings.ToLower(row.Get("Email").(string)))
 		pointer := keys.Raw(row.PartitionKey, fmt.Sprintf("last_%s!_%s", row.Get("Last"), row.RowKey))
-		kind := verify.FaultKind(1 + count/(n/1300+1)%4)
+		kind := []string{verify.Missing, verify.Dangling, verify.Stale, verify.StateMismatch}[count/(n/1300+1)%4]
 		if planted[kind] == each {
 			continue
 		}
@@ -139,16 +140,16 @@ func TestLiveTable(t *testing.T) {
 		}
 	}
 	for _, repair := range []bool{false, true} {
-		r, err = verify.Run(ctx, staff, &verify.Options{Repair: repair, Concurrency: 8}, asDefinitions(definitions)...)
+		r, err = verify.Repair(ctx, staff, &verify.Options{Pass: table.Pass{DryRun: !repair, Concurrency: 8}}, asDefinitions(definitions)...)
 		check(t, err)
 		t.Logf("planted %v: %+v", planted, r)
 		want := maps.Clone(planted)
 		want[verify.StateMismatch] *= len(definitions) // each definition reports the entity
-		if !maps.Equal(r.Faults, want) {
-			t.Errorf("faults of verify, repair %v: got %v; want %v", repair, r.Faults, want)
+		if !maps.Equal(derived.Kinds(r), want) {
+			t.Errorf("faults of verify, repair %v: got %v; want %v", repair, derived.Kinds(r), want)
 		}
 	}
-	if !r.Sound() {
+	if r.Faults > 0 {
 		t.Errorf("verify with repair of the planted faults: got report %+v; want a sound report", r)
 	}
 	if err := checkCopiesOf("email", "last")(s); err != nil {

@@ -22,7 +22,7 @@ import (
 var (
 	errSeveral          = errors.New("several entities have the value; use List")
 	errNotFound         = fmt.Errorf("%w with this value in the index", table.ErrNotFound)
-	errNotFoundUnfilled = fmt.Errorf("%w (an entity that was stored without the index is found after verify.Run with Repair)", errNotFound)
+	errNotFoundUnfilled = fmt.Errorf("%w (an entity that was stored without the index is found after verify.Repair)", errNotFound)
 )
 
 // notFound returns the error of a look-up that found no entity.
@@ -39,7 +39,7 @@ func notFound[T any](t *table.Table[T]) error {
 // copied. An entity of a projected copy has only the copied fields: it is Partial, and cannot be written.
 //
 // Entities that other programs have stored without the index are not found until they are written
-// again or verify.Run with Repair has added them. Errors: table.ErrNotFound; another one if several
+// again or verify.Repair has added them. Errors: table.ErrNotFound; another one if several
 // entities have the value of an index that is not unique, for which see List; table.ErrChanged if a unique value went
 // from one entity to another at each of Retry.ConflictAttempts attempts; table.ErrNotReadable;
 // *keys.KeyError; *table.DefinitionError for a wrong definition, and for a handle without it;

@@ -152,8 +152,8 @@ func TestPace(t *testing.T) {
 		check(t, err)
 		began := time.Now()
 		var told []int
-		r, err := verify.Run(ctx, staff, &verify.Options{Rate: 100, Progress: func(r verify.Report) { told = append(told, r.Entities) }}, byLast)
-		if err != nil || !r.Sound() {
+		r, err := verify.Run(ctx, staff, &verify.Options{Pass: table.Pass{Rate: 100, Progress: func(r table.Progress) { told = append(told, r.Rows) }}}, byLast)
+		if err != nil || r.Faults > 0 {
 			t.Fatalf("verify: got %+v, error %v; want a sound report", r, err)
 		}
 		if took := time.Since(began); took < 29*time.Second || took > 31*time.Second { // of its own clock

@@ -11,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/keyrange"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -33,21 +34,21 @@ func TestVerifyRanged(t *testing.T) {
 		verify  verify.Options
 		refused bool
 	}{
-		{"rows, all partitions", account.Grant{Rows: wid.Rows().All(), Partitions: sales.Point()}, verify.Options{}, true},
-		{"rows, one partition", account.Grant{Rows: wid.Rows().All(), Partitions: sales.Point()}, verify.Options{Partitions: sales.Point()}, true},
-		{"partitions", account.Grant{Partitions: sales.Point()}, verify.Options{}, true},
-		{"partitions, of which there is none", account.Grant{Partitions: dept.PartitionKey("R").Point()}, verify.Options{}, true},
-		{"a partition that does not exist", account.Grant{Partitions: sales.Point()}, verify.Options{Partitions: dept.PartitionKey("R").Point()}, true},
-		{"the whole table", account.Grant{}, verify.Options{}, false},
+		{"rows, all partitions", account.Grant{Rows: wid.Rows().All(), Partitions: sales.Point()}, verify.Options{Pass: table.Pass{DryRun: true}}, true},
+		{"rows, one partition", account.Grant{Rows: wid.Rows().All(), Partitions: sales.Point()}, verify.Options{Pass: table.Pass{DryRun: true, Partitions: sales.Point()}}, true},
+		{"partitions", account.Grant{Partitions: sales.Point()}, verify.Options{Pass: table.Pass{DryRun: true}}, true},
+		{"partitions, of which there is none", account.Grant{Partitions: dept.PartitionKey("R").Point()}, verify.Options{Pass: table.Pass{DryRun: true}}, true},
+		{"a partition that does not exist", account.Grant{Partitions: sales.Point()}, verify.Options{Pass: table.Pass{DryRun: true, Partitions: dept.PartitionKey("R").Point()}}, true},
+		{"the whole table", account.Grant{}, verify.Options{Pass: table.Pass{DryRun: true}}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			holder, err := bare.Attach(grantedOf(t, s, c.grant), copyDefinitions()...)
 			check(t, err)
-			c.verify.Repair = true
+			c.verify.DryRun = false
 			before := fmt.Sprint(s.Rows("staff"))
 			s.Count()
-			r, err := verify.Run(ctx, holder, &c.verify, asDefinitions(copyDefinitions())...)
-			if errors.Is(err, table.ErrRanged) != c.refused || !c.refused && (err != nil || !r.Sound() || r.Entities != 3) || len(r.Faults) > 0 {
+			r, err := verify.Repair(ctx, holder, &c.verify, asDefinitions(copyDefinitions())...)
+			if errors.Is(err, table.ErrRanged) != c.refused || !c.refused && (err != nil || r.Faults > 0 || r.Rows != 3) || len(derived.Kinds(r)) > 0 {
 				t.Errorf("verify with repair: got %+v, error %v; want no fault, ErrRanged %v, and without ErrRanged a sound report of 3 entities and no error", r, err, c.refused)
 			}
 			if n := s.Count(); n.Total() == 0 || n[requests.Get]+n[requests.Query] != n.Total() {

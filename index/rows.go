@@ -186,7 +186,7 @@ func namedBy(row *table.Row) (k keys.Key, is bool, err error) {
 func ownerError(row *table.Row) error {
 	_, err := property.Text(row, reserved.Owner)
 	if err != nil {
-		err = fmt.Errorf("%w; delete the row, and verify.Run with Repair writes it again", err)
+		err = fmt.Errorf("%w; delete the row, and verify.Repair writes it again", err)
 	}
 	return err
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // sifted verifies a table with all rows in memory, and with so few that they are sifted, and expects the same report and faults of both.
-func sifted(t *testing.T, what string, staff *table.Table[worker], mostRows int) (r verify.Report) {
+func sifted(t *testing.T, what string, staff *table.Table[worker], mostRows int) (r table.Progress) {
 	t.Helper()
 	var reports, found [2]string
 	for i, most := range []int{0, mostRows} {
@@ -50,7 +50,7 @@ func TestSieve(t *testing.T) {
 	for _, most := range []int{0, 1, 7, 50, 1000} {
 		s.Count()
 		r, err := verify.Run(ctx, staff, &verify.Options{MostRows: most})
-		if sent := s.Count().String(); err != nil || !r.Sound() || sent != "10 query" {
+		if sent := s.Count().String(); err != nil || r.Faults > 0 || sent != "10 query" {
 			t.Errorf("a sound table, %d rows in memory: got %+v, %v and the requests %s; want 10 query", most, r, err, sent)
 		}
 	}
@@ -71,18 +71,18 @@ func TestSieve(t *testing.T) {
 	// A list without members that no entity wants.
 	overwrite(t, s, rowAt("team_Jones6"), func(c map[string]any) { c["RowKey"] = "team_Nobody"; delete(c, "EmployeeIDs") })
 	for _, most := range []int{1, 7, 50, 100} {
-		if r := sifted(t, "damaged", staff, most); r.Sound() {
+		if r := sifted(t, "damaged", staff, most); r.Faults == 0 {
 			t.Fatalf("got %+v; want faults", r)
 		}
 	}
 	check(t, foreign.MergeAny(ctx, at(12), table.PropertyOf[string]("Email").Set("m12"))) // the duplicate value
 	overwrite(t, s, at(22), func(c map[string]any) { c["Age"] = 52 })
 	for range 2 {
-		if r, err := verify.Run(ctx, staff, &verify.Options{Repair: true, MostRows: 7}); err != nil || r.Failed > 0 {
+		if r, err := verify.Repair(ctx, staff, &verify.Options{MostRows: 7}); err != nil || r.Counts["failed"] > 0 {
 			t.Errorf("repair: got %+v, %v; want all repaired", r, err)
 		}
 	}
-	if r := sifted(t, "repaired", staff, 7); !r.Sound() {
+	if r := sifted(t, "repaired", staff, 7); r.Faults > 0 {
 		t.Errorf("repaired: got %+v; want a sound table", r)
 	}
 }
@@ -97,7 +97,7 @@ func TestSieveOfContributions(t *testing.T) {
 	overwrite(t, s, at(4), func(c map[string]any) {
 		c["_ix"] = stateBytes("w_000004", `{"last":["last_Jones1!_w_000004"],"ages":["ages_Jones2"]}`)
 	})
-	if r := sifted(t, "a wrong group", staff, 1); r.Faults[verify.StateMismatch] == 0 {
+	if r := sifted(t, "a wrong group", staff, 1); r.Counts[verify.StateMismatch] == 0 {
 		t.Errorf("got %+v; want a state mismatch", r)
 	}
 }
@@ -119,7 +119,7 @@ func TestSieveElsewhere(t *testing.T) {
 	sound := func(most int) string {
 		s.Count()
 		r, err := verify.Run(ctx, s.staff, &verify.Options{MostRows: most})
-		if err != nil || !r.Sound() {
+		if err != nil || r.Faults > 0 {
 			t.Errorf("a sound table, %d rows in memory: got %+v, %v", most, r, err)
 		}
 		return s.Count().String()
@@ -136,7 +136,7 @@ func TestSieveElsewhere(t *testing.T) {
 	overwrite(t, s.Service, at(7), func(c map[string]any) { delete(c, "_ix"); delete(c, "_ix@odata.type") })
 	overwrite(t, s.Service, at(21), func(c map[string]any) { c["Age"] = "many"; delete(c, "Age@odata.type") })
 	for _, most := range []int{1, 5, 60} {
-		if r := sifted(t, "damaged", s.staff, most); r.Sound() {
+		if r := sifted(t, "damaged", s.staff, most); r.Faults == 0 {
 			t.Fatalf("got %+v; want faults", r)
 		}
 	}

@@ -33,7 +33,7 @@ type Measure[T any] struct {
 	// ExactUpTo is the most entities of a group in which Min and Max are exact. If the last entity with one of them leaves such a
 	// group, the write reads all entities of the partition, and starts again whenever a concurrent writer has changed the group: in
 	// a group that changes all the time it fails with table.ErrContended. A larger group keeps Min and Max as approximate bounds,
-	// which no entity may have any more, and which Stat.Approximate reports; verify.Run with Repair makes them exact again. Count
+	// which no entity may have any more, and which Stat.Approximate reports; verify.Repair makes them exact again. Count
 	// and Sum are always exact. 0 means 1,000, and a negative number none.
 	ExactUpTo int64
 
@@ -49,13 +49,13 @@ type Measure[T any] struct {
 // replanned if a concurrent writer has changed the row. If the last entity with the least or the greatest value leaves a group of
 // up to 1,000 entities, the write reads all entities of the partition, 1 request for each 1,000, and Min and Max stay exact. In a
 // larger group such a write reads no other entities: Min or Max stays as an approximate bound, which Stat.Approximate reports,
-// until verify.Run with Repair makes it exact, or the group has shrunk to 1,000. Measure.ExactUpTo is for another number than 1,000.
+// until verify.Repair makes it exact, or the group has shrunk to 1,000. Measure.ExactUpTo is for another number than 1,000.
 //
 // The first write of an entity that was stored before the summary was declared, or that another
 // program has replaced without its _ix, counts again the group that the stored entity is in and the
 // group that it joins, once for each group and transaction: 1 request for each 1,000 entities of
 // the partition. If the entity is in no group, the write after which it is in one does so. Run
-// verify.Run with Repair after declaring a summary for a table in use: it counts each group once.
+// verify.Repair after declaring a summary for a table in use: it counts each group once.
 //
 // Limitation: a group may still count an entity that another program has deleted, or moved to another group without its _ix. If the
 // entity is inserted again into that group, or joins it later from the other group, the group counts it twice until verify.Run

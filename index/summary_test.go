@@ -94,7 +94,7 @@ func TestHostileGroups(t *testing.T) {
 		seen[g.Value] = true
 	}
 	testkit.Expect(t, "values", len(seen), len(hostile))
-	if r, faults := mustVerify(t, staff, verify.Options{}, nameLists, nameSums); !r.Sound() {
+	if r, faults := mustVerify(t, staff, verify.Options{Pass: table.Pass{DryRun: true}}, nameLists, nameSums); r.Faults > 0 {
 		t.Errorf("verify: got %+v and faults %v; want a sound report", r, faults)
 	}
 }

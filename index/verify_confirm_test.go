@@ -42,7 +42,7 @@ func TestReassignedIsConfirmed(t *testing.T) {
 		}}
 		slow, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), byEmail)
 		check(t, err)
-		_, err = verify.Run(ctx, slow, &verify.Options{Repair: true, Partitions: sales.Point()}, byEmail)
+		_, err = verify.Repair(ctx, slow, &verify.Options{Pass: table.Pass{Partitions: sales.Point()}}, byEmail)
 		check(t, err)
 		row, err := tabledoor.GetRow(ctx, staff, rowAt("email_a"))
 		check(t, err)
@@ -77,9 +77,9 @@ func TestTypesOfCopies(t *testing.T) {
 				m["Age"] = v
 			})
 			for _, repair := range []bool{false, true} {
-				r, f := mustVerify(t, staff, verify.Options{Repair: repair}, copyDefinitions()...)
-				if r.Faults[verify.Stale] != 1 || !f[definition+" stale "+row+" w_000001"] || r.Sound() != repair {
-					t.Errorf("%s with %T, repair %v: got %+v and faults %v, sound %v; want one stale row, which is %s, and sound %v", row, v, repair, r, f, r.Sound(), row, repair)
+				r, f := mustVerify(t, staff, verify.Options{Pass: table.Pass{DryRun: !repair}}, copyDefinitions()...)
+				if r.Counts[verify.Stale] != 1 || !f[definition+" stale "+row+" w_000001"] || (r.Faults == 0) != repair {
+					t.Errorf("%s with %T, repair %v: got %+v and faults %v, sound %v; want one stale row, which is %s, and sound %v", row, v, repair, r, f, r.Faults == 0, row, repair)
 				}
 			}
 			right(t, s)
@@ -101,7 +101,7 @@ func TestOrderOfFaults(t *testing.T) {
 	testkit.Expect(t, "rows beside the entity", len(s.Rows("staff")), 1)
 	for _, repair := range []bool{false, true} {
 		var got []string
-		_, err := verify.Run(ctx, staff, &verify.Options{Repair: repair, Fault: func(f verify.Fault) { got = append(got, f.Row.RowKey()) }}, byTag, byLast)
+		_, err := verify.Repair(ctx, staff, &verify.Options{Pass: table.Pass{DryRun: !repair}, Fault: func(f verify.Fault) { got = append(got, f.Row.RowKey()) }}, byTag, byLast)
 		check(t, err)
 		if !slices.Equal(got, want) {
 			t.Errorf("repair %v: got %q; want %q", repair, got, want)

@@ -114,13 +114,13 @@ func TestChangedCopies(t *testing.T) {
 					s.Count()
 					for _, repair := range []bool{false, true} {
 						got := map[string]bool{}
-						r, err := verify.Run(context.Background(), staff, &verify.Options{Repair: repair, Partitions: sales.Point(), Fault: func(f verify.Fault) {
+						r, err := verify.Repair(context.Background(), staff, &verify.Options{Pass: table.Pass{DryRun: !repair, Partitions: sales.Point()}, Fault: func(f verify.Fault) {
 							if f.Kind == verify.Stale && f.Entity.RowKey() == entity {
 								got[f.Row.RowKey()] = true
 							}
 						}})
 						check(t, err)
-						if n := len(want); !maps.Equal(got, want) || r.Faults[verify.Stale] != n || r.Sound() != (repair || n == 0) {
+						if n := len(want); !maps.Equal(got, want) || r.Counts[verify.Stale] != n || (r.Faults == 0) != (repair || n == 0) {
 							t.Errorf("%s of %s is %s, repair %v: got stale rows %v and report %+v; want %v", name, changed, how, repair, got, r, want)
 						}
 						if counts := s.Count(); len(want) == 0 && counts.String() != "4 query" {

@@ -92,10 +92,10 @@ func TestRepairsAreLinear(t *testing.T) {
 			staff, err := bare.Attach(openAs(t, s.ConnectionString(), s, schema), c.is)
 			check(t, err)
 			s.Count()
-			r, _ := mustVerify(t, staff, verify.Options{Repair: true, Partitions: sales.Point()}, c.is)
+			r, _ := mustVerify(t, staff, verify.Options{Pass: table.Pass{Partitions: sales.Point()}}, c.is)
 			counts := s.Count()
 			t.Log(counts, r)
-			if !r.Sound() || r.Repaired == 0 {
+			if r.Faults > 0 || r.Changed == 0 {
 				t.Errorf("verify with repair: got report %+v; want a sound report and at least 1 repair", r)
 			}
 			for kind, n := range counts {
@@ -103,7 +103,7 @@ func TestRepairsAreLinear(t *testing.T) {
 					t.Errorf("requests of kind %v: got %d; want at most %d; all requests: got %v; want at most %v", kind, n, c.most[kind], counts, c.most)
 				}
 			}
-			if r, faults := mustVerify(t, staff, verify.Options{}, c.is); !r.Sound() {
+			if r, faults := mustVerify(t, staff, verify.Options{Pass: table.Pass{DryRun: true}}, c.is); r.Faults > 0 {
 				t.Errorf("verify after the repair: got report %+v and faults %v; want a sound report", r, faults)
 			}
 		})
@@ -120,9 +120,9 @@ func TestNewDefinitionReported(t *testing.T) {
 	check(t, err)
 	s.Count()
 	var entities int
-	r, err := verify.Run(context.Background(), staff, &verify.Options{Partitions: sales.Point(), Progress: func(r verify.Report) { entities = r.Entities }}, byLast, ages)
+	r, err := verify.Run(context.Background(), staff, &verify.Options{Pass: table.Pass{Partitions: sales.Point(), Progress: func(r table.Progress) { entities = r.Rows }}}, byLast, ages)
 	check(t, err)
-	if r.Faults[verify.Missing] != n || r.Faults[verify.StateMismatch] != n || entities != n {
+	if r.Counts[verify.Missing] != n || r.Counts[verify.StateMismatch] != n || entities != n {
 		t.Errorf("verify without repair: got report %+v and %d entities at the last call of Progress; want %d missing, %d state mismatches and %d entities",
 			r, entities, n, n, n)
 	}
@@ -192,11 +192,11 @@ func TestPaceOfRepairs(t *testing.T) {
 			w.written, w.read = map[int64]int{}, 0
 			w.mu.Unlock()
 			begun := time.Now()
-			r, err := verify.Run(ctx, staff, &verify.Options{Repair: true, Rate: 100}, byEmail, byLast, teams, ages)
-			if err != nil || !r.Sound() || r.Repaired == 0 {
+			r, err := verify.Repair(ctx, staff, &verify.Options{Pass: table.Pass{Rate: 100}}, byEmail, byLast, teams, ages)
+			if err != nil || r.Faults > 0 || r.Changed == 0 {
 				t.Fatalf("%s: verify with repair: got report %+v and error %v; want a sound report, at least 1 repair and no error", damage.name, r, err)
 			}
-			all := r.Entities + r.Rows + w.read
+			all := r.Rows + r.Counts["derived rows"] + w.read
 			for second, n := range w.written {
 				if all += n; n > 210 { // the rows of one second may be written within two
 					t.Errorf("%s: rows written in second %d: got %d; want at most 210", damage.name, second, n)
@@ -227,19 +227,19 @@ func TestTokenBehindFinished(t *testing.T) {
 	slow, err := bare.Attach(openAs(t, s.ConnectionString(), h, schema), byLast)
 	check(t, err)
 	var tokens []string
-	_, err = verify.Run(ctx, slow, &verify.Options{Concurrency: 2, Progress: func(r verify.Report) {
-		if tokens = append(tokens, r.Token); r.Partitions == 3 {
+	_, err = verify.Run(ctx, slow, &verify.Options{Pass: table.Pass{Concurrency: 2, Progress: func(r table.Progress) {
+		if tokens = append(tokens, r.Token); r.Counts["partitions"] == 3 {
 			close(held)
 		}
-	}}, byLast)
+	}}}, byLast)
 	check(t, err)
 	if want := []string{"", "", "", "2:a3b36a04:D"}; !slices.Equal(tokens, want) {
 		t.Errorf("tokens: got %q; want %q", tokens, want)
 	}
 	// A finished partition is not listed again.
 	s.Count()
-	r, err := verify.Run(ctx, staff, &verify.Options{Token: "2:3dd7ffa7:C"}, byLast, byLast)
-	if err != nil || r.Partitions != 1 || r.Rows != 1 {
+	r, err := verify.Run(ctx, staff, &verify.Options{Pass: table.Pass{Token: "2:3dd7ffa7:C"}}, byLast, byLast)
+	if err != nil || r.Counts["partitions"] != 1 || r.Counts["derived rows"] != 1 {
 		t.Errorf("verify from token of C: got report %+v and error %v; want 1 partition, 1 row and no error", r, err)
 	}
 	testkit.Expect(t, "requests of verify from token of C", s.Count().String(), "4 query")

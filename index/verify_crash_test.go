@@ -28,8 +28,8 @@ func TestBackfillSchedules(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				r, err := verify.Run(ctx, staff, &verify.Options{Repair: true}, asDefinitions(k.definitions)...)
-				if err == nil && !r.Sound() {
+				r, err := verify.Repair(ctx, staff, nil, asDefinitions(k.definitions)...)
+				if err == nil && r.Faults > 0 {
 					return errors.New("it could not repair everything")
 				}
 				return err

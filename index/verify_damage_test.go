@@ -160,20 +160,20 @@ func TestVerifyDamage(t *testing.T) {
 				for _, f := range c.want {
 					want[f] = true
 				}
-				r, faults := mustVerify(t, staff, verify.Options{MostRows: most}, c.definitions...)
+				r, faults := mustVerify(t, staff, verify.Options{Pass: table.Pass{DryRun: true}, MostRows: most}, c.definitions...)
 				testkit.Expect(t, "faults of verify without repair", faults, want)
-				if r.Sound() != (len(want) == 0) || r.Repaired != 0 {
-					t.Errorf("verify without repair: got %+v, sound %v; want nothing repaired, and sound %v", r, r.Sound(), len(want) == 0)
+				if (r.Faults == 0) != (len(want) == 0) || r.Changed != 0 {
+					t.Errorf("verify without repair: got %+v, sound %v; want nothing repaired, and sound %v", r, r.Faults == 0, len(want) == 0)
 				}
-				r, faults = mustVerify(t, staff, verify.Options{Repair: true, MostRows: most}, c.definitions...)
+				r, faults = mustVerify(t, staff, verify.Options{MostRows: most}, c.definitions...)
 				if quiet[what] {
 					clear(want)
 				}
 				testkit.Expect(t, "faults of verify with repair", faults, want)
-				if !r.Sound() || r.Repaired != len(want) {
+				if r.Faults > 0 || r.Changed != len(want) {
 					t.Errorf("verify with repair: got %+v; want a sound report with %d repaired", r, len(want))
 				}
-				if r, faults := mustVerify(t, staff, verify.Options{MostRows: most}, c.definitions...); !r.Sound() || len(faults) > 0 {
+				if r, faults := mustVerify(t, staff, verify.Options{Pass: table.Pass{DryRun: true}, MostRows: most}, c.definitions...); r.Faults > 0 || len(faults) > 0 {
 					t.Errorf("verify after the repair: got %+v and faults %v; want a sound report and no fault", r, faults)
 				}
 				if err := checkDamaged(t, s, c.definitions); err != nil {
@@ -184,7 +184,7 @@ func TestVerifyDamage(t *testing.T) {
 						t.Errorf("update of %v after the repair: got error %v; want none", at(id+1), err)
 					}
 				}
-				if r, faults := mustVerify(t, staff, verify.Options{MostRows: most}, c.definitions...); !r.Sound() {
+				if r, faults := mustVerify(t, staff, verify.Options{Pass: table.Pass{DryRun: true}, MostRows: most}, c.definitions...); r.Faults > 0 {
 					t.Errorf("verify after the updates: got %+v and faults %v; want a sound report", r, faults)
 				}
 				if err := checkDamaged(t, s, c.definitions); err != nil {
@@ -246,8 +246,8 @@ func TestLastMemberUnreadable(t *testing.T) {
 	check(t, door.Rows[table.Table[table.Row]](door.Table(rawTable(t, s)), false).MergeAny(ctx, at(2), table.PropertyOf[string]("Age").Set("old")))
 	check(t, rawTable(t, s).DeleteAny(ctx, rowAt("ages_Jones")))
 	for _, repair := range []bool{false, true} {
-		r, faults := mustVerify(t, staff, verify.Options{Repair: repair}, ages)
-		if r.Unconfirmed != 0 || r.Faults[verify.Missing] != 1 || r.Faults[verify.Unreadable] != 1 {
+		r, faults := mustVerify(t, staff, verify.Options{Pass: table.Pass{DryRun: !repair}}, ages)
+		if r.Counts["unconfirmed"] != 0 || r.Counts[verify.Missing] != 1 || r.Counts[verify.Unreadable] != 1 {
 			t.Errorf("repair %v: got %+v and faults %v; want one missing row, one unreadable entity and nothing unconfirmed", repair, r, faults)
 		}
 	}
@@ -286,7 +286,7 @@ func takenDuringRepair(t *testing.T) {
 		}}
 		slow, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), byEmail)
 		check(t, err)
-		r, err := verify.Run(ctx, slow, &verify.Options{Repair: true}, byEmail)
+		r, err := verify.Repair(ctx, slow, nil, byEmail)
 		check(t, err)
 		_, err = staff.Get(ctx, at(2))
 		owner, err2 := byEmail.Get(ctx, staff, sales, "a")
@@ -295,11 +295,11 @@ func takenDuringRepair(t *testing.T) {
 			inserted++
 		}
 		switch {
-		case taken && (err != nil || owner.Key != at(2) || r.Sound() || r.Repaired > 0):
+		case taken && (err != nil || owner.Key != at(2) || r.Faults == 0 || r.Changed > 0):
 			t.Errorf("insert before request %d of %d: got owner %v, %+v, and error %v of Get of %v; want owner %v, a report that is not sound, "+
 				"with nothing repaired, and no error",
 				n, i, owner.Key, r, err, at(2), at(2))
-		case !taken && (!errors.Is(err, table.ErrNotFound) || owner.Key != at(1) || !r.Sound() || r.Repaired != 1):
+		case !taken && (!errors.Is(err, table.ErrNotFound) || owner.Key != at(1) || r.Faults > 0 || r.Changed != 1):
 			t.Errorf("no insert before request %d of %d: got owner %v, %+v, and error %v of Get of %v; want owner %v, a sound report with 1 repaired, and ErrNotFound",
 				n, i, owner.Key, r, err, at(2), at(1))
 		}
@@ -331,8 +331,8 @@ func TestConcurrentBackfill(t *testing.T) {
 			testkit.Expect(t, "error of the concurrent write", rows.MergeAny(ctx, at(1), table.PropertyOf[int64]("Age").Set(31)), nil)
 		}
 	}
-	r, err := verify.Run(ctx, staff, &verify.Options{Repair: true}, byLast)
-	if err != nil || !r.Sound() || r.Repaired != 1 || once {
+	r, err := verify.Repair(ctx, staff, nil, byLast)
+	if err != nil || r.Faults > 0 || r.Changed != 1 || once {
 		t.Errorf("verify with repair: got %+v, error %v, entity changed before its repair: %v; want a sound report with 1 repaired, no error, and true", r, err, !once)
 	}
 	e, err := staff.Get(ctx, at(1))
@@ -356,12 +356,12 @@ func TestConflictOfDetails(t *testing.T) {
 	both, err := bare.Attach(staff, byLast)
 	check(t, err)
 	for _, repair := range []bool{false, true} {
-		r, faults := mustVerify(t, both, verify.Options{Repair: repair}, head, byLast)
+		r, faults := mustVerify(t, both, verify.Options{Pass: table.Pass{DryRun: !repair}}, head, byLast)
 		repaired := 0
 		if repair {
 			repaired = 2
 		}
-		if r.Faults[verify.DuplicateValue] != 1 || r.Failed != 0 || r.Repaired != repaired || r.Sound() {
+		if r.Counts[verify.DuplicateValue] != 1 || r.Counts["failed"] != 0 || r.Changed != repaired || r.Faults == 0 {
 			t.Errorf("details, verify, repair %v: got %+v and faults %v; want a report that is not sound, "+
 				"with one duplicate value, %d repaired and none failed", repair, r, faults, repaired)
 		}
@@ -382,8 +382,8 @@ func TestConflictOfDetails(t *testing.T) {
 	staff, err = bare.Attach(base, unique)
 	check(t, err)
 	for _, repair := range []bool{false, true} {
-		r, faults := mustVerify(t, staff, verify.Options{Repair: repair}, unique)
-		if r.Faults[verify.Missing] != 1 || r.Faults[verify.DuplicateValue] != 1 {
+		r, faults := mustVerify(t, staff, verify.Options{Pass: table.Pass{DryRun: !repair}}, unique)
+		if r.Counts[verify.Missing] != 1 || r.Counts[verify.DuplicateValue] != 1 {
 			t.Errorf("unique index, repair %v: got %+v and faults %v; want one missing row and one duplicate value", repair, r, faults)
 		}
 	}
@@ -404,7 +404,7 @@ func TestEmptyList(t *testing.T) {
 	_, err := door.Rows[table.Table[table.Row]](door.Table(rawTable(t, s)), false).Insert(ctx, left)
 	check(t, err)
 	for _, repair := range []bool{false, true} {
-		if r, faults := mustVerify(t, staff, verify.Options{Repair: repair}, teams, ages); r.Faults[verify.Dangling] != 1 {
+		if r, faults := mustVerify(t, staff, verify.Options{Pass: table.Pass{DryRun: !repair}}, teams, ages); r.Counts[verify.Dangling] != 1 {
 			t.Errorf("repair %v: got %+v and faults %v; want one dangling row", repair, r, faults)
 		}
 	}
@@ -424,8 +424,8 @@ func TestDamageAnywhere(t *testing.T) {
 	overwrite(t, s, rowAt("~x|l_Jones"), func(c map[string]any) {
 		c["Members"] = "any key/a?b/" + strings.Repeat("x", 600) + "/~x|l_Jones/nobody"
 	})
-	r, faults := mustVerify(t, staff, verify.Options{Repair: true}, lists)
-	if !r.Sound() || r.Faults[verify.Dangling] != 4 {
+	r, faults := mustVerify(t, staff, verify.Options{}, lists)
+	if r.Faults > 0 || r.Counts[verify.Dangling] != 4 {
 		t.Errorf("verify with repair: got %+v and faults %v; want a sound report with 4 dangling members", r, faults)
 	}
 	if all, err := lists.Keys(ctx, staff, sales, "Jones"); err != nil || len(all) != 1 {

@@ -60,7 +60,7 @@ func TestReleasedRow(t *testing.T) {
 			}}
 			slow, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), byEmail, byLast)
 			check(t, err)
-			r, err := verify.Run(vctx, slow, &verify.Options{Repair: true}, byEmail, byLast)
+			r, err := verify.Repair(vctx, slow, nil, byEmail, byLast)
 			over = i < n
 			if cut {
 				e, err := byEmail.Get(ctx, staff, sales, "a")
@@ -81,7 +81,7 @@ func TestReleasedRow(t *testing.T) {
 				if !errors.Is(err, context.Canceled) {
 					t.Errorf("cut at request %d: verify with repair: got report %+v and error %v; want context.Canceled", n, r, err)
 				}
-			case err != nil || !r.Sound():
+			case err != nil || r.Faults > 0:
 				t.Errorf("write before request %d: verify with repair: got report %+v and error %v; want a sound report and no error", n, r, err)
 			default:
 				if err := checkCopiesOf("email", "last")(s); err != nil {
@@ -129,11 +129,11 @@ func TestForgedState(t *testing.T) {
 					_, err := staff.Update(ctx, at(1), func(w *worker) error { w.Last, w.Email = "Smith", "q"; return nil })
 					check(t, err)
 				}
-				r, f := mustVerify(t, staff, verify.Options{Repair: true}, c.d)
-				if _, err := staff.Get(ctx, at(2)); err != nil || !r.Sound() {
+				r, f := mustVerify(t, staff, verify.Options{}, c.d)
+				if _, err := staff.Get(ctx, at(2)); err != nil || r.Faults > 0 {
 					t.Errorf("verify with repair: got report %+v and faults %v; want a sound report; Get of worker 2: got error %v; want none", r, f, err)
 				}
-				if r, f := mustVerify(t, staff, verify.Options{}, c.d); !r.Sound() || len(f) > 0 {
+				if r, f := mustVerify(t, staff, verify.Options{Pass: table.Pass{DryRun: true}}, c.d); r.Faults > 0 || len(f) > 0 {
 					t.Errorf("verify after the repair: got report %+v and faults %v; want a sound report and no fault", r, f)
 				}
 				check(t, staff.MergeAny(ctx, at(1), last.Set("New"), email.Set("n")))
@@ -150,8 +150,8 @@ func TestEntityMarkedAsCopy(t *testing.T) {
 		insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "b", 30, nil})
 		overwrite(t, s, at(1), func(m map[string]any) { m["_sys"] = sys })
 		for _, repair := range []bool{false, true} {
-			r, f := mustVerify(t, staff, verify.Options{Repair: repair, MostRows: i % 2}, byEmail, byLast)
-			testkit.Expect(t, fmt.Sprintf("_sys %s: entities, faults and Sound of verify, repair %v", sys, repair), fmt.Sprint(r.Entities, f, r.Sound()), fmt.Sprint(2, map[string]bool{"email state mismatch  w_000001": true}, repair))
+			r, f := mustVerify(t, staff, verify.Options{Pass: table.Pass{DryRun: !repair}, MostRows: i % 2}, byEmail, byLast)
+			testkit.Expect(t, fmt.Sprintf("_sys %s: entities, faults and Sound of verify, repair %v", sys, repair), fmt.Sprint(r.Rows, f, r.Faults == 0), fmt.Sprint(2, map[string]bool{"email state mismatch  w_000001": true}, repair))
 		}
 		if err := checkCopiesOf("email", "last")(s); err != nil {
 			t.Errorf("_sys %s: index rows after the repair: got error %v; want none", sys, err)
@@ -168,8 +168,8 @@ func TestGroupElsewhere(t *testing.T) {
 		m["_ix"], m["Age"] = stateBytes("w_000002", `{"ages":["w_000009","/Age=30"]}`), "old"
 		delete(m, "Age@odata.type")
 	})
-	r, f := mustVerify(t, staff, verify.Options{Repair: true}, ages)
-	if r.Faults[verify.Unreadable] != 1 || r.Unconfirmed > 0 || r.Failed != 1 || len(s.Rows("staff")) != 3 {
+	r, f := mustVerify(t, staff, verify.Options{}, ages)
+	if r.Counts[verify.Unreadable] != 1 || r.Counts["unconfirmed"] > 0 || r.Counts["failed"] != 1 || len(s.Rows("staff")) != 3 {
 		t.Errorf("verify with repair: got report %+v, faults %v and rows %v; want 1 unreadable, nothing unconfirmed, 1 failed and 3 rows", r, f, s.Rows("staff"))
 	}
 }
@@ -186,12 +186,12 @@ func TestStateInDerivedRow(t *testing.T) {
 			insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, []string{"x"}}, worker{"S", 2, "Cao", "b", 30, nil})
 			overwrite(t, s, rowAt(row), func(m map[string]any) { m["_ix"] = stateBytes(row, ix) })
 			for _, repair := range []bool{false, true} {
-				r, f := mustVerify(t, staff, verify.Options{Repair: repair}, all...)
-				if r.Faults[verify.Stale] != 1 || len(f) != 1 || r.Sound() != repair {
+				r, f := mustVerify(t, staff, verify.Options{Pass: table.Pass{DryRun: !repair}}, all...)
+				if r.Counts[verify.Stale] != 1 || len(f) != 1 || (r.Faults == 0) != repair {
 					t.Errorf("%s with _ix %s: verify, repair %v: got report %+v and faults %v; want 1 fault, which is stale, and Sound() == %v", row, ix, repair, r, f, repair)
 				}
 			}
-			r, f := mustVerify(t, staff, verify.Options{}, all...)
+			r, f := mustVerify(t, staff, verify.Options{Pass: table.Pass{DryRun: true}}, all...)
 			if err := staff.MergeAny(context.Background(), at(1), last.Set("q"), email.Set("q"), age.Set(3)); err != nil || len(f) > 0 {
 				t.Errorf("%s with _ix %s: verify after the repair: got report %+v and faults %v; want no fault; MergeAny: got error %v; want none", row, ix, r, f, err)
 			}
@@ -214,8 +214,8 @@ func TestEmptyKeys(t *testing.T) {
 		_, err = s.Tables().NewClient("staff").AddEntity(context.Background(), body, nil)
 		check(t, err)
 		for _, repair := range []bool{false, true} {
-			r, f := mustVerify(t, staff, verify.Options{Repair: repair}, ix)
-			if r.Faults[verify.Unreadable] != 1 || len(f) != 1 || r.Sound() || len(s.Rows("staff")) != 1 {
+			r, f := mustVerify(t, staff, verify.Options{Pass: table.Pass{DryRun: !repair}}, ix)
+			if r.Counts[verify.Unreadable] != 1 || len(f) != 1 || r.Faults == 0 || len(s.Rows("staff")) != 1 {
 				t.Errorf("empty %s: verify, repair %v: got report %+v, faults %v and %d rows; want 1 fault, which is unreadable, a report that is not sound, and 1 row",
 					empty, repair, r, f, len(s.Rows("staff")))
 			}
@@ -245,8 +245,8 @@ func TestUnconfirmedIsCounted(t *testing.T) {
 	}}
 	slow, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), byEmail, head)
 	check(t, err)
-	r, f := mustVerify(t, slow, verify.Options{Repair: true}, byEmail, head)
-	if r.Unconfirmed != 2 || !f["head missing department w_000002"] {
+	r, f := mustVerify(t, slow, verify.Options{}, byEmail, head)
+	if r.Counts["unconfirmed"] != 2 || !f["head missing department w_000002"] {
 		t.Errorf("verify with repair: got report %+v and faults %v; want 2 unconfirmed and head missing department w_000002", r, f)
 	}
 }
@@ -262,14 +262,14 @@ func TestReportPredictsRepair(t *testing.T) {
 		return w.Last, true
 	}, nil)
 	// The run with repair reports the same, and what became of it.
-	same := func(what string, foretold, r verify.Report, repaired int) {
-		if foretold.Repaired != 0 || r.Repaired != repaired {
-			t.Errorf("%s: verify: got %d repaired without repair and %d with; want none and %d", what, foretold.Repaired, r.Repaired, repaired)
+	same := func(what string, foretold, r table.Progress, repaired int) {
+		if foretold.Changed != 0 || r.Changed != repaired {
+			t.Errorf("%s: verify: got %d repaired without repair and %d with; want none and %d", what, foretold.Changed, r.Changed, repaired)
 		}
-		r.Repaired = 0
+		r.Changed, r.Faults = 0, r.Faults+r.Changed
 		testkit.Expect(t, what+": report with repair, apart from Repaired", r, foretold)
 	}
-	var foretold [2]verify.Report
+	var foretold [2]table.Progress
 	var foretoldUnread map[string]bool
 	for _, repair := range []bool{false, true} {
 		staff, s := newStaff(t, byEmail)
@@ -277,8 +277,8 @@ func TestReportPredictsRepair(t *testing.T) {
 		check(t, rawTable(t, s).DeleteAny(ctx, at(1)))
 		changeRaw(t, s, 2, "Email", "a")
 		changeRaw(t, s, 3, "Email", "a")
-		r, f := mustVerify(t, staff, verify.Options{Repair: repair}, byEmail)
-		if r.Faults[verify.DuplicateValue] != 1 || r.Faults[verify.Missing] != 1 || !repair && !f["email duplicate value email_a w_000003"] {
+		r, f := mustVerify(t, staff, verify.Options{Pass: table.Pass{DryRun: !repair}}, byEmail)
+		if r.Counts[verify.DuplicateValue] != 1 || r.Counts[verify.Missing] != 1 || !repair && !f["email duplicate value email_a w_000003"] {
 			t.Errorf("email of an entity that is deleted: verify, repair %v: got report %+v and faults %v; "+
 				"want 1 duplicate value, 1 missing and, without repair, email duplicate value email_a w_000003", repair, r, f)
 		}
@@ -302,8 +302,8 @@ func TestReportPredictsRepair(t *testing.T) {
 		insertAll(t, base, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Jones", "a", 30, nil})
 		staff, err := bare.Attach(base, byEmail, boom)
 		check(t, err)
-		r, f = mustVerify(t, staff, verify.Options{Repair: repair}, byEmail, boom)
-		if r.Faults[verify.DuplicateValue] != 0 || r.Faults[verify.Unreadable] != 1 || !f["email missing email_a w_000002"] {
+		r, f = mustVerify(t, staff, verify.Options{Pass: table.Pass{DryRun: !repair}}, byEmail, boom)
+		if r.Counts[verify.DuplicateValue] != 0 || r.Counts[verify.Unreadable] != 1 || !f["email missing email_a w_000002"] {
 			t.Errorf("email of an entity that cannot be read: verify, repair %v: got report %+v and faults %v; "+
 				"want no duplicate value, 1 unreadable and email missing email_a w_000002", repair, r, f)
 		}
@@ -331,8 +331,8 @@ func TestSummaryMoved(t *testing.T) {
 	staff, err := bare.Attach(openAs(t, s.ConnectionString(), s, schema), is)
 	check(t, err)
 	for _, repair := range []bool{false, true} {
-		r, f := mustVerify(t, staff, verify.Options{Repair: repair}, is)
-		if r.Unconfirmed > 0 || r.Sound() != repair || r.Faults[verify.StateMismatch] != 2 {
+		r, f := mustVerify(t, staff, verify.Options{Pass: table.Pass{DryRun: !repair}}, is)
+		if r.Counts["unconfirmed"] > 0 || (r.Faults == 0) != repair || r.Counts[verify.StateMismatch] != 2 {
 			t.Errorf("verify, repair %v: got report %+v and faults %v; want nothing unconfirmed, Sound() == %v and 2 state mismatches", repair, r, f, repair)
 		}
 	}
@@ -351,9 +351,9 @@ func TestForeignColumns(t *testing.T) {
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil})
 	overwrite(t, s, rowAt("ages_Jones"), func(m map[string]any) { m["Note"] = "mine" })
 	s.Count()
-	r, f := mustVerify(t, staff, verify.Options{Repair: true, Partitions: sales.Point()}, ages)
+	r, f := mustVerify(t, staff, verify.Options{Pass: table.Pass{Partitions: sales.Point()}}, ages)
 	testkit.Expect(t, "requests", s.Count().String(), "4 query")
-	if !r.Sound() || len(f) > 0 {
+	if r.Faults > 0 || len(f) > 0 {
 		t.Errorf("verify with repair: got report %+v and faults %v; want a sound report and no fault", r, f)
 	}
 	note := func(what string, want any) {
@@ -378,7 +378,7 @@ func TestForeignEntityInRange(t *testing.T) {
 	check(t, err)
 	insertAll(t, mails, s, worker{"S", 7, "Z", "", 1, nil})
 	before := fmt.Sprint(s.Rows("staff"))
-	r, f := mustVerify(t, staff, verify.Options{Repair: true}, byEmail)
+	r, f := mustVerify(t, staff, verify.Options{}, byEmail)
 	if after := fmt.Sprint(s.Rows("staff")); after != before || len(f) > 0 {
 		t.Errorf("verify with repair: got report %+v, faults %v and rows %s; want no fault and rows %s", r, f, after, before)
 	}
@@ -400,10 +400,10 @@ func TestDetailsSwapTargets(t *testing.T) {
 	insertAll(t, old, s, worker{"S", 0, "Jones", "", 1, nil}, worker{"S", 1, "Cao", "", 1, nil})
 	staff, err := bare.Attach(openAs(t, s.ConnectionString(), s, schema), is)
 	check(t, err)
-	if r, f := mustVerify(t, staff, verify.Options{Repair: true}, is); !r.Sound() || r.Repaired == 0 {
+	if r, f := mustVerify(t, staff, verify.Options{}, is); r.Faults > 0 || r.Changed == 0 {
 		t.Errorf("verify with repair: got report %+v and faults %v; want a sound report and at least 1 repair", r, f)
 	}
-	if r, f := mustVerify(t, staff, verify.Options{}, is); !r.Sound() || len(f) > 0 {
+	if r, f := mustVerify(t, staff, verify.Options{Pass: table.Pass{DryRun: true}}, is); r.Faults > 0 || len(f) > 0 {
 		t.Errorf("verify after the repair: got report %+v and faults %v; want a sound report and no fault", r, f)
 	}
 }

@@ -39,7 +39,7 @@ func TestVerifyLogsRepairs(t *testing.T) {
 		"", // nothing is left to repair
 	} {
 		text.Reset()
-		_, err := verify.Run(ctx, staff, &verify.Options{Repair: true})
+		_, err := verify.Repair(ctx, staff, nil)
 		check(t, err)
 		testkit.Expect(t, "log", text.String(), want)
 	}
@@ -77,7 +77,7 @@ func TestVerifyLogsConflicts(t *testing.T) {
 			check(t, err)
 			slow, err := bare.Attach(base, c.definition)
 			check(t, err)
-			mustVerify(t, slow, verify.Options{Repair: true}, c.definition)
+			mustVerify(t, slow, verify.Options{}, c.definition)
 			const again, last = "level=DEBUG msg=\"conflict with a concurrent writer; another attempt follows\"", "level=WARN msg=\"gave up\""
 			lines := strings.Split(strings.TrimSpace(text.String()), "\n")
 			for i, want := range []string{again, again, last} {
@@ -112,7 +112,7 @@ func TestVerifyLogsOwner(t *testing.T) {
 	check(t, err)
 	slow, err := bare.Attach(base, byEmail)
 	check(t, err)
-	mustVerify(t, slow, verify.Options{Repair: true}, byEmail)
+	mustVerify(t, slow, verify.Options{}, byEmail)
 	lines := 0
 	for line := range strings.Lines(text.String()) {
 		if strings.Contains(line, "key=('S','w_000001')") && strings.Contains(line, "code=UpdateConditionNotSatisfied") {

@@ -26,7 +26,7 @@ func TestRepairTakesNothing(t *testing.T) {
 	ctx := context.Background()
 	// repair returns the faults that verify.Run finds, each with what became of it.
 	repair := func(staff *table.Table[worker], definitions ...extend.Definition[worker]) (got []string) {
-		r, err := verify.Run(ctx, staff, &verify.Options{Repair: true, Fault: func(f verify.Fault) {
+		r, err := verify.Repair(ctx, staff, &verify.Options{Fault: func(f verify.Fault) {
 			outcome := fmt.Sprint("not repaired: ", f.Err)
 			if f.Repaired {
 				outcome = "repaired"
@@ -36,7 +36,7 @@ func TestRepairTakesNothing(t *testing.T) {
 			got = append(got, fmt.Sprint(f.Definition, " ", f.Kind, " ", f.Row.RowKey(), " ", outcome))
 		}}, asDefinitions(definitions)...)
 		check(t, err)
-		if len(got) != r.Repaired+r.Failed {
+		if len(got) != r.Changed+r.Counts["failed"] {
 			t.Errorf("verify with repair: got %+v and faults %q; want as many faults as repaired and failed", r, got)
 		}
 		slices.Sort(got)
@@ -96,8 +96,8 @@ func TestReleaseKeepsOthers(t *testing.T) {
 	insertAll(t, staff, s, worker{"S", 2, "Cao", "", 40, nil}, worker{"S", 3, "Li", "", 50, []string{"b"}})
 	changeRaw(t, s, 1, "Tags", `["b"]`)
 	changeRaw(t, s, 2, "Tags", `["a"]`)
-	r, faults := mustVerify(t, staff, verify.Options{Repair: true}, unique)
-	if r.Repaired != 1 || !faults["tag missing tag_a w_000002"] || !faults["tag duplicate value tag_b w_000001"] {
+	r, faults := mustVerify(t, staff, verify.Options{}, unique)
+	if r.Changed != 1 || !faults["tag missing tag_a w_000002"] || !faults["tag duplicate value tag_b w_000001"] {
 		t.Errorf("verify with repair: got %+v and faults %v; want tag_a repaired, and tag_b a duplicate value", r, faults)
 	}
 	for value, owner := range map[string]int{"a": 2, "b": 3} {
@@ -122,10 +122,10 @@ func TestApproximateDuringRepair(t *testing.T) {
 	}
 	check(t, rawTable(t, s).MergeAny(ctx, at(1), table.PropertyOf[int64]("Age").Set(45)))
 	check(t, rawTable(t, s).DeleteAny(ctx, rowAt("last_Jones!_w_000001")))
-	mustVerify(t, staff, verify.Options{Repair: true}, byLast)
+	mustVerify(t, staff, verify.Options{}, byLast)
 	told(index.Stat{Count: 4, Sum: 181, Min: 40, Max: 50})
 	overwrite(t, s, rowAt("ages_Jones"), func(c map[string]any) { c["AgeLoose"], c["AgeMin"], c["AgeMinCount"] = true, "30", "0" })
-	if r, _ := mustVerify(t, staff, verify.Options{}, ages); r.Sound() || r.Faults[verify.Stale] != 1 {
+	if r, _ := mustVerify(t, staff, verify.Options{Pass: table.Pass{DryRun: true}}, ages); r.Faults == 0 || r.Counts[verify.Stale] != 1 {
 		t.Errorf("approximate bounds: got %+v; want a report that is not sound, with one stale row", r)
 	}
 	check(t, staff.DeleteAny(ctx, at(4)))
@@ -144,8 +144,8 @@ func TestRepairContinuesAfterFailure(t *testing.T) {
 	insertAll(t, staff, s, worker{"S", 2, "Jones", "", math.MaxInt64, nil})
 	check(t, rawTable(t, s).DeleteAny(ctx, rowAt("s_Cao")))
 	check(t, rawTable(t, s).DeleteAny(ctx, keys.Raw("T", "s_Cao")))
-	r, faults := mustVerify(t, staff, verify.Options{Repair: true}, sum)
-	if r.Partitions != 2 || r.Repaired != 2 || r.Failed != 1 || r.Sound() {
+	r, faults := mustVerify(t, staff, verify.Options{}, sum)
+	if r.Counts["partitions"] != 2 || r.Changed != 2 || r.Counts["failed"] != 1 || r.Faults == 0 {
 		t.Errorf("sum that overflows: got %+v and faults %v; want a report that is not sound, of 2 partitions, with 2 repaired and 1 failed", r, faults)
 	}
 
@@ -160,8 +160,8 @@ func TestRepairContinuesAfterFailure(t *testing.T) {
 	e.Value.Budget = 8
 	check(t, indexed.Replace(ctx, e))
 	check(t, rawTable(t, s).MergeAny(ctx, rowAt("department"), table.PropertyOf[string]("HeadRowKey").Set("w_000009")))
-	r, faults = mustVerify(t, staff, verify.Options{Repair: true}, sharedDefinitions()...)
-	if r.Partitions != 2 || r.Failed == 0 || r.Sound() {
+	r, faults = mustVerify(t, staff, verify.Options{}, sharedDefinitions()...)
+	if r.Counts["partitions"] != 2 || r.Counts["failed"] == 0 || r.Faults == 0 {
 		t.Errorf("department with index rows: got %+v and faults %v; want a report that is not sound, of 2 partitions, with some failed", r, faults)
 	}
 }
@@ -190,9 +190,9 @@ func TestUnrepairedIsReported(t *testing.T) {
 	}}
 	slow, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), fragile, byAge)
 	check(t, err)
-	r, err := verify.Run(ctx, slow, &verify.Options{Repair: true}, fragile, byAge)
+	r, err := verify.Repair(ctx, slow, nil, fragile, byAge)
 	check(t, err)
-	if once || r.Repaired > 0 || r.Sound() || r.Faults[verify.Unreadable] == 0 {
+	if once || r.Changed > 0 || r.Faults == 0 || r.Counts[verify.Unreadable] == 0 {
 		t.Errorf("verify with repair: got %+v, entity changed during the repair: %v; want a report that is not sound, with an unreadable entity "+
 			"and nothing repaired, and true", r, !once)
 	}
@@ -207,7 +207,7 @@ func TestPredictedConflict(t *testing.T) {
 	_, err := openAs(t, s.ConnectionString(), s, schema).Insert(ctx, &worker{"S", 1, "Cao", "a", 30, nil})
 	check(t, err)
 	for _, repair := range []bool{false, true} {
-		if r, faults := mustVerify(t, staff, verify.Options{Repair: repair}, byEmail); r.Faults[verify.DuplicateValue] != 1 || r.Faults[verify.Missing] != 0 {
+		if r, faults := mustVerify(t, staff, verify.Options{Pass: table.Pass{DryRun: !repair}}, byEmail); r.Counts[verify.DuplicateValue] != 1 || r.Counts[verify.Missing] != 0 {
 			t.Errorf("repair %v: got %+v and faults %v; want one duplicate value and no missing row", repair, r, faults)
 		}
 	}
@@ -243,7 +243,7 @@ func TestReportOfWhatWasDone(t *testing.T) {
 		b := &cancelling{Hooked: &testkit.Hooked{Service: s, Serial: true}, cancel: cancel, last: int32(writes)}
 		ending, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), teams)
 		check(t, err)
-		r, err := verify.Run(ctx, ending, &verify.Options{Repair: true}, teams)
+		r, err := verify.Repair(ctx, ending, nil, teams)
 		cancel()
 		done := min(writes, len(names)) // each write removes a member
 		left := 0
@@ -256,13 +256,13 @@ func TestReportOfWhatWasDone(t *testing.T) {
 		}
 		testkit.Expect(t, fmt.Sprintf("context that ends behind write %d: members that are left", writes), left, 2*len(names)-done)
 		if writes > len(names) {
-			if err != nil || r.Faults[verify.Dangling] != done || r.Repaired != done || r.Failed != 0 || !r.Sound() {
+			if err != nil || r.Counts[verify.Dangling] != done || r.Changed != done || r.Counts["failed"] != 0 || r.Faults > 0 {
 				t.Errorf("run that is not canceled: got %+v, error %v; want %d dangling members, all of them repaired, and no error", r, err, done)
 			}
 			continue
 		}
 		// The end of the context may have hidden the outcome of the last repair.
-		if r.Faults[verify.Dangling] != done || r.Repaired < done-1 || r.Repaired+r.Failed != done || !errors.Is(err, context.Canceled) {
+		if r.Counts[verify.Dangling] != done || r.Changed < done-1 || r.Changed+r.Counts["failed"] != done || !errors.Is(err, context.Canceled) {
 			t.Errorf("context that ends behind write %d: got %+v, error %v; want %d dangling members, of which at least %d are repaired "+
 				"and at most the last one failed, and context.Canceled", writes, r, err, done, done-1)
 		}
@@ -278,8 +278,8 @@ func TestDamagedStateWithoutRows(t *testing.T) {
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil})
 	overwrite(t, s, at(1), func(c map[string]any) { c["_ix"] = "garbage" })
 	for i, repair := range []bool{false, true, false} {
-		if r, faults := mustVerify(t, staff, verify.Options{Repair: repair}, byEmail); r.Sound() != (i > 0) {
-			t.Errorf("run %d, repair %v: got %+v and faults %v, sound %v; want sound %v", i, repair, r, faults, r.Sound(), i > 0)
+		if r, faults := mustVerify(t, staff, verify.Options{Pass: table.Pass{DryRun: !repair}}, byEmail); (r.Faults == 0) != (i > 0) {
+			t.Errorf("run %d, repair %v: got %+v and faults %v, sound %v; want sound %v", i, repair, r, faults, r.Faults == 0, i > 0)
 		}
 	}
 	_, err := staff.Update(ctx, at(1), func(w *worker) error { w.Age++; return nil })

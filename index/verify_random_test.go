@@ -14,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -145,7 +146,7 @@ func (d *damagedPartition) concurrentWrite() {
 }
 
 // verify calls verify.Run on the partition, while concurrent writers write before some of its requests.
-func (d *damagedPartition) verify(repair bool, concurrent ...int) (r verify.Report, faults []verify.Fault, err error) {
+func (d *damagedPartition) verify(repair bool, concurrent ...int) (r table.Progress, faults []verify.Fault, err error) {
 	i := 0
 	b := &testkit.Hooked{Service: d.s, Serial: true, BeforeRequest: func(*http.Request) {
 		for _, n := range concurrent {
@@ -157,7 +158,7 @@ func (d *damagedPartition) verify(repair bool, concurrent ...int) (r verify.Repo
 	}}
 	t, err := bare.Attach(openAs(d.t, d.s.ConnectionString(), b, schema), d.defs...)
 	check(d.t, err)
-	r, err = verify.Run(context.Background(), t, &verify.Options{Repair: repair, MostRows: d.rnd.Intn(6), Fault: func(f verify.Fault) { faults = append(faults, f) }}, asDefinitions(d.defs)...)
+	r, err = verify.Repair(context.Background(), t, &verify.Options{Pass: table.Pass{DryRun: !repair}, MostRows: d.rnd.Intn(6), Fault: func(f verify.Fault) { faults = append(faults, f) }}, asDefinitions(d.defs)...)
 	return r, faults, err
 }
 
@@ -173,7 +174,7 @@ func (d *damagedPartition) wrong(race bool) error {
 	}
 	r, faults, err := d.verify(true, concurrent...)
 	n := 0
-	for kind, of := range r.Faults {
+	for kind, of := range derived.Kinds(r) {
 		if kind != verify.DuplicateValue {
 			n += of
 		}
@@ -181,15 +182,15 @@ func (d *damagedPartition) wrong(race bool) error {
 	switch {
 	case err != nil:
 		return err
-	case n != r.Repaired+r.Failed:
-		return fmt.Errorf("faults without duplicate values: got %d in %+v, faults %+v; want as many as repaired and failed, %d", n, r, faults, r.Repaired+r.Failed)
-	case !race && report.Sound() != (len(faults) == 0):
-		return fmt.Errorf("verify without repair: got %+v, faults %+v, sound %v; want sound %v, because the repair got %+v, faults %+v", report, foretold, report.Sound(), len(faults) == 0, r, faults)
-	case !r.Sound():
+	case n != r.Changed+r.Counts["failed"]:
+		return fmt.Errorf("faults without duplicate values: got %d in %+v, faults %+v; want as many as repaired and failed, %d", n, r, faults, r.Changed+r.Counts["failed"])
+	case !race && (report.Faults == 0) != (len(faults) == 0):
+		return fmt.Errorf("verify without repair: got %+v, faults %+v, sound %v; want sound %v, because the repair got %+v, faults %+v", report, foretold, report.Faults == 0, len(faults) == 0, r, faults)
+	case r.Faults > 0:
 		return nil
 	}
 	for _, when := range []string{"later", "after writes"} {
-		if again, faults, err := d.verify(false); err != nil || !again.Sound() {
+		if again, faults, err := d.verify(false); err != nil || again.Faults > 0 {
 			return fmt.Errorf("verify %s: got %+v, faults %+v, error %v; want a sound report and no error, as after the repair: %+v", when, again, faults, err, r)
 		}
 		for id := range 6 {

@@ -33,10 +33,10 @@ func TestVerifyScope(t *testing.T) {
 	check(t, errors.Join(row.Set("HeadRowKey", "w_000001"), row.Set("HeadLast", "hello")))
 	_, err := rawTable(t, s).Insert(ctx, row)
 	check(t, err)
-	r, faults := mustVerify(t, staff, verify.Options{Repair: true}, sharedDefinitions()...)
+	r, faults := mustVerify(t, staff, verify.Options{}, sharedDefinitions()...)
 	after, err := tabledoor.GetRow(ctx, staff, row.Key)
 	check(t, err)
-	if !r.Sound() || len(faults) > 0 || !(*stored.Row)(after).Same((*stored.Row)(row)) {
+	if r.Faults > 0 || len(faults) > 0 || !(*stored.Row)(after).Same((*stored.Row)(row)) {
 		t.Errorf("foreign row with columns of details: got %+v, faults %v and row %+v; want a sound report, no fault and row %+v", r, faults, after, row)
 	}
 
@@ -49,7 +49,7 @@ func TestVerifyScope(t *testing.T) {
 	check(t, rawTable(t, s).DeleteAny(ctx, rowAt("last_Jones!_w_000001")))
 	age1, err := tabledoor.GetRow(ctx, staff, rowAt("age_030_w_000001"))
 	check(t, err)
-	if r, _ := mustVerify(t, staff, verify.Options{Repair: true}, byLast); !r.Sound() || r.Repaired != 1 {
+	if r, _ := mustVerify(t, staff, verify.Options{}, byLast); r.Faults > 0 || r.Changed != 1 {
 		t.Errorf("verify of byLast with repair: got %+v; want a sound report with 1 repaired", r)
 	}
 	if e, err := byMail.Get(ctx, staff, sales, "a"); err != nil || e.Key != at(2) {
@@ -69,7 +69,7 @@ func TestVerifyScope(t *testing.T) {
 	check(t, err)
 	insertAll(t, staff, s, worker{"S", 0, "Jones", "a", 7, nil})
 	check(t, rawTable(t, s).MergeAny(ctx, at(7), table.PropertyOf[int64]("Age").Set(8)))
-	if r, faults := mustVerify(t, staff, verify.Options{Repair: true}, byEmail); r.Repaired > 0 || len(faults) > 0 {
+	if r, faults := mustVerify(t, staff, verify.Options{}, byEmail); r.Changed > 0 || len(faults) > 0 {
 		t.Errorf("entity with fields that give another key: got %+v and faults %v; want nothing repaired and no fault", r, faults)
 	}
 	if _, err := tabledoor.GetRow(ctx, staff, rowAt("email_a")); err != nil {
@@ -92,8 +92,8 @@ func TestVerifyUnreadable(t *testing.T) {
 	staff, err := bare.Attach(base, byTag)
 	check(t, err)
 	var faults []verify.Fault
-	r, err := verify.Run(ctx, staff, &verify.Options{Repair: true, Fault: func(f verify.Fault) { faults = append(faults, f) }}, byTag)
-	if err != nil || r.Sound() || r.Faults[verify.Unreadable] != 2 || r.Failed != 2 || r.Repaired != 1 || r.Partitions != 2 {
+	r, err := verify.Repair(ctx, staff, &verify.Options{Fault: func(f verify.Fault) { faults = append(faults, f) }}, byTag)
+	if err != nil || r.Faults == 0 || r.Counts[verify.Unreadable] != 2 || r.Counts["failed"] != 2 || r.Changed != 1 || r.Counts["partitions"] != 2 {
 		t.Fatalf("verify with repair: got %+v, error %v, faults %+v; want a report that is not sound, of 2 partitions, with 2 unreadable, 2 failed and 1 repaired, and no error", r, err, faults)
 	}
 	var limit *table.LimitError
@@ -106,8 +106,8 @@ func TestVerifyUnreadable(t *testing.T) {
 	if _, err := verify.Run(ctx, base, nil); !errors.As(err, &ve) {
 		t.Errorf("no definitions on a table without any: got error %v; want a *table.ValueError", err)
 	}
-	if all, err := verify.Run(ctx, staff, nil); err != nil || all.Entities != r.Entities || all.Rows == 0 {
-		t.Errorf("no definitions, which means all of the table: got %+v, error %v; want %d entities, some rows and no error", all, err, r.Entities)
+	if all, err := verify.Run(ctx, staff, nil); err != nil || all.Rows != r.Rows || all.Counts["derived rows"] == 0 {
+		t.Errorf("no definitions, which means all of the table: got %+v, error %v; want %d entities, some rows and no error", all, err, r.Rows)
 	}
 	// The error is that of the failed request, not of the canceled partitions.
 	s.SetFaults(func(q storagetest.Request) storagetest.Fault {
@@ -117,7 +117,7 @@ func TestVerifyUnreadable(t *testing.T) {
 		return storagetest.Fault{}
 	})
 	var refused *azcore.ResponseError
-	if _, err := verify.Run(ctx, staff, &verify.Options{Concurrency: 2}, byTag); !errors.As(err, &refused) || refused.StatusCode != 403 || errors.Is(err, context.Canceled) {
+	if _, err := verify.Run(ctx, staff, &verify.Options{Pass: table.Pass{Concurrency: 2}}, byTag); !errors.As(err, &refused) || refused.StatusCode != 403 || errors.Is(err, context.Canceled) {
 		t.Errorf("refused query: got error %v; want an *azcore.ResponseError with status 403, and not context.Canceled", err)
 	}
 }
@@ -137,8 +137,8 @@ func TestVerifyLists(t *testing.T) {
 	check(t, err)
 	check(t, rawTable(t, s).DeleteAny(ctx, rowAt("team_Jones")))
 	s.Count()
-	r, _ := mustVerify(t, staff, verify.Options{Repair: true, Partitions: sales.Point()}, teams)
-	if !r.Sound() || r.Repaired != 300 {
+	r, _ := mustVerify(t, staff, verify.Options{Pass: table.Pass{Partitions: sales.Point()}}, teams)
+	if r.Faults > 0 || r.Changed != 300 {
 		t.Errorf("verify with repair: got %+v; want a sound report with 300 repaired", r)
 	}
 	testkit.Expect(t, "requests", s.Count().String(), "901 get, 2 query, 4 transaction") // 3 to confirm each entity, and the list once
@@ -156,9 +156,9 @@ func TestRepairOfOneDefinition(t *testing.T) {
 	check(t, d.DeleteAny(ctx, rowAt("department")))
 	both, err := bare.Attach(staff, byLast)
 	check(t, err)
-	r, faults := mustVerify(t, both, verify.Options{Repair: true}, head, byLast)
+	r, faults := mustVerify(t, both, verify.Options{}, head, byLast)
 	testkit.Expect(t, "faults", faults, map[string]bool{"head missing department w_000001": true, "last missing last_Jones!_w_000001 w_000001": true})
-	if r.Repaired != 1 || r.Failed != 1 || r.Sound() {
+	if r.Changed != 1 || r.Counts["failed"] != 1 || r.Faults == 0 {
 		t.Errorf("verify with repair: got %+v; want a report that is not sound, with 1 repaired and 1 failed", r)
 	}
 	testkit.Expect(t, "filled", ids(t, byLast.List(ctx, both, sales, "Jones")), []int{1})
@@ -173,7 +173,7 @@ func TestRepairOfOneDefinition(t *testing.T) {
 		check(t, err)
 		before := fmt.Sprint(s.Rows("staff"))
 		for _, repair := range []bool{false, true} {
-			if r, _ := mustVerify(t, staff, verify.Options{Repair: repair}, d); r.Sound() || r.Faults[verify.Missing] != 1 || r.Repaired != 0 {
+			if r, _ := mustVerify(t, staff, verify.Options{Pass: table.Pass{DryRun: !repair}}, d); r.Faults == 0 || r.Counts[verify.Missing] != 1 || r.Changed != 0 {
 				t.Errorf("%s, repair %v: got %+v; want a report that is not sound, with one missing row and nothing repaired", rk, repair, r)
 			}
 		}
@@ -183,19 +183,20 @@ func TestRepairOfOneDefinition(t *testing.T) {
 	// Another definition of the name is not the one that is attached.
 	staff, _ = newStaff(t, byEmail)
 	other := index.New("email", keys.Text(), func(w *worker) (string, bool) { return strings.ToUpper(w.Email), true }, nil)
-	var de *verify.DefinitionError
-	if _, err := verify.Run(ctx, staff, &verify.Options{Repair: true}, other); !errors.As(err, &de) {
-		t.Errorf("other definition of the same name: got error %v; want a *verify.DefinitionError", err)
+	var de *table.DefinitionError
+	if _, err := verify.Repair(ctx, staff, nil, other); !errors.As(err, &de) {
+		t.Errorf("other definition of the same name: got error %v; want a *table.DefinitionError", err)
 	}
 	var untyped extend.Definition[worker]
 	for _, d := range []extend.Definition[worker]{untyped, (*index.Index[worker, string])(nil), &index.Index[worker, string]{}} {
-		if _, err := verify.Run(ctx, staff, nil, d); !errors.As(err, &de) || de.Field != "definitions" {
-			t.Errorf("definition %#v: got error %v; want a *verify.DefinitionError about definitions", d, err)
+		var ve *table.ValueError
+		if _, err := verify.Run(ctx, staff, nil, d); !errors.As(err, &ve) || ve.Field != "definitions" {
+			t.Errorf("definition %#v: got error %v; want a *table.ValueError about definitions", d, err)
 		}
 	}
 	var ve *table.ValueError
-	for _, o := range []verify.Options{{Rate: -1}, {Concurrency: -1}, {MostRows: -1}} {
-		if _, err := verify.Run(ctx, staff, &o, byEmail); !errors.As(err, &ve) {
+	for _, o := range []verify.Options{{Pass: table.Pass{DryRun: true, Rate: -1}}, {Pass: table.Pass{DryRun: true, Concurrency: -1}}, {Pass: table.Pass{DryRun: true}, MostRows: -1}} {
+		if _, err := verify.Repair(ctx, staff, &o, byEmail); !errors.As(err, &ve) {
 			t.Errorf("options %+v: got error %v; want a *table.ValueError", o, err)
 		}
 	}

@@ -38,7 +38,7 @@ func asDefinitions(all []extend.Definition[worker]) (same []verify.Definition) {
 }
 
 // mustVerify calls verify.Run, and returns the faults as texts.
-func mustVerify(t *testing.T, staff *table.Table[worker], o verify.Options, definitions ...extend.Definition[worker]) (verify.Report, map[string]bool) {
+func mustVerify(t *testing.T, staff *table.Table[worker], o verify.Options, definitions ...extend.Definition[worker]) (table.Progress, map[string]bool) {
 	t.Helper()
 	faults := map[string]bool{}
 	o.Fault = func(f verify.Fault) {
@@ -47,7 +47,7 @@ func mustVerify(t *testing.T, staff *table.Table[worker], o verify.Options, defi
 			t.Log(f)
 		}
 	}
-	r, err := verify.Run(context.Background(), staff, &o, asDefinitions(definitions)...)
+	r, err := verify.Repair(context.Background(), staff, &o, asDefinitions(definitions)...)
 	check(t, err)
 	return r, faults
 }
@@ -136,30 +136,30 @@ func TestVerify(t *testing.T) {
 				}
 				insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, []string{"x", "y"}}, worker{"S", 2, "Jones", "b", 30, nil}, worker{"S", 3, "Cao", "", 50, nil})
 				check(t, right(s))
-				r, faults := mustVerify(t, staff, verify.Options{MostRows: most}, c.definitions...)
-				if !r.Sound() || r.Entities != 3 || r.Partitions != 1 || len(faults) > 0 {
+				r, faults := mustVerify(t, staff, verify.Options{Pass: table.Pass{DryRun: true}, MostRows: most}, c.definitions...)
+				if r.Faults > 0 || r.Rows != 3 || r.Counts["partitions"] != 1 || len(faults) > 0 {
 					t.Fatalf("verify before the damage: got %+v and faults %v; want a sound report of 3 entities and 1 partition, and no fault", r, faults)
 				}
 				c.damage(rawTable(t, s))
 				before := s.Rows("staff")
-				r, faults = mustVerify(t, staff, verify.Options{MostRows: most}, c.definitions...)
+				r, faults = mustVerify(t, staff, verify.Options{Pass: table.Pass{DryRun: true}, MostRows: most}, c.definitions...)
 				want := map[string]bool{}
 				for _, w := range c.want {
 					want[w] = true
 				}
 				testkit.Expect(t, "faults", faults, want)
-				if r.Sound() != (len(want) == 0) {
-					t.Errorf("verify without repair: got %+v, sound %v; want sound %v", r, r.Sound(), len(want) == 0)
+				if (r.Faults == 0) != (len(want) == 0) {
+					t.Errorf("verify without repair: got %+v, sound %v; want sound %v", r, r.Faults == 0, len(want) == 0)
 				}
 				testkit.Expect(t, "a report changes nothing", s.Rows("staff"), before)
-				r, _ = mustVerify(t, staff, verify.Options{Repair: true, MostRows: most}, c.definitions...)
-				if !r.Sound() || r.Failed > 0 || r.Repaired == 0 != (len(want) == 0) {
+				r, _ = mustVerify(t, staff, verify.Options{MostRows: most}, c.definitions...)
+				if r.Faults > 0 || r.Counts["failed"] > 0 || r.Changed == 0 != (len(want) == 0) {
 					t.Errorf("verify with repair: got %+v; want a sound report, none failed, and some repaired: %v", r, len(want) > 0)
 				}
 				if err := right(s); err != nil {
 					t.Errorf("rows after the repair: got error %v; want none", err)
 				}
-				if r, faults := mustVerify(t, staff, verify.Options{Repair: true, MostRows: most}, c.definitions...); r.Repaired != 0 {
+				if r, faults := mustVerify(t, staff, verify.Options{MostRows: most}, c.definitions...); r.Changed != 0 {
 					t.Errorf("second verify with repair: got %+v and faults %v; want nothing repaired", r, faults)
 				}
 			})
@@ -175,16 +175,16 @@ func TestDuplicateValue(t *testing.T) {
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
 	check(t, rawTable(t, s).DeleteAny(ctx, rowAt("email_a")))
 	insertAll(t, staff, s, worker{"S", 2, "Cao", "a", 30, nil})
-	r, faults := mustVerify(t, staff, verify.Options{Repair: true}, byEmail)
+	r, faults := mustVerify(t, staff, verify.Options{}, byEmail)
 	testkit.Expect(t, "faults", faults, map[string]bool{"email duplicate value email_a w_000001": true})
-	if r.Sound() || r.Faults[verify.DuplicateValue] != 1 || r.Repaired != 0 {
+	if r.Faults == 0 || r.Counts[verify.DuplicateValue] != 1 || r.Changed != 0 {
 		t.Errorf("verify with repair: got %+v; want a report that is not sound, with one duplicate value and nothing repaired", r)
 	}
 	// The fault is gone once one entity gets another value.
 	_, err := staff.Update(ctx, at(1), func(w *worker) error { w.Email = "b"; return nil })
 	check(t, err)
-	r, _ = mustVerify(t, staff, verify.Options{Repair: true}, byEmail)
-	if !r.Sound() {
+	r, _ = mustVerify(t, staff, verify.Options{}, byEmail)
+	if r.Faults > 0 {
 		t.Errorf("verify after the update: got %+v; want a sound report", r)
 	}
 	if e, err := byEmail.Get(ctx, staff, sales, "a"); err != nil || e.Key != at(2) {
@@ -211,8 +211,8 @@ func TestNewKeyFunction(t *testing.T) {
 	testkit.Expect(t, "by the new function", ids(t, is.List(ctx, staff, sales, "a")), []int{1})
 	testkit.Expect(t, "not yet", ids(t, is.List(ctx, staff, sales, "b")), []int(nil))
 	testkit.Expect(t, "not any more", ids(t, is.List(ctx, staff, sales, "B")), []int(nil))
-	r, _ := mustVerify(t, staff, verify.Options{Repair: true}, is)
-	if !r.Sound() || r.Repaired == 0 {
+	r, _ := mustVerify(t, staff, verify.Options{}, is)
+	if r.Faults > 0 || r.Changed == 0 {
 		t.Errorf("new key function, verify with repair: got %+v; want a sound report and some repaired", r)
 	}
 	testkit.Expect(t, "all", ids(t, is.Query(ctx, staff, table.Query[worker]{Partition: sales})), []int{1, 2, 3})
@@ -222,8 +222,8 @@ func TestNewKeyFunction(t *testing.T) {
 	gone := index.New("mail", keys.Text(), func(w *worker) (string, bool) { return "", false }, nil)
 	staff, err = bare.Attach(base, gone)
 	check(t, err)
-	r, _ = mustVerify(t, staff, verify.Options{Repair: true}, gone)
-	if !r.Sound() {
+	r, _ = mustVerify(t, staff, verify.Options{}, gone)
+	if r.Faults > 0 {
 		t.Errorf("key function without keys, verify with repair: got %+v; want a sound report", r)
 	}
 	testkit.Expect(t, "rows", len(s.Rows("staff")), 3)
@@ -242,34 +242,34 @@ func TestResume(t *testing.T) {
 		check(t, rawTable(t, s).DeleteAny(ctx, keys.Raw(d, "last_Jones!_w_000001")))
 	}
 	ending, cancel := context.WithCancel(ctx)
-	first, err := verify.Run(ending, staff, &verify.Options{Repair: true, Progress: func(r verify.Report) {
-		if r.Partitions == 2 {
+	first, err := verify.Repair(ending, staff, &verify.Options{Pass: table.Pass{Progress: func(r table.Progress) {
+		if r.Counts["partitions"] == 2 {
 			cancel()
 		}
-	}}, byLast)
-	if !errors.Is(err, context.Canceled) || first.Partitions != 2 || first.Repaired != 2 || first.Token == "" {
+	}}}, byLast)
+	if !errors.Is(err, context.Canceled) || first.Counts["partitions"] != 2 || first.Changed != 2 || first.Token == "" {
 		t.Fatalf("canceled run: got %+v, error %v; want 2 partitions, 2 repaired, a token and context.Canceled", first, err)
 	}
 	s.Count()
-	second, err := verify.Run(ctx, staff, &verify.Options{Repair: true, Token: first.Token, Rate: 100_000}, byLast)
-	if err != nil || second.Partitions != 2 || second.Repaired != 2 {
+	second, err := verify.Repair(ctx, staff, &verify.Options{Pass: table.Pass{Token: first.Token, Rate: 100_000}}, byLast)
+	if err != nil || second.Counts["partitions"] != 2 || second.Changed != 2 {
 		t.Fatalf("resumed run: got %+v, error %v; want 2 partitions, 2 repaired and no error", second, err)
 	}
-	one, err := verify.Run(ctx, staff, &verify.Options{Partitions: dept.PartitionKey("A").Point()}, byLast)
-	if err != nil || one.Partitions != 1 || !one.Sound() {
+	one, err := verify.Run(ctx, staff, &verify.Options{Pass: table.Pass{Partitions: dept.PartitionKey("A").Point()}}, byLast)
+	if err != nil || one.Counts["partitions"] != 1 || one.Faults > 0 {
 		t.Fatalf("run of partition A: got %+v, error %v; want a sound report of 1 partition, and no error", one, err)
 	}
 	for i := range first.Token { // a token with any one byte changed, or cut short
 		for _, token := range []string{first.Token[:i] + "?" + first.Token[i+1:], first.Token[:max(i, 1)]} {
 			var te *table.ValueError
-			if _, err := verify.Run(ctx, staff, &verify.Options{Token: token}, byLast); !errors.As(err, &te) {
+			if _, err := verify.Run(ctx, staff, &verify.Options{Pass: table.Pass{Token: token}}, byLast); !errors.As(err, &te) {
 				t.Errorf("token %q: got error %v; want a *table.ValueError", token, err)
 			}
 		}
 	}
-	var de *verify.DefinitionError
+	var de *table.DefinitionError
 	if _, err := verify.Run(ctx, staff, nil, byEmail); !errors.As(err, &de) || de.Definition != "email" {
-		t.Errorf("definition that is not attached: got error %v; want a *verify.DefinitionError of %q", err, "email")
+		t.Errorf("definition that is not attached: got error %v; want a *table.DefinitionError of %q", err, "email")
 	}
 }
 
@@ -280,13 +280,13 @@ func TestVerifyRequests(t *testing.T) {
 	for i := range 30 {
 		insertAll(t, staff, s, worker{"S", i, "Jones", fmt.Sprint(i), 30, nil})
 	}
-	mustVerify(t, staff, verify.Options{Partitions: sales.Point()}, byEmail, byLast)
+	mustVerify(t, staff, verify.Options{Pass: table.Pass{DryRun: true, Partitions: sales.Point()}}, byEmail, byLast)
 	testkit.Expect(t, "requests", s.Count().String(), "3 query")
 	check(t, rawTable(t, s).DeleteAny(context.Background(), rowAt("email_7")))
 	s.Count()
-	mustVerify(t, staff, verify.Options{Partitions: sales.Point()}, byEmail, byLast)
+	mustVerify(t, staff, verify.Options{Pass: table.Pass{DryRun: true, Partitions: sales.Point()}}, byEmail, byLast)
 	testkit.Expect(t, "requests to confirm a fault", s.Count().String(), "3 get, 3 query")
-	mustVerify(t, staff, verify.Options{Partitions: sales.Point(), Repair: true}, byEmail, byLast)
+	mustVerify(t, staff, verify.Options{Pass: table.Pass{Partitions: sales.Point()}}, byEmail, byLast)
 	testkit.Expect(t, "requests to repair it", s.Count().String(), "4 get, 3 query, 1 transaction")
 }
 
@@ -308,8 +308,8 @@ func TestReleaseRace(t *testing.T) {
 	}
 	slow, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), byEmail, byLast)
 	check(t, err)
-	r, err := verify.Run(ctx, slow, &verify.Options{Repair: true}, byEmail, byLast)
-	if err != nil || !once || r.Failed > 0 {
+	r, err := verify.Repair(ctx, slow, nil, byEmail, byLast)
+	if err != nil || !once || r.Counts["failed"] > 0 {
 		t.Fatalf("verify with repair: got %+v, error %v, inserted %v; want none failed, no error, inserted true", r, err, once)
 	}
 	if err := checkCopiesOf("email", "last")(s); err != nil {

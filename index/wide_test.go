@@ -8,6 +8,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -74,6 +75,6 @@ func TestWideIndex(t *testing.T) {
 	}
 	r, err := verify.Run(ctx, docs, nil)
 	testkit.NoError(t, err)
-	testkit.Expect(t, "entities", r.Entities, 60)
-	testkit.Expect(t, "faults", len(r.Faults), 0)
+	testkit.Expect(t, "entities", r.Rows, 60)
+	testkit.Expect(t, "faults", len(derived.Kinds(r)), 0)
 }

@@ -72,8 +72,8 @@ func keysAfterTilde(e *env) {
 	all, err := bare.Attach(places, index.New("people", keys.Digits[int](3), func(p *place) (int, bool) { return p.People, true }, &index.Options{Reserved: true}))
 	e.must(err)
 	for i, want := range []int{8, 0} {
-		r, err := verify.Run(ctx, all, &verify.Options{Repair: true})
-		if e.must(err); r.Repaired != want || r.Entities != 8 {
+		r, err := verify.Repair(ctx, all, nil)
+		if e.must(err); r.Changed != want || r.Rows != 8 {
 			e.Errorf("Verify %d: got %+v; want %d repaired of 8 entities", i, r, want)
 		}
 	}

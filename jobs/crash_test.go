@@ -163,8 +163,8 @@ func TestTwoStarts(t *testing.T) {
 func TestRefusedRequests(t *testing.T) {
 	for kind, start := range map[string]func(ctx context.Context, o *office, name string) error{
 		"rows": func(ctx context.Context, o *office, name string) error {
-			err := o.raise.Start(ctx, o.staff, name, 1, &jobs.Options{Rate: 1000})
-			return errors.Join(err, o.raise.Cancel(ctx, o.staff, name), o.raise.Start(ctx, o.staff, name, 1, &jobs.Options{Rate: 1000}))
+			err := o.raise.Start(ctx, o.staff, name, 1, &jobs.Options{Pass: table.Pass{Rate: 1000}})
+			return errors.Join(err, o.raise.Cancel(ctx, o.staff, name), o.raise.Start(ctx, o.staff, name, 1, &jobs.Options{Pass: table.Pass{Rate: 1000}}))
 		},
 		"deletion": func(ctx context.Context, o *office, name string) error {
 			for _, d := range []string{"dept000", "dept001"} { // where the job before has deleted them
@@ -176,7 +176,7 @@ func TestRefusedRequests(t *testing.T) {
 			return o.purge.Start(ctx, o.staff, name, "Name3", nil)
 		},
 		"verification": func(ctx context.Context, o *office, name string) error {
-			in := &jobs.Options{Partitions: dept.Of("dept000").Point()}
+			in := &jobs.Options{Pass: table.Pass{Partitions: dept.Of("dept000").Point()}}
 			return o.check.Start(ctx, o.staff, name, jobs.Verification{RecordsOnly: true}, in)
 		},
 	} {

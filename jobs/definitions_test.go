@@ -19,7 +19,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestVerifyDefinitions: a job of jobs.Verify repairs the rows of the definitions that it names, those
+// TestVerifyDefinitions: a job of jobs.Repair repairs the rows of the definitions that it names, those
 // of all if it names none.
 func TestVerifyDefinitions(t *testing.T) {
 	t.Parallel()
@@ -44,7 +44,7 @@ func TestVerifyDefinitions(t *testing.T) {
 				of := func(c *clerk) (string, bool) { return c.Last, true }
 				return index.New(name, keys.Text(), of, nil).Only() // no write refreshes its rows
 			}
-			check := jobs.Verify[clerk]("check")
+			check := jobs.Repair[clerk]("check")
 			staff := aztablekit.Table(store, "staff", dept, empid, byLast("first"), byLast("second"), check)
 			testkit.NoError(t, store.Ensure(ctx))
 			for i := range 10 {
@@ -67,7 +67,7 @@ func TestVerifyDefinitions(t *testing.T) {
 				return all
 			}
 			testkit.Expect(t, "rows before", len(count(true)), 2)
-			testkit.NoError(t, check.Start(ctx, staff, "1", jobs.Verification{Definitions: c.of, Repair: true}, nil))
+			testkit.NoError(t, check.Start(ctx, staff, "1", jobs.Verification{Definitions: c.of}, nil))
 			ended := make(chan error)
 			go func() { ended <- store.Run(ctx) }()
 			time.Sleep(time.Minute)
@@ -178,7 +178,7 @@ func TestNoJSON(t *testing.T) {
 	}
 }
 
-// TestVerifyDuplicates: a job of jobs.Verify counts each value that two entities of a partition
+// TestVerifyDuplicates: a job of jobs.Repair counts each value that two entities of a partition
 // have as a fault, once, and repairs what it can.
 func TestVerifyDuplicates(t *testing.T) {
 	t.Parallel()
@@ -188,7 +188,7 @@ func TestVerifyDuplicates(t *testing.T) {
 		store := aztablekit.Open(s, "office", &aztablekit.Options{Daily: -1})
 		byLast := func(c *clerk) (string, bool) { return c.Last, true }
 		unique := index.New("last", keys.Text(), byLast, &index.Options{Unique: true})
-		check := jobs.Verify[clerk]("check")
+		check := jobs.Repair[clerk]("check")
 		staff := aztablekit.Table(store, "staff", dept, empid, unique, check)
 		testkit.NoError(t, store.Ensure(ctx))
 		for d := range 3 {
@@ -198,7 +198,7 @@ func TestVerifyDuplicates(t *testing.T) {
 				testkit.NoError(t, err)
 			}
 		}
-		testkit.NoError(t, check.Start(ctx, staff, "1", jobs.Verification{Repair: true}, nil))
+		testkit.NoError(t, check.Start(ctx, staff, "1", jobs.Verification{}, nil))
 		ended := make(chan error)
 		go func() { ended <- store.Run(ctx) }()
 		time.Sleep(10 * time.Minute)

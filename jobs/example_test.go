@@ -121,12 +121,12 @@ func ExampleArchive() {
 }
 
 // The rows of an index are compared by all workers, and repaired.
-func ExampleVerify() {
+func ExampleRepair() {
 	ctx := context.Background()
 	byName := index.New("name", keys.Text(), func(e *Employee) (string, bool) { return e.LastName, true }, nil)
-	check := jobs.Verify[Employee]("check")
+	check := jobs.Repair[Employee]("check")
 	s, staff := company(ctx, byName, check)
-	fmt.Println(check.Start(ctx, staff, "week 48", jobs.Verification{Repair: true}, nil))
+	fmt.Println(check.Start(ctx, staff, "week 48", jobs.Verification{}, nil))
 	work(ctx, s)
 	status, err := check.Status(ctx, staff, "week 48")
 	fmt.Println(status.State, status.Rows, status.Faults, err)
@@ -188,7 +188,7 @@ func ExampleNew() {
 
 func ExampleJob_Cancel() {
 	ctx := context.Background()
-	check := jobs.Verify[Employee]("check")
+	check := jobs.Repair[Employee]("check")
 	byName := index.New("name", keys.Text(), func(e *Employee) (string, bool) { return e.LastName, true }, nil)
 	s, staff := company(ctx, byName, check)
 	fmt.Println(check.Start(ctx, staff, "week 48", jobs.Verification{}, nil))

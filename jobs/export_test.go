@@ -21,7 +21,7 @@ import (
 func TestExportOnePartition(t *testing.T) {
 	inOffice(t, 1, 3000, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
 		o.folder = t.TempDir()
-		testkit.NoError(t, o.export.Start(ctx, o.staff, "1", struct{}{}, &jobs.Options{Rate: 100, Slice: 20 * time.Second}))
+		testkit.NoError(t, o.export.Start(ctx, o.staff, "1", struct{}{}, &jobs.Options{Pass: table.Pass{Rate: 100}, Slice: 20 * time.Second}))
 		status := run(t, ctx, o.export, o.staff, "1", o)
 		report, err := transfer.Export(ctx, o.staff, transfer.Folder(o.folder+"/1"), nil)
 		testkit.NoError(t, err)
@@ -40,7 +40,7 @@ func TestExport(t *testing.T) {
 			o.folder = folder
 		}
 		testkit.NoError(t, o.store.Drain(ctx))
-		testkit.NoError(t, o.export.Start(ctx, o.staff, "2026-11-28", struct{}{}, &jobs.Options{Rate: 50}))
+		testkit.NoError(t, o.export.Start(ctx, o.staff, "2026-11-28", struct{}{}, &jobs.Options{Pass: table.Pass{Rate: 50}}))
 		status := run(t, ctx, o.export, o.staff, "2026-11-28", all...)
 		at := transfer.Folder(folder + "/2026-11-28")
 		for d, err := range transfer.Compare(ctx, transfer.Exported(at), transfer.Of(o.staff), nil) {
@@ -77,7 +77,7 @@ func TestExport(t *testing.T) {
 			testkit.NoError(t, o.export.Cancel(ctx, o.staff, "2026-11-28"))
 		}
 		var bad *table.ValueError
-		if err := o.export.Start(ctx, o.staff, "part", struct{}{}, &jobs.Options{Partitions: keys.RawPartitions("a", "b")}); !errors.As(err, &bad) {
+		if err := o.export.Start(ctx, o.staff, "part", struct{}{}, &jobs.Options{Pass: table.Pass{Partitions: keys.RawPartitions("a", "b")}}); !errors.As(err, &bad) {
 			t.Errorf("a job of a range: got %v, want a ValueError", err)
 		}
 		t.Logf("%d ranges, %d chunks", status.Ranges, report.Counts["chunks"])

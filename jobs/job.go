@@ -24,32 +24,30 @@ import (
 
 // Options are the options of [Job.Start]. The zero value of each field is its default.
 type Options struct {
-	// Partitions is the range of partitions to work on; that of one partition is its Point. Unset means all.
-	Partitions keys.PartitionRange
+	// Pass is how the workers of the store go through the table together. Start uses Partitions, Rate
+	// and Concurrency, and refuses the other fields; Status says how far the job has come. A worker reads
+	// a page before it waits for the Rate. Concurrency is how many ranges may be open at a time, 64 by
+	// default: above it, a range is not halved, unless a slice of it has come to no row that the query
+	// finds. Set it to more than what all workers execute at a time.
+	table.Pass
 
-	// Rate is the most rows in a second, of all workers together. A worker reads a page before it waits. 0 means no limit.
-	Rate int
-
-	// Slice is for how long a worker works on a range before it leaves the rest to another slice. The first slices are shorter, so that there is
-	// soon work for all workers: six times a second, and then twice as long each time; and while fewer than half of Open ranges are open, such as
-	// towards the end of a job, slices last 10 s. Defaults to 1 min, and to half of WorkerOptions.HandlerTimeout at most.
+	// Slice is for how long a worker works on a range before it leaves the rest to another slice. The
+	// first slices are shorter, so that there is soon work for all workers: six times a second, and then
+	// twice as long each time; and while fewer than half of Concurrency ranges are open, such as towards
+	// the end of a job, slices last 10 s. Defaults to 1 min, and to half of WorkerOptions.HandlerTimeout
+	// at most.
 	Slice time.Duration
-
-	// Open is how many ranges may be open at a time. Above it, a range is not halved, unless a slice of it has come to no row that the query finds. Set it to
-	// more than what all workers execute at a time. Defaults to 64.
-	Open int
 }
 
 func (o *Options) check() error {
+	if err := cmp.Or(door.CheckPass(&o.Pass, "Partitions", "Rate", "Concurrency"), o.Partitions.Err()); err != nil {
+		return err
+	}
 	switch {
-	case o.Partitions.Err() != nil:
-		return o.Partitions.Err()
-	case o.Rate < 0:
-		return &table.ValueError{Field: "Options.Rate", Reason: "is negative; 0 means no limit"}
+	case o.Progress != nil:
+		return &table.ValueError{Field: "Pass.Progress", Reason: "is set, and a job has no call to report to; see Status"}
 	case o.Slice < 0:
 		return &table.ValueError{Field: "Options.Slice", Reason: "is negative; 0 means 1 min"}
-	case o.Open < 0:
-		return &table.ValueError{Field: "Options.Open", Reason: "is negative; 0 means 64"}
 	}
 	return nil
 }
@@ -157,7 +155,7 @@ func notifyPending(ctx context.Context, o commit.Outbox, t table.AnyTable) error
 // Start starts a job of the kind, under a name of yours, such as the date of a job of each week. The workers of the store execute it. arg is what all of
 // its slices get; at most 30 KiB as JSON.
 //
-// If there is a job of the name already, Start goes on with what is left of it, by the new Rate, Slice and Open: one that was canceled, whose queue was
+// If there is a job of the name already, Start goes on with what is left of it, by the new Rate, Slice and Concurrency: one that was canceled, whose queue was
 // cleared, or whose messages are poison. Slices that are at work then are repeated. A finished job stays finished.
 //
 // Errors: *table.DefinitionError for a handle without the job; *table.ValueError for wrong options, a query that a job cannot divide, an arg that is no JSON, and an arg or partitions that the job of the name does not have;
@@ -196,7 +194,7 @@ func (j *bound[T, P]) start(ctx context.Context, name string, arg P, o *Options)
 		return err
 	}
 	if j.last != nil && o.Partitions.IsSet() {
-		return &table.ValueError{Field: "Options.Partitions", Reason: "is set; a job of this kind is of the whole table, and transfer.Export takes a range"}
+		return &table.ValueError{Field: "Pass.Partitions", Reason: "is set; a job of this kind is of the whole table, and transfer.Export takes a range"}
 	}
 	h := &head{Kind: j.kind, Name: name, State: Running, Arg: string(text), In: o.Partitions.String(), Began: time.Now().UTC()}
 	h.set(o)
@@ -215,7 +213,7 @@ func (j *bound[T, P]) start(ctx context.Context, name string, arg P, o *Options)
 		case stored.State == deleting:
 			return errDeleting
 		case stored.In != h.In:
-			return &table.ValueError{Field: "Options.Partitions", Reason: fmt.Sprintf("is %s, and that of the job %q is %s: choose another name", h.In, name, stored.In)}
+			return &table.ValueError{Field: "Pass.Partitions", Reason: fmt.Sprintf("is %s, and that of the job %q is %s: choose another name", h.In, name, stored.In)}
 		case stored.Arg != h.Arg:
 			return &table.ValueError{Field: "arg", Reason: fmt.Sprintf("is %.80s, and that of the job %q is %.80s: choose another name", h.Arg, name, stored.Arg)}
 		case stored.State == Finished:
@@ -243,7 +241,7 @@ var errDeleting = errors.New("the job is being deleted")
 
 // set sets what may be changed of a job.
 func (h *head) set(o *Options) {
-	h.Rate, h.Slice, h.Open = o.Rate, cmp.Or(o.Slice, time.Minute), cmp.Or(o.Open, 64)
+	h.Rate, h.Slice, h.Open = o.Rate, cmp.Or(o.Slice, time.Minute), cmp.Or(o.Concurrency, 64)
 }
 
 // firstSpan returns the span of a range of partitions; rows says whether it may be the rows of one.
@@ -254,7 +252,7 @@ func firstSpan(in keys.PartitionRange, rows bool) (split.Span, error) {
 	from, to, closed := in.Bounds()
 	switch {
 	case in.IsEmpty():
-		return split.Span{}, &table.ValueError{Field: "Options.Partitions", Reason: fmt.Sprintf("%v is empty", in)}
+		return split.Span{}, &table.ValueError{Field: "Pass.Partitions", Reason: fmt.Sprintf("%v is empty", in)}
 	case in.IsPoint() && rows:
 		return split.Span{Within: &from}, nil
 	case closed:

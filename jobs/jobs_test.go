@@ -215,7 +215,7 @@ func TestRange(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			inOffice(t, 10, 20, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
 				o.query, o.took = c.query, 600*time.Millisecond
-				testkit.NoError(t, o.raise.Start(ctx, o.staff, "1", 1, &jobs.Options{Partitions: c.in}))
+				testkit.NoError(t, o.raise.Start(ctx, o.staff, "1", 1, &jobs.Options{Pass: table.Pass{Partitions: c.in}}))
 				status := run(t, ctx, o.raise, o.staff, "1", o)
 				if again := o.expectAll(t, c.want); status.Rows != c.want || again != 0 {
 					t.Errorf("got %+v, and %d worked on again; want %d rows, each once", status, again, c.want)
@@ -406,14 +406,14 @@ func TestStartedAnew(t *testing.T) {
 func TestSameName(t *testing.T) {
 	inOffice(t, 1, 1, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
 		in := dept.Before("dept005")
-		testkit.NoError(t, o.raise.Start(ctx, o.staff, "1", 1, &jobs.Options{Partitions: in}))
+		testkit.NoError(t, o.raise.Start(ctx, o.staff, "1", 1, &jobs.Options{Pass: table.Pass{Partitions: in}}))
 		for what, err := range map[string]error{
-			"another argument": o.raise.Start(ctx, o.staff, "1", 2, &jobs.Options{Partitions: in}),
+			"another argument": o.raise.Start(ctx, o.staff, "1", 2, &jobs.Options{Pass: table.Pass{Partitions: in}}),
 			"no range":         o.raise.Start(ctx, o.staff, "1", 1, nil),
-			"a negative rate":  o.raise.Start(ctx, o.staff, "2", 1, &jobs.Options{Rate: -1}),
+			"a negative rate":  o.raise.Start(ctx, o.staff, "2", 1, &jobs.Options{Pass: table.Pass{Rate: -1}}),
 			"a negative slice": o.raise.Start(ctx, o.staff, "2", 1, &jobs.Options{Slice: -1}),
-			"a negative Open":  o.raise.Start(ctx, o.staff, "2", 1, &jobs.Options{Open: -1}),
-			"an empty range":   o.raise.Start(ctx, o.staff, "2", 1, &jobs.Options{Partitions: dept.Before("a").Intersect(dept.AtLeast("b"))}),
+			"a negative Open":  o.raise.Start(ctx, o.staff, "2", 1, &jobs.Options{Pass: table.Pass{Concurrency: -1}}),
+			"an empty range":   o.raise.Start(ctx, o.staff, "2", 1, &jobs.Options{Pass: table.Pass{Partitions: dept.Before("a").Intersect(dept.AtLeast("b"))}}),
 			"a running job":    o.raise.Delete(ctx, o.staff, "1"),
 			"a limited query":  o.limited.Start(ctx, o.staff, "1", struct{}{}, nil),
 		} {
@@ -421,11 +421,11 @@ func TestSameName(t *testing.T) {
 				t.Errorf("%s: got error %v; want a *table.ValueError", what, err)
 			}
 		}
-		if err := o.raise.Start(ctx, o.staff, "2", 1, &jobs.Options{Partitions: dept.Between("b", "a")}); !errors.As(err, new(*keys.KeyError)) {
+		if err := o.raise.Start(ctx, o.staff, "2", 1, &jobs.Options{Pass: table.Pass{Partitions: dept.Between("b", "a")}}); !errors.As(err, new(*keys.KeyError)) {
 			t.Errorf("swapped ends: got error %v; want a *keys.KeyError", err)
 		}
 		testkit.NoError(t, o.raise.Cancel(ctx, o.staff, "1"))
-		testkit.NoError(t, o.raise.Start(ctx, o.staff, "1", 1, &jobs.Options{Partitions: in}))
+		testkit.NoError(t, o.raise.Start(ctx, o.staff, "1", 1, &jobs.Options{Pass: table.Pass{Partitions: in}}))
 		if status, err := o.raise.Status(ctx, o.staff, "1"); err != nil || status.State != jobs.Running || !status.Ended.IsZero() {
 			t.Errorf("started again: got %+v, error %v; want a running job", status, err)
 		}
@@ -435,7 +435,7 @@ func TestSameName(t *testing.T) {
 // TestLowRate: a rate below the size of a page holds for deletions, too, and no slice waits until its handler's time is over.
 func TestLowRate(t *testing.T) {
 	inOffice(t, 3, 700, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
-		testkit.NoError(t, o.purge.Start(ctx, o.staff, "1", "Name3", &jobs.Options{Rate: 1}))
+		testkit.NoError(t, o.purge.Start(ctx, o.staff, "1", "Name3", &jobs.Options{Pass: table.Pass{Rate: 1}}))
 		began := time.Now()
 		status := run(t, ctx, o.purge, o.staff, "1", o)
 		if took := time.Since(began); status.Rows != 300 || len(status.Failures) > 0 || took < 285*time.Second {
@@ -451,7 +451,7 @@ func TestPassed(t *testing.T) {
 		o.wrong = func(pass func(keys.PartitionKey) error) {
 			all = append(all, pass(dept.Of("dept002")), pass(dept.Of("dept001")), pass(dept.Of("other")), pass(keys.PartitionKey{}))
 		}
-		testkit.NoError(t, o.whole.Start(ctx, o.staff, "1", struct{}{}, &jobs.Options{Partitions: dept.Between("dept001", "dept003")}))
+		testkit.NoError(t, o.whole.Start(ctx, o.staff, "1", struct{}{}, &jobs.Options{Pass: table.Pass{Partitions: dept.Between("dept001", "dept003")}}))
 		testkit.NoError(t, o.store.Drain(ctx))
 		if len(all) != 4 || all[0] != nil || !errors.As(all[1], new(*table.ValueError)) || !errors.As(all[2], new(*table.ValueError)) || !errors.As(all[3], new(*keys.KeyError)) {
 			t.Errorf("a partition, the one before, one of another range, none: got %v", all)
@@ -463,7 +463,7 @@ func TestPassed(t *testing.T) {
 func TestRate(t *testing.T) {
 	inOffice(t, 60, 50, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
 		all := []*office{o, newOffice(s, nil), newOffice(s, nil)}
-		testkit.NoError(t, o.raise.Start(ctx, o.staff, "2026", 1, &jobs.Options{Rate: 20}))
+		testkit.NoError(t, o.raise.Start(ctx, o.staff, "2026", 1, &jobs.Options{Pass: table.Pass{Rate: 20}}))
 		began := time.Now()
 		status := run(t, ctx, o.raise, o.staff, "2026", all...)
 		took := time.Since(began)
@@ -483,10 +483,10 @@ func TestVerify(t *testing.T) {
 		faults  int
 		queries int
 	}{
-		{"repair", jobs.Verification{Repair: true}, 400, 0, 19},
+		{"repair", jobs.Verification{}, 400, 0, 19},
 		// The entities say that they have the rows.
-		{"repair, records only", jobs.Verification{Repair: true, RecordsOnly: true}, 0, 0, 14},
-		{"no repair", jobs.Verification{}, 0, 400, 24},
+		{"repair, records only", jobs.Verification{RecordsOnly: true}, 0, 0, 14},
+		{"dry run", jobs.Verification{DryRun: true}, 0, 400, 24},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inOffice(t, 4, 700, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
@@ -521,8 +521,8 @@ func TestVerifyRows(t *testing.T) {
 			_, err := s.Tables().NewClient("staff").UpdateEntity(ctx, row, replace)
 			testkit.NoError(t, err)
 		}
-		in := &jobs.Options{Partitions: dept.Of("dept000").Point(), Rate: 50}
-		testkit.NoError(t, o.check.Start(ctx, o.staff, "1", jobs.Verification{Repair: true, RecordsOnly: true}, in))
+		in := &jobs.Options{Pass: table.Pass{Partitions: dept.Of("dept000").Point(), Rate: 50}}
+		testkit.NoError(t, o.check.Start(ctx, o.staff, "1", jobs.Verification{RecordsOnly: true}, in))
 		status := run(t, ctx, o.check, o.staff, "1", o)
 		if status.Rows != 700 || status.Changed != 35 || status.Faults != 0 || status.Ranges < 2 {
 			t.Errorf("got %+v; want 700 rows in several ranges, 35 repaired", status)

@@ -165,14 +165,14 @@ func Archive[T, P any](kind string, mover *archive.Mover[T], query func(arg P) t
 	return j
 }
 
-// Verification is the argument of jobs of [Verify].
+// Verification is the argument of jobs of [Repair].
 type Verification struct {
 	Definitions []string // the names of those to verify; all if it is empty
-	Repair      bool     // repairs faults
+	DryRun      bool     // looks for faults, and changes nothing
 	RecordsOnly bool     // compares the entities only with what they record; see verify.Options
 }
 
-// Verify is a kind that compares derived rows with the entities, and repairs them; see [verify.Run] with Options.Partitions. Status counts the entities as
+// Repair is a kind that compares derived rows with the entities, and repairs them; see [verify.Repair] with Partitions. Status counts the entities as
 // rows, once for the rows in the partition, once for those elsewhere, and once for each view; the repaired faults as changed, and the others, and
 // what could not be confirmed, as faults, which are logged (Options.Common.Logger). A row elsewhere that no entity records is not found, and writes over several
 // partitions that have crashed are not ended.
@@ -181,7 +181,7 @@ type Verification struct {
 // RecordsOnly, and definitions without totals, a slice may be a part of a partition.
 //
 // [aztablekit.Store.Fill] with FillOptions.Workers starts a job of this kind.
-func Verify[T any](kind string) *Job[T, Verification] {
+func Repair[T any](kind string) *Job[T, Verification] {
 	j := New(kind, verifySlice[T])
 	j.rows = func(t *table.Table[T], arg Verification) bool {
 		return arg.RecordsOnly && !hasTotals(t, arg.Definitions)
@@ -196,7 +196,7 @@ func hasTotals[T any](t *table.Table[T], definitions []string) bool {
 			return false
 		}
 		_, totals := m.Typed().(derived.PerGroup[T])
-		_, view := m.Typed().(verify.Comparer[T])
+		_, view := m.Typed().(derived.Comparer[T])
 		return totals || view
 	})
 }
@@ -206,7 +206,7 @@ func verifySlice[T any](ctx context.Context, s *Slice[T], arg Verification) erro
 	if err != nil {
 		return err
 	}
-	o := &verify.Options{Partitions: s.Partitions, Repair: arg.Repair, RecordsOnly: arg.RecordsOnly, Rate: s.rate, LeavePrepared: true}
+	o := &verify.Options{Pass: table.Pass{DryRun: arg.DryRun, Partitions: s.Partitions, Rate: s.rate}, RecordsOnly: arg.RecordsOnly, LeavePrepared: true}
 	if !s.rows.IsSet() {
 		return s.verify(ctx, o, of)
 	}
@@ -228,29 +228,29 @@ func verifySlice[T any](ctx context.Context, s *Slice[T], arg Verification) erro
 // verify verifies partitions, or a part of one.
 func (s *Slice[T]) verify(ctx context.Context, o *verify.Options, of []verify.Definition) error {
 	p := newPieces(ctx, s)
-	var before verify.Report
+	var before table.Progress
 	var through keys.PartitionKey
-	o.Progress = func(r verify.Report) {
-		faults := r.Failed + r.Faults[verify.DuplicateValue] + r.Unconfirmed - before.Failed - before.Faults[verify.DuplicateValue] - before.Unconfirmed
-		if !o.Repair {
-			faults = r.Unconfirmed - before.Unconfirmed
-			for kind, n := range r.Faults {
-				faults += n - before.Faults[kind]
+	o.Progress = func(r table.Progress) {
+		faults := r.Counts[derived.Failed] + r.Counts[verify.DuplicateValue] + r.Counts[derived.Unconfirmed] - before.Counts[derived.Failed] - before.Counts[verify.DuplicateValue] - before.Counts[derived.Unconfirmed]
+		if o.DryRun {
+			faults = r.Counts[derived.Unconfirmed] - before.Counts[derived.Unconfirmed]
+			for kind, n := range derived.Kinds(r) {
+				faults += n - before.Counts[kind]
 			}
 		}
-		s.Count(r.Entities-before.Entities, r.Repaired-before.Repaired, faults)
+		s.Count(r.Rows-before.Rows, r.Changed-before.Changed, faults)
 		before = r
 		switch {
 		case o.Rows.IsSet():
-		case r.Through != through:
-			through = r.Through
+		case r.Through.Partition() != through:
+			through = r.Through.Partition()
 			p.passed(s.passPartition(p.ctx, through))
 		default:
 			p.passed(s.Check(p.ctx))
 		}
 	}
 	o.Fault = s.logFault(ctx)
-	_, err := verify.Run(p.ctx, s.Table, o, of...)
+	_, err := verify.Repair(p.ctx, s.Table, o, of...)
 	return p.end(err)
 }
 
@@ -259,7 +259,7 @@ func (s *Slice[T]) logFault(ctx context.Context) func(verify.Fault) {
 	log := door.Table(s.Table).Options.Logger
 	return func(f verify.Fault) {
 		if log != nil && !f.Repaired {
-			log.WarnContext(ctx, "verify has found a fault", "table", f.Table, "definition", f.Definition, "fault", f.Kind.String(), "row", f.Row, "entity", f.Entity, "error", f.Err)
+			log.WarnContext(ctx, "verify has found a fault", "table", f.Table, "definition", f.Definition, "fault", f.Kind, "row", f.Row, "entity", f.Entity, "error", f.Err)
 		}
 	}
 }

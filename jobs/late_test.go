@@ -180,7 +180,7 @@ func TestOpen(t *testing.T) {
 			most = max(most, status.Open)
 			return err
 		}
-		testkit.NoError(t, o.raise.Start(ctx, o.staff, "1", 1, &jobs.Options{Open: 3, Rate: 1000}))
+		testkit.NoError(t, o.raise.Start(ctx, o.staff, "1", 1, &jobs.Options{Pass: table.Pass{Concurrency: 3, Rate: 1000}}))
 		status := run(t, ctx, o.raise, o.staff, "1", o)
 		if o.expectAll(t, 400); status.Rows != 400 || most < 2 || most > 4 {
 			t.Errorf("got %+v, and %d open ranges; want 400 rows, and 2 to 4 ranges", status, most)
@@ -193,7 +193,7 @@ func TestOpen(t *testing.T) {
 // TestStartedFaster: a job that was canceled goes on with the options of its next start, and says when it has ended.
 func TestStartedFaster(t *testing.T) {
 	inOffice(t, 1, 50, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
-		testkit.NoError(t, o.raise.Start(ctx, o.staff, "1", 1, &jobs.Options{Rate: 1}))
+		testkit.NoError(t, o.raise.Start(ctx, o.staff, "1", 1, &jobs.Options{Pass: table.Pass{Rate: 1}}))
 		time.AfterFunc(10*time.Second, func() { testkit.NoError(t, o.raise.Cancel(ctx, o.staff, "1")) })
 		if status := run(t, ctx, o.raise, o.staff, "1", o); status.Rows > 40 || status.Ended.IsZero() {
 			t.Errorf("canceled: got %+v; want fewer than 40 rows, and when it was", status)

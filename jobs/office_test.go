@@ -89,7 +89,7 @@ func newOffice(acc aztablekit.Account, c *table.Common) *office {
 	o.purge = jobs.Delete("purge", named)
 	o.mover = archive.Into[clerk]("former", archive.ToTable("former", nil))
 	o.moves = jobs.Archive("moves", o.mover, named)
-	o.check = jobs.Verify[clerk]("check")
+	o.check = jobs.Repair[clerk]("check")
 	o.whole = jobs.New("whole", func(ctx context.Context, s *jobs.Slice[clerk], _ struct{}) error {
 		if o.wrong != nil {
 			o.wrong(func(pk keys.PartitionKey) error { return s.Passed(ctx, pk) })

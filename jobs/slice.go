@@ -179,7 +179,7 @@ func (s *Slice[T]) pageSize() int {
 // checkQuery fails for a query that a job cannot divide.
 func checkQuery[T any](q table.Query[T]) error {
 	if q.Partition.IsSet() || q.Limit != 0 || q.Cursor != nil || q.Stats != nil || q.Budget != (table.Budget{}) {
-		return &table.ValueError{Field: "query", Reason: "has a Partition, a Limit, a Cursor, Stats or a Budget: a job goes through partitions; give Options.Partitions to Start"}
+		return &table.ValueError{Field: "query", Reason: "has a Partition, a Limit, a Cursor, Stats or a Budget: a job goes through partitions; give Pass.Partitions to Start"}
 	}
 	return cmp.Or(q.Partitions.Err(), q.Rows.Err())
 }

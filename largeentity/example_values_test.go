@@ -39,7 +39,7 @@ func ExampleIn() {
 	check(err)
 	checked, err := company.Verify(ctx, nil)
 	check(err)
-	fmt.Println(swept.Counts["linked"], checked.Sound())
+	fmt.Println(swept.Counts["linked"], checked.Faults == 0)
 	// Output:
 	// Jones 100000
 	// 1 true

@@ -136,25 +136,19 @@ func (v *values[T]) sweepDaily(ctx context.Context) error {
 	return err
 }
 
-// Check is the part of aztablekit.Store.Verify for the values: a sweep, which changes nothing unless o.Repair is set. With
-// o.RecordsOnly it does nothing: blobs have no records. Errors: *table.ValueError for o.Partitions and o.Token, which are of one table.
-func (v *values[T]) Check(ctx context.Context, o *verify.Options) (report verify.Report, err error) {
-	if o == nil {
-		o = &verify.Options{}
-	}
-	switch {
-	case o.Partitions.IsSet():
-		return report, &table.ValueError{Field: "Options.Partitions", Reason: "is of one table; leave it out, or call Sweep"}
-	case o.Token != "":
-		return report, &table.ValueError{Field: "Options.Token", Reason: "is of one table; leave it out, or call Sweep"}
-	case o.RecordsOnly:
+// Check is the part of aztablekit.Store.Verify and Repair for the values: a sweep. With o.RecordsOnly it does
+// nothing: blobs have no records.
+func (v *values[T]) Check(ctx context.Context, o *verify.Options) (report table.Progress, err error) {
+	if o.RecordsOnly {
 		return report, nil
 	}
-	report.Faults = map[verify.FaultKind]int{}
-	swept, err := v.sweep(ctx, sweepOptions{Pass: table.Pass{DryRun: !o.Repair, Rate: o.Rate}, archived: v.archivedAnywhere(), fault: func(f verify.Fault) {
-		report.Faults[f.Kind]++
+	report.Counts = map[string]int{}
+	swept, err := v.sweep(ctx, sweepOptions{Pass: table.Pass{DryRun: o.DryRun, Rate: o.Rate}, archived: v.archivedAnywhere(), fault: func(f verify.Fault) {
+		report.Counts[f.Kind]++
 		if f.Repaired {
-			report.Repaired++
+			report.Changed++
+		} else {
+			report.Faults++
 		}
 		if o.Fault != nil {
 			o.Fault(f)

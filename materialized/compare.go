@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/commit"
+	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/keyrange"
@@ -22,20 +23,19 @@ import (
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
-	"github.com/aztablekit/aztablekit/verify"
 )
 
 // viewComparison compares entities with the derived entities of a view, as they were read at its beginning.
 type viewComparison[T, V any] struct {
 	*maintainer[T, V]
-	session *verify.Session[T]
+	session derived.Session[T]
 
 	mu      sync.Mutex
 	notes   map[keys.Key]note   // of the view, by the derived entity; without those that an entity has
 	digests map[keys.Key]string // of the stored derived entities; without those that a note names
 }
 
-// Definition implements verify.Comparer.
+// Definition implements derived.Comparer.
 func (m *maintainer[T, V]) Definition() any { return m.View }
 
 // Form implements internal/derived.Maintainer's method for a view.
@@ -47,9 +47,9 @@ func (m *maintainer[T, V]) Form() string {
 // FormerForm implements internal/derived.Maintainer's method for a view.
 func (m *maintainer[T, V]) FormerForm() string { return "" }
 
-// Compare implements verify.Comparer. It reads the notes before the derived entities. Whatever changes meanwhile is read again before
+// Compare implements derived.Comparer. It reads the notes before the derived entities. Whatever changes meanwhile is read again before
 // it counts as a fault.
-func (m *maintainer[T, V]) Compare(ctx context.Context, s *verify.Session[T]) (verify.Comparison[T], error) {
+func (m *maintainer[T, V]) Compare(ctx context.Context, s derived.Session[T]) (derived.Comparison[T], error) {
 	c := &viewComparison[T, V]{maintainer: m, session: s, notes: map[keys.Key]note{}, digests: map[keys.Key]string{}}
 	if !s.Whole() {
 		return c, nil
@@ -152,7 +152,7 @@ func (c *viewComparison[T, V]) readDerived(ctx context.Context) error {
 		}
 		if schema.Mine((*stored.Row)(row)) {
 			c.digests[row.Key] = digestOf(contentOf((*stored.Row)(row).Columns()))
-			c.session.Count(verify.Report{Rows: 1})
+			c.session.Count(derived.Rows, 1)
 		}
 	}
 	return nil
@@ -171,11 +171,11 @@ func (c *viewComparison[T, V]) sweep(ctx context.Context, k keys.Key, row *table
 	case err != nil:
 		return err
 	}
-	c.session.Count(verify.Report{Tombstones: 1})
+	c.session.Count(derived.Tombstones, 1)
 	return nil
 }
 
-// Unreadable implements verify.Comparison: the derived entity stays until the entity can be read.
+// Unreadable implements derived.Comparison: the derived entity stays until the entity can be read.
 func (c *viewComparison[T, V]) Unreadable(entity keys.Key) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -192,11 +192,11 @@ func (c *viewComparison[T, V]) take(k keys.Key) {
 	delete(c.digests, k)
 }
 
-// Entity implements verify.Comparison.
+// Entity implements derived.Comparison.
 func (c *viewComparison[T, V]) Entity(ctx context.Context, e *table.Entity[T], row *table.Row) error {
 	d, err := c.deriveTwice(&e.Value, e.Key)
 	if err != nil {
-		c.session.Fault(verify.Fault{Definition: c.name, Kind: verify.Unreadable, Entity: row.Key, Err: err})
+		c.session.Fault(derived.Fault{Definition: c.name, Kind: derived.Unreadable, Entity: row.Key, Err: err})
 		c.Unreadable(row.Key)
 		return nil
 	}
@@ -213,7 +213,7 @@ func (c *viewComparison[T, V]) Entity(ctx context.Context, e *table.Entity[T], r
 			return err
 		}
 		if never := has == (keys.Key{}) && n.entity == (keys.Key{}); never && c.session.Repair() {
-			return c.repair(ctx, verify.Fault{Definition: c.name, Kind: verify.Missing, Entity: e.Key, Row: d.key})
+			return c.repair(ctx, derived.Fault{Definition: c.name, Kind: derived.Missing, Entity: e.Key, Row: d.key})
 		}
 		return c.confirm(ctx, e.Key, d.key)
 	}
@@ -250,11 +250,11 @@ func (c *viewComparison[T, V]) storedUnder(ctx context.Context, k, entity keys.K
 	case err != nil:
 		return n, "", err
 	}
-	c.session.Count(verify.Report{Rows: 1})
+	c.session.Count(derived.Rows, 1)
 	return n, digestOf(contentOf((*stored.Row)(row).Columns())), c.ranged()
 }
 
-// Rest implements verify.Comparison: it confirms the derived entities whose entity does not have them any more.
+// Rest implements derived.Comparison: it confirms the derived entities whose entity does not have them any more.
 func (c *viewComparison[T, V]) Rest(ctx context.Context) error {
 	for k, n := range c.notes {
 		if c.session.Contains(n.entity) && n.entity.Err() == nil {
@@ -264,7 +264,7 @@ func (c *viewComparison[T, V]) Rest(ctx context.Context) error {
 		}
 		delete(c.digests, k)
 	}
-	c.session.Count(verify.Report{Unowned: len(c.digests)})
+	c.session.Count(derived.Unowned, len(c.digests))
 	return nil
 }
 
@@ -287,7 +287,7 @@ func (c *viewComparison[T, V]) confirmOnce(ctx context.Context, entity, k keys.K
 	}
 	first := t.stored
 	f, err := c.faultOf(ctx, t)
-	if err != nil || f.Kind == 0 {
+	if err != nil || f.Kind == "" {
 		return false, err
 	}
 	pending, err := c.isPending(ctx, entity)
@@ -307,15 +307,15 @@ func (c *viewComparison[T, V]) confirmOnce(ctx context.Context, entity, k keys.K
 	case (first == nil) != (t.stored == nil) || first != nil && first.ETag != t.stored.ETag:
 		return true, nil
 	case pending:
-		c.session.Count(verify.Report{Pending: 1})
+		c.session.Count(derived.Pending, 1)
 		return false, nil
 	}
 	return false, c.repair(ctx, f)
 }
 
 // faultOf returns the fault of a derived entity whose note was read, one without a kind for none. 2 requests.
-func (c *viewComparison[T, V]) faultOf(ctx context.Context, t *target[T, V]) (f verify.Fault, err error) {
-	f = verify.Fault{Definition: c.name, Entity: t.entity, Row: t.key}
+func (c *viewComparison[T, V]) faultOf(ctx context.Context, t *target[T, V]) (f derived.Fault, err error) {
+	f = derived.Fault{Definition: c.name, Entity: t.entity, Row: t.key}
 	derivedRow, err := tabledoor.GetRow(ctx, c.base, t.key)
 	if err != nil && !errors.Is(err, table.ErrNotFound) {
 		return f, err
@@ -340,25 +340,25 @@ func (c *viewComparison[T, V]) faultOf(ctx context.Context, t *target[T, V]) (f 
 	var ve *table.VersionError
 	switch {
 	case errors.As(err, &ve) && ve.Got > ve.Want:
-		f.Kind = verify.StateMismatch
+		f.Kind = derived.StateMismatch
 	case err != nil:
-		f.Kind, f.Err = verify.Unreadable, err
+		f.Kind, f.Err = derived.Unreadable, err
 	case want.value == nil && has:
-		f.Kind = verify.Dangling
+		f.Kind = derived.Dangling
 	case want.value == nil:
 	case mine && !n.gone && !has:
 		taken, err := t.isWanted(ctx, n.entity)
 		if err != nil {
 			return f, err
 		}
-		f.Kind = verify.Missing
+		f.Kind = derived.Missing
 		if taken {
-			f.Kind, f.Owner = verify.DuplicateValue, n.entity
+			f.Kind, f.Owner = derived.DuplicateValue, n.entity
 		}
 	case !has || derivedRow == nil:
-		f.Kind = verify.Missing
+		f.Kind = derived.Missing
 	case digest != want.digest:
-		f.Kind = verify.Stale
+		f.Kind = derived.Stale
 	}
 	return f, nil
 }
@@ -381,8 +381,8 @@ func (c *viewComparison[T, V]) isPending(ctx context.Context, entity keys.Key) (
 }
 
 // repair repairs a fault, if that is asked for, and reports it.
-func (c *viewComparison[T, V]) repair(ctx context.Context, f verify.Fault) error {
-	if f.Kind == verify.Unreadable || f.Kind == verify.DuplicateValue || !c.session.Repair() {
+func (c *viewComparison[T, V]) repair(ctx context.Context, f derived.Fault) error {
+	if f.Kind == derived.Unreadable || f.Kind == derived.DuplicateValue || !c.session.Repair() {
 		c.session.Fault(f)
 		return nil
 	}
@@ -399,9 +399,9 @@ func (c *viewComparison[T, V]) repair(ctx context.Context, f verify.Fault) error
 }
 
 // reconcile executes what an effect for a derived entity would.
-func (c *viewComparison[T, V]) reconcile(ctx context.Context, f verify.Fault) error {
+func (c *viewComparison[T, V]) reconcile(ctx context.Context, f derived.Fault) error {
 	all := []reconcile.Target{&target[T, V]{maintainer: c.maintainer, entity: f.Entity, key: f.Row}}
-	if f.Kind == verify.StateMismatch {
+	if f.Kind == derived.StateMismatch {
 		e, err := c.session.Table().Get(ctx, f.Entity)
 		if err == nil {
 			err = tabledoor.Touch(ctx, c.session.Table(), e) // records what derive returns now

@@ -103,7 +103,7 @@ func works(p *program, ctx context.Context) error {
 }
 
 func verifies(p *program, ctx context.Context) error {
-	_, err := verify.Run(ctx, p.staff, &verify.Options{Repair: true})
+	_, err := verify.Repair(ctx, p.staff, nil)
 	return err
 }
 

@@ -39,7 +39,7 @@
 //
 // # Changed functions
 //
-// If a release changes what derive returns, entities follow with their next write, and [verify.Run] with Repair follows for all. If the
+// If a release changes what derive returns, entities follow with their next write, and [verify.Repair] follows for all. If the
 // derived entities get other keys, workers of each release leave the effects of the other release to its workers, for
 // eventual.WorkerOptions.UnknownKindTimeout. For longer roll-outs, give the view another name and table. docs/views.md describes
 // the protocol and all changes.

@@ -42,9 +42,9 @@ func Example() {
 		fmt.Println(g.Value, g.Count)
 	}
 
-	report, err := verify.Run(ctx, staff, &verify.Options{Repair: true}, members)
+	report, err := verify.Repair(ctx, staff, nil, members)
 	check(err)
-	fmt.Println("view", members.Name(), "is sound:", report.Sound(), report.Faults[verify.Missing], verify.Missing)
+	fmt.Println("view", members.Name(), "is sound:", report.Faults == 0, report.Counts[verify.Missing], verify.Missing)
 	// Output:
 	// IT 1
 	// Sales 2

@@ -64,9 +64,9 @@ func TestDefinitions(t *testing.T) {
 		t.Errorf("view azAZ09-_: got error %v; want none", err)
 	}
 	_, err = verify.Run(context.Background(), s.staff, nil, materialized.New("other", s.company, memberOf, nil))
-	var de *verify.DefinitionError
+	var de *table.DefinitionError
 	if !errors.As(err, &de) || de.Definition != "other" {
-		t.Errorf("verify.Run of a view that is not attached: got error %v; want a verify.DefinitionError", err)
+		t.Errorf("verify.Run of a view that is not attached: got error %v; want a *table.DefinitionError", err)
 	}
 	var ve *table.ValueError
 	if _, err := verify.Run(context.Background(), s.base, nil); !errors.As(err, &ve) || ve.Field != "definitions" {
@@ -122,7 +122,7 @@ func TestFunctions(t *testing.T) {
 	e := s.insert(t, "Sales", 1, 10)
 	s.drain(t)
 	testkit.NoError(t, door.InMode(s.base, blind).MergeAny(ctx, e.Key, table.FieldOf(func(e *employee) *string { return &e.Last }).Set("panics")))
-	s.verify(t, verify.Options{Repair: true}, "1 unreadable")
+	s.verify(t, verify.Options{}, "1 unreadable")
 	testkit.Expect(t, "members", s.members(), "1:Sales:10")
 }
 
@@ -179,9 +179,9 @@ func TestForeignNote(t *testing.T) {
 	s.expectConsistentAfter(t, w)
 	testkit.Expect(t, "members", s.members(), "1:Sales:10")
 	testkit.Expect(t, "poison", len(s.Messages("poison")), 1)
-	r, err := verify.Run(ctx, s.staff, &verify.Options{Repair: true})
+	r, err := verify.Repair(ctx, s.staff, nil)
 	testkit.NoError(t, err)
-	testkit.Expect(t, "repaired", r.Repaired, 1)
+	testkit.Expect(t, "repaired", r.Changed, 1)
 	s.expectConsistent(t)
 
 	other, err := bare.Attach(s.staff, materialized.New("other", s.company, memberOf, nil))

@@ -41,16 +41,16 @@ func TestVerifyRefused(t *testing.T) {
 		}
 		errs := testkit.EachRefused(t, s.Service, fmt.Sprint("Verify with repair ", repair), damage, func() error {
 			var re *azcore.ResponseError
-			r, err := verify.Run(ctx, s.staff, &verify.Options{Repair: repair})
+			r, err := verify.Repair(ctx, s.staff, &verify.Options{Pass: table.Pass{DryRun: !repair}})
 			switch {
 			case err != nil && (!errors.As(err, &re) || re.StatusCode != 403):
 				t.Errorf("repair %v: got error %v; want an *azcore.ResponseError with status 403", repair, err)
-			case err == nil && r.Sound() && consistent(s.Service) != nil:
+			case err == nil && r.Faults == 0 && consistent(s.Service) != nil:
 				t.Errorf("repair %v: got a sound report %+v; want an error: %v", repair, r, consistent(s.Service))
 			}
 			s.SetFaults(nil)
-			r, again := verify.Run(ctx, s.staff, &verify.Options{Repair: true})
-			if again != nil || !r.Sound() {
+			r, again := verify.Repair(ctx, s.staff, nil)
+			if again != nil || r.Faults > 0 {
 				t.Errorf("repair %v: the next run: got report %+v, error %v; want a sound report", repair, r, again)
 			}
 			s.expectConsistent(t)

@@ -156,7 +156,7 @@ func (t *target[T, V]) Sweep(ctx context.Context, before time.Time) error {
 // wanted returns the derived entity that an entity should have under a key: the zero value for none, and if the row is nil. The
 // maintainer state of the entity decides about the key, so that programs of two releases agree. If this program's function returns
 // another key, a worker of another release has to execute the effect. No entity has one of a view that is not filled, or is retired.
-func (m *maintainer[T, V]) wanted(ctx context.Context, row *table.Row, k keys.Key) (none derived[V], err error) {
+func (m *maintainer[T, V]) wanted(ctx context.Context, row *table.Row, k keys.Key) (none derivation[V], err error) {
 	if row == nil || !door.Table(m.from).Mode.Schema.Mine((*stored.Row)(row)) {
 		return none, nil
 	}

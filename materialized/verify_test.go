@@ -17,6 +17,7 @@ import (
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -27,28 +28,28 @@ import (
 )
 
 // verify calls Verify, and checks the faults that it finds.
-func (p *program) verify(t testing.TB, o verify.Options, want string) verify.Report {
+func (p *program) verify(t testing.TB, o verify.Options, want string) table.Progress {
 	t.Helper()
 	o.Fault = func(f verify.Fault) {
 		if f.Err != nil {
 			t.Log(f)
 		}
 	}
-	r, err := verify.Run(context.Background(), p.staff, &o)
+	r, err := verify.Repair(context.Background(), p.staff, &o)
 	testkit.NoError(t, err)
 	testkit.Expect(t, "faults", faults(r), want)
 	return r
 }
 
 // repair is verify with Repair, and checks that a second run finds nothing.
-func (s *scene) repair(t testing.TB, want string) verify.Report {
+func (s *scene) repair(t testing.TB, want string) table.Progress {
 	t.Helper()
-	r := s.verify(t, verify.Options{Repair: true}, want)
-	if !r.Sound() {
+	r := s.verify(t, verify.Options{}, want)
+	if r.Faults > 0 {
 		t.Errorf("got report %+v; want all faults repaired", r)
 	}
 	s.expectConsistent(t)
-	s.verify(t, verify.Options{}, "")
+	s.verify(t, verify.Options{Pass: table.Pass{DryRun: true}}, "")
 	return r
 }
 
@@ -61,11 +62,11 @@ func TestFill(t *testing.T) {
 		_, err := s.base.Insert(ctx, &employee{Department: fmt.Sprint("D", i%3), ID: i + 1, Salary: int64(i)})
 		testkit.NoError(t, err)
 	}
-	r := s.verify(t, verify.Options{}, "29 missing")
+	r := s.verify(t, verify.Options{Pass: table.Pass{DryRun: true}}, "29 missing")
 	testkit.Expect(t, "members", s.members(), "")
-	testkit.Expect(t, "sound", r.Sound(), false)
+	testkit.Expect(t, "sound", r.Faults == 0, false)
 	r = s.repair(t, "29 missing")
-	testkit.Expect(t, "entities", r.Entities, 30)
+	testkit.Expect(t, "entities", r.Rows, 30)
 	testkit.Expect(t, "messages", len(s.Messages("effects")), 0)
 
 	// The first change of an entity that the view was filled with removes the old derived entity.
@@ -75,7 +76,7 @@ func TestFill(t *testing.T) {
 	s.drain(t)
 	s.expectConsistent(t)
 	s.Count()
-	s.verify(t, verify.Options{}, "")
+	s.verify(t, verify.Options{Pass: table.Pass{DryRun: true}}, "")
 	testkit.Expect(t, "requests", s.Count().String(), "3 query")
 }
 
@@ -98,8 +99,8 @@ func TestDamage(t *testing.T) {
 	testkit.NoError(t, door.InMode(s.base, blind).DeleteAny(ctx, employeeKey(4)))                                               // the entity
 	_, err = s.company.Insert(ctx, &member{ID: 100, Department: "Sales", Salary: 1})                                            // a derived entity of its own
 	testkit.NoError(t, err)
-	r := s.verify(t, verify.Options{}, "2 missing, 1 dangling, 1 stale")
-	testkit.Expect(t, "rows that the view has not written", r.Unowned, 1)
+	r := s.verify(t, verify.Options{Pass: table.Pass{DryRun: true}}, "2 missing, 1 dangling, 1 stale")
+	testkit.Expect(t, "rows that the view has not written", r.Counts["unowned"], 1)
 	testkit.NoError(t, s.company.DeleteAny(ctx, derived(100)))
 	s.repair(t, "2 missing, 1 dangling, 1 stale")
 	testkit.Expect(t, "members", s.members(), "1:Sales:10 2:Sales:10 3:Sales:10 5:Sales:10 6:Sales:10 gone:4")
@@ -108,8 +109,8 @@ func TestDamage(t *testing.T) {
 		want  int
 	}{{2 * time.Hour, 0}, {22*time.Hour + 30*time.Minute, 0}, {time.Hour, 1}} {
 		s.Advance(c.later) // 2, 24.5 and 25.5 hours in all
-		r = s.verify(t, verify.Options{Repair: true}, "")
-		testkit.Expect(t, "old tombstones", r.Tombstones, c.want)
+		r = s.verify(t, verify.Options{}, "")
+		testkit.Expect(t, "old tombstones", r.Counts["tombstones"], c.want)
 	}
 	testkit.Expect(t, "members", s.members(), "1:Sales:10 2:Sales:10 3:Sales:10 5:Sales:10 6:Sales:10")
 }
@@ -134,7 +135,7 @@ func TestStoredTypes(t *testing.T) {
 				_, err := s.account.Tables().NewClient("company").UpsertEntity(ctx, []byte(body), &aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeMerge})
 				testkit.NoError(t, err)
 				var de *table.DecodeError
-				if r, err := verify.Run(ctx, s.staff, &verify.Options{Repair: true}); !errors.As(err, &de) || de.Field != property {
+				if r, err := verify.Repair(ctx, s.staff, nil); !errors.As(err, &de) || de.Field != property {
 					t.Errorf("Verify: got report %+v, error %v; want a *DecodeError of %s", r, err, property)
 				}
 				testkit.NoError(t, s.staff.Merge(ctx, e, salary.Set(20)))
@@ -177,8 +178,8 @@ func TestPending(t *testing.T) {
 	s.drain(t)
 	s.insert(t, "Sales", 2, 10)
 	testkit.NoError(t, s.staff.DeleteAny(ctx, employeeKey(1)))
-	r := s.verify(t, verify.Options{Repair: true}, "")
-	testkit.Expect(t, "pending", r.Pending, 2)
+	r := s.verify(t, verify.Options{}, "")
+	testkit.Expect(t, "pending", r.Counts["pending"], 2)
 	_, err := s.account.Queue("effects").ClearMessages(ctx, nil)
 	testkit.NoError(t, err)
 	s.Advance(11 * time.Minute)
@@ -212,8 +213,8 @@ func TestNotPending(t *testing.T) {
 	testkit.NoError(t, err)
 	e.Value.Notes = "new"
 	testkit.NoError(t, noted.Replace(ctx, e))
-	r := s.verify(t, verify.Options{}, "1 missing")
-	testkit.Expect(t, "pending", r.Pending, 0)
+	r := s.verify(t, verify.Options{Pass: table.Pass{DryRun: true}}, "1 missing")
+	testkit.Expect(t, "pending", r.Counts["pending"], 0)
 
 	testkit.NoError(t, s.staff.MergeAny(ctx, employeeKey(2), salary.Set(20)))
 	next := materialized.New("next", s.company, func(e *employee, _ keys.Key) (member, bool) { return member{ID: e.ID + 1}, e.ID == 1 }, nil)
@@ -222,7 +223,7 @@ func TestNotPending(t *testing.T) {
 	r, err = verify.Run(ctx, both, nil, extend.Definition[employee](next)) // employee 1 lacks the derived entity of employee 2
 	testkit.NoError(t, err)
 	testkit.Expect(t, "faults", faults(r), "1 missing")
-	testkit.Expect(t, "pending", r.Pending, 0)
+	testkit.Expect(t, "pending", r.Counts["pending"], 0)
 }
 
 // TestTaken: of two entities with one derived entity, the first keeps it until it changes.
@@ -241,8 +242,8 @@ func TestTaken(t *testing.T) {
 	}
 	testkit.Expect(t, "members", s.members(), "1:Sales:10")
 	testkit.Expect(t, "poison messages", len(s.Messages("poison")), 1)
-	r := s.verify(t, verify.Options{Repair: true}, "1 duplicate value")
-	testkit.Expect(t, "sound", r.Sound(), false)
+	r := s.verify(t, verify.Options{}, "1 duplicate value")
+	testkit.Expect(t, "sound", r.Faults == 0, false)
 	testkit.NoError(t, s.staff.Delete(ctx, first))
 	testkit.NoError(t, w.Drain(ctx))
 	s.repair(t, "1 missing")
@@ -287,9 +288,9 @@ func TestChangedContent(t *testing.T) {
 	testkit.NoError(t, later.staff.Merge(ctx, e, salary.Set(20)))
 	s.drain(t)
 	testkit.Expect(t, "members", s.members(), "1:old:20")
-	later.verify(t, verify.Options{Repair: true}, "1 stale")
+	later.verify(t, verify.Options{}, "1 stale")
 	s.expectConsistent(t)
-	later.verify(t, verify.Options{}, "")
+	later.verify(t, verify.Options{Pass: table.Pass{DryRun: true}}, "")
 }
 
 // TestChangedKey: programs of two releases, of which one derives another key, run side by side. A worker of the other release
@@ -311,10 +312,10 @@ func TestChangedKey(t *testing.T) {
 	s.Advance(time.Minute)
 	later.drain(t)
 	testkit.Expect(t, "members", s.members(), "2:Sales:10 1001:Sales:20 gone:1")
-	later.verify(t, verify.Options{Repair: true}, "1 state mismatch")
+	later.verify(t, verify.Options{}, "1 state mismatch")
 	testkit.Expect(t, "members", s.members(), "1001:Sales:20 1002:Sales:10 gone:1 gone:2")
 	later.drain(t)
-	later.verify(t, verify.Options{}, "")
+	later.verify(t, verify.Options{Pass: table.Pass{DryRun: true}}, "")
 }
 
 // TestRanged: Verify refuses a client that sees a part of a table only, and writes nothing.
@@ -353,8 +354,8 @@ func TestRanged(t *testing.T) {
 		testkit.NoError(t, err)
 		staff, err = bare.Attach(staff, materialized.New("company", company, memberOf, nil))
 		testkit.NoError(t, err)
-		r, err := verify.Run(ctx, staff, &verify.Options{Repair: true})
-		if errors.Is(err, table.ErrRanged) != c.refused || !c.refused && err != nil || len(r.Faults) > 0 {
+		r, err := verify.Repair(ctx, staff, nil)
+		if errors.Is(err, table.ErrRanged) != c.refused || !c.refused && err != nil || len(derived.Kinds(r)) > 0 {
 			t.Errorf("%s: got %+v, error %v; want ErrRanged %v, and no fault", c.name, r, err, c.refused)
 		}
 		testkit.Expect(t, "rows", fmt.Sprint(s.Rows("company")), before)
@@ -383,12 +384,12 @@ func TestVerifyPace(t *testing.T) {
 			testkit.NoError(t, err)
 		}
 		began := time.Now()
-		r := s.verify(t, verify.Options{Repair: true, Rate: 10}, "19 missing")
-		if took := time.Since(began); !r.Sound() || took < 9*time.Second || took > 30*time.Second {
+		r := s.verify(t, verify.Options{Pass: table.Pass{Rate: 10}}, "19 missing")
+		if took := time.Since(began); r.Faults > 0 || took < 9*time.Second || took > 30*time.Second {
 			t.Errorf("got %v for %+v; want 10 to 30 s, and all repaired", took, r)
 		}
 		var ve *table.ValueError
-		if _, err := verify.Run(t.Context(), s.staff, &verify.Options{Rate: -1}); !errors.As(err, &ve) {
+		if _, err := verify.Run(t.Context(), s.staff, &verify.Options{Pass: table.Pass{Rate: -1}}); !errors.As(err, &ve) {
 			t.Errorf("got %v; want a *ValueError", err)
 		}
 	})
@@ -410,27 +411,27 @@ func TestVerifyEverything(t *testing.T) {
 		_, err := s.base.Insert(ctx, &employee{Department: "Sales", ID: i + 1, Salary: 10})
 		testkit.NoError(t, err)
 	}
-	run := func(o verify.Options, want string, definitions ...verify.Definition) verify.Report {
+	run := func(o verify.Options, want string, definitions ...verify.Definition) table.Progress {
 		t.Helper()
 		found := map[string]int{}
 		o.Fault = func(f verify.Fault) { found[fmt.Sprint(f.Definition, " ", f.Kind)]++ }
-		r, err := verify.Run(ctx, staff, &o, definitions...)
+		r, err := verify.Repair(ctx, staff, &o, definitions...)
 		testkit.NoError(t, err)
 		testkit.Expect(t, "faults", fmt.Sprint(found), want)
 		return r
 	}
-	r := run(verify.Options{}, "map[company missing:3 ids missing:3 salaries missing:3]")
-	testkit.Expect(t, "entities and rows", []int{r.Entities, r.Rows}, []int{9, 0})
-	run(verify.Options{}, "map[company missing:3]", s.view, s.view)
-	run(verify.Options{}, "map[company missing:3 salaries missing:3]", s.view, bySalary)
-	r = run(verify.Options{Repair: true}, "map[ids missing:3]") // the repair of the entities notifies the workers
-	testkit.Expect(t, "repaired and pending", []int{r.Repaired, r.Pending}, []int{3, 6})
+	r := run(verify.Options{Pass: table.Pass{DryRun: true}}, "map[company missing:3 ids missing:3 salaries missing:3]")
+	testkit.Expect(t, "entities and rows", []int{r.Rows, r.Counts["derived rows"]}, []int{9, 0})
+	run(verify.Options{Pass: table.Pass{DryRun: true}}, "map[company missing:3]", s.view, s.view)
+	run(verify.Options{Pass: table.Pass{DryRun: true}}, "map[company missing:3 salaries missing:3]", s.view, bySalary)
+	r = run(verify.Options{}, "map[ids missing:3]") // the repair of the entities notifies the workers
+	testkit.Expect(t, "repaired and pending", []int{r.Changed, r.Counts["pending"]}, []int{3, 6})
 	w, err := bareworker.New(s.account.Queue("effects"), s.account.Queue("poison"), bare.Handlers(staff),
 		&eventual.WorkerOptions{Common: s.options.Common})
 	testkit.NoError(t, err)
 	testkit.NoError(t, w.Drain(ctx))
-	r = run(verify.Options{}, "map[]")
-	testkit.Expect(t, "entities and rows", []int{r.Entities, r.Rows}, []int{9, 9})
+	r = run(verify.Options{Pass: table.Pass{DryRun: true}}, "map[]")
+	testkit.Expect(t, "entities and rows", []int{r.Rows, r.Counts["derived rows"]}, []int{9, 9})
 	testkit.Expect(t, "members", s.members(), "1:Sales:10 2:Sales:10 3:Sales:10")
 
 	k := employeeKey(2)
@@ -439,7 +440,7 @@ func TestVerifyEverything(t *testing.T) {
 	testkit.NoError(t, err)
 	before := fmt.Sprint(s.Rows("staff"), s.Rows("company"))
 	for _, definitions := range [][]verify.Definition{nil, {s.view}, {bySalary}} {
-		run(verify.Options{Repair: true}, "map[ unreadable:1]", definitions...)
+		run(verify.Options{}, "map[ unreadable:1]", definitions...)
 	}
 	testkit.Expect(t, "rows", fmt.Sprint(s.Rows("staff"), s.Rows("company")), before)
 }
@@ -456,21 +457,21 @@ func TestVerifyRange(t *testing.T) {
 		testkit.NoError(t, err)
 	}
 	from := departments.AtLeast("D1")
-	s.verify(t, verify.Options{Partitions: from}, "20 missing")
-	s.verify(t, verify.Options{Partitions: from, RecordsOnly: true, Repair: true}, "20 missing")
+	s.verify(t, verify.Options{Pass: table.Pass{DryRun: true, Partitions: from}}, "20 missing")
+	s.verify(t, verify.Options{Pass: table.Pass{Partitions: from}, RecordsOnly: true}, "20 missing")
 	s.Count()
-	r := s.verify(t, verify.Options{Partitions: from}, "")
+	r := s.verify(t, verify.Options{Pass: table.Pass{DryRun: true, Partitions: from}}, "")
 	testkit.Expect(t, "requests of a sound range", s.Count().String(), "40 get, 5 query")
-	testkit.Expect(t, "entities", r.Entities, 20)
-	s.verify(t, verify.Options{Partitions: from, RecordsOnly: true}, "")
+	testkit.Expect(t, "entities", r.Rows, 20)
+	s.verify(t, verify.Options{Pass: table.Pass{DryRun: true, Partitions: from}, RecordsOnly: true}, "")
 	testkit.Expect(t, "requests of its records: entities that a view was filled with record nothing", s.Count().String(), "40 get, 5 query")
 
 	derived := func(id int) keys.Key { return s.company.Key(member{ID: id}) }
 	testkit.NoError(t, s.company.DeleteAny(ctx, derived(2))) // of D1
 	testkit.NoError(t, s.company.MergeAny(ctx, derived(3), table.FieldOf(func(m *member) *int64 { return &m.Salary }).Set(99)))
-	s.verify(t, verify.Options{Partitions: departments.Between("D2", "D2")}, "1 stale")
-	s.verify(t, verify.Options{Partitions: dept.PartitionKey("D1").Point(), Repair: true}, "1 missing")
-	s.verify(t, verify.Options{Partitions: from, Repair: true}, "1 stale")
-	s.verify(t, verify.Options{}, "10 missing")
+	s.verify(t, verify.Options{Pass: table.Pass{DryRun: true, Partitions: departments.Between("D2", "D2")}}, "1 stale")
+	s.verify(t, verify.Options{Pass: table.Pass{Partitions: dept.PartitionKey("D1").Point()}}, "1 missing")
+	s.verify(t, verify.Options{Pass: table.Pass{Partitions: from}}, "1 stale")
+	s.verify(t, verify.Options{Pass: table.Pass{DryRun: true}}, "10 missing")
 	s.repair(t, "10 missing")
 }

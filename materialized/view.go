@@ -9,6 +9,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
@@ -20,7 +21,6 @@ import (
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
-	"github.com/aztablekit/aztablekit/verify"
 )
 
 // View is a table of entities of type V, each derived from one entity of type T.
@@ -85,8 +85,8 @@ func (v *View[T, V]) Define(d *extend.Declaration[T]) error {
 	})
 }
 
-// derived is what an entity contributes to a view: the zero value for nothing.
-type derived[V any] struct {
+// derivation is what an entity contributes to a view: the zero value for nothing.
+type derivation[V any] struct {
 	value  *V
 	key    keys.Key
 	row    *stored.Row // as it is stored, without system properties
@@ -94,18 +94,18 @@ type derived[V any] struct {
 }
 
 // deriveTwice returns what an entity contributes. It calls the function twice, because a function that is not pure would leave rows behind.
-func (v *View[T, V]) deriveTwice(e *T, k keys.Key) (derived[V], error) {
+func (v *View[T, V]) deriveTwice(e *T, k keys.Key) (derivation[V], error) {
 	d, err := v.once(e, k)
 	if err != nil {
 		return d, err
 	}
 	if again, err := v.once(e, k); err != nil || again.key != d.key || again.digest != d.digest {
-		return derived[V]{}, &table.DefinitionError{Definition: v.name, Field: "derive", Reason: "is not pure: it returned different values for one entity"}
+		return derivation[V]{}, &table.DefinitionError{Definition: v.name, Field: "derive", Reason: "is not pure: it returned different values for one entity"}
 	}
 	return d, nil
 }
 
-func (v *View[T, V]) once(e *T, k keys.Key) (d derived[V], err error) {
+func (v *View[T, V]) once(e *T, k keys.Key) (d derivation[V], err error) {
 	if e == nil {
 		return d, nil
 	}
@@ -121,7 +121,7 @@ func (v *View[T, V]) once(e *T, k keys.Key) (d derived[V], err error) {
 	if err := noteKey(sent.Key).Err(); err != nil {
 		return d, fmt.Errorf("view %s: derive returned an entity whose RowKey is too long: %w", v.name, err)
 	}
-	d = derived[V]{value: &value, key: sent.Key}
+	d = derivation[V]{value: &value, key: sent.Key}
 	d.row = stored.New(sent.Key, contentOf(sent.Body.Columns()))
 	d.digest = digestOf(d.row.Columns())
 	return d, nil
@@ -161,7 +161,7 @@ type definition[T any] interface {
 type ofHandle[T any] interface {
 	reconcile.Definition
 	extend.Maintainer[T]
-	verify.Comparer[T]
+	derived.Comparer[T]
 	inline() bool
 	complete(*table.Table[T])
 }
@@ -370,7 +370,7 @@ func noteIn(row *table.Row, owner string) (n note, mine bool, err error) {
 		n.maintainers = strings.Split(maintainers, "/")
 	}
 	if err = errors.Join(err1, err2, err3, err4); err != nil {
-		err = fmt.Errorf("%w; delete the row, and verify.Run with Repair writes it again", err)
+		err = fmt.Errorf("%w; delete the row, and verify.Repair writes it again", err)
 	}
 	return n, (*stored.Row)(row).Owner() == owner, err
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/patterns/oldorders"
 	"github.com/aztablekit/aztablekit/table"
-	"github.com/aztablekit/aztablekit/verify"
 )
 
 var adoptATable = recipe{
@@ -79,7 +78,7 @@ var adoptATable = recipe{
 			}, typed, true},
 			{"Fill adds the rows of an index, which the second release has", func() error {
 				report, err := indexed.Fill(ctx, nil)
-				r.Answer("orders: %d; repaired: %d", report.Entities, report.Repaired)
+				r.Answer("orders: %d; repaired: %d", report.Rows, report.Changed)
 				return err
 			}, indexed, true},
 			{"find the open orders of acme", open, indexed, false},
@@ -95,9 +94,9 @@ var adoptATable = recipe{
 				loop, stop := context.WithCancel(ctx)
 				defer stop()
 				var failed error
-				err := indexed.KeepSound(loop, time.Hour, func(report verify.Report, err error) {
+				err := indexed.KeepSound(loop, time.Hour, func(report table.Progress, err error) {
 					failed = err
-					r.Answer("orders: %d; faults: %v; repaired: %d", report.Entities, report.Faults, report.Repaired)
+					r.Answer("%v", report)
 					stop()
 				})
 				if errors.Is(err, context.Canceled) {

@@ -80,8 +80,8 @@ var interPartitionIndex = recipe{
 				if _, err := r.Table("staff").AddEntity(ctx, []byte(brown), nil); err != nil {
 					return err
 				}
-				report, err := staff.Verify(ctx, &verify.Options{Repair: true})
-				r.Answer("%d missing rows, %d repaired", report.Faults[verify.Missing], report.Repaired)
+				report, err := staff.Repair(ctx, nil)
+				r.Answer("%d missing rows, %d repaired", report.Counts[verify.Missing], report.Changed)
 				return err
 			}, "emails"},
 		} {

@@ -65,8 +65,8 @@ var materializedView = recipe{
 				if _, err := r.Table("staff").AddEntity(ctx, []byte(row), nil); err != nil {
 					return err
 				}
-				report, err := company.Verify(ctx, &verify.Options{Repair: true})
-				r.Answer("missing: %d; repaired: %d", report.Faults[verify.Missing], report.Repaired)
+				report, err := company.Repair(ctx, nil)
+				r.Answer("missing: %d; repaired: %d", report.Counts[verify.Missing], report.Changed)
 				return err
 			}},
 			{"count the employees of each department of the company", count},

@@ -10,7 +10,6 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/patterns/newindex"
 	"github.com/aztablekit/aztablekit/table"
-	"github.com/aztablekit/aztablekit/verify"
 )
 
 var newIndex = recipe{
@@ -67,7 +66,7 @@ var newIndex = recipe{
 				for _, f := range duplicates {
 					r.Answer("%s of %s conflicts with %s", f.Row.RowKey(), f.Entity.RowKey(), f.Owner.RowKey())
 				}
-				r.Answer("employees: %d; faults: %v", report.Entities, report.Faults)
+				r.Answer("%v", report)
 				return err
 			}, ""},
 			{"two employees have the same address, so change one of them", func() error {
@@ -81,7 +80,7 @@ var newIndex = recipe{
 			}, ""},
 			{"Fill waits, and adds the rows in transactions of up to 100 operations, each entity by its ETag", func() error {
 				report, err := staff.Fill(ctx, nil)
-				r.Answer("employees: %d; repaired: %d", report.Entities, report.Repaired)
+				r.Answer("employees: %d; repaired: %d", report.Rows, report.Changed)
 				return err
 			}, "staff"},
 			{"find bob@contoso.com; the catalogue is read again, once a minute", func() error {
@@ -99,8 +98,8 @@ var newIndex = recipe{
 				if _, err := r.Table("staff").DeleteEntity(ctx, sales, "email_ann@contoso.com", nil); err != nil {
 					return err
 				}
-				report, err := staff.Verify(ctx, &verify.Options{Repair: true})
-				r.Answer("faults: %v; repaired: %d", report.Faults, report.Repaired)
+				report, err := staff.Repair(ctx, nil)
+				r.Answer("%v", report)
 				return err
 			}, ""},
 			{"Retire waits twice, and deletes the rows; then both releases write", func() error {

@@ -1,7 +1,10 @@
 package table
 
 import (
+	"fmt"
+	"maps"
 	"slices"
+	"time"
 
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -38,6 +41,12 @@ type Pass struct {
 
 // Progress is how far a call has come with a table; see [Pass]. It is right beside an error, too.
 type Progress struct {
+	Table string // its name, if the call is for several tables
+	State string // what the call does, if it has several states; its comment has them
+
+	// Wait is how long the call waits now for other programs; 0 if it works.
+	Wait time.Duration
+
 	Rows    int // that were read
 	Changed int // what was stored, changed, moved or deleted, or would be with Pass.DryRun
 	Skipped int // what Pass.Skip has left as it is
@@ -50,6 +59,22 @@ type Progress struct {
 	// the end of the table.
 	Through keys.Key
 	Token   string
+}
+
+// String returns the numbers in words: "120 rows, 2 changed, 1 faults; 3 missing".
+func (p Progress) String() string {
+	text := fmt.Sprintf("%d rows, %d changed, %d faults", p.Rows, p.Changed, p.Faults)
+	if p.Skipped > 0 {
+		text += fmt.Sprintf(", %d skipped", p.Skipped)
+	}
+	for i, name := range slices.Sorted(maps.Keys(p.Counts)) {
+		separator := ", "
+		if i == 0 {
+			separator = "; "
+		}
+		text += fmt.Sprintf("%s%d %s", separator, p.Counts[name], name)
+	}
+	return text
 }
 
 // checkPass returns a *ValueError for the fields of a pass that are wrong, or that a call does not

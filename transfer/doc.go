@@ -26,7 +26,7 @@
 //
 // # Not guaranteed
 //
-// An export is not of one moment: rows of different pages may be minutes apart, also an entity and its derived rows. Verify with Repair after an import makes the
+// An export is not of one moment: rows of different pages may be minutes apart, also an entity and its derived rows. Store.Repair after an import makes the
 // derived rows those of the entities. For a table with [Snapshots], the report and the manifest say which partitions are not of one moment; nothing shows that for
 // several partitions.
 //

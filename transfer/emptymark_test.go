@@ -68,7 +68,7 @@ func TestEmptyMark(t *testing.T) {
 	}
 	report, err := store.Verify(ctx, nil)
 	testkit.NoError(t, err)
-	if !report.Sound() {
+	if report.Faults > 0 {
 		t.Errorf("got %+v; want a sound store", report)
 	}
 
@@ -112,7 +112,7 @@ func TestEmptyMark(t *testing.T) {
 	testkit.Expect(t, "city", e.Value.City, "Bonn")
 	testkit.NoError(t, store.Drain(ctx))
 	report, err = store.Verify(ctx, nil)
-	if err != nil || !report.Sound() {
+	if err != nil || report.Faults > 0 {
 		t.Errorf("behind an update: got %+v, %v; want a sound store", report, err)
 	}
 	n, err := pages.Count(ctx, table.Query[page]{TableScan: true})

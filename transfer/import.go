@@ -50,11 +50,11 @@ type ImportOptions struct {
 
 	// Map returns the row to store in the place of one: with another key ([table.Row.At]), other properties, or nil for none. It may change the row. It gets
 	// the rows as they are stored, derived rows and the library's too, except the row of the definitions. Entities with other keys need other derived
-	// rows: export Entities alone, or run aztablekit.Store.Verify with Repair. One goroutine calls it.
+	// rows: export Entities alone, or run aztablekit.Store.Repair. One goroutine calls it.
 	Map func(r *table.Row) (*table.Row, error)
 
 	// OtherDefinitions imports into a table whose definitions are others than those of the export. Its derived rows are then not those of its entities until
-	// aztablekit.Store.Verify with Repair has run.
+	// aztablekit.Store.Repair has run.
 	OtherDefinitions bool
 
 	// Kept is called for each stored row that differs from the imported one and stays as it is. No two
@@ -85,8 +85,8 @@ var errOtherDefinitions = fmt.Errorf("%w: the table has other definitions than t
 // All chunks that are read are compared with the manifest, and a chunk that was altered or cut ends the import before its first row is stored. An import that
 // ended early is repeated as a whole: rows that are stored already cost 1 request for each 100, and 1 to compare them.
 //
-// Import while no program writes the table, and before a program calls Ensure, or call aztablekit.Store.Verify with Repair afterwards. Call aztablekit.Store.NotifyPending,
-// if the export has pending effects (Counts["pending"] of [Export]), and Verify with Repair also ends the writes over several partitions that it has. The work of a day
+// Import while no program writes the table, and before a program calls Ensure, or call aztablekit.Store.Repair afterwards. Call aztablekit.Store.NotifyPending,
+// if the export has pending effects (Counts["pending"] of [Export]), and Repair also ends the writes over several partitions that it has. The work of a day
 // deletes the commit records that an import has brought into a table of a store, as it does those of writes.
 //
 // Errors: *table.ValueError for wrong options; *FileError and table.ErrIncomplete for an export, *fs.PathError or table.ErrContainerNotFound if there is

@@ -85,7 +85,7 @@ func TestRestoreBlobs(t *testing.T) {
 	testkit.NoError(t, err)
 	swept, err := a.texts.Sweep(ctx, a.documents, &table.Pass{DryRun: true})
 	testkit.NoError(t, err)
-	if !report.Sound() || swept.Counts["linked"] != n || swept.Faults != 0 || swept.Changed != 0 {
+	if report.Faults > 0 || swept.Counts["linked"] != n || swept.Faults != 0 || swept.Changed != 0 {
 		t.Errorf("got %+v and %+v; want a sound store, and a blob for each of %d documents", report, swept, n)
 	}
 	records := 0

@@ -267,7 +267,7 @@ func TestStamps(t *testing.T) {
 	}
 	report, err := b.Verify(ctx, nil)
 	testkit.NoError(t, err)
-	if !report.Sound() {
+	if report.Faults > 0 {
 		t.Errorf("got %+v; want a sound store", report)
 	}
 }

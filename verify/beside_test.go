@@ -1,7 +1,6 @@
 package verify_test
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"sync"
@@ -11,10 +10,10 @@ import (
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
-	"github.com/aztablekit/aztablekit/verify"
 )
 
 type comer struct {
@@ -68,23 +67,8 @@ func besideComers(t *testing.T) {
 		verifier, _ := open(acc)
 		report, err := verifier.Verify(t.Context(), nil)
 		testkit.NoError(t, err)
-		if len(report.Faults) > 0 {
-			t.Errorf("seed %d: got the faults %v; want none", seed, report.Faults)
+		if len(derived.Kinds(report)) > 0 {
+			t.Errorf("seed %d: got the faults %v; want none", seed, derived.Kinds(report))
 		}
-	}
-}
-
-// TestReportString: a report says in one sentence what was found.
-func TestReportString(t *testing.T) {
-	t.Parallel()
-	for want, r := range map[string]verify.Report{
-		"sound; 0 entities and 0 rows in 0 partitions":                                                                {},
-		"sound; 12 entities and 34 rows in 2 partitions; 3 pending":                                                   {Entities: 12, Rows: 34, Partitions: 2, Pending: 3},
-		"not sound: 3 faults (2 missing, 1 stale), 1 repaired; 12 entities and 34 rows in 2 partitions; 1 failed":     {Entities: 12, Rows: 34, Partitions: 2, Faults: map[verify.FaultKind]int{verify.Stale: 1, verify.Missing: 2, verify.Dangling: 0}, Repaired: 1, Failed: 1},
-		"sound: 1 fault (1 duplicate value), 1 repaired; 0 entities and 0 rows in 0 partitions; 1 tombstones deleted": {Faults: map[verify.FaultKind]int{verify.DuplicateValue: 1}, Repaired: 1, Tombstones: 1},
-		"not sound; 0 entities and 0 rows in 0 partitions; 2 unconfirmed; 1 notified; 4 writes finished; 5 unowned":   {Unconfirmed: 2, Notified: 1, Finished: 4, Unowned: 5},
-	} {
-		testkit.Expect(t, "report", r.String(), want)
-		testkit.Expect(t, "printed", fmt.Sprint(&r), want)
 	}
 }

@@ -71,7 +71,7 @@ func (r *recorder) untilConfirmed(ctx context.Context, retry engine.Retry, log e
 		return changed, err
 	})
 	if changed {
-		r.count(Report{Unconfirmed: 1})
+		r.count(report{Unconfirmed: 1})
 		return nil
 	}
 	return err

@@ -2,26 +2,26 @@
 // other databases: index scrubbing).
 //
 // Derived rows are always right if all writers declare the same definitions with the same key
-// functions. [Run] is for all other cases: it fills a new index or view of a table in use, removes
+// functions. [Repair] is for all other cases: it fills a new index or view of a table in use, removes
 // the rows of an earlier key function, and repairs rows that programs without this library have
 // written or deleted. Writers may continue meanwhile.
 //
-//	report, err := verify.Run(ctx, staff, &verify.Options{Repair: true}) // staff has definitions
+//	done, err := verify.Repair(ctx, staff, nil) // staff has definitions
 //	if err != nil {
 //		return err
 //	}
-//	if !report.Sound() {
-//		log.Print(report.Faults, report.Failed, report.Unconfirmed)
+//	if done.Faults > 0 {
+//		log.Print(done) // what stays
 //	}
 //
-// Without Options.Repair, Run writes nothing. Options.Fault receives each [Fault]; the [Report] counts them. Options.Partitions
-// limits a run to a range of partitions, and Options.Rate limits its load. An interrupted run continues behind the finished partitions with
-// the Report.Token in Options.Token.
+// [Run] finds out what Repair would do, and writes nothing. Options.Fault receives each [Fault]; the
+// Progress counts them. An interrupted call goes on behind the finished partitions by the Token of
+// its Progress.
 //
 // # Guarantees
 //
 // A fault that Run reports existed: Run confirms each fault that the entity alone does not show by a consistent read, so that a
-// concurrent write is not taken for a fault. Exception: without Options.Repair, a DuplicateValue of two missing rows is a
+// concurrent write is not taken for a fault. Exception: of Run, a DuplicateValue of two missing rows is a
 // prediction of what a repair would find. A repair never overwrites a concurrent write, because each repair is a write by ETag.
 // Rows of other types, definitions and programs are left as they are. A row that a worker is still to change is no fault.
 //

@@ -72,7 +72,7 @@ func (r *elsewhereRun[T]) readRows(ctx context.Context) error {
 			if err == nil {
 				err = r.pacer.Spend(ctx, 1)
 			}
-			if err == nil && r.opt.Repair && d.IsTombstone(row) && row.Timestamp.Before(before) {
+			if err == nil && !r.opt.DryRun && d.IsTombstone(row) && row.Timestamp.Before(before) {
 				err = r.sweep(ctx, d, row)
 			}
 			if err != nil {
@@ -94,7 +94,7 @@ func (r *elsewhereRun[T]) sweep(ctx context.Context, d derived.Elsewhere[T], row
 	case mustReread(err):
 		return nil // a worker has written it again
 	case err == nil:
-		r.count(Report{Tombstones: 1})
+		r.count(report{Tombstones: 1})
 	}
 	return err
 }
@@ -102,7 +102,7 @@ func (r *elsewhereRun[T]) sweep(ctx context.Context, d derived.Elsewhere[T], row
 // addRow adds a row of a definition with the entities that it names.
 func (r *elsewhereRun[T]) addRow(definition int, row *table.Row) {
 	if r.again == nil {
-		r.count(Report{Rows: 1})
+		r.count(report{Rows: 1})
 	}
 	d := r.elsewhere[definition]
 	for _, entity := range d.EntitiesIn(row) {
@@ -205,7 +205,7 @@ func (r *elsewhereRun[T]) readRecorded(ctx context.Context, entities []*table.Ro
 		if err = e; err != nil || row == nil {
 			return err == nil
 		}
-		r.count(Report{Rows: 1})
+		r.count(report{Rows: 1})
 		if d := r.elsewhere[p.definition]; slices.Contains(d.EntitiesIn(row), keyOf(p.entity)) {
 			r.digests[p] = r.digest(d.Content(row))
 		}
@@ -233,7 +233,7 @@ func (r *elsewhereRun[T]) compareRow(ctx context.Context, row *table.Row) {
 		}
 	}
 	if r.again == nil {
-		r.count(Report{Entities: 1})
+		r.count(report{Entities: 1})
 	}
 }
 
@@ -279,7 +279,7 @@ func (r *elsewhereRun[T]) compare(ctx context.Context, e *table.Entity[T], row *
 		}
 	}
 	if r.again == nil { // otherwise they are confirmed already
-		if r.opt.Repair && len(evident) > 0 && len(evident) == len(lacks.rows) {
+		if !r.opt.DryRun && len(evident) > 0 && len(evident) == len(lacks.rows) {
 			r.fills = append(r.fills, lacks)
 		} else {
 			r.confirm(ctx, e.Key, evident, true)
@@ -452,7 +452,7 @@ func changeWithEntities(d interface{ Kind() string }) bool { return d.Kind() == 
 // firstOwner returns the first entity that lacks the row of a unique value, in a run without Repair: with Repair, the first one gets the
 // row.
 func (r *elsewhereRun[T]) firstOwner(d derived.Elsewhere[T], row rowElsewhere, entity keys.Key, lacks bool) keys.Key {
-	if r.opt.Repair || !changeWithEntities(d) || !lacks {
+	if !r.opt.DryRun || !changeWithEntities(d) || !lacks {
 		return entity
 	}
 	return r.wanted.first(row, entity)
@@ -474,7 +474,7 @@ func (r *elsewhereRun[T]) confirmOnce(ctx context.Context, entity keys.Key, rows
 		case err != nil:
 			return err
 		case pending:
-			r.count(Report{Pending: 1})
+			r.count(report{Pending: 1})
 			return nil
 		}
 		second, err := r.read(ctx, entity, rows)
@@ -485,7 +485,7 @@ func (r *elsewhereRun[T]) confirmOnce(ctx context.Context, entity keys.Key, rows
 			return errChanging
 		}
 	}
-	if r.opt.Repair {
+	if !r.opt.DryRun {
 		return r.repair(ctx, &first, faults, evident)
 	}
 	for _, f := range faults {

@@ -173,7 +173,7 @@ func (r *elsewhereRun[T]) hasPendingRecord(ctx context.Context, entity keys.Key,
 		return false, nil
 	}
 	for effect, err := range reconcile.PendingEffects(ctx, r.table, entity, kinds) {
-		if err == nil && r.opt.Repair && effect.Overdue {
+		if err == nil && !r.opt.DryRun && effect.Overdue {
 			err = r.notify(ctx, entity.PartitionKey(), effect.OperationID)
 		}
 		if err != nil {
@@ -197,7 +197,7 @@ func (r *elsewhereRun[T]) notify(ctx context.Context, partition, id string) erro
 	if _, err := engine.InnerOutbox(t.Mode.Outbox).Notify(ctx, commit.Notification{Table: t.Name, Partition: partition, OperationID: id}); err != nil {
 		return err
 	}
-	r.count(Report{Notified: 1})
+	r.count(report{Notified: 1})
 	return nil
 }
 
@@ -208,7 +208,7 @@ const mostFills = 200
 type newEntity[T any] struct {
 	entity *table.Entity[T]
 	rows   []rowElsewhere
-	kinds  []FaultKind // of the rows
+	kinds  []string // of the rows
 }
 
 // add adds a row that the entity does not record.

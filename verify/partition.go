@@ -138,7 +138,7 @@ func (r *run[T]) verifyPartition(ctx context.Context, pk string) error {
 	}
 	if uncounted || p.entitiesWritten.Load() {
 		for _, sum := range p.summaries {
-			if err := p.verifyGroups(ctx, sum, !p.opt.Repair); err != nil {
+			if err := p.verifyGroups(ctx, sum, p.opt.DryRun); err != nil {
 				return err
 			}
 		}
@@ -204,7 +204,7 @@ func (p *partition[T]) readDerivedRows(ctx context.Context) error {
 }
 
 // countRead adds to the report what is read for the first time.
-func (p *partition[T]) countRead(r Report) {
+func (p *partition[T]) countRead(r report) {
 	if p.again == nil {
 		p.count(r)
 	}
@@ -212,7 +212,7 @@ func (p *partition[T]) countRead(r Report) {
 
 // addAllUncounted is addUncounted for all summaries, with Repair. open reports whether the summaries must be compared.
 func (p *partition[T]) addAllUncounted(ctx context.Context) (open bool, err error) {
-	if !p.opt.Repair {
+	if p.opt.DryRun {
 		return true, nil
 	}
 	for _, sum := range p.summaries {
@@ -239,7 +239,7 @@ func (p *partition[T]) passes() []map[string][]candidate {
 		}
 	}
 	passes := []map[string][]candidate{p.candidates, fromEntities}
-	if p.opt.Repair && len(p.ownerless) > 0 {
+	if !p.opt.DryRun && len(p.ownerless) > 0 {
 		// The entity that an ownerless row should name may have been deleted meanwhile.
 		passes = append(passes, map[string][]candidate{derived.NoEntity: p.ownerless})
 	}

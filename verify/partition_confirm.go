@@ -41,7 +41,7 @@ type status int
 const (
 	readAgain        status = iota // it must be read again, because of a concurrent writer or an unknown outcome
 	sound                          // there is no fault, or it is repaired
-	reportOnly                     // the fault is reported and not repaired: without Options.Repair, or for a DuplicateValue
+	reportOnly                     // the fault is reported and not repaired: with DryRun, or for a DuplicateValue
 	blocking                       // the fault is a DuplicateValue of a unique index, so that the entity cannot be written
 	unrepairable                   // the fault cannot be repaired
 	needsEntityWrite               // a write of the entity repairs the fault
@@ -53,13 +53,13 @@ func (p *partition[T]) confirmAndNote(ctx context.Context, entity string, candid
 	faults, err := p.confirm(ctx, entity, candidates, b)
 	p.noteFaults(faults)
 	if err == errChanging {
-		p.count(Report{Unconfirmed: 1})
+		p.count(report{Unconfirmed: 1})
 		err = nil
 	}
 	return err
 }
 
-// confirm confirms the candidates of an entity, and repairs the faults if Options.Repair is set: by a write of the entity, or by
+// confirm confirms the candidates of an entity, and repairs the faults unless DryRun is set: by a write of the entity, or by
 // writes of rows that do not belong to the entity and are not in its maintainer state. It adds to b, if b is not nil, what is
 // better repaired for many entities together. The error is errChanging if a candidate could not be confirmed.
 func (p *partition[T]) confirm(ctx context.Context, entity string, candidates []candidate, b *batch[T]) (faults []Fault, err error) {
@@ -82,7 +82,7 @@ func (p *partition[T]) confirm(ctx context.Context, entity string, candidates []
 		return append(faults, Fault{Definition: unreadable.definition, Kind: Unreadable, Entity: keys.Raw(p.pk, entity), Err: err}), nil
 	case err != nil || ctx.Err() != nil:
 		return faults, cmp.Or(err, ctx.Err())
-	case slices.ContainsFunc(c.checks, func(k check) bool { return k.status == readAgain && k.fault.Kind == 0 }):
+	case slices.ContainsFunc(c.checks, func(k check) bool { return k.status == readAgain && k.fault.Kind == "" }):
 		return faults, errChanging
 	}
 	return faults, nil
@@ -142,7 +142,7 @@ func (c *confirmation[T]) check(ctx context.Context, k *check, of candidate, s c
 	switch {
 	case err != nil:
 		return readAgain, err
-	case kind == 0:
+	case kind == "":
 		return sound, nil
 	case owner != derived.NoEntity:
 		switch free, err := p.freeRow(ctx, of, owner); {
@@ -169,7 +169,7 @@ func (c *confirmation[T]) check(ctx context.Context, k *check, of candidate, s c
 			return blocking, nil
 		}
 		return reportOnly, nil
-	case !p.opt.Repair:
+	case p.opt.DryRun:
 		k.fault = p.predictDuplicate(k.fault, of)
 		return reportOnly, nil
 	case c.failed[d.Name()] != nil:
@@ -192,13 +192,13 @@ func (c *confirmation[T]) check(ctx context.Context, k *check, of candidate, s c
 	}
 }
 
-// classify returns the kind of the fault between an entity and a row, 0 for none. owner is the entity that the row names
+// classify returns the kind of the fault between an entity and a row, "" for none. owner is the entity that the row names
 // now, if the row can name only one and names another: a unique row, or the entity that holds the details.
-func (p *partition[T]) classify(d derived.PerEntity[T], entity, rowKey string, s consistentRead[T], row *table.Row) (kind FaultKind, owner string, err error) {
+func (p *partition[T]) classify(d derived.PerEntity[T], entity, rowKey string, s consistentRead[T], row *table.Row) (kind string, owner string, err error) {
 	var wanted, stored []string
 	if s.entity != nil {
 		if wanted, err = d.WantedRows(s.entity); err != nil {
-			return 0, "", &unreadableError{definition: d.Name(), error: err}
+			return "", "", &unreadableError{definition: d.Name(), error: err}
 		}
 	}
 	if row != nil {
@@ -222,11 +222,11 @@ func (p *partition[T]) classify(d derived.PerEntity[T], entity, rowKey string, s
 	case isWanted != slices.Contains(s.stateOf(d.Name()), rowKey):
 		return StateMismatch, "", nil
 	}
-	return 0, "", nil
+	return "", "", nil
 }
 
 // freeRow deletes the row's wrong owner, so that the row can be written for the entity that should have it, and reports whether the
-// row is now free: it is not if the owner should have it, or cannot be read. Without Options.Repair, it only reports whether the
+// row is now free: it is not if the owner should have it, or cannot be read. With DryRun, it only reports whether the
 // row would be free. The error is errChanging if no consistent read was possible.
 func (p *partition[T]) freeRow(ctx context.Context, of candidate, owner string) (free bool, err error) {
 	d := p.snapshots[of.snapshot].maintainer
@@ -245,7 +245,7 @@ func (p *partition[T]) freeRow(ctx context.Context, of candidate, owner string) 
 	switch kind, _, err := p.classify(d, owner, of.row, s, row); {
 	case err != nil || kind != Dangling:
 		return false, nil
-	case !p.opt.Repair:
+	case p.opt.DryRun:
 		return true, nil
 	}
 	if slices.Contains(s.stateOf(d.Name()), of.row) {
@@ -302,9 +302,9 @@ func (c *confirmation[T]) finishFaults(reason error) (faults []Fault) {
 	for i, k := range c.checks {
 		f := k.fault
 		switch {
-		case f.Kind == 0:
+		case f.Kind == "":
 			continue
-		case !c.p.opt.Repair || f.Kind == DuplicateValue:
+		case c.p.opt.DryRun || f.Kind == DuplicateValue:
 		case k.status == sound:
 			f.Repaired = true
 		case k.status == batched:

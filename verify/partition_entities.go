@@ -49,7 +49,7 @@ func (p *partition[T]) readEntities(ctx context.Context) error {
 				p.noteFault(Fault{Kind: Unreadable, Entity: row.Key, Err: err})
 			}
 		}
-		p.countRead(Report{Entities: 1})
+		p.countRead(report{Entities: 1})
 		if p.entitiesRead++; p.entitiesRead%1000 == 0 {
 			p.noteProgress()
 		}
@@ -142,13 +142,13 @@ func (p *partition[T]) wantedOf(e *table.Entity[T]) (rows, groups [][]string, er
 func (p *partition[T]) noteComparison(ctx context.Context, e *table.Entity[T], c *entityComparison, miscounted []Fault) error {
 	switch {
 	case len(c.faults)+len(miscounted) == 0:
-	case c.unsure && p.opt.Repair:
+	case c.unsure && !p.opt.DryRun:
 		p.miscounted = append(p.miscounted, miscounted...)
 		p.addCandidates(e.Key.RowKey(), c.candidates...)
 	case c.unsure:
 		p.noteFaults(miscounted)
 		p.addCandidates(e.Key.RowKey(), c.candidates...)
-	case p.opt.Repair:
+	case !p.opt.DryRun:
 		p.additions = append(p.additions, addition[T]{e, append(c.faults, miscounted...)})
 		if len(p.additions) < 1000 {
 			return nil
@@ -279,7 +279,7 @@ func (p *partition[T]) takeSnapshot(ctx context.Context, d derived.PerEntity[T])
 		if err != nil {
 			return err
 		}
-		p.countRead(Report{Rows: 1})
+		p.countRead(report{Rows: 1})
 		p.add(len(p.snapshots)-1, row.Key.RowKey(), d.EntitiesIn(row), p.digest(d.Content(row)))
 	}
 	return nil
@@ -312,7 +312,7 @@ func (p *partition[T]) takeCopies(ctx context.Context, s *snapshot[T], c derived
 				}
 				entities, digest = s.maintainer.EntitiesIn(row), p.digest(s.maintainer.Content(row))
 			}
-			p.countRead(Report{Rows: 1})
+			p.countRead(report{Rows: 1})
 			p.add(len(p.snapshots)-1, row.Key.RowKey(), entities, digest)
 		}
 	}
@@ -418,7 +418,7 @@ func (p *partition[T]) removeState(ctx context.Context, d derived.Maintainer[T],
 		if p.again != nil { // it is noted already
 			return clean, nil
 		}
-		if !p.opt.Repair {
+		if p.opt.DryRun {
 			f.Err = nil
 			p.noteFault(f)
 			return clean, nil

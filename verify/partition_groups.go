@@ -69,7 +69,7 @@ func (p *partition[T]) groupRows(ctx context.Context, d derived.PerGroup[T], fir
 		all[row.Key.RowKey()] = row
 	}
 	if first {
-		p.count(Report{Rows: len(all)})
+		p.count(report{Rows: len(all)})
 	}
 	return all, nil
 }
@@ -128,7 +128,7 @@ func (p *partition[T]) addUncounted(ctx context.Context, d derived.PerGroup[T]) 
 // verifyGroups compares the rows of a summary with the totals of the entities. To repair a missing row, it inserts the row of an
 // empty group, which concurrent writers count again, and replaces that row by its ETag at the next attempt.
 func (p *partition[T]) verifyGroups(ctx context.Context, d derived.PerGroup[T], first bool) error {
-	var open map[string]FaultKind // the groups to read again, with the faults that are known, 0 for none; nil for all groups
+	var open map[string]string // the groups to read again, with the faults that are known, "" for none; nil for all groups
 	for a := range p.attempts(ctx, derived.NoEntity) {
 		g, err := p.readGroups(ctx, d, first && a.number == 0)
 		if err != nil {
@@ -144,8 +144,8 @@ func (p *partition[T]) verifyGroups(ctx context.Context, d derived.PerGroup[T], 
 		return ctx.Err()
 	}
 	for rk, kind := range open {
-		if kind == 0 {
-			p.count(Report{Unconfirmed: 1})
+		if kind == "" {
+			p.count(report{Unconfirmed: 1})
 			continue
 		}
 		p.noteFault(Fault{Definition: d.Name(), Kind: kind, Row: keys.Raw(p.pk, rk), Err: errChanging})
@@ -154,15 +154,15 @@ func (p *partition[T]) verifyGroups(ctx context.Context, d derived.PerGroup[T], 
 }
 
 // verifyOpenGroups compares the groups that are open, or all if open is nil. It returns those to read again.
-func (p *partition[T]) verifyOpenGroups(ctx context.Context, d derived.PerGroup[T], g *groupsRead, open map[string]FaultKind) (again map[string]FaultKind, err error) {
+func (p *partition[T]) verifyOpenGroups(ctx context.Context, d derived.PerGroup[T], g *groupsRead, open map[string]string) (again map[string]string, err error) {
 	groups := open
 	if open == nil {
-		groups = map[string]FaultKind{}
+		groups = map[string]string{}
 		for rk := range g.all() {
-			groups[rk] = 0
+			groups[rk] = ""
 		}
 	}
-	again = map[string]FaultKind{}
+	again = map[string]string{}
 	for _, rk := range slices.Sorted(maps.Keys(groups)) {
 		kind, more, err := p.verifyGroup(ctx, d, g, rk, groups[rk])
 		if err != nil {
@@ -183,35 +183,35 @@ type groupCheck[T any] struct {
 	fault    Fault      // without a kind as long as none is known
 }
 
-// verifyGroup compares the row of a group with its total, and repairs it. known is the fault that an earlier attempt found, 0 for
+// verifyGroup compares the row of a group with its total, and repairs it. known is the fault that an earlier attempt found, "" for
 // none. If again is set, the group must be read again, with kind as the fault that is known.
-func (p *partition[T]) verifyGroup(ctx context.Context, d derived.PerGroup[T], g *groupsRead, rk string, known FaultKind) (kind FaultKind, again bool, err error) {
+func (p *partition[T]) verifyGroup(ctx context.Context, d derived.PerGroup[T], g *groupsRead, rk string, known string) (kind string, again bool, err error) {
 	c := groupCheck[T]{d: d, read: g, is: g.after[rk], want: g.totals.Rows[rk], fault: Fault{Definition: d.Name(), Kind: known, Row: keys.Raw(p.pk, rk)}}
 	switch {
 	case p.isDone(&c):
-		return 0, false, nil
+		return "", false, nil
 	case !g.unchanged(rk):
 		g.conflict = errChanging
 		return known, true, nil
-	case known == 0 && !p.opt.Repair && lacksUncountedOnly(d, g.totals, c.is, rk):
-		return 0, false, nil
-	case known == 0:
-		c.fault.Kind = c.kind(p.opt.Repair)
+	case known == "" && p.opt.DryRun && lacksUncountedOnly(d, g.totals, c.is, rk):
+		return "", false, nil
+	case known == "":
+		c.fault.Kind = c.kind(!p.opt.DryRun)
 	}
-	if c.is == nil && known == 0 {
+	if c.is == nil && known == "" {
 		missing, err := p.groupIsMissing(ctx, d, rk, g.totals.Members[rk])
 		if err != nil || !missing {
 			g.conflict = errChanging
-			return 0, true, err
+			return "", true, err
 		}
 	}
-	if p.opt.Repair && p.repairGroup(ctx, &c) {
+	if !p.opt.DryRun && p.repairGroup(ctx, &c) {
 		return c.fault.Kind, true, nil
 	}
-	if c.fault.Kind != 0 && !(c.want == nil && d.IsEmptyGroup(c.is)) { // the row of an empty group counts no entity, which is right
+	if c.fault.Kind != "" && !(c.want == nil && d.IsEmptyGroup(c.is)) { // the row of an empty group counts no entity, which is right
 		p.noteFault(c.fault)
 	}
-	return 0, false, nil
+	return "", false, nil
 }
 
 // isDone reports whether nothing is to do about a group: its row is right, or cannot be repaired. It notes a fault that was known, or
@@ -228,22 +228,22 @@ func (p *partition[T]) isDone(c *groupCheck[T]) bool {
 	default:
 		return false
 	}
-	if c.fault.Kind != 0 {
+	if c.fault.Kind != "" {
 		p.noteFault(c.fault)
 	}
 	return true
 }
 
-// kind returns the kind of the fault of a row that differs from its total, 0 for none: approximate bounds of measures that allow them are
+// kind returns the kind of the fault of a row that differs from its total, "" for none: approximate bounds of measures that allow them are
 // no fault. For a repair, which makes all bounds exact, no bounds are.
-func (c *groupCheck[T]) kind(repair bool) FaultKind {
+func (c *groupCheck[T]) kind(repair bool) string {
 	switch {
 	case c.is == nil:
 		return Missing
 	case c.want == nil:
 		return Dangling
 	case c.d.Matches(c.is, c.want, repair):
-		return 0
+		return ""
 	}
 	return Stale
 }
@@ -259,7 +259,7 @@ func (p *partition[T]) repairGroup(ctx context.Context, c *groupCheck[T]) (again
 	}
 	c.read.noteConflict(f.Err)
 	switch {
-	case mustReread(f.Err) && f.Kind == 0 && c.d.Matches(c.is, c.want, false):
+	case mustReread(f.Err) && f.Kind == "" && c.d.Matches(c.is, c.want, false):
 		return false // the row was right before a concurrent writer changed it
 	case mustReread(f.Err), c.is == nil && f.Err == nil:
 		return true
@@ -326,7 +326,7 @@ func (p *partition[T]) repairMiscounted(ctx context.Context, f Fault) error {
 		a.conflict = f.Err
 	}
 	if mustReread(f.Err) {
-		p.count(Report{Unconfirmed: 1})
+		p.count(report{Unconfirmed: 1})
 		return ctx.Err()
 	}
 	f.Repaired = f.Err == nil

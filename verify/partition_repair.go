@@ -48,7 +48,7 @@ func (b *batch[T]) addRemoval(r removal) {
 	b.removals = append(b.removals, r)
 }
 
-// confirmAll confirms candidates, by the RowKeys of their entities, several at a time, and repairs the faults if Options.Repair is
+// confirmAll confirms candidates, by the RowKeys of their entities, several at a time, and repairs the faults unless DryRun is
 // set.
 func (p *partition[T]) confirmAll(ctx context.Context, candidates map[string][]candidate) error {
 	for some := range slices.Chunk(slices.Sorted(maps.Keys(candidates)), 1000) {

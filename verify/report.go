@@ -5,71 +5,64 @@ import (
 	"context"
 	"fmt"
 	"hash/crc32"
-	"maps"
-	"slices"
-	"strings"
 	"sync"
 
 	"github.com/aztablekit/aztablekit/internal/commit"
+	"github.com/aztablekit/aztablekit/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Options are the options of [Run]. The zero value compares the whole table and changes nothing.
+// Options are the options of [Run] and [Repair]. The zero value has the whole table.
 type Options struct {
-	// Partitions is the range of partitions to verify; that of one partition is its Point. Unset means all. Rows elsewhere and views are
-	// then read by the keys that the entities of the range record, and not as a whole: those that no entity records are not found.
-	Partitions keys.PartitionRange
+	// Pass has the Partitions to verify, all by default, the Rate of the rows that are read and
+	// written, repairs included, the Token of an earlier call with the same Partitions and RecordsOnly,
+	// the Concurrency, which is the number of partitions that are verified at the same time, 1 by
+	// default, DryRun, with which Repair is Run, and Progress, which is called after each 1,000 entities
+	// of a partition and after each partition. Skip is refused. With Partitions, rows elsewhere and
+	// views are read by the keys that the entities record, and not as a whole: those that no entity
+	// records are not found.
+	table.Pass
 
-	// Rows is the range of RowKeys of the entities to verify, of one partition and with RecordsOnly: a part of a large partition. A definition with a
-	// summary or a view has no such parts.
+	// Rows is the range of RowKeys of the entities to verify, of one partition and with RecordsOnly: a
+	// part of a large partition. A definition with a summary or a view has no such parts.
 	Rows keys.RowRange
 
-	// RecordsOnly compares the entities only with what they record of their derived rows (_ix), and reads no such rows. It finds the
-	// entities that lack the rows of a new definition, or have those of an earlier key function, and nothing that other programs have
-	// done to the rows. Summaries are compared as always, and so are views, by the keys of their derived entities, unless the entity records
-	// these.
+	// RecordsOnly compares the entities only with what they record of their derived rows (_ix), and
+	// reads no such rows. It finds the entities that lack the rows of a new definition, or have those of
+	// an earlier key function, and nothing that other programs have done to the rows. Summaries are
+	// compared as always, and so are views, by the keys of their derived entities, unless the entity
+	// records these.
 	RecordsOnly bool
 
-	// MostRows is how many derived rows of a partition, and of all rows elsewhere, are kept in memory, of about 150 bytes each, 200 elsewhere. If
-	// there are more, all are read again to compare what may have faults, once for each MostRows rows of that. Rows that name no entity stay in
-	// memory besides. With Repair, a row elsewhere is then Missing, and not a StateMismatch, if its entity does not record it. Defaults to 500,000.
+	// MostRows is how many derived rows of a partition, and of all rows elsewhere, are kept in memory,
+	// of about 150 bytes each, 200 elsewhere. If there are more, all are read again to compare what may
+	// have faults, once for each MostRows rows of that. Rows that name no entity stay in memory
+	// besides. Repair then takes a row elsewhere that its entity does not record for Missing, and not
+	// for a StateMismatch. Defaults to 500,000.
 	MostRows int
 
-	// Concurrency is the number of partitions that are verified at the same time. Defaults to 1.
-	Concurrency int
-
-	// Repair repairs faults, and deletes old tombstones. Without it, Run only reports faults.
-	Repair bool
-
-	// Orphans says what Repair does with what a write over several partitions has prepared more than a day ago, if its commit record
-	// cannot be read. By default Run reports it, with Repair, as Unreadable.
+	// Orphans says what Repair does with what a write over several partitions has prepared more than a
+	// day ago, if its commit record cannot be read. By default it is reported as Unreadable.
 	Orphans commit.Orphans
 
-	// LeavePrepared leaves the writes over several partitions whose programs have crashed to another run. They are read as their commit records say. It
-	// saves a scan of the table before a run with Repair.
+	// LeavePrepared leaves the writes over several partitions whose programs have crashed to another
+	// run. They are read as their commit records say. It saves Repair a scan of the table.
 	LeavePrepared bool
 
-	// Token is the token of an earlier Report, of the same Partitions and RecordsOnly. Run resumes behind the partitions that were finished.
-	Token string
-
-	// Rate is the most rows that are read and written in a second, repairs included; 0 means no limit.
-	Rate int
-
-	// Fault is called for each fault. Progress is called after each 1,000 entities of a partition and after each partition. No two of
-	// these calls overlap.
-	Fault    func(Fault)
-	Progress func(Report)
+	// Fault is called for each fault. No two calls of it and of Progress overlap.
+	Fault func(Fault)
 }
 
 // check fails for options that are wrong. It returns the PartitionKey in the token, nil if there is no token.
 func (o *Options) check() (after *string, err error) {
+	err = door.CheckPass(&o.Pass, "Partitions", "Token", "Rate", "Concurrency", "DryRun")
+	if err != nil {
+		return nil, err
+	}
 	switch {
-	case o.Rate < 0:
-		return nil, &table.ValueError{Field: "Options.Rate", Reason: "is negative; 0 means no limit"}
-	case o.Concurrency < 0:
-		return nil, &table.ValueError{Field: "Options.Concurrency", Reason: "is negative; 0 means 1"}
 	case o.MostRows < 0:
 		return nil, &table.ValueError{Field: "Options.MostRows", Reason: "is negative; 0 means 500,000"}
 	case o.Partitions.Err() != nil:
@@ -86,7 +79,7 @@ func (o *Options) check() (after *string, err error) {
 			return &pk, nil
 		}
 	}
-	return nil, &table.ValueError{Field: "token", Reason: "is damaged, was made by something else, or is of another range or another RecordsOnly; use Report.Token of an earlier call"}
+	return nil, &table.ValueError{Field: "token", Reason: "is damaged, was made by something else, or is of another range or another RecordsOnly; use that of the Progress of an earlier call"}
 }
 
 // tokenOf returns the token behind a partition: a version, a checksum that is also of what is verified, and the PartitionKey.
@@ -98,33 +91,32 @@ func (o *Options) tokenOf(partitionKey string) string {
 	return fmt.Sprintf("2:%08x:%s", crc32.ChecksumIEEE([]byte(of)), partitionKey)
 }
 
-// FaultKind is the kind of a fault.
-type FaultKind int
-
-// The kinds of faults. The rows of an Unreadable entity are not compared. If the commit record of a write over several partitions
-// cannot be read, the fault has the row that the write has prepared, and no entity; see Options.Orphans.
+// The kinds of faults. The rows of an Unreadable entity are not compared. If the commit record of a
+// write over several partitions cannot be read, the fault has the row that the write has prepared,
+// and no entity; see Options.Orphans.
 const (
-	Missing        FaultKind = iota + 1 // a row that should exist does not, or the blob of a link
-	Dangling                            // a row or blob exists that should not
-	Stale                               // a row has other content than it should
-	StateMismatch                       // what records the entity's rows (_ix) or the link to its blob (~b) is lost, or says something else
-	DuplicateValue                      // two entities have one unique value, one place for details, or one derived entity; not repaired
-	Unreadable                          // the entity, or the commit record of a prepared row, cannot be read, or a function of the definition fails
+	// Missing: a row that should exist does not, or the blob of a link.
+	Missing = derived.Missing
+	// Dangling: a row or blob exists that should not.
+	Dangling = derived.Dangling
+	// Stale: a row has other content than it should.
+	Stale = derived.Stale
+	// StateMismatch: what records the entity's rows (_ix) or the link to its blob (~b) is lost, or says
+	// something else.
+	StateMismatch = derived.StateMismatch
+	// DuplicateValue: two entities have one unique value, one place for details, or one derived entity.
+	// It is not repaired.
+	DuplicateValue = derived.DuplicateValue
+	// Unreadable: the entity, or the commit record of a prepared row, cannot be read, or a function of
+	// the definition fails.
+	Unreadable = derived.Unreadable
 )
-
-// String returns the kind in words.
-func (k FaultKind) String() string {
-	if names := [...]string{"no fault", "missing", "dangling", "stale", "state mismatch", "duplicate value", "unreadable"}; k >= 0 && int(k) < len(names) {
-		return names[k]
-	}
-	return fmt.Sprintf("FaultKind(%d)", int(k))
-}
 
 // Fault is a fault of a derived row, of an entity, or of a link to a blob.
 type Fault struct {
 	Table      string // of the entities
 	Definition string // its name; "" if the entity cannot be read, and for a blob
-	Kind       FaultKind
+	Kind       string
 	Row        keys.Key // the derived row or derived entity; zero if the entity, or its maintainer state, cannot be read
 	Entity     keys.Key // the entity of the row; zero if the row of a summary has a wrong total
 	Owner      keys.Key // of a duplicate value, the other entity, which has the row
@@ -133,117 +125,66 @@ type Fault struct {
 	Err        error // why the fault cannot be repaired; of an Unreadable fault, why the row cannot be read
 }
 
-// Report counts the work of Run so far.
-type Report struct {
-	Partitions int // partitions that are finished
-	Entities   int // entities that were read; the rows in the partition, the rows elsewhere and the views each read all of them
-	Rows       int // derived rows that were read, and derived entities of views
-	Faults     map[FaultKind]int
-	Repaired   int
-	Failed     int // faults with an Err: Unreadable ones, and those that Repair cannot repair, without duplicate values
-
-	// Unconfirmed counts the entities, the groups of summaries and the derived entities of views of which a suspected fault could not be
-	// confirmed, or a fault of a contribution not repaired, because concurrent writers changed the rows at every attempt.
+// report counts the work so far.
+type report struct {
+	Partitions  int // that are finished
+	Entities    int // that were read; the rows in the partition, the rows elsewhere and the views each read all of them
+	Rows        int // derived rows that were read, and derived entities of views
+	Faults      map[string]int
+	Repaired    int
+	Failed      int // faults with an Err
 	Unconfirmed int
-
-	// Pending counts the entities whose rows elsewhere (index.NewGlobal), or derived entities, are not compared, because a worker is
-	// still to change them: a commit record with their effect is pending. Notified counts the notifications that Run has sent again with
-	// Options.Repair, for such commit records of rows elsewhere that are older than 10 minutes: the queue may have lost the first one.
-	Pending, Notified int
-
-	// Finished counts the writes over several partitions, such as table.Table.Move, that Run has ended with Options.Repair, unless it
-	// verifies only views: their programs have crashed, and their messages were lost. They began more than 10 minutes ago.
-	Finished int
-
-	// Unowned counts the rows in the range of a view's table that the view has not written. Run leaves them as they are.
-	Unowned int
-
-	// Tombstones counts the old tombstones of rows elsewhere and of derived entities that Run has deleted, with Options.Repair.
-	Tombstones int
-
-	// Through is the last partition that is finished with all before it; unset if the first is not. Token is the position behind it, for
-	// Options.Token.
-	Through keys.PartitionKey
-	Token   string
+	Pending     int
+	Notified    int
+	Finished    int
+	Unowned     int
+	Tombstones  int
+	Through     keys.Key // the last partition that is finished with all before it
+	Token       string   // behind it
 }
 
-// Add adds the numbers of another report. Through and Token stay.
-func (r *Report) Add(more Report) {
+// add adds the numbers of another report.
+func (r *report) add(more report) {
 	r.Partitions += more.Partitions
 	r.Entities += more.Entities
 	r.Rows += more.Rows
-	r.Repaired += more.Repaired
-	r.Failed += more.Failed
 	r.Unconfirmed += more.Unconfirmed
 	r.Pending += more.Pending
 	r.Notified += more.Notified
 	r.Finished += more.Finished
-	r.Unowned += more.Unowned
 	r.Tombstones += more.Tombstones
-	for kind, n := range more.Faults {
-		if r.Faults == nil {
-			r.Faults = map[FaultKind]int{}
-		}
-		r.Faults[kind] += n
-	}
 }
 
-// Sound reports whether all faults are repaired, and nothing is unconfirmed.
-func (r *Report) Sound() bool {
-	n := r.Unconfirmed
-	for _, of := range r.Faults {
-		n += of
-	}
-	return n == r.Repaired
-}
-
-// String returns the report in a sentence, with the numbers that are not 0. An example is "not
-// sound: 3 faults (2 missing, 1 stale), 1 repaired; 120 entities and 340 rows in 4 partitions".
-func (r Report) String() string {
-	text := "sound"
-	if !r.Sound() {
-		text = "not sound"
-	}
-	faults := 0
-	var kinds, rest []string
-	for _, kind := range slices.Sorted(maps.Keys(r.Faults)) {
-		if n := r.Faults[kind]; n > 0 {
-			faults += n
-			kinds = append(kinds, fmt.Sprintf("%d %v", n, kind))
-		}
-	}
-	switch {
-	case faults == 1:
-		text += fmt.Sprintf(": 1 fault (%s), %d repaired", kinds[0], r.Repaired)
-	case faults > 1:
-		text += fmt.Sprintf(": %d faults (%s), %d repaired", faults, strings.Join(kinds, ", "), r.Repaired)
-	}
-	for _, of := range []struct {
-		n    int
-		what string
-	}{
-		{r.Failed, "failed"}, {r.Unconfirmed, "unconfirmed"}, {r.Pending, "pending"}, {r.Notified, "notified"},
-		{r.Finished, "writes finished"}, {r.Unowned, "unowned"}, {r.Tombstones, "tombstones deleted"},
+// progress returns the report as the program gets it.
+func (r *report) progress() table.Progress {
+	p := table.Progress{Rows: r.Entities, Changed: r.Repaired, Faults: r.Unconfirmed - r.Repaired, Counts: map[string]int{}, Through: r.Through, Token: r.Token}
+	for name, n := range map[string]int{
+		derived.Partitions: r.Partitions, derived.Rows: r.Rows, derived.Failed: r.Failed, derived.Unconfirmed: r.Unconfirmed,
+		derived.Pending: r.Pending, derived.Notified: r.Notified, derived.Finished: r.Finished, derived.Unowned: r.Unowned,
+		derived.Tombstones: r.Tombstones,
 	} {
-		if of.n > 0 {
-			rest = append(rest, fmt.Sprintf("%d %s", of.n, of.what))
+		if n != 0 {
+			p.Counts[name] = n
 		}
 	}
-	text += fmt.Sprintf("; %d entities and %d rows in %d partitions", r.Entities, r.Rows, r.Partitions)
-	return strings.Join(append([]string{text}, rest...), "; ")
+	for kind, n := range r.Faults {
+		p.Counts[kind] = n
+		p.Faults += n
+	}
+	return p
 }
 
 // recorder writes the report, and calls the functions of the options.
 type recorder struct {
 	opt      *Options
 	fault    func(Fault)
-	progress func(Report)
+	progress func(table.Progress)
 	log      engine.Log
 
 	partitions engine.Finished[string] // by their keys
 
 	mu       sync.Mutex
-	report   Report
+	report   report
 	repaired map[string]int // faults, by the PartitionKeys of partitions that are not finished
 }
 
@@ -253,7 +194,7 @@ func newRecorder(o *Options, log engine.Log) *recorder {
 		opt:      o,
 		fault:    o.Fault,
 		progress: o.Progress,
-		report:   Report{Faults: map[FaultKind]int{}, Token: o.Token},
+		report:   report{Faults: map[string]int{}, Token: o.Token},
 		repaired: map[string]int{},
 	}
 }
@@ -275,15 +216,15 @@ func (r *recorder) finish(ctx context.Context, partitionKey string) {
 	r.partitions.Finish(partitionKey)
 	if through, any := r.partitions.Through(); any {
 		r.report.Token = r.opt.tokenOf(through)
-		r.report.Through = keys.Raw(through, "").Partition()
+		r.report.Through = keys.Raw(through, "")
 	}
 }
 
 // count adds the numbers of more to those of the report.
-func (r *recorder) count(more Report) {
+func (r *recorder) count(more report) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.report.Add(more)
+	r.report.add(more)
 }
 
 func (r *recorder) noteFault(f Fault) {
@@ -315,7 +256,5 @@ func (r *recorder) noteProgress() {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	report := r.report
-	report.Faults = maps.Clone(report.Faults)
-	r.progress(report)
+	r.progress(r.report.progress())
 }

@@ -13,73 +13,49 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Comparer is a maintainer that compares its rows with the entities itself, such as that of a materialized view. [Run] finds it among
-// the maintainers of a handle.
-type Comparer[T any] interface {
-	// Definition returns the definition as the program gives it to Run.
-	Definition() any
-
-	// Compare reads the rows of the definition. The Comparison is then called for all entities.
-	Compare(ctx context.Context, s *Session[T]) (Comparison[T], error)
-}
-
-// Comparison compares entities with the rows of one definition, as they were read at its beginning. The methods report to the
-// [Session]; an error ends Run.
-type Comparison[T any] interface {
-	// Entity compares an entity. It is called for several entities at a time.
-	Entity(ctx context.Context, e *table.Entity[T], row *table.Row) error
-
-	// Unreadable leaves the rows of an entity that cannot be read as they are. Run reports the fault.
-	Unreadable(entity keys.Key)
-
-	// Rest compares the rows that no entity has. It is called last.
-	Rest(ctx context.Context) error
-}
-
-// Session is a call of [Run] in progress, for a [Comparer].
-type Session[T any] struct {
+// session implements derived.Session.
+type session[T any] struct {
 	run         *run[T]
-	comparisons []Comparison[T]
+	comparisons []derived.Comparison[T]
 }
 
-// Table returns the handle that Run was given, for repairs.
-func (s *Session[T]) Table() *table.Table[T] { return s.run.handle }
+func (s *session[T]) Table() *table.Table[T] { return s.run.handle }
 
-// Repair is Options.Repair.
-func (s *Session[T]) Repair() bool { return s.run.opt.Repair }
+func (s *session[T]) Repair() bool { return !s.run.opt.DryRun }
 
-// Contains reports whether Run verifies an entity: those of Options.Partitions.
-func (s *Session[T]) Contains(entity keys.Key) bool {
+func (s *session[T]) Contains(entity keys.Key) bool {
 	return s.run.whole() || s.run.opt.Partitions.Contains(entity.PartitionKey())
 }
 
-// Whole reports whether Run verifies the entities of all partitions, and their derived rows. Otherwise a Comparison reads those rows that an
-// entity records, if it reads any; see RecordsOnly.
-func (s *Session[T]) Whole() bool { return s.run.readsAll() }
+func (s *session[T]) Whole() bool { return s.run.readsAll() }
 
-// RecordsOnly is Options.RecordsOnly.
-func (s *Session[T]) RecordsOnly() bool { return s.run.opt.RecordsOnly }
+func (s *session[T]) RecordsOnly() bool { return s.run.opt.RecordsOnly }
 
-// Spend waits until a number of rows may be read or written; see Options.Rate.
-func (s *Session[T]) Spend(ctx context.Context, rows int) error { return s.run.pacer.Spend(ctx, rows) }
+func (s *session[T]) Spend(ctx context.Context, rows int) error { return s.run.pacer.Spend(ctx, rows) }
 
-// Fault reports a fault.
-func (s *Session[T]) Fault(f Fault) { s.run.noteFault(f) }
+func (s *session[T]) Fault(f derived.Fault) { s.run.noteFault(Fault(f)) }
 
-// Count adds the numbers of a report to those of Run. Faults are counted by Fault.
-func (s *Session[T]) Count(more Report) { s.run.count(more) }
-
-// Confirm calls attempt, which confirms and repairs a suspected fault, until it reports that no concurrent writer has changed what it has
-// read, and returns its error. After so many attempts, the fault counts as unconfirmed (Report.Unconfirmed).
-func (s *Session[T]) Confirm(ctx context.Context, attempts int, attempt func() (changed bool, err error)) error {
-	if attempt == nil {
-		return &table.ValueError{Field: "attempt", Reason: "is nil"}
+func (s *session[T]) Count(name string, n int) {
+	s.run.mu.Lock()
+	defer s.run.mu.Unlock()
+	switch r := &s.run.report; name {
+	case derived.Rows:
+		r.Rows += n
+	case derived.Tombstones:
+		r.Tombstones += n
+	case derived.Pending:
+		r.Pending += n
+	case derived.Unowned:
+		r.Unowned += n
 	}
+}
+
+func (s *session[T]) Confirm(ctx context.Context, attempts int, attempt func() (changed bool, err error)) error {
 	return s.run.untilConfirmed(ctx, engine.Retry{Attempts: attempts, Wait: -1}, engine.Log{}, attempt)
 }
 
 // verify lets all comparers compare their rows with the entities.
-func (s *Session[T]) verify(ctx context.Context) error {
+func (s *session[T]) verify(ctx context.Context) error {
 	for _, m := range s.run.comparers {
 		c, err := m.Compare(ctx, s)
 		if err != nil {
@@ -103,7 +79,7 @@ func (s *Session[T]) verify(ctx context.Context) error {
 const width = 10
 
 // readEntities reads the rows of the entities, with their parts, and compares several entities at a time.
-func (s *Session[T]) readEntities(ctx context.Context) error {
+func (s *session[T]) readEntities(ctx context.Context) error {
 	r := s.run
 	q := table.Query[table.Row]{Partitions: r.opt.Partitions, Rows: r.schema.Rows(), TableScan: r.whole()}
 	g, ctx := errgroup.WithContext(ctx)
@@ -134,7 +110,7 @@ func (s *Session[T]) readEntities(ctx context.Context) error {
 }
 
 // compareEntity compares an entity with the rows of all comparers.
-func (s *Session[T]) compareEntity(ctx context.Context, row *table.Row) error {
+func (s *session[T]) compareEntity(ctx context.Context, row *table.Row) error {
 	r := s.run
 	if err := r.pacer.Spend(ctx, 1); err != nil {
 		return err
@@ -146,7 +122,7 @@ func (s *Session[T]) compareEntity(ctx context.Context, row *table.Row) error {
 	if derived.IsForeign(err) {
 		return nil
 	}
-	r.count(Report{Entities: 1})
+	r.count(report{Entities: 1})
 	if err != nil {
 		for _, c := range s.comparisons {
 			c.Unreadable(row.Key)

@@ -23,42 +23,56 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Run compares derived rows with the entities of a table, and repairs them if Options.Repair is set: rows that other programs have
-// written or deleted, rows of an earlier key function, and the missing rows of a new definition. It is safe beside concurrent
-// writers and workers, and a second run does no harm: Run confirms each suspected fault by another consistent read, and repairs by a
-// write of the entity by its ETag, or of the row by its own. Sound entities and rows are not written, except summaries whose bounds
-// Repair makes exact.
+// Run compares derived rows with the entities of a table, and changes nothing. It finds rows that
+// other programs have written or deleted, rows of an earlier key function, and the missing rows of a
+// new definition. It is safe beside concurrent writers and workers: it confirms each suspected fault
+// by another consistent read. [Repair] repairs what it finds.
 //
-//	report, err := verify.Run(ctx, staff, &verify.Options{Repair: true}, byEmail)
+//	found, err := verify.Run(ctx, staff, nil, byEmail)
+//	if err == nil && found.Faults > 0 {
+//		log.Print(found)
+//	}
 //
 // t must be a handle that has the definitions, of package index or materialized. Without
 // definitions, all that t has are verified. Rows of other types, definitions and programs are left
 // as they are. If such a row has the key of a missing row, that fault cannot be repaired, and its
 // Err is [table.ErrForeignRow].
 //
+// Of the Progress, Rows are the entities that were read: for the rows in the partition, those
+// elsewhere and the views, all of them each time. Faults are those that stay, with the unconfirmed
+// ones, and Changed those that were repaired. Counts has each kind of faults, such as [Missing], and
+//
+//   - "derived rows" that were read, and derived entities of views, and finished "partitions";
+//   - "failed": faults with an Err;
+//   - "unconfirmed": entities, groups of summaries and derived entities of views of which a suspected
+//     fault could not be confirmed, because concurrent writers changed the rows at every attempt;
+//   - "pending": entities whose rows elsewhere or derived entities are not compared, because a worker
+//     is still to change them;
+//   - "unowned": rows in the range of a view's table that the view has not written;
+//   - of Repair, "notified": notifications that were sent again for effects that have waited for more
+//     than 10 minutes; "finished": writes over several partitions that it has ended; "tombstones":
+//     old ones that it has deleted.
+//
 // First Run verifies the definitions whose rows are in the partitions of their entities. For each partition, it reads the derived rows,
 // and keeps about 150 bytes of each in memory, up to Options.MostRows; of more rows it keeps sums, and reads the partition again for those that
 // differ. Then it reads the entities. For each summary, it reads the entities again. It can be
-// interrupted and resumed between partitions; an unfinished partition is begun again, and repairs stay. A repair that writes an entity
-// also notifies the workers that keep its rows elsewhere and its views, so that these are pending afterwards.
+// interrupted and resumed between partitions; an unfinished partition is begun again.
 //
 // With Options.Partitions or RecordsOnly, Run goes through the partitions of the range, and verifies the definitions elsewhere and the views of the
 // entities of each at once: it reads the rows that these record, 1 request each, or none with RecordsOnly.
 //
-// Errors: *DefinitionError for a definition that t does not have; *keys.KeyError for an invalid
+// Errors: *table.DefinitionError for a definition that t does not have; *keys.KeyError for an invalid
 // range; *table.ValueError for wrong options, and if there are no definitions; *table.ValueError
 // for a damaged Options.Token; [table.ErrRanged] if the client's signature is for a range of keys,
-// because Run would see a part of the table only; errors of a read (see package table). The report
+// because Run would see a part of the table only; errors of a read (see package table). The Progress
 // counts what was done, also beside an error.
 //
-// Requests: with Repair and an outbox, first a scan of the table, or of the range, and of each table with rows elsewhere, unless there is a range,
-// which Options.Rate does not limit: 1 for each 1,000 rows, to end the writes over several partitions that have crashed. Then those of [table.Table.Partitions],
-// and for each partition:
+// Requests: those of [table.Table.Partitions], and for each partition:
 //
 //   - 1 for each 1,000 rows of each definition, and for each 1,000 entities; more if Rate is below 1,000.
 //   - For details, 1 for each 1,000 rows of the partition.
-//   - For a summary, its rows twice and the entities once. With Repair, the same again if an entity was written or the summary is
-//     wrong, until it is right.
+//   - For a summary, its rows twice and the entities once. Repair reads the same again if an entity was written or the
+//     summary is wrong, until it is right.
 //   - To confirm the faults of an entity, 2, and 1 for each row in question, or 2 for each row if the entity is gone. A row that
 //     names no entity takes 1. If a row names another entity, that entity is confirmed, too.
 //   - For a repair, 1 to 3, and 1 for each unique row of the entity. If the table has a unique index of full copies that is not
@@ -67,7 +81,7 @@ import (
 // Definitions with rows elsewhere (index.NewGlobal) follow after all partitions, as one part that begins again if it is interrupted: 1
 // request for each 1,000 of their rows, of which about 200 bytes each stay in memory, up to Options.MostRows as above, and 1 for each 1,000
 // entities. To confirm an
-// entity, 3, and 2 for each row. A row that a worker is still to change is no fault (Report.Pending). A repair takes 3 for a row, and 6
+// entity, 3, and 2 for each row. A row that a worker is still to change is no fault ("pending"). A repair takes 3 for a row, and 6
 // more to write the entity if it does not record the row. Entities that only lack rows are written together, up to 99 of a partition: 1
 // request for each row, and 8 for all; 2 for the row of a unique value. The table of the rows must exist; Ensure of the store makes it.
 //
@@ -80,38 +94,52 @@ import (
 // rows of an earlier key function. Such entities are written together, as many as a transaction holds. If concurrent writers change
 // what is read, the confirmation, repair or summary begins again after a pause, Retry.ConflictAttempts times at most; for a view, 5
 // times without a pause.
-func Run[T any](ctx context.Context, t *table.Table[T], o *Options, definitions ...Definition) (Report, error) {
+func Run[T any](ctx context.Context, t *table.Table[T], o *Options, definitions ...Definition) (table.Progress, error) {
+	var opt Options
+	if o != nil {
+		opt = *o
+	}
+	opt.DryRun = true
+	return verify(ctx, t, &opt, "Run", definitions)
+}
+
+// Repair is [Run] that repairs the faults, and deletes old tombstones: by a write of the entity by its ETag, or of the row by its own.
+// A second call does no harm. Sound entities and rows are not written, except summaries whose bounds it makes exact. With DryRun it is
+// Run.
+//
+//	done, err := verify.Repair(ctx, staff, nil, byEmail)
+//
+// If it is interrupted, repairs stay. A repair that writes an entity also notifies the workers that keep its rows elsewhere and its
+// views, so that these are pending afterwards. Errors: those of Run.
+//
+// Requests: with an outbox, first a scan of the table, or of the range, and of each table with rows elsewhere, unless there is a range,
+// which the Rate does not limit: 1 for each 1,000 rows, to end the writes over several partitions that have crashed. Then those of Run
+// and of the repairs.
+func Repair[T any](ctx context.Context, t *table.Table[T], o *Options, definitions ...Definition) (table.Progress, error) {
+	if o == nil {
+		o = &Options{}
+	}
+	return verify(ctx, t, o, "Repair", definitions)
+}
+
+func verify[T any](ctx context.Context, t *table.Table[T], o *Options, call string, definitions []Definition) (table.Progress, error) {
 	if err := engine.CheckHandle("t", door.Table(t)); err != nil {
-		return Report{}, fmt.Errorf("verify: Run: %w", err)
+		return table.Progress{}, fmt.Errorf("verify: %s: %w", call, err)
 	}
 	r := newRun(t, o)
 	ctx, end := door.Table(t).Span(ctx, "Verify")
 	err := r.verifyTable(ctx, definitions)
 	end(err)
 	if err != nil {
-		return r.recorder.report, fmt.Errorf("verify: Run %s: %w", t.Name(), err)
+		err = fmt.Errorf("verify: %s %s: %w", call, t.Name(), err)
 	}
-	return r.recorder.report, nil
+	return r.recorder.report.progress(), err
 }
 
 // Definition is what describes derived rows of a table: an index, lists, details or a summary of
 // package index, or a view of package materialized.
 type Definition interface {
 	Name() string
-}
-
-// DefinitionError is the error of a definition that [Run] cannot verify.
-type DefinitionError struct {
-	Definition string // its name
-	Field      string // the argument of Run
-	Reason     string
-}
-
-func (e *DefinitionError) Error() string {
-	if e.Definition == "" {
-		return e.Field + " " + e.Reason
-	}
-	return fmt.Sprintf("definition %s: %s %s", e.Definition, e.Field, e.Reason)
 }
 
 // run is a call of Run in progress.
@@ -124,7 +152,7 @@ type run[T any] struct {
 	opt         Options
 	maintainers []derived.Maintainer[T] // of the definitions whose rows are in the partitions of their entities
 	elsewhere   []derived.Elsewhere[T]  // of those whose rows are elsewhere
-	comparers   []Comparer[T]           // of those that compare their rows themselves
+	comparers   []derived.Comparer[T]   // of those that compare their rows themselves
 	seed        maphash.Seed
 	mostRows    int // that are kept in memory
 	wanted      *firstOwners
@@ -148,9 +176,6 @@ func (f *firstOwners) first(row rowElsewhere, entity keys.Key) keys.Key {
 }
 
 func newRun[T any](t *table.Table[T], o *Options) *run[T] {
-	if o == nil {
-		o = &Options{}
-	}
 	return &run[T]{
 		recorder: newRecorder(o, door.Table(t).Log("verify.Run", keys.Key{})),
 		pacer:    pace.New(o.Rate),
@@ -208,11 +233,11 @@ func (r *run[T]) verifyTable(ctx context.Context, definitions []Definition) erro
 func (r *run[T]) checkRows() error {
 	for _, m := range r.maintainers {
 		if _, is := m.(derived.PerGroup[T]); is && r.opt.Rows.IsSet() {
-			return &DefinitionError{Definition: m.Name(), Field: "Options.Rows", Reason: "are a part of a partition, and the definition has totals of the whole one"}
+			return &table.DefinitionError{Definition: m.Name(), Field: "Options.Rows", Reason: "are a part of a partition, and the definition has totals of the whole one"}
 		}
 	}
 	if len(r.comparers) > 0 && r.opt.Rows.IsSet() {
-		return &DefinitionError{Field: "Options.Rows", Reason: "are a part of a partition, which a view is not compared with"}
+		return &table.ValueError{Field: "Options.Rows", Reason: "are a part of a partition, which a view is not compared with"}
 	}
 	return nil
 }
@@ -225,7 +250,7 @@ func (r *run[T]) verifyOthers(ctx context.Context) error {
 		}
 	}
 	if len(r.comparers) > 0 {
-		return (&Session[T]{run: r}).verify(ctx)
+		return (&session[T]{run: r}).verify(ctx)
 	}
 	return nil
 }
@@ -246,7 +271,7 @@ func (r *run[T]) choose(ctx context.Context, definitions []Definition) error {
 			return err
 		}
 	}
-	readsOnly := !r.opt.Repair && len(definitions) > 0 // to find out what a fill would
+	readsOnly := r.opt.DryRun && len(definitions) > 0 // to find out what a fill would
 	var attached, dropped []defined
 	for _, m := range door.Table(r.table).Mode.Maintainers {
 		into := &attached
@@ -256,7 +281,7 @@ func (r *run[T]) choose(ctx context.Context, definitions []Definition) error {
 		switch m := m.Typed().(type) {
 		case derived.Maintainer[T]:
 			*into = append(*into, m)
-		case Comparer[T]:
+		case derived.Comparer[T]:
 			*into = append(*into, m)
 		}
 	}
@@ -273,7 +298,7 @@ func (r *run[T]) choose(ctx context.Context, definitions []Definition) error {
 		m, err := maintainerOf(attached, d)
 		if err != nil {
 			if _, err := maintainerOf(dropped, d); err == nil {
-				return &DefinitionError{Definition: d.Name(), Field: "definitions", Reason: "contain one that is not filled, or is being retired, so that no writer keeps it; see aztablekit.Store.Fill"}
+				return &table.DefinitionError{Definition: d.Name(), Field: "definitions", Reason: "contain one that is not filled, or is being retired, so that no writer keeps it; see aztablekit.Store.Fill"}
 			}
 			return err
 		}
@@ -285,14 +310,14 @@ func (r *run[T]) choose(ctx context.Context, definitions []Definition) error {
 // maintainerOf returns the maintainer of a definition.
 func maintainerOf(attached []defined, d Definition) (defined, error) {
 	if x := reflect.ValueOf(d); d == nil || x.Kind() == reflect.Pointer && (x.IsNil() || x.Elem().IsZero()) {
-		return nil, &DefinitionError{Field: "definitions", Reason: "contain nil or a zero definition"}
+		return nil, &table.ValueError{Field: "definitions", Reason: "contain nil or a zero definition"}
 	}
 	for _, m := range attached {
 		if m.Definition() == any(d) {
 			return m, nil
 		}
 	}
-	return nil, &DefinitionError{Definition: d.Name(), Field: "table", Reason: "does not have the definition: use the handle of a table that the same definition was given to"}
+	return nil, &table.DefinitionError{Definition: d.Name(), Field: "table", Reason: "does not have the definition: use the handle of a table that the same definition was given to"}
 }
 
 // add adds the maintainer of a definition to those that are verified, once.
@@ -302,7 +327,7 @@ func (r *run[T]) add(m defined) {
 		r.elsewhere = addOnce(r.elsewhere, m)
 	case derived.Maintainer[T]:
 		r.maintainers = addOnce(r.maintainers, m)
-	case Comparer[T]:
+	case derived.Comparer[T]:
 		r.comparers = addOnce(r.comparers, m)
 	}
 }
@@ -361,7 +386,7 @@ func (r *run[T]) verifyAndFinish(ctx context.Context, pk string) error {
 			return err
 		}
 	}
-	r.count(Report{Partitions: 1})
+	r.count(report{Partitions: 1})
 	r.finish(ctx, pk)
 	r.noteProgress()
 	return nil
@@ -391,7 +416,7 @@ func (r *run[T]) unverifiedUnique() bool {
 // elsewhere. Until then, the rows of such a write are as its commit record says, so that nothing is wrong without that.
 func (r *run[T]) finishPrepared(ctx context.Context) error {
 	e := door.Table(r.table)
-	if r.opt.LeavePrepared || !r.opt.Repair || e.Mode.Outbox == nil || len(r.maintainers)+len(r.elsewhere) == 0 {
+	if r.opt.LeavePrepared || r.opt.DryRun || e.Mode.Outbox == nil || len(r.maintainers)+len(r.elsewhere) == 0 {
 		return nil // without an outbox there are no such writes, and views follow what the commit record says
 	}
 	before := e.Options.Now().Add(-leastAge)
@@ -414,7 +439,7 @@ func (r *run[T]) finishPrepared(ctx context.Context) error {
 // finishIn ends such writes in a table, and reports the orphans that are left.
 func (r *run[T]) finishIn(ctx context.Context, t *engine.Table, in keys.PartitionRange, before time.Time) error {
 	n, left, err := t.FinishPrepared(ctx, in, before, commit.Orphans(r.opt.Orphans))
-	r.count(Report{Finished: n})
+	r.count(report{Finished: n})
 	for _, orphan := range left {
 		r.recorder.noteFault(Fault{Kind: Unreadable, Row: orphan.Row, Err: orphan})
 	}

@@ -101,7 +101,7 @@ func SameWrite(row, entity *table.Row) bool {
 // ErrTaken is table.ErrTaken.
 var ErrTaken = errs.ErrTaken
 
-var errForeignRow = fmt.Errorf("%w; if nothing else uses the row, delete it and run verify.Run with Repair; otherwise give the definition another name", table.ErrForeignRow)
+var errForeignRow = fmt.Errorf("%w; if nothing else uses the row, delete it and run verify.Repair; otherwise give the definition another name", table.ErrForeignRow)
 
 // ForeignRow returns the error for a foreign row that has the key of an index row, list or summary.
 func ForeignRow(definition string, k keys.Key) error {

@@ -15,7 +15,6 @@ import (
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
-	"github.com/aztablekit/aztablekit/verify"
 )
 
 // Order is a row as the other program stores it.
@@ -64,9 +63,9 @@ func (s *Orders) ByStatus(ctx context.Context, of, status string) iter.Seq2[*tab
 // look-ups may miss an order that the other program has changed, and find no wrong one. report receives what each Verify has found; after an
 // error, such as one of an outage, the loop goes on. Requests: each time those of Verify, about 1 for each 1,000 rows and 3 for each
 // customer, and 4 for each repair.
-func (s *Orders) KeepSound(ctx context.Context, every time.Duration, report func(verify.Report, error)) error {
+func (s *Orders) KeepSound(ctx context.Context, every time.Duration, report func(table.Progress, error)) error {
 	for {
-		report(s.Verify(ctx, &verify.Options{Repair: true}))
+		report(s.Repair(ctx, nil))
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

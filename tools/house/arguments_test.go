@@ -408,7 +408,7 @@ func newCaller(t *testing.T) *caller {
 	company := aztablekit.Open(s, "company", nil)
 	effect := eventual.On("effect", func(*eventual.Change[item]) (string, bool) { return "", true }, nil)
 	values := largeentity.In[item]("values", nil)
-	checked, check := aztablekit.Open(s, "checked", nil), jobs.Verify[item]("check")
+	checked, check := aztablekit.Open(s, "checked", nil), jobs.Repair[item]("check")
 	aztablekit.Table(checked, "checked", nil, nil, check)
 	no(checked.Ensure(ctx))
 	declaration := bare.Declare(host.Of(company), items)
@@ -438,8 +438,8 @@ func newCaller(t *testing.T) *caller {
 		"transfer.Folder": transfer.Folder, "transfer.Import": transfer.Import, "transfer.ImportEntities": transfer.ImportEntities[item], "transfer.Of": transfer.Of, "transfer.CSV": transfer.CSV, "transfer.JSON": transfer.JSON, "transfer.WriteCSV": transfer.WriteCSV, "transfer.WriteJSON": transfer.WriteJSON,
 		"eventual.Poison":     eventual.Poison,
 		"eventual.RetryAfter": eventual.RetryAfter,
-		"verify.Run":          verify.Run[item],
-		"index.NewDetails":    index.NewDetails[item], "index.NewLists": index.NewLists[item, string], "index.NewMulti": index.NewMulti[item, string],
+		"verify.Run":          verify.Run[item], "verify.Repair": verify.Repair[item],
+		"index.NewDetails": index.NewDetails[item], "index.NewLists": index.NewLists[item, string], "index.NewMulti": index.NewMulti[item, string],
 		"index.NewGlobal": index.NewGlobal[item, string], "index.NewGlobalMulti": index.NewGlobalMulti[item, string], "index.NewUnique": index.NewUnique[item, string],
 		"index.NewUniqueMulti": index.NewUniqueMulti[item, string], "index.NewGlobalLists": index.NewGlobalLists[item, string],
 		"index.NewSummary": index.NewSummary[item, string], "index.New": index.New[item, string],
@@ -455,7 +455,7 @@ func newCaller(t *testing.T) *caller {
 		"txn.Run": txn.Run, "txn.Get": txn.Get[item], "txn.Find": txn.Find[item],
 
 		"expire.At": expire.At[item], "jobs.Archive": jobs.Archive[item, int], "jobs.Delete": jobs.Delete[item, int], "jobs.New": jobs.New[item, int], "jobs.Rows": jobs.Rows[item, int],
-		"jobs.Upgrade": jobs.Upgrade[item], "jobs.Verify": jobs.Verify[item], "jobs.List": jobs.List, "jobs.Export": jobs.Export[item], "jobs.Cancel": jobs.Cancel,
+		"jobs.Upgrade": jobs.Upgrade[item], "jobs.Repair": jobs.Repair[item], "jobs.List": jobs.List, "jobs.Export": jobs.Export[item], "jobs.Cancel": jobs.Cancel,
 		"logtail/bloblog.New": bloblog.New[item], "logtail.NewByPeriod": logtail.NewByPeriod[item], "logtail.NewCursor": logtail.NewCursor, "logtail.NewCursorAt": logtail.NewCursorAt,
 		"logtail.New":      logtail.New[item],
 		"bare.With":        bare.With[item],
@@ -473,19 +473,12 @@ func newCaller(t *testing.T) *caller {
 			}
 			return err
 		},
-		"verify.Session in a run": func(v *item) error {
-			watched, err := bare.With(base, extend.Maintainer[item](planCaller{c}))
-			if err == nil {
-				_, err = verify.Run(ctx, watched, nil)
-			}
-			return err
-		},
 	}
 	two, three := func(v *item) (*string, *string) { return &v.Group, &v.Name }, func(v *item) (*string, *string, *string) { return &v.Group, &v.Name, &v.Group }
 	var tx *txn.Tx
 	no(txn.Run(ctx, company, func(inside *txn.Tx) error { tx = inside; return nil }))
 	c.receivers = []any{
-		company, effect, values, declaration, details, views, &aztablekit.Settings[item]{}, new(verify.Report), archive.Into[item]("none", nil),
+		company, effect, values, declaration, details, views, &aztablekit.Settings[item]{}, archive.Into[item]("none", nil),
 		expire.At(func(*item) time.Time { return time.Time{} }, nil), check, new(jobs.Slice[item]), new(jobs.Job[item, int]), new(azt.Program),
 		acc, account.Grant{}, mover, destination, blobs, outbox, poison, byName, byNameAlone, unique, listsOfAll, lists, sums, text,
 		keys.Partition(text, func(v *item) *string { return &v.Group }), keys.Partition2(text, text, two), keys.Partition3(text, text, text, three),
@@ -509,10 +502,4 @@ func (m planCaller) Maintain(_ context.Context, p *extend.Plan, c *extend.Change
 	m.c.methods(p)
 	m.c.methods(c)
 	return nil
-}
-
-func (planCaller) Definition() any { return planCaller{} }
-func (m planCaller) Compare(_ context.Context, s *verify.Session[argumentsItem]) (verify.Comparison[argumentsItem], error) {
-	m.c.methods(s)
-	return nil, context.Canceled // ends Run
 }

@@ -57,7 +57,7 @@ func (m measurement) run(ctx context.Context) error {
 
 	service.Count()
 	began := time.Now()
-	if err := backup.Start(ctx, staff, jobName, struct{}{}, &jobs.Options{Rate: m.rate}); err != nil {
+	if err := backup.Start(ctx, staff, jobName, struct{}{}, &jobs.Options{Pass: table.Pass{Rate: m.rate}}); err != nil {
 		return err
 	}
 	c := crew{Crew: workers.Crew{Env: env}, kills: m.kills / 2}

@@ -40,7 +40,7 @@ var (
 func open(acc aztablekit.Account, kind string, o *aztablekit.Options) (*aztablekit.Store, *table.Table[employee]) {
 	o.Daily, o.Lease = -1, 4*time.Second
 	s := aztablekit.Open(acc, "staff", o)
-	of := []aztablekit.Definition[employee]{jobs.Verify[employee]("check")}
+	of := []aztablekit.Definition[employee]{jobs.Repair[employee]("check")}
 	last := func(e *employee) (string, bool) { return e.Last, true }
 	switch kind {
 	case "partition":

@@ -46,11 +46,11 @@ func (m measurement) run(ctx context.Context) error {
 	service.Count()
 	service.SetFaults(func(storagetest.Request) storagetest.Fault { return storagetest.Slow(m.delay) })
 	var fills time.Time
-	o := &aztablekit.FillOptions{Workers: true, Progress: func(p aztablekit.Progress) {
+	o := &aztablekit.FillOptions{Workers: true, Pass: table.Pass{Progress: func(p table.Progress) {
 		if p.Wait == 0 && fills.IsZero() {
 			fills = time.Now().Add(-time.Second / 4) // the first look
 		}
-	}}
+	}}}
 	m.crew.Env = []string{connectionEnv + "=" + connection}
 	for i := range m.workers {
 		if err := m.crew.Start(i); err != nil {
@@ -75,9 +75,9 @@ func (m measurement) run(ctx context.Context) error {
 	sent := service.Count()
 	service.SetFaults(nil)
 	fmt.Printf("%s, %d workers, %d kills: %v, %d requests, %.3f an entity; most memory of a worker %d MiB; %d entities compared, %d repaired\n",
-		m.index, m.workers, m.kills, took.Round(100*time.Millisecond), sent.Total(), float64(sent.Total())/float64(m.partitions*m.each), m.crew.MostKiB>>10, report.Entities, report.Repaired)
+		m.index, m.workers, m.kills, took.Round(100*time.Millisecond), sent.Total(), float64(sent.Total())/float64(m.partitions*m.each), m.crew.MostKiB>>10, report.Rows, report.Changed)
 	sound, err := store.Verify(ctx, nil)
-	if err == nil && (!sound.Sound() || sound.Rows < m.partitions*m.each) {
+	if err == nil && (sound.Faults > 0 || sound.Counts["derived rows"] < m.partitions*m.each) {
 		err = fmt.Errorf("the index is not sound: %+v", sound)
 	}
 	return err

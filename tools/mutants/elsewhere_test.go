@@ -56,7 +56,7 @@ func TestElsewhere(t *testing.T) {
 		{Name: "a pending commit record does not count", File: "verify/elsewhere_repair.go",
 			Old: "		is = true\n", New: "		is = false\n", Test: "TestVerifyElsewherePending"},
 		{Name: "no notification is sent again", File: "verify/elsewhere_repair.go",
-			Old: "r.opt.Repair && effect.Overdue {", New: "r.opt.Repair && effect.Overdue && false {", Test: "TestVerifyElsewherePending"},
+			Old: "!r.opt.DryRun && effect.Overdue {", New: "!r.opt.DryRun && effect.Overdue && false {", Test: "TestVerifyElsewherePending"},
 		{Name: "a row of no entity is not found", File: "verify/elsewhere.go",
 			Old: "			r.confirm(ctx, keyOf(entity), rows, false)\n", New: "			_, _ = rows, entity\n", Test: "TestVerifyElsewhereDamage"},
 		{Name: "a row that should not exist is missing", File: "verify/elsewhere.go",

@@ -53,7 +53,7 @@ func TestGuards(t *testing.T) {
 		{Name: "a young tombstone is swept", File: "materialized/target.go",
 			Old: "|| !t.stored.Timestamp.Before(before) ", New: "", Test: "TestSweepYoungTombstone"},
 		{Name: "what is right is repaired", File: "materialized/compare.go",
-			Old: "if err != nil || f.Kind == 0 {", New: "if err != nil {", Test: "TestVerifyBesideWorker"},
+			Old: "if err != nil || f.Kind == \"\" {", New: "if err != nil {", Test: "TestVerifyBesideWorker"},
 		{Name: "a tombstone dangles", File: "materialized/compare.go",
 			Old: "has := mine && !n.gone && n.entity", New: "has := n.entity", Test: "TestVerifyBesideWorker"},
 		{Name: "every pending effect is one of the view", File: "internal/reconcile/pending.go",
@@ -65,7 +65,7 @@ func TestGuards(t *testing.T) {
 		{Name: "a name with a zero is refused", File: "materialized/view.go",
 			Old: "c < '0' ||", New: "c <= '0' ||", Test: "TestDefinitions"},
 		{Name: "a fault that is not confirmed is none", File: "verify/consistent.go",
-			Old: "		r.count(Report{Unconfirmed: 1})\n", New: "", Test: "TestVerifyUnconfirmed"},
+			Old: "		r.count(report{Unconfirmed: 1})\n", New: "", Test: "TestVerifyUnconfirmed"},
 	})
 	mutants.Run(t, "./largeentity", []mutants.Mutant{
 		{Name: "the longest name is of another program", File: "internal/blobs/blobs.go",

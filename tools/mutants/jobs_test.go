@@ -111,9 +111,9 @@ func TestJobs(t *testing.T) {
 		{Name: "the list has no ranges", File: "jobs/status.go",
 			Old: "at != nil && at.Kind == e", New: "at != nil && at.Kind != e", Test: "TestRange"},
 		{Name: "faults are counted again with each partition", File: "jobs/kinds.go",
-			Old: "for kind, n := range r.Faults {\n				faults += n - before.Faults[kind]", New: "for _, n := range r.Faults {\n				faults += n", Test: "TestVerify$"},
+			Old: "for kind, n := range derived.Kinds(r) {\n				faults += n - before.Counts[kind]", New: "for _, n := range derived.Kinds(r) {\n				faults += n", Test: "TestVerify$"},
 		{Name: "values of two entities are counted again with each partition", File: "jobs/kinds.go",
-			Old: " - before.Faults[verify.DuplicateValue]", New: "", Test: "TestVerifyDuplicates"},
+			Old: " - before.Counts[verify.DuplicateValue]", New: "", Test: "TestVerifyDuplicates"},
 		{Name: "the rows of a large partition are verified again with each part", File: "jobs/kinds.go",
 			Old: "		next = next.Intersect(keys.RawRows(\"\", split.Behind(last.String())))\n", New: "		_ = split.Behind\n", Test: "TestVerifyRows"},
 	})

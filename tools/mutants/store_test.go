@@ -79,7 +79,7 @@ func TestStore(t *testing.T) {
 		{Name: "a failure in the work of a day ends it", File: "daily.go",
 			Old: "	return s.opt.Daily, errors.Join(err, day.End(ctx))\n", New: "	return 1000 * time.Hour, errors.Join(err, day.End(ctx))\n", Test: "TestRun"},
 		{Name: "the options of one table verify all", File: "store.go",
-			Old: "o.Token != \"\") {", New: "false) {", Test: "TestVerify"},
+			Old: "door.CheckPass(&o.Pass, \"Rate\", \"Concurrency\", \"DryRun\")", New: "door.CheckPass(&o.Pass, \"Partitions\", \"Token\", \"Rate\", \"Concurrency\", \"DryRun\")", Test: "TestVerify"},
 		{Name: "exact writes of a series store no notes", File: "largeentity/series/series.go",
 			Old: "	door.Note(rows, h.Registry)\n", New: "", Test: "TestRowsGo"},
 		{Name: "the age of a message is by the program's clock", File: "eventual/notifypending.go",
@@ -134,7 +134,7 @@ func TestDeclared(t *testing.T) {
 		{Name: "values take a handle without them", File: "internal/bare/bare.go",
 			Old: "	if !is {\n		err = &table.DefinitionError", New: "	if false {\n		err = &table.DefinitionError", Test: "TestValuesInTwoStores"},
 		{Name: "a check repairs", File: "largeentity/values.go",
-			Old: "DryRun: !o.Repair,", New: "", Test: "TestValues"},
+			Old: "DryRun: o.DryRun,", New: "", Test: "TestValues"},
 	})
 	mutants.Run(t, "./archive", []mutants.Mutant{
 		{Name: "movers of two tables share a kind", File: "archive/mover.go",
