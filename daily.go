@@ -158,7 +158,7 @@ func (s *Store) RunDaily(ctx context.Context) error {
 		return err
 	}
 	look, failed := s.work.TakeLook(ctx)
-	if work.Denied(failed) || errors.Is(failed, table.ErrTableNotFound) { // another program, or a later day
+	if work.Denied(failed) || errors.Is(failed, errs.ErrTableNotFound) { // another program, or a later day
 		failed = nil
 	}
 	if look != nil {
@@ -226,7 +226,7 @@ func (s *Store) clean(ctx context.Context) error {
 	notified := map[string]bool{}
 	for n, err := range s.work.Notes(ctx) {
 		switch {
-		case errors.Is(err, table.ErrTableNotFound), work.Denied(err): // this process stores none
+		case errors.Is(err, errs.ErrTableNotFound), work.Denied(err): // this process stores none
 			continue
 		case err != nil:
 			fail(err)
@@ -278,7 +278,7 @@ func (s *Store) cleanPartition(ctx context.Context, n work.Note, notify bool) er
 		return nil
 	}
 	left, err := s.sweepPartition(ctx, t, n.Partition, n.End())
-	if errors.Is(err, table.ErrTableNotFound) {
+	if errors.Is(err, errs.ErrTableNotFound) {
 		left, err = 0, nil
 	}
 	if err != nil || left > 0 {

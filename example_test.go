@@ -54,7 +54,7 @@ func Example() {
 	_, err := staff.Insert(ctx, &Employee{"Sales", 223, "JonesJ@contoso.com"})
 	check(err)
 	_, err = staff.Insert(ctx, &Employee{"Marketing", 7, "jonesj@contoso.com"})
-	fmt.Println("a second owner is refused:", errors.Is(err, index.ErrTaken))
+	fmt.Println("a second owner is refused:", errors.Is(err, table.ErrTaken))
 
 	check(company.Drain(ctx)) // in tests; a program calls company.Run
 	jones, err := byEmail.Get(ctx, staff, "JONESJ@contoso.com")

@@ -102,7 +102,7 @@ func TestStore(t *testing.T) {
 	if _, err := staff.Insert(ctx, &employee{"Sales", 223, "Jones", "JonesJ@contoso.com", 5}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := staff.Insert(ctx, &employee{"Marketing", 1, "Jonas", "jonesj@contoso.com", 5}); !errors.Is(err, index.ErrTaken) {
+	if _, err := staff.Insert(ctx, &employee{"Marketing", 1, "Jonas", "jonesj@contoso.com", 5}); !errors.Is(err, table.ErrTaken) {
 		t.Errorf("a second owner: got %v; want ErrTaken", err)
 	}
 	if err := company.Drain(ctx); err != nil {
@@ -352,8 +352,8 @@ func TestRun(t *testing.T) {
 	if err := company.Ready(); err != nil {
 		t.Errorf("while Run runs: got %v; want none", err)
 	}
-	if err := company.Run(ctx); !errors.Is(err, eventual.ErrRunning) {
-		t.Errorf("a second Run: got %v; want ErrRunning", err)
+	if err := company.Run(ctx); !errors.As(err, new(*table.ValueError)) {
+		t.Errorf("a second Run: got %v; want a *table.ValueError", err)
 	}
 	cancel()
 	if err := await(t, ended); err != nil {
@@ -440,8 +440,8 @@ func TestEnsureFails(t *testing.T) {
 		t.Errorf("got %d queues; want 2", got)
 	}
 	_, err := staff.Get(t.Context(), keys.At(dept.Of("Sales"), empid.Of(1)))
-	if want := "Store.Ensure creates it"; !errors.Is(err, table.ErrTableNotFound) || !strings.Contains(err.Error(), want) {
-		t.Errorf("got %v; want ErrTableNotFound that says %q", err, want)
+	if want := "Store.Ensure creates it"; !errors.Is(err, table.ErrNotCreated) || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v; want ErrNotCreated that says %q", err, want)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/internal/records"
@@ -120,7 +121,7 @@ func (a *archiving[T]) archive(ctx context.Context, all []*table.Entity[T]) erro
 	for attempt := 1; len(all) > 0; attempt++ {
 		var changed []keys.Key
 		result, err := table.Bulk(ctx, a.ops(all), &table.BulkOptions{Rate: a.pass.Rate, Skip: func(i int, err error) bool {
-			lost := errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrTableNotFound)
+			lost := errors.Is(err, table.ErrNotFound) && !errors.Is(err, errs.ErrTableNotFound)
 			if errors.Is(err, table.ErrChanged) && attempt < a.attempts() {
 				lost, changed = true, append(changed, all[i].Key)
 			}

@@ -279,7 +279,7 @@ func importRows(ctx context.Context, c *call) error {
 func isInUse(ctx context.Context, t table.AnyTable) (bool, error) {
 	e := door.Table(t)
 	found, err := e.GetReserved(ctx, "Import", keys.Raw(reserved.Catalogue, reserved.Catalogue))
-	if errors.Is(err, table.ErrTableNotFound) {
+	if errors.Is(err, table.ErrNotCreated) {
 		return false, nil
 	}
 	if err != nil || found.Row == nil {

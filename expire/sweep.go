@@ -12,6 +12,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/keyrange"
 	"github.com/aztablekit/aztablekit/jobs"
 	"github.com/aztablekit/aztablekit/keys"
@@ -142,7 +143,7 @@ func (s *sweep[T]) sweep(ctx context.Context, partitions iter.Seq2[keys.Partitio
 			}
 		}
 	}, engine.BulkOptions{Rate: s.pass.Rate, Skip: func(i int, err error) bool {
-		gone := errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrTableNotFound)
+		gone := errors.Is(err, table.ErrNotFound) && !errors.Is(err, errs.ErrTableNotFound)
 		if gone {
 			return true
 		}
@@ -230,7 +231,7 @@ func (s *sweep[T]) sweepNotes(ctx context.Context, rows *table.Table[note], page
 			}
 		}
 	}, &table.BulkOptions{Skip: func(_ int, err error) bool {
-		return errors.Is(err, table.ErrChanged) || errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrTableNotFound)
+		return errors.Is(err, table.ErrChanged) || errors.Is(err, table.ErrNotFound) && !errors.Is(err, errs.ErrTableNotFound)
 	}})
 	return err
 }

@@ -98,7 +98,7 @@ func (d *Declaration[T]) Handle(h Handler) error {
 // row of a newer version (*table.VersionError), the message waits for a worker of another release, as messages of unknown kinds do.
 //
 // An error of storage that is down, cannot be reached or denies access does not count as an attempt: the effect is repeated
-// until storage works. These errors are table.ErrUnreachable, ErrTableNotFound, ErrUnknownOutcome, ErrGivenUp and ErrOutbox, and an
+// until storage works. These errors are table.ErrUnreachable, ErrNotCreated, ErrUnknownOutcome, ErrGivenUp and ErrOutbox, and an
 // *azcore.ResponseError of 401, 403, 408, 429 or 5xx. A handler of another service does the same by an error that wraps
 // table.ErrUnreachable. The end of a context that the handler has made itself is an attempt like any other error.
 //

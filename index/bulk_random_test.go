@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -227,7 +226,7 @@ func (x *streamed) compare(result table.BulkResult, skipped map[int]error) {
 			expected = table.ErrChanged
 		}
 		switch is := skipped[i]; {
-		case expected == nil && errors.Is(is, index.ErrTaken):
+		case expected == nil && errors.Is(is, table.ErrTaken):
 			taken := false // a value that a later step gives up may count as taken; a free value never does
 			for k, w := range x.model {
 				taken = taken || k != st.key && k.PartitionKey() == st.key.PartitionKey() && strings.EqualFold(w.Email, st.after(old).Email)
@@ -235,7 +234,7 @@ func (x *streamed) compare(result table.BulkResult, skipped map[int]error) {
 			if !taken {
 				x.t.Errorf("operation %d, %s: got error %v; want none, because no other entity has the value", i, st.does, is)
 			}
-		case expected == nil && is != nil, expected != nil && !errors.Is(is, expected) && !errors.Is(is, index.ErrTaken):
+		case expected == nil && is != nil, expected != nil && !errors.Is(is, expected) && !errors.Is(is, table.ErrTaken):
 			x.t.Errorf("operation %d, %s of %v: got error %v; want %v", i, st.does, st.key, is, expected)
 		}
 		if skipped[i] != nil {

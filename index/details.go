@@ -27,7 +27,7 @@ import (
 // written to it, is changed in the same transaction by its ETag, and must have no derived rows of its own. A transaction that
 // changes details cannot also contain an operation on the target: insert the target first.
 //
-// The target holds the details of one entity. Details of a second entity fail with ErrTaken until the first gives them up. Details
+// The target holds the details of one entity. Details of a second entity fail with table.ErrTaken until the first gives them up. Details
 // of another type or definition under the same prefix fail with table.ErrForeignRow. In one transaction, put the operation that gives the
 // details up first; two entities that swap targets need two transactions. If the target is deleted, or written whole by a value
 // that lacks the details, they are gone until a copied field changes or verify.Run repairs them.
@@ -252,7 +252,7 @@ func (m *detailsMaintainer[T]) setDetails(ctx context.Context, p *extend.Plan, e
 		case theirs != nil && !m.Owns(row) && (!m.schema.Mine((*stored.Row)(theirs)) || recordsDetails(row, theirs)):
 			return m.foreignDetails(k) // details of another type in the same range, or of another definition
 		case theirs != nil && slices.Contains((*stored.Row)(theirs).MaintainerState(m.name), target):
-			return &table.DerivedError{Maintainer: m.name, Key: k, Owner: keys.Raw(entity.PartitionKey(), owner), Err: ErrTaken}
+			return &table.DerivedError{Maintainer: m.name, Key: k, Owner: keys.Raw(entity.PartitionKey(), owner), Err: derived.ErrTaken}
 		}
 	}
 	if err := m.setColumns(row, entity.RowKey(), from); err != nil {

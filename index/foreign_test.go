@@ -59,9 +59,9 @@ func TestSummaryOverEntities(t *testing.T) {
 		_, unique := d.(*index.Index[worker, string])
 		var de *table.DerivedError
 		switch {
-		case unique && (!errors.Is(err, index.ErrTaken) || !errors.As(err, &de) || de.Key != rowAt("team_Jones")):
+		case unique && (!errors.Is(err, table.ErrTaken) || !errors.As(err, &de) || de.Key != rowAt("team_Jones")):
 			t.Errorf("%s: Insert of a worker: got error %v; want ErrTaken in a *DerivedError with the key team_Jones", what, err)
-		case !unique && (!refusedFor(err, rowAt("team_Jones")) || errors.Is(err, index.ErrTaken)):
+		case !unique && (!refusedFor(err, rowAt("team_Jones")) || errors.Is(err, table.ErrTaken)):
 			t.Errorf("%s: Insert of a worker: got error %v; want ErrForeignRow of team_Jones, without ErrTaken", what, err)
 		}
 		testkit.Expect(t, what+": rows after Insert of a worker", fmt.Sprint(s.Rows("staff")), before)
@@ -262,7 +262,7 @@ func TestTwoTypesOneName(t *testing.T) {
 		check(t, err)
 		insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Jones", "", 40, nil})
 		for i, w := range []temp{{"S", "Jones", "", 11, 1}, {"S", "Cao", "a", 12, 1}, {"S", "Cao", "z", 13, 1}} {
-			if _, err := temps.Insert(ctx, &w); !errors.Is(err, table.ErrForeignRow) && !errors.Is(err, index.ErrTaken) {
+			if _, err := temps.Insert(ctx, &w); !errors.Is(err, table.ErrForeignRow) && !errors.Is(err, table.ErrTaken) {
 				t.Errorf("%s: Insert of temp %d, whose rows workers have: got error %v; want ErrForeignRow or ErrTaken", what, i, err)
 			}
 		}

@@ -290,7 +290,7 @@ func (m *indexMaintainer[T, K]) Maintain(ctx context.Context, p *extend.Plan, c 
 	same = same && slices.Equal(contentWas, content)
 	var taken error
 	if m.opt.unique {
-		taken = ErrTaken
+		taken = derived.ErrTaken
 	}
 	for _, rk := range want {
 		copied := row.Copy(keys.Raw(c.Key.PartitionKey(), rk), projectionID(m.copied))
@@ -369,7 +369,7 @@ func (m *indexMaintainer[T, K]) putIfOwn(ctx context.Context, p *extend.Plan, c 
 	case is != nil && !m.Owns(is):
 		return derived.ForeignRow(m.name, copied.Key)
 	case isCopy && owner != want:
-		return fmt.Errorf("%w: %v belongs to %v", ErrTaken, copied.Key, owner)
+		return fmt.Errorf("%w: %v belongs to %v", derived.ErrTaken, copied.Key, owner)
 	}
 	return door.Put(p, copied)
 }

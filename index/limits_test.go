@@ -111,7 +111,7 @@ func TestDamagedRowIsOverwritten(t *testing.T) {
 		check(t, rows.DeleteAny(ctx, rowAt("age_030_w_000001")))
 		switch err := write(ctx, staff); {
 		case verb == "Insert": // of another entity: the row contains the key of the first entity
-			if !errors.Is(err, index.ErrTaken) {
+			if !errors.Is(err, table.ErrTaken) {
 				t.Errorf("%s: got error %v; want ErrTaken", verb, err)
 			}
 		case err != nil:

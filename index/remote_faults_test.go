@@ -24,7 +24,7 @@ func TestRemoteGlobalLeftOver(t *testing.T) {
 	s := newElsewhereScene(t, elsewhere{}, newLogin())
 	insertAll(t, s.staff, s.Service, worker{"S", 1, "Jones", "a", 44, nil})
 	for i := range 3 {
-		if _, err := s.staff.Insert(ctx, &worker{"M", 2 + i, "Smith", "a", 44, nil}); !errors.Is(err, index.ErrTaken) {
+		if _, err := s.staff.Insert(ctx, &worker{"M", 2 + i, "Smith", "a", 44, nil}); !errors.Is(err, table.ErrTaken) {
 			t.Fatalf("got %v; want ErrTaken", err)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/keyrange"
 	"github.com/aztablekit/aztablekit/internal/split"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
@@ -113,7 +114,7 @@ func (s *Slice[T]) deleteSome(ctx context.Context, q table.Query[T]) (more bool,
 			n++
 		}
 	}, &table.BulkOptions{Rate: s.rate, Skip: func(_ int, err error) bool {
-		return errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrTableNotFound)
+		return errors.Is(err, table.ErrNotFound) && !errors.Is(err, errs.ErrTableNotFound)
 	}})
 	s.Count(n, n, 0)
 	if err != nil || !more {

@@ -104,7 +104,7 @@ type DropOptions struct {
 // Drop may run while other programs append, read and follow: for them, the table is empty.
 //
 // Errors: table.ErrUnknownOutcome, after which Drop can be called again; table.ErrChanged if another Drop runs at the same time;
-// table.ErrTableNotFound if Create has not made the table of the states; errors of a read and of a write (see package table).
+// table.ErrNotCreated if Create has not made the table of the states; errors of a read and of a write (see package table).
 // Requests: 1 query for each 1,000 periods that ever were; for each table 1 to delete it, and 2 to write its state. Idempotent.
 func (p *Periods) Drop(ctx context.Context, o *DropOptions) (dropped []Period, err error) {
 	if o == nil {

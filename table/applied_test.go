@@ -23,13 +23,13 @@ import (
 // sentinels are the conditions of the package.
 var sentinels = map[string]error{
 	"ErrNotFound": table.ErrNotFound, "ErrExists": table.ErrExists, "ErrChanged": table.ErrChanged, "ErrContended": table.ErrContended,
-	"ErrTableNotFound": table.ErrTableNotFound, "ErrContainerNotFound": table.ErrContainerNotFound,
+	"ErrNotCreated":     table.ErrNotCreated,
 	"ErrUnknownOutcome": table.ErrUnknownOutcome, "ErrUnreachable": table.ErrUnreachable, "ErrGivenUp": table.ErrGivenUp,
 	"ErrOutbox": table.ErrOutbox, "ErrKeyChanged": table.ErrKeyChanged, "ErrNotRead": table.ErrNotRead,
 	"ErrNotDeclared": table.ErrNotDeclared, "ErrNotRecorded": table.ErrNotRecorded, "ErrNotReadable": table.ErrNotReadable,
 	"ErrForeignRow": table.ErrForeignRow, "ErrTaken": table.ErrTaken, "ErrAltered": table.ErrAltered,
 	"ErrIncomplete": table.ErrIncomplete, "ErrBudget": table.ErrBudget, "ErrRanged": table.ErrRanged,
-	"ErrDuplicateRow": table.ErrDuplicateRow, "ErrOtherPartition": table.ErrOtherPartition, "ErrTableScan": table.ErrTableScan,
+	"ErrTableScan": table.ErrTableScan,
 }
 
 // TestAppliedOfSentinels: the page of errors has each condition of the package, with the answers of Applied and Retryable.
@@ -80,7 +80,7 @@ func TestAppliedOfErrors(t *testing.T) {
 		{context.DeadlineExceeded, "maybe no"},
 		{&azcore.ResponseError{StatusCode: 503}, "maybe no"},
 		{&table.OpError{Err: context.Canceled}, "no no"},
-		{&table.OpError{Err: errs.With(table.ErrTableNotFound, deleting)}, "no yes"},
+		{&table.OpError{Err: errs.With(table.ErrNotCreated, deleting)}, "no yes"},
 		{&table.OpError{Err: &azcore.ResponseError{StatusCode: 400}}, "no no"},
 		{errors.Join(table.ErrContended, context.Canceled), "no yes"},
 		{&table.BatchError{Err: table.ErrExists}, "no no"},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -51,7 +52,7 @@ func TestBulkDuplicateRow(t *testing.T) {
 				}
 			}
 		}, &table.BulkOptions{Skip: func(i int, err error) bool {
-			if !errors.Is(err, table.ErrDuplicateRow) {
+			if !errors.Is(err, errs.ErrDuplicateRow) {
 				t.Errorf("operation %d: got error %v; want ErrDuplicateRow", i, err)
 			}
 			refused = append(refused, i)

@@ -62,7 +62,7 @@ func (h handle) getToWrite(ctx context.Context, method string, k keys.Key) (e en
 
 // Insert stores a new entity under the key that the schema makes of its fields.
 //
-// Errors: ErrExists, also if an earlier Insert with an unknown outcome was applied after all; ErrUnknownOutcome, ErrTableNotFound
+// Errors: ErrExists, also if an earlier Insert with an unknown outcome was applied after all; ErrUnknownOutcome, ErrNotCreated
 // and the other errors of a write (see package table). 1 request. If the row exists, 1 more: Insert reads the row, because the
 // network may have delivered its request twice, or, with a commit record, stores an abort record. An insert of one row alone does
 // not send the headers of the context (policy.WithHTTPHeader).

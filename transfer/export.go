@@ -103,7 +103,7 @@ func addChunk(p *table.Progress, c *chunk) {
 // Through is the last partition that is exported with all before it of the part. It is set if Concurrency is 1, when a chunk is stored behind it.
 //
 // Errors: *table.ValueError and *keys.KeyError for wrong options; *FileError if the place has an export of another table or range, or
-// something else, or was altered; table.ErrExists for an export that stays as it is; *fs.PathError, or table.ErrContainerNotFound;
+// something else, or was altered; table.ErrExists for an export that stays as it is; *fs.PathError, or table.ErrNotCreated;
 // *table.LimitError for too large chunks; table.ErrRanged for a client whose signature is for a
 // range of keys; errors of a read (see
 // package table). The progress counts what is stored, also beside an error.

@@ -89,7 +89,7 @@ var errOtherDefinitions = fmt.Errorf("%w: the table has other definitions than t
 // if the export has pending effects (Counts["pending"] of [Export]), and Verify with Repair also ends the writes over several partitions that it has. The work of a day
 // deletes the commit records that an import has brought into a table of a store, as it does those of writes.
 //
-// Errors: *table.ValueError for wrong options; *FileError and table.ErrIncomplete for an export, *fs.PathError or table.ErrContainerNotFound if there is
+// Errors: *table.ValueError for wrong options; *FileError and table.ErrIncomplete for an export, *fs.PathError or table.ErrNotCreated if there is
 // none; table.ErrNotDeclared for other definitions; the error of Map, with the row; *keys.KeyError for a key that no row
 // can have, of a file or by Map, before anything is sent with this row; table.ErrRanged for a
 // client whose signature is for a range of keys; errors of a read and of a write (see package
@@ -170,7 +170,7 @@ func (m *importing) checkDefinitions(ctx context.Context, from rowSource) error 
 		err = table.ErrRanged
 	}
 	switch {
-	case errors.Is(err, table.ErrTableNotFound), err == nil && own == nil:
+	case errors.Is(err, errs.ErrTableNotFound), err == nil && own == nil:
 		return nil
 	case err != nil:
 		return err

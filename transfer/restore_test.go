@@ -278,10 +278,10 @@ func TestBadInput(t *testing.T) {
 	if err := compared(transfer.Exported(none), transfer.Of(staff)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a place that a wrong part was given to: got %v; want ErrNotExist", err)
 	}
-	if err := export(tableOf(t, s, "missing"), transfer.Folder(t.TempDir()), nil); !errors.Is(err, table.ErrTableNotFound) {
-		t.Errorf("export of a missing table: got %v; want ErrTableNotFound", err)
+	if err := export(tableOf(t, s, "missing"), transfer.Folder(t.TempDir()), nil); !errors.Is(err, table.ErrNotCreated) {
+		t.Errorf("export of a missing table: got %v; want ErrNotCreated", err)
 	}
-	if err := export(staff, transfer.Container(s.Container("missing"), "", nil), nil); !errors.Is(err, table.ErrContainerNotFound) {
-		t.Errorf("export to a missing container: got %v; want ErrContainerNotFound", err)
+	if err := export(staff, transfer.Container(s.Container("missing"), "", nil), nil); !errors.Is(err, table.ErrNotCreated) {
+		t.Errorf("export to a missing container: got %v; want ErrNotCreated", err)
 	}
 }

@@ -234,7 +234,7 @@ func NewTable[T any](s Store, name string, schema table.Schema[T], o *table.Opti
 }
 
 // EnsureTable creates a table of [NewTable], unless it exists. While a table of this name is being
-// deleted, it fails with table.ErrTableNotFound. 1 request, sent again if its outcome is unknown;
+// deleted, it fails with table.ErrNotCreated. 1 request, sent again if its outcome is unknown;
 // idempotent.
 func EnsureTable(ctx context.Context, t table.AnyTable) error { return door.Table(t).Ensure(ctx) }
 

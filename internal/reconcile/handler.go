@@ -16,6 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/reserved"
@@ -156,7 +157,7 @@ func sweepTarget(ctx context.Context, t Target, before time.Time) error {
 	if err == nil {
 		err = t.Sweep(ctx, before)
 	}
-	if isConflict(err) || errors.Is(err, table.ErrTableNotFound) {
+	if isConflict(err) || errors.Is(err, errs.ErrTableNotFound) {
 		return nil
 	}
 	return err

@@ -13,6 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
@@ -102,7 +103,7 @@ func Reconcile(ctx context.Context, source table.AnyTable, entity keys.Key, targ
 
 // isConflict reports whether a target is not as it was read.
 func isConflict(err error) bool {
-	return errors.Is(err, table.ErrChanged) || errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrTableNotFound) || errors.Is(err, table.ErrExists)
+	return errors.Is(err, table.ErrChanged) || errors.Is(err, table.ErrNotFound) && !errors.Is(err, errs.ErrTableNotFound) || errors.Is(err, table.ErrExists)
 }
 
 // each calls f for all targets, several at a time. All calls end before it returns, also after an error. Of several errors it

@@ -9,6 +9,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -108,7 +109,7 @@ func TestCompletingRefused(t *testing.T) {
 	if !errors.As(err, &ve) {
 		t.Errorf("got %v; want a *ValueError", err)
 	}
-	if _, err := records.Completing(staff, i, 0).Insert(ctx, &employee{"T", 2, "Cao", 1}); !errors.Is(err, table.ErrOtherPartition) {
+	if _, err := records.Completing(staff, i, 0).Insert(ctx, &employee{"T", 2, "Cao", 1}); !errors.Is(err, errs.ErrOtherPartition) {
 		t.Errorf("got %v; want ErrOtherPartition", err)
 	}
 	if got := s.Count().String(); got != "none" {

@@ -27,7 +27,7 @@ type inner[T any] interface {
 func of[T any](t *table.Table[T]) inner[T] { return door.Tables.Inner(t).(inner[T]) }
 
 // Ensure creates the table of a handle, unless it exists. While a table of this name is being
-// deleted, 40 s or more, Ensure fails with table.ErrTableNotFound and the code TableBeingDeleted.
+// deleted, 40 s or more, Ensure fails with table.ErrNotCreated and the code TableBeingDeleted.
 // 1 request, sent again if its outcome is unknown; idempotent.
 func Ensure(ctx context.Context, t table.AnyTable) error { return door.Table(t).Ensure(ctx) }
 
@@ -37,7 +37,7 @@ func Ensure(ctx context.Context, t table.AnyTable) error { return door.Table(t).
 func Repaired(t table.AnyTable) int { return door.Table(t).Repaired() }
 
 // GetRow reads a row by its key, as it is stored and whatever its type. Errors: table.ErrNotFound;
-// *keys.KeyError, table.ErrTableNotFound and the other errors of a read (see package table).
+// *keys.KeyError, table.ErrNotCreated and the other errors of a read (see package table).
 // 1 request.
 func GetRow(ctx context.Context, t table.AnyTable, k keys.Key) (*table.Row, error) {
 	type reader interface {
@@ -47,7 +47,7 @@ func GetRow(ctx context.Context, t table.AnyTable, k keys.Key) (*table.Row, erro
 }
 
 // Exists reports whether there is a row under k, of any type. Errors: *keys.KeyError,
-// table.ErrTableNotFound and the other errors of a read (see package table). 1 request, a point query
+// table.ErrNotCreated and the other errors of a read (see package table). 1 request, a point query
 // whose response contains only the keys.
 func Exists(ctx context.Context, t table.AnyTable, k keys.Key) (bool, error) {
 	type looker interface {

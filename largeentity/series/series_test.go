@@ -355,8 +355,8 @@ func TestNoTable(t *testing.T) {
 	_, err1 := visits.Read(ctx, july)
 	_, err2 := visits.Add(ctx, july, 1)
 	for i, err := range []error{err1, err2, visits.Set(ctx, july, 1)} {
-		if !errors.Is(err, table.ErrTableNotFound) {
-			t.Errorf("call %d: got error %v; want ErrTableNotFound", i+1, err)
+		if !errors.Is(err, table.ErrNotCreated) {
+			t.Errorf("call %d: got error %v; want ErrNotCreated", i+1, err)
 		}
 	}
 }

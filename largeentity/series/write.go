@@ -16,7 +16,7 @@ import (
 // writers of other slots do not conflict. Of two writers of one slot, the last one wins.
 //
 // Errors: *keys.KeyError for a time outside the years 1 to 9999, or a wrong key; *table.ValueError for NaN and infinity;
-// table.ErrUnknownOutcome, after which Set can be called again; table.ErrTableNotFound and the other errors of a write (see
+// table.ErrUnknownOutcome, after which Set can be called again; table.ErrNotCreated and the other errors of a write (see
 // package table). 1 request. Idempotent.
 func (s *Series[V]) Set(ctx context.Context, at time.Time, v V) error {
 	entities, err := group(s, func(yield func(time.Time, V) bool) { yield(at, v) }, nil)
@@ -37,7 +37,7 @@ func (s *Series[V]) Set(ctx context.Context, at time.Time, v V) error {
 //
 // The values of one period are one entity, or a few ([Every]). Up to 100 entities are stored together, or none of them; with
 // [Series.Exact], 99. Errors: *keys.KeyError for a time outside the years 1 to 9999, or a wrong key; *table.ValueError for NaN,
-// for infinity and for two values of one slot; *table.BatchError around table.ErrUnknownOutcome, table.ErrTableNotFound or another
+// for infinity and for two values of one slot; *table.BatchError around table.ErrUnknownOutcome, table.ErrNotCreated or another
 // error of a write (see package table). Requests: 1 for each 100 entities. Idempotent: after an error, call SetAll again.
 func (s *Series[V]) SetAll(ctx context.Context, values iter.Seq2[time.Time, V]) error {
 	entities, err := group(s, values, func(slot Slot, _, _ V) (V, error) {

@@ -122,7 +122,7 @@ func (p *relocator) work(ctx context.Context) error {
 		switch {
 		case err == nil:
 			fmt.Println("moved")
-		case ctx.Err() != nil, errors.Is(err, table.ErrChanged), errors.Is(err, table.ErrNotFound), errors.Is(err, table.ErrExists), errors.Is(err, index.ErrTaken),
+		case ctx.Err() != nil, errors.Is(err, table.ErrChanged), errors.Is(err, table.ErrNotFound), errors.Is(err, table.ErrExists), errors.Is(err, table.ErrTaken),
 			errors.Is(err, table.ErrContended), errors.Is(err, table.ErrGivenUp), errors.Is(err, table.ErrUnknownOutcome),
 			errors.Is(err, context.DeadlineExceeded): // it has met the rows of several killed processes
 		default:
