@@ -19,6 +19,7 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -147,7 +148,7 @@ func TestBulkOfStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Count()
-	result, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+	result, err := door.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for id := range 1000 {
 			if !yield(staff.UpsertOp(&employee{Department: "Sales", ID: id}, table.ReplaceExisting), nil) {
 				return

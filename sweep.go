@@ -120,13 +120,13 @@ func (w *sweeper) touch(ctx context.Context, ops []table.Op) (skipped int, err e
 	if err := w.pacer.Spend(ctx, len(ops)); err != nil {
 		return 0, err
 	}
-	result, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+	result, err := door.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for _, op := range ops {
 			if !yield(op, nil) {
 				return
 			}
 		}
-	}, &table.BulkOptions{Skip: func(_ int, err error) bool {
+	}, &engine.BulkOptions{Skip: func(_ int, err error) bool {
 		changed := errors.Is(err, table.ErrChanged) || errors.Is(err, table.ErrNotFound)
 		if changed {
 			skipped++

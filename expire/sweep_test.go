@@ -16,6 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/expire"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -26,7 +27,7 @@ import (
 // many stores n sessions of a user that end after d.
 func (s *shop) many(t *testing.T, u string, n int, d time.Duration) {
 	t.Helper()
-	_, err := table.Bulk(t.Context(), func(yield func(table.Op, error) bool) {
+	_, err := door.Bulk(t.Context(), func(yield func(table.Op, error) bool) {
 		for i := range n {
 			if !yield(s.sessions.InsertOp(&session{User: u, ID: fmt.Sprintf("%05d", i), Ends: s.clock.now().Add(d)}), nil) {
 				return

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -164,7 +166,7 @@ func (x *streamed) faults() {
 }
 
 func (x *streamed) run() {
-	o := &table.BulkOptions{Concurrency: 1 + x.rnd.IntN(4), Window: 1 + x.rnd.IntN(300)}
+	o := &engine.BulkOptions{Concurrency: 1 + x.rnd.IntN(4), Window: 1 + x.rnd.IntN(300)}
 	if x.faults(); x.faulty {
 		o.Concurrency = 1 // for the faults are drawn in the order of requests
 	}
@@ -177,7 +179,7 @@ func (x *streamed) run() {
 		skipped[i] = err
 		return true
 	}
-	result, err := table.Bulk(context.Background(), func(yield func(table.Op, error) bool) {
+	result, err := door.Bulk(context.Background(), func(yield func(table.Op, error) bool) {
 		for _, st := range x.steps {
 			if !yield(st.op, nil) {
 				return
@@ -205,9 +207,9 @@ func (x *streamed) run() {
 }
 
 // compare executes the steps one after another in the model.
-func (x *streamed) compare(result table.BulkResult, skipped map[int]error) {
+func (x *streamed) compare(result engine.BulkResult, skipped map[int]error) {
 	wrote := map[keys.Key]int{}
-	want := table.BulkResult{ResumeAt: len(x.steps)}
+	want := engine.BulkResult{ResumeAt: len(x.steps)}
 	for i, st := range x.steps {
 		old, there := x.model[st.key]
 		_, changed := wrote[st.key]

@@ -14,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -251,13 +252,13 @@ func TestGlobalBulk(t *testing.T) {
 	s := newElsewhereScene(t, elsewhere{}, newLogin())
 	insertAll(t, s.staff, s.Service, worker{"M", 1, "A", "m3", 44, nil})
 	var skipped []int
-	done, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+	done, err := door.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for i := range 30 {
 			if !yield(s.staff.InsertOp(&worker{"S", i, "B", fmt.Sprint("m", i%28), 44, nil}), nil) {
 				return
 			}
 		}
-	}, &table.BulkOptions{Skip: func(i int, err error) bool {
+	}, &engine.BulkOptions{Skip: func(i int, err error) bool {
 		skipped = append(skipped, i)
 		return errors.Is(err, table.ErrTaken) || errors.Is(err, errs.ErrDuplicateRow)
 	}})
@@ -276,13 +277,13 @@ func TestGlobalBulkAgain(t *testing.T) {
 	for _, n := range []int{1, 2, 40} {
 		s := newElsewhereScene(t, elsewhere{}, newLogin())
 		load := func() (skipped []error, err error) {
-			_, err = table.Bulk(t.Context(), func(yield func(table.Op, error) bool) {
+			_, err = door.Bulk(t.Context(), func(yield func(table.Op, error) bool) {
 				for i := range n {
 					if !yield(s.staff.InsertOp(&worker{"S", i, "B", fmt.Sprint("m", i), 44, nil}), nil) {
 						return
 					}
 				}
-			}, &table.BulkOptions{Skip: func(_ int, err error) bool { skipped = append(skipped, err); return true }})
+			}, &engine.BulkOptions{Skip: func(_ int, err error) bool { skipped = append(skipped, err); return true }})
 			return skipped, err
 		}
 		skipped, err := load()

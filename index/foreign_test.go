@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -376,13 +377,13 @@ func TestForeignAnything(t *testing.T) {
 					t.Errorf("seed %d: verify after %q: got report %+v and faults %v; want a sound report", seed, did, r, f)
 				}
 			case 3:
-				_, _ = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+				_, _ = door.Bulk(ctx, func(yield func(table.Op, error) bool) {
 					for range 5 {
 						if st := x.step(); !yield(st.op, nil) {
 							return
 						}
 					}
-				}, &table.BulkOptions{Skip: func(int, error) bool { return true }})
+				}, &engine.BulkOptions{Skip: func(int, error) bool { return true }})
 				did = append(did, "bulk")
 			default:
 				st := x.step()

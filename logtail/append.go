@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -162,7 +163,7 @@ func (l *Log[T]) store(ctx context.Context, r *Record[T]) error {
 // storeAll stores records in transactions.
 func (l *Log[T]) storeAll(ctx context.Context, rs []*Record[T]) error {
 	refused := map[int]error{}
-	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+	_, err := door.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for _, r := range rs {
 			rows, err := l.tables.periodAt(r.Time)
 			if err != nil {
@@ -173,7 +174,7 @@ func (l *Log[T]) storeAll(ctx context.Context, rs []*Record[T]) error {
 				return
 			}
 		}
-	}, &table.BulkOptions{Skip: func(i int, err error) bool {
+	}, &engine.BulkOptions{Skip: func(i int, err error) bool {
 		exists := errors.Is(err, table.ErrExists)
 		if exists {
 			refused[i] = err

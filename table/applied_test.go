@@ -14,6 +14,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -189,7 +190,7 @@ func TestAppliedOfTransactions(t *testing.T) {
 	if got := answered(err); got != "no no" {
 		t.Errorf("Transact: got %v: %q; want %q", err, got, "no no")
 	}
-	_, err = table.Bulk(t.Context(), func(yield func(table.Op, error) bool) { yield(exists, nil) }, nil)
+	_, err = door.Bulk(t.Context(), func(yield func(table.Op, error) bool) { yield(exists, nil) }, nil)
 	var be *table.BatchError
 	if got := answered(err); got != "no no" || !errors.As(err, &be) || be.Index != 0 {
 		t.Errorf("Bulk: got %v: %q; want %q and a *BatchError of operation 0", err, got, "no no")

@@ -73,9 +73,9 @@ func ImportEntities[T any](
 		return table.Progress{}, fmt.Errorf("transfer: ImportEntities %s: %w", e.Name, err)
 	}
 	m := &entityImport[T]{table: t, mode: &e.Mode, opt: o}
-	result, err := table.Bulk(ctx, m.ops(ctx, from), &table.BulkOptions{
+	result, err := door.Bulk(ctx, m.ops(ctx, from), &engine.BulkOptions{
 		Concurrency: o.Concurrency, Rate: o.Rate, Skip: m.skip,
-		Progress: func(r table.BulkResult) {
+		Progress: func(r engine.BulkResult) {
 			if o.Progress != nil {
 				o.Progress(m.counted(r))
 			}
@@ -95,7 +95,7 @@ type entityImport[T any] struct {
 	progress table.Progress // without Changed
 }
 
-func (m *entityImport[T]) counted(r table.BulkResult) table.Progress {
+func (m *entityImport[T]) counted(r engine.BulkResult) table.Progress {
 	n := copyOf(m.progress)
 	n.Changed = r.Applied
 	return n

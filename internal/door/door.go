@@ -5,6 +5,7 @@ package door
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/engine"
@@ -91,6 +92,20 @@ func Elsewhere[H any](t H, other *engine.Table) H { return Tables.Elsewhere(t, o
 
 // Op returns a table.Op without the entity that it stores.
 func Op(op any) *engine.Op { return Tables.Op(op) }
+
+// Bulk is table.Bulk with the options and the result of the engine. ops are of the type table.Op (O).
+func Bulk[O any](ctx context.Context, ops iter.Seq2[O, error], o *engine.BulkOptions) (engine.BulkResult, error) {
+	if o == nil {
+		o = &engine.BulkOptions{}
+	}
+	return engine.Bulk(ctx, func(yield func(*engine.Op, error) bool) {
+		for op, err := range ops {
+			if !yield(Op(op), err) {
+				return
+			}
+		}
+	}, *o)
+}
 
 // Scan is table.Table.Rows for callers that decode only some of what they read; see engine.Scanned. q is a *table.Query of the
 // handle's type. Entities says that Scanned.Entity is called.

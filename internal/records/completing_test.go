@@ -129,7 +129,7 @@ func TestBulkCompleting(t *testing.T) {
 	ctx := context.Background()
 	for _, at := range []int{0, 10, 49, 80} {
 		staff, s, _, e, i := pendingEffect(t)
-		r, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+		r, err := door.Bulk(ctx, func(yield func(table.Op, error) bool) {
 			for n := range 81 {
 				op := staff.InsertOp(&employee{"S", n + 10, "Jones", 44})
 				if n == at {

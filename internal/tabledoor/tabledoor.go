@@ -102,3 +102,24 @@ func TouchOp[T any](t *table.Table[T], e *table.Entity[T]) table.Op { return of(
 func DeleteOps[T any](ctx context.Context, t *table.Table[T], q table.Query[T]) iter.Seq2[table.Op, error] {
 	return of(t).DeleteOps(ctx, q)
 }
+
+// DeleteAll is table.Bulk for deletes of what a query finds. It refuses a token, and returns none: after an error, the query finds
+// what is left.
+func DeleteAll(ctx context.Context, ops iter.Seq2[table.Op, error], pass *table.Pass) (table.Progress, error) {
+	own := table.Pass{}
+	if pass != nil {
+		own = *pass
+	}
+	if err := door.CheckPass(&own, "Concurrency", "Rate", "Skip"); err != nil {
+		return table.Progress{}, err
+	}
+	if progress := own.Progress; progress != nil {
+		own.Progress = func(p table.Progress) {
+			p.Token = ""
+			progress(p)
+		}
+	}
+	done, err := table.Bulk(ctx, ops, &own)
+	done.Token = ""
+	return done, err
+}
