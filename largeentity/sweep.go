@@ -12,7 +12,6 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/blobs"
 	"github.com/aztablekit/aztablekit/internal/door"
-	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/keyrange"
 	"github.com/aztablekit/aztablekit/internal/pace"
 	"github.com/aztablekit/aztablekit/internal/reserved"
@@ -398,12 +397,12 @@ func (w *sweep) orphan(ctx context.Context, n name) error {
 // tombstones that are not needed any more, which it deletes in batches.
 func (w *sweep) sweepRows(ctx context.Context) error {
 	var failed error
-	_, err := door.Bulk(ctx, func(yield func(table.Op, error) bool) {
+	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		failed = w.eachRow(ctx, func(n name) bool {
 			w.report.RowsGone++
 			return w.opt.DryRun || yield(w.rows.DeleteAnyOp(n.key()), nil)
 		})
-	}, &engine.BulkOptions{Rate: w.opt.Rate})
+	}, &table.Pass{Rate: w.opt.Rate})
 	return errors.Join(failed, err)
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
@@ -50,7 +51,7 @@ const (
 // tables are named by a prefix and digits, as claims20140731. The table that has the prefix as its name contains a row for each
 // period, with its [State]. Periods is safe for concurrent use. See [NewByPeriod] for the log.
 type Periods struct {
-	service table.Service
+	service engine.Service
 	prefix  string
 	opt     PeriodOptions
 	states  *table.Table[periodRow]

@@ -67,8 +67,10 @@ func (doors) Faulty(t any, name string, fault error) any {
 
 func (doors) CheckPass(pass any, used ...string) error { return checkPass(pass.(*Pass), used...) }
 
+func (doors) CopyCursor(c any) any { return &Cursor{*c.(*Cursor).c.Copy()} }
+
 func (doors) New(t, service any, name string, schema, o any) (any, error) {
-	s, _ := service.(Service)
+	s, _ := service.(engine.Service)
 	return t.(AnyTable).inner().make(s, name, schema, o.(*Options))
 }
 
@@ -83,7 +85,7 @@ type untyped interface {
 	getCopy(ctx context.Context, k keys.Key) (*stored.Row, any, error)
 	eachPartition(ctx context.Context, p *Pass, f func(context.Context, keys.PartitionKey) error) (Progress, error)
 	faulty(name string, fault error) any
-	make(service Service, name string, schema any, o *Options) (any, error)
+	make(service engine.Service, name string, schema any, o *Options) (any, error)
 }
 
 // inner is a handle with what packages door and tabledoor do with it.
@@ -105,7 +107,7 @@ func (t *Table[T]) engine() *engine.Table {
 
 // make returns a handle of a table. Errors: *TypeError for a T that cannot be stored; *keys.KeyError for a wrong binding; *ValueError or
 // *LimitError for a name that no table can have (3 to 63 letters and digits, a letter first), a nil service, or a wrong schema or option.
-func (inner[T]) make(service Service, name string, schema any, o *Options) (any, error) {
+func (inner[T]) make(service engine.Service, name string, schema any, o *Options) (any, error) {
 	h, err := newHandle(service, name, schemaOf(schema.(*Schema[T])), o)
 	if err != nil {
 		return nil, err

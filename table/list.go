@@ -340,9 +340,6 @@ func (c *Cursor) engine() *query.Cursor {
 	return &c.c
 }
 
-// Copy returns another cursor at the same position.
-func (c *Cursor) Copy() *Cursor { return &Cursor{*c.c.Copy()} }
-
 // Done reports whether the list has ended.
 func (c *Cursor) Done() bool { return c.c.Done() }
 

@@ -38,7 +38,7 @@ func openLeavers(t testing.TB, own *testkit.Hooked, movedFrom ...string) leavers
 	return l
 }
 
-func openLeaversTable(t testing.TB, service table.Service, now func() time.Time, name string, movedFrom ...string) *table.Table[resident] {
+func openLeaversTable(t testing.TB, service engine.Service, now func() time.Time, name string, movedFrom ...string) *table.Table[resident] {
 	t.Helper()
 	o := *noWaitOptions()
 	o.Now = now

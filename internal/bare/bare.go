@@ -19,7 +19,7 @@ import (
 // NewTable returns a handle of a table. It sends nothing: Ensure of the handle creates the table. Errors: *table.TypeError for a T that cannot be
 // stored; *keys.KeyError for a wrong binding; *table.ValueError or *table.LimitError for a name that no table can have, a nil service, or
 // a wrong schema or option.
-func NewTable[T any](service table.Service, name string, schema table.Schema[T], o *table.Options) (*table.Table[T], error) {
+func NewTable[T any](service engine.Service, name string, schema table.Schema[T], o *table.Options) (*table.Table[T], error) {
 	return door.New[*table.Table[T]](service, name, &schema, o)
 }
 

@@ -18,6 +18,7 @@ var Tables interface {
 	Table(t any) *engine.Table
 	Inner(t any) any
 	CheckPass(p any, used ...string) error
+	CopyCursor(c any) any
 	InMode(t any, change func(*engine.Mode)) any
 	Rows(t *engine.Table, hasID bool) any
 	Elsewhere(t any, other *engine.Table) any
@@ -64,6 +65,9 @@ func Note(t, registry any) {
 // those that it uses besides Progress.
 func CheckPass(p any, used ...string) error { return Tables.CheckPass(p, used...) }
 
+// CopyCursor returns a *table.Cursor (C) at the place of another one, with which it does not move.
+func CopyCursor[C any](c C) C { return Tables.CopyCursor(c).(C) }
+
 // InMode returns a *table.Table in another mode.
 func InMode[H any](t H, change func(*engine.Mode)) H { return Tables.InMode(t, change).(H) }
 
@@ -73,7 +77,7 @@ func Faulty[H any](name string, fault error) H {
 	return Tables.Faulty(none, name, fault).(H)
 }
 
-// New returns a *table.Table (H) that knows nothing of a store; see package bare. service is a table.Service, schema a *table.Schema of the type
+// New returns a *table.Table (H) that knows nothing of a store; see package bare. service is a engine.Service, schema a *table.Schema of the type
 // of H, and o a *table.Options.
 func New[H any](service any, name string, schema, o any) (H, error) {
 	var none H

@@ -151,8 +151,8 @@ func (h *Host) host() *Host  { return h }
 // Host is a store as definitions see it.
 type Host struct {
 	Account  Account
-	Tables   table.Service // of the account, the same at each use
-	Outbox   commit.Outbox // notifies the workers of the store
+	Tables   engine.Service // of the account, the same at each use
+	Outbox   commit.Outbox  // notifies the workers of the store
 	Common   table.Common
 	Prefix   string   // before the names of tables, queues and containers
 	Registry Registry // nil if nothing creates what is declared

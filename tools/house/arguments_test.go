@@ -26,6 +26,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/jobs"
@@ -414,7 +415,7 @@ func newCaller(t *testing.T) *caller {
 	declaration := bare.Declare(host.Of(company), items)
 	put(base, items, company, declaration, byName, lists, sums, details, stored, row, views, destination, blobs, mover, outbox, poison, slots, numbers, log, periods, text, key, key.Row(), schema, size, ctx,
 		"group", &table.Options{}, table.Query[item]{Partition: text.PartitionKey("g")}, nameOf, operations, tabledoor.PinOp(items, stored), door.Table(items), s.Queue("work"), s.Container("blobs"), time.Now(), s.Tables())
-	c.valid[reflect.TypeFor[table.Service]()] = reflect.ValueOf(s.Tables())
+	c.valid[reflect.TypeFor[engine.Service]()] = reflect.ValueOf(s.Tables())
 	c.valid[reflect.TypeFor[keys.Layout[string]]()] = reflect.ValueOf(text)
 	c.valid[reflect.TypeFor[extend.Definition[item]]()] = reflect.ValueOf(byName)
 	c.valid[reflect.TypeFor[verify.Definition]()] = reflect.ValueOf(byName)
