@@ -288,7 +288,7 @@ func (s *Store) cleanPartition(ctx context.Context, n work.Note, notify bool) er
 }
 
 // noted returns a handle of a table of a note, nil for one that the store does not know: what a note says is not trusted.
-func (s *Store) noted(name string) (table.AnyTable, error) {
+func (s *Store) noted(name string) (table.Handle, error) {
 	for _, d := range s.declarations {
 		if strings.EqualFold(d.name, name) {
 			return d.handle, nil
@@ -301,14 +301,14 @@ func (s *Store) noted(name string) (table.AnyTable, error) {
 }
 
 // notifyPartition notifies workers of the pending commit records of a partition.
-func (s *Store) notifyPartition(ctx context.Context, t table.AnyTable, partition string) error {
+func (s *Store) notifyPartition(ctx context.Context, t table.Handle, partition string) error {
 	of := &table.Pass{Partitions: keys.Raw(partition, "").Partition().Point()}
 	_, err := s.outbox.NotifyPending(ctx, t, 0, of)
 	return err
 }
 
 // sweepPartition deletes what is old in a partition, and returns how many commit records of writes before a time are left.
-func (s *Store) sweepPartition(ctx context.Context, t table.AnyTable, partition string, through time.Time) (left int, err error) {
+func (s *Store) sweepPartition(ctx context.Context, t table.Handle, partition string, through time.Time) (left int, err error) {
 	if s.worker == nil {
 		_, left, err = door.Table(t).Sweep(ctx, partition, through)
 		return left, err

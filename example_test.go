@@ -209,7 +209,7 @@ func ExampleSettings() {
 func ExampleStore_Fill() {
 	ctx := context.Background()
 	service := storagetest.New(nil)
-	before := aztablekit.Open(service, "company", &aztablekit.Options{Lease: 100 * time.Millisecond}) // 66 s, but in tests
+	before := aztablekit.Open(service, "company", &aztablekit.Options{CatalogueAge: 100 * time.Millisecond}) // 66 s, but in tests
 	staff := aztablekit.Table(before, "staff", dept, empid)
 	check(before.Ensure(ctx))
 	_, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 223, Email: "JonesJ@contoso.com"})
@@ -237,7 +237,7 @@ func ExampleStore_Retire() {
 	ctx := context.Background()
 	service := storagetest.New(nil)
 	byEmail := newUnique()
-	company := aztablekit.Open(service, "company", &aztablekit.Options{Lease: 100 * time.Millisecond}) // 66 s, but in tests
+	company := aztablekit.Open(service, "company", &aztablekit.Options{CatalogueAge: 100 * time.Millisecond}) // 66 s, but in tests
 	staff := aztablekit.Table(company, "staff", dept, empid, byEmail)
 	check(company.Ensure(ctx))
 	_, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 223, Email: "JonesJ@contoso.com"})

@@ -43,14 +43,14 @@ type Options struct {
 	// Worker are the options of the worker of [Store.Run] and [Store.Drain]. Zero fields of its Common are those of the store's.
 	Worker eventual.WorkerOptions
 
-	// Elsewhere are the kinds of effects that the workers of other programs execute. Without them, Run and Drain fail if an effect of a
-	// declaration has no handler.
-	Elsewhere []string
+	// NotHandled are the kinds of effects that this program does not handle: the workers of other programs execute them. Run and Drain
+	// fail if another effect of a declaration has no handler.
+	NotHandled []string
 
-	// Lease is for how long the programs of the store go by what they have read of the catalogue of a table: see [Store.Fill], which waits
-	// half as long again. The Ensure that makes the catalogue stores it there, and all programs go by that. 66 s by default, so that a
-	// program reads a catalogue once a minute; for tests, less.
-	Lease time.Duration
+	// CatalogueAge is how old the catalogue of a table may be by which a program of the store goes: see [Store.Fill], which waits half as
+	// long again. The Ensure that makes the catalogue stores it there, and all programs go by that. 66 s by default, so that a program
+	// reads a catalogue once a minute; for tests, less.
+	CatalogueAge time.Duration
 
 	// Daily is how often the processes of the store do the work of [Store.RunDaily], together: one of those in which Run runs does it when
 	// it is due, also if it is overdue when Run begins. Defaults to 24 h; negative means that the program calls RunDaily itself.
@@ -107,8 +107,8 @@ func (s *Store) open(acc Account) error {
 	switch {
 	case wire.IsNil(acc):
 		return &table.ValueError{Field: "acc", Reason: "is nil; give one that a function of package account has returned"}
-	case catalogue.CheckLease(s.opt.Lease) != nil:
-		return catalogue.CheckLease(s.opt.Lease)
+	case catalogue.CheckLease(s.opt.CatalogueAge) != nil:
+		return catalogue.CheckLease(s.opt.CatalogueAge)
 	case !isPrefix(s.opt.Prefix):
 		return &table.ValueError{Field: "Options.Prefix", Reason: fmt.Sprintf("is %.80q; it must be letters and digits, a letter first", s.opt.Prefix)}
 	case !engine.IsName(s.host.LowerName(s.name + "-writes")):
@@ -228,8 +228,8 @@ func (s *Store) ready() (bareworker.Worker, error) {
 	}
 	_, missing := s.handlers()
 	for _, h := range missing {
-		if !slices.Contains(s.opt.Elsewhere, h.Kind) {
-			return nil, fmt.Errorf("store %s: table %s: definition %s: %w", s.name, h.Table.Name(), h.Kind, &table.ValueError{Field: "do", Reason: "is nil, so that the effect has no handler: give one to eventual.On, or name the kind in Options.Elsewhere if another program has it"})
+		if !slices.Contains(s.opt.NotHandled, h.Kind) {
+			return nil, fmt.Errorf("store %s: table %s: definition %s: %w", s.name, h.Table.Name(), h.Kind, &table.ValueError{Field: "do", Reason: "is nil, so that the effect has no handler: give one to eventual.On, or name the kind in Options.NotHandled if another program has it"})
 		}
 	}
 	return s.worker, nil

@@ -309,7 +309,7 @@ func TestEffectsElsewhere(t *testing.T) {
 	if err := worker.Drain(ctx); err != nil || !slices.Equal(mailed, []string{"Jones"}) {
 		t.Errorf("the worker: got %q mailed, %v; want Jones", mailed, err)
 	}
-	other, _ := open(&aztablekit.Options{Elsewhere: []string{"mail"}}, nil)
+	other, _ := open(&aztablekit.Options{NotHandled: []string{"mail"}}, nil)
 	if err := other.Drain(ctx); err != nil {
 		t.Errorf("a worker of other effects: got %v; want none", err)
 	}

@@ -160,7 +160,7 @@ func (w *sweeper) delete(ctx context.Context, del func(context.Context) error) e
 }
 
 // sweepStamps deletes the stamps of all partitions.
-func sweepStamps(ctx context.Context, t table.AnyTable, w *sweeper) error {
+func sweepStamps(ctx context.Context, t table.Handle, w *sweeper) error {
 	rows := door.Rows[table.Table[table.Row]](door.Table(t), false)
 	for row, err := range rows.Rows(ctx, table.Query[table.Row]{Rows: keyrange.Stored(reserved.Stamp, reserved.Stamp+" "), TableScan: true}) {
 		if err != nil {

@@ -55,7 +55,7 @@ func (doors) PoisonQueue(queue, poison, o any) (any, error) {
 }
 
 func (doors) Clean(ctx context.Context, w, t any, partition string, through time.Time) (left int, err error) {
-	return w.(*worker).clean(ctx, t.(table.AnyTable), partition, through)
+	return w.(*worker).clean(ctx, t.(table.Handle), partition, through)
 }
 
 // newWorker returns a worker of a queue, with another queue for poison messages, and with handlers. The worker reads and writes

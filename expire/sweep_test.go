@@ -420,7 +420,7 @@ func TestFillAndRetire(t *testing.T) {
 	ctx := t.Context()
 	old := *s
 	old.clock, old.service = s.clock, storagetest.New(&storagetest.Options{Now: s.clock.now})
-	plain := aztablekit.Open(old.service, "shop", &aztablekit.Options{Daily: -1, Lease: time.Second})
+	plain := aztablekit.Open(old.service, "shop", &aztablekit.Options{Daily: -1, CatalogueAge: time.Second})
 	sessions := aztablekit.Table(plain, "sessions", user, id)
 	must(t, plain.Ensure(ctx))
 	for _, i := range []string{"a", "b"} {

@@ -168,7 +168,7 @@ type maintainer[T any] interface {
 }
 
 // untyped returns fields without their type, for engine.Schema.
-func untyped[T any](fields []table.AnyField[T]) []any {
+func untyped[T any](fields []table.FieldIn[T]) []any {
 	all := make([]any, len(fields))
 	for i, f := range fields {
 		all[i] = f

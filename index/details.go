@@ -40,7 +40,7 @@ type Details[T any] struct {
 	name    string
 	prefix  string
 	target  func(*T) (keys.RowKey, bool)
-	fields  []table.AnyField[T]
+	fields  []table.FieldIn[T]
 	invalid error
 }
 
@@ -49,7 +49,7 @@ type Details[T any] struct {
 //	manager := index.NewDetails("manager", "Manager", func(e *Employee) (keys.RowKey, bool) {
 //		return keys.RawRow("department"), e.IsManager
 //	}, lastName, email) // in ManagerLastName, ManagerEmail, and ManagerRowKey
-func NewDetails[T any](name, prefix string, target func(*T) (keys.RowKey, bool), fields ...table.AnyField[T]) *Details[T] {
+func NewDetails[T any](name, prefix string, target func(*T) (keys.RowKey, bool), fields ...table.FieldIn[T]) *Details[T] {
 	d := &Details[T]{name: name, prefix: prefix, target: target, fields: slices.Clone(fields)}
 	switch err := checkName(name); {
 	case err != nil:

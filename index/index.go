@@ -30,7 +30,7 @@ type Index[T, K any] struct {
 	maxValues     int                // of one entity
 	opt           options
 	content       content
-	only          []table.AnyField[T]        // the copied fields of rows with some fields
+	only          []table.FieldIn[T]         // the copied fields of rows with some fields
 	elsewhere     bool                       // the rows are in other partitions than their entities, perhaps in another table
 	partition     func(*T) keys.PartitionKey // of the rows elsewhere; nil for a partition for each value
 	definition    any                        // as the program has it: the Index, or what contains it
@@ -136,7 +136,7 @@ func newIndex[T, K any](name string, layout keys.Layout[K], most int, o options)
 // entities without this library.
 //
 //	byName := index.New("name", keys.Text(), func(e *Employee) (string, bool) { return e.LastName, true }, nil).Only()
-func (ix *Index[T, K]) Only(fields ...table.AnyField[T]) *Index[T, K] {
+func (ix *Index[T, K]) Only(fields ...table.FieldIn[T]) *Index[T, K] {
 	c := ix.copy()
 	for i, f := range fields {
 		if f == nil {

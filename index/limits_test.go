@@ -283,7 +283,7 @@ func TestContendedByKey(t *testing.T) {
 func TestFieldsThatCannotBeCopied(t *testing.T) {
 	t.Parallel()
 	s := storagetest.New(nil)
-	for name, field := range map[string]table.AnyField[bag]{
+	for name, field := range map[string]table.FieldIn[bag]{
 		"the others":  table.FieldOf(func(b *bag) *map[string]any { return &b.Extra }),
 		"not stored":  table.FieldOf(func(b *bag) *int { return &b.Local }),
 		"of the keys": table.FieldOf(func(b *bag) *int { return &b.ID }),

@@ -270,7 +270,7 @@ func (m *maintainer[T, V]) complete(t *table.Table[T]) { m.all = t }
 func (m *maintainer[T, V]) Name() string { return prefix + m.name }
 
 // HandlerOf is for package bare.
-func (m *maintainer[T, V]) HandlerOf(t table.AnyTable) host.Handler {
+func (m *maintainer[T, V]) HandlerOf(t table.Handle) host.Handler {
 	return handler(t.(*table.Table[T]))
 }
 

@@ -111,7 +111,7 @@ func addChunk(p *table.Progress, c *chunk) {
 // Requests: 1 for each 1,000 rows and 1 for the definitions. To share a large table, 1 or 2 for each part that is read by itself, and some to find it, at most 66. For a table with Snapshots, 2 to 4 more
 // for each partition that does not fit on a page, and up to 1 for each page. Into
 // a container, 2 for each chunk, 2 for the beginning of the manifest, and 2 to read it. Idempotent.
-func Export(ctx context.Context, t table.AnyTable, to Place, o *ExportOptions) (_ table.Progress, err error) {
+func Export(ctx context.Context, t table.Handle, to Place, o *ExportOptions) (_ table.Progress, err error) {
 	e := door.Table(t)
 	if err := engine.CheckHandle("t", e); err != nil {
 		return table.Progress{}, fmt.Errorf("transfer: Export: %w", err)

@@ -98,7 +98,7 @@ var errOtherDefinitions = fmt.Errorf("%w: the table has other definitions than t
 // Requests: 2 at the beginning, 1 more for the definitions of a source table, and those that read the rows; 1 for each 100 rows or 3 MiB of a
 // partition; 1 for each partition with commit records, and perhaps 1 for each batch of it that is sent at the same time. If some of these are stored already, 1 more for each 1,000 stored rows from the first to the last of them, 1 for the others, and 1 for those that are
 // newer. Idempotent, except that rows deleted in the meantime are inserted again.
-func Import(ctx context.Context, from Source, t table.AnyTable, o *ImportOptions) (_ table.Progress, err error) {
+func Import(ctx context.Context, from Source, t table.Handle, o *ImportOptions) (_ table.Progress, err error) {
 	e := door.Table(t)
 	if err := engine.CheckHandle("t", e); err != nil {
 		return table.Progress{}, fmt.Errorf("transfer: Import: %w", err)
@@ -425,6 +425,6 @@ func sameColumns(a, b []edm.Column) bool {
 }
 
 // Copy is [Import] of a table: it stores the rows of a table in another one, of the same account or another.
-func Copy(ctx context.Context, from, to table.AnyTable, o *ImportOptions) (table.Progress, error) {
+func Copy(ctx context.Context, from, to table.Handle, o *ImportOptions) (table.Progress, error) {
 	return Import(ctx, Of(from), to, o)
 }

@@ -228,11 +228,11 @@ func TestBadInput(t *testing.T) {
 	staff, ctx := tableOf(t, s, "staff"), t.Context()
 	_, err := transfer.Export(ctx, staff, at, nil)
 	testkit.NoError(t, err)
-	export := func(t table.AnyTable, at transfer.Place, o *transfer.ExportOptions) error {
+	export := func(t table.Handle, at transfer.Place, o *transfer.ExportOptions) error {
 		_, err := transfer.Export(context.WithoutCancel(ctx), t, at, o)
 		return err
 	}
-	imported := func(from transfer.Source, t table.AnyTable, o *transfer.ImportOptions) error {
+	imported := func(from transfer.Source, t table.Handle, o *transfer.ImportOptions) error {
 		_, err := transfer.Import(ctx, from, t, o)
 		return err
 	}

@@ -41,7 +41,7 @@ type bank struct {
 }
 
 func openBank(s *storagetest.Service, lease time.Duration, definitions ...aztablekit.Definition[counter]) *bank {
-	b := &bank{Store: aztablekit.Open(s, "bank", &aztablekit.Options{Daily: -1, Lease: lease}), service: s}
+	b := &bank{Store: aztablekit.Open(s, "bank", &aztablekit.Options{Daily: -1, CatalogueAge: lease}), service: s}
 	b.counters = aztablekit.Table(b.Store, "counters", counterTeam, counterID, definitions...)
 	return b
 }

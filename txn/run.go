@@ -180,7 +180,7 @@ func (tx *Tx) operations() (ops []*engine.Op, err error) {
 }
 
 // tableOf returns the handle of a table, if it is one of the store.
-func (tx *Tx) tableOf(t table.AnyTable) (*engine.Table, error) {
+func (tx *Tx) tableOf(t table.Handle) (*engine.Table, error) {
 	if tx == nil || tx.run == nil {
 		return nil, &table.ValueError{Field: "tx", Reason: "is nil or zero; use the one that the function of Run gets"}
 	}

@@ -50,7 +50,7 @@ var Workers interface {
 	Clean(ctx context.Context, worker, t any, partition string, through time.Time) (left int, err error)
 }
 
-// Table returns the handle of a table.AnyTable without its type parameter, nil for a nil or zero Table.
+// Table returns the handle of a table.Handle without its type parameter, nil for a nil or zero Table.
 func Table(t any) *engine.Table { return Tables.Table(t) }
 
 // Note lets a handle store a note before its commit records, if the registry is that of a store,

@@ -60,7 +60,7 @@ var errLate = fmt.Errorf("%w: the rows were read more than %v ago", table.ErrCha
 // Reconcile makes targets follow from an entity of a table, as the package's contract says. Errors: table.ErrChanged, or another
 // conflict, after Retry.ConflictAttempts attempts; errors of a target; errors of a read (see package table). Requests: 1 for the
 // entity, and the requests of the targets' Read and Write; again after each conflict.
-func Reconcile(ctx context.Context, source table.AnyTable, entity keys.Key, targets ...Target) (err error) {
+func Reconcile(ctx context.Context, source table.Handle, entity keys.Key, targets ...Target) (err error) {
 	if len(targets) == 0 {
 		return nil
 	}
@@ -155,13 +155,13 @@ func Inline(outbox commit.Outbox, h host.Handler) commit.Outbox {
 type Together func(ctx context.Context, record *commit.Record) (done bool)
 
 // InlineTogether is Inline for a function that executes what it can of all effects of a write of a table. A worker executes the others.
-func InlineTogether(outbox commit.Outbox, t table.AnyTable, execute Together) commit.Outbox {
+func InlineTogether(outbox commit.Outbox, t table.Handle, execute Together) commit.Outbox {
 	return &inline{outbox: engine.InnerOutbox(outbox), table: t, together: execute}
 }
 
 type inline struct {
 	outbox   commit.Outbox
-	table    table.AnyTable
+	table    table.Handle
 	handlers []host.Handler // of the table
 	together Together       // in place of the handlers
 }

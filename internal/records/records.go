@@ -20,7 +20,7 @@ import (
 type Records struct{ engine *engine.Table }
 
 // Of returns the commit records of a table, whatever the type of t. No requests. Of panics if t is nil or a zero Table.
-func Of(t table.AnyTable) *Records {
+func Of(t table.Handle) *Records {
 	e := door.Table(t)
 	if e == nil {
 		panic(fmt.Errorf("records: Of: %w", engine.CheckHandle("t", nil)))

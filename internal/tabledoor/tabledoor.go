@@ -29,17 +29,17 @@ func of[T any](t *table.Table[T]) inner[T] { return door.Tables.Inner(t).(inner[
 // Ensure creates the table of a handle, unless it exists. While a table of this name is being
 // deleted, 40 s or more, Ensure fails with table.ErrNotCreated and the code TableBeingDeleted.
 // 1 request, sent again if its outcome is unknown; idempotent.
-func Ensure(ctx context.Context, t table.AnyTable) error { return door.Table(t).Ensure(ctx) }
+func Ensure(ctx context.Context, t table.Handle) error { return door.Table(t).Ensure(ctx) }
 
 // Repaired returns how many derived rows were missing or changed, and were repaired by a write of
 // their entity. It counts for this handle and those that bare.With and Exact have made of it, and
 // for the handle that it was made of.
-func Repaired(t table.AnyTable) int { return door.Table(t).Repaired() }
+func Repaired(t table.Handle) int { return door.Table(t).Repaired() }
 
 // GetRow reads a row by its key, as it is stored and whatever its type. Errors: table.ErrNotFound;
 // *keys.KeyError, table.ErrNotCreated and the other errors of a read (see package table).
 // 1 request.
-func GetRow(ctx context.Context, t table.AnyTable, k keys.Key) (*table.Row, error) {
+func GetRow(ctx context.Context, t table.Handle, k keys.Key) (*table.Row, error) {
 	type reader interface {
 		GetRow(ctx context.Context, k keys.Key) (*table.Row, error)
 	}
@@ -49,7 +49,7 @@ func GetRow(ctx context.Context, t table.AnyTable, k keys.Key) (*table.Row, erro
 // Exists reports whether there is a row under k, of any type. Errors: *keys.KeyError,
 // table.ErrNotCreated and the other errors of a read (see package table). 1 request, a point query
 // whose response contains only the keys.
-func Exists(ctx context.Context, t table.AnyTable, k keys.Key) (bool, error) {
+func Exists(ctx context.Context, t table.Handle, k keys.Key) (bool, error) {
 	type looker interface {
 		Exists(ctx context.Context, k keys.Key) (bool, error)
 	}

@@ -321,7 +321,7 @@ func checkNothingPrepared(t *testing.T, acc *account.Account, tables ...string) 
 }
 
 // checkNothingPending fails the test if a commit record of the partitions is pending.
-func checkNothingPending(t *testing.T, in table.AnyTable, partitions ...keys.PartitionKey) {
+func checkNothingPending(t *testing.T, in table.Handle, partitions ...keys.PartitionKey) {
 	t.Helper()
 	for _, of := range partitions {
 		for r, err := range records.Of(in).List(context.Background(), of, time.Now().Add(time.Hour)) {
