@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/door"
-	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -163,7 +162,7 @@ func (l *Log[T]) store(ctx context.Context, r *Record[T]) error {
 // storeAll stores records in transactions.
 func (l *Log[T]) storeAll(ctx context.Context, rs []*Record[T]) error {
 	refused := map[int]error{}
-	_, err := door.Bulk(ctx, func(yield func(table.Op, error) bool) {
+	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for _, r := range rs {
 			rows, err := l.tables.periodAt(r.Time)
 			if err != nil {
@@ -174,12 +173,13 @@ func (l *Log[T]) storeAll(ctx context.Context, rs []*Record[T]) error {
 				return
 			}
 		}
-	}, &engine.BulkOptions{Skip: func(i int, err error) bool {
-		exists := errors.Is(err, table.ErrExists)
-		if exists {
-			refused[i] = err
+	}, &table.Pass{Skip: func(_ keys.Key, err error) bool {
+		var of *table.BatchError
+		if !errors.Is(err, table.ErrExists) || !errors.As(err, &of) {
+			return false
 		}
-		return exists
+		refused[of.Index] = err
+		return true
 	}})
 	if err != nil {
 		return err

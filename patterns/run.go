@@ -18,7 +18,6 @@ import (
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/requests"
 )
 
@@ -36,7 +35,7 @@ type Run struct {
 }
 
 // Tables returns the SDK's client of the Table service.
-func (r *Run) Tables() engine.Service { return r.service.acc.Tables() }
+func (r *Run) Tables() *aztables.ServiceClient { return r.service.acc.Tables() }
 
 // Account returns the account.
 func (r *Run) Account() *account.Account { return r.service.acc }

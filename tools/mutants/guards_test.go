@@ -41,7 +41,7 @@ func TestGuards(t *testing.T) {
 		{Name: "a young tombstone is swept", File: "internal/reconcile/handler.go",
 			Old: "|| !r.stored.Timestamp.Before(before) ", New: "", Test: "TestSweepYoungTombstone"},
 		{Name: "a dropped table stops the clean-up", File: "internal/reconcile/handler.go",
-			Old: "if isConflict(err) || errors.Is(err, table.ErrNotCreated) {", New: "if isConflict(err) {", Test: "TestSweepWithoutTable"},
+			Old: "if isConflict(err) || errors.Is(err, errs.ErrTableNotFound) {", New: "if isConflict(err) {", Test: "TestSweepWithoutTable"},
 		{Name: "a large row is tried again", File: "internal/reconcile/handler.go",
 			Old: "errors.As(err, &le) || errors.As(err, &ve)", New: "errors.As(err, &le) && false || errors.As(err, &ve)", Test: "TestPoisonousRows"},
 		{Name: "a cancelled context leaves the notification hidden", File: "internal/reconcile/reconcile.go",
