@@ -37,8 +37,9 @@ type Options struct {
 	// tests, and for several environments in one account.
 	Prefix string
 
-	// Common bounds the requests of the store and of what is declared in it.
-	Common table.Common
+	// Common bounds the requests of the store and of what is declared in it. An option of what is declared takes the place of the
+	// store's, field by field.
+	table.Common
 
 	// Worker are the options of the worker of [Store.Run] and [Store.Drain]. Zero fields of its Common are those of the store's.
 	Worker eventual.WorkerOptions
