@@ -20,7 +20,7 @@ import (
 	"github.com/aztablekit/aztablekit/transfer"
 )
 
-// TestLeaseOfTheRow: a program whose own Options.Lease is longer or shorter than that of the
+// TestLeaseOfTheRow: a program whose own Options.CatalogueAge is longer or shorter than that of the
 // catalogue goes by the catalogue's: its writes are refused as soon as Fill has waited, and no
 // later.
 func TestLeaseOfTheRow(t *testing.T) {
@@ -31,7 +31,7 @@ func TestLeaseOfTheRow(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				service := storagetest.New(nil)
 				older(t, service).ensure() // with a lease of 66 s
-				old := &release{t: t, store: aztablekit.Open(service, "company", &aztablekit.Options{Lease: own})}
+				old := &release{t: t, store: aztablekit.Open(service, "company", &aztablekit.Options{CatalogueAge: own})}
 				old.staff = aztablekit.Table(old.store, "staff", dept, empid)
 				old.expect("a write", old.insert(1), nil)
 				newer(t, service).ensure()
@@ -147,7 +147,7 @@ func TestLongestLease(t *testing.T) {
 			service := storagetest.New(nil)
 			other := 610*time.Second - first
 			for name, lease := range map[string]time.Duration{"first": first, "second": other} {
-				s := aztablekit.Open(service, "company", &aztablekit.Options{Lease: lease})
+				s := aztablekit.Open(service, "company", &aztablekit.Options{CatalogueAge: lease})
 				aztablekit.Table(s, name, dept, empid)
 				testkit.NoError(t, s.Ensure(t.Context()))
 			}

@@ -158,7 +158,7 @@ func (s *Store) RunDaily(ctx context.Context) error {
 		return err
 	}
 	look, failed := s.work.TakeLook(ctx)
-	if work.Denied(failed) || errors.Is(failed, table.ErrTableNotFound) { // another program, or a later day
+	if work.Denied(failed) || errors.Is(failed, errs.ErrTableNotFound) { // another program, or a later day
 		failed = nil
 	}
 	if look != nil {
@@ -226,7 +226,7 @@ func (s *Store) clean(ctx context.Context) error {
 	notified := map[string]bool{}
 	for n, err := range s.work.Notes(ctx) {
 		switch {
-		case errors.Is(err, table.ErrTableNotFound), work.Denied(err): // this process stores none
+		case errors.Is(err, errs.ErrTableNotFound), work.Denied(err): // this process stores none
 			continue
 		case err != nil:
 			fail(err)
@@ -278,7 +278,7 @@ func (s *Store) cleanPartition(ctx context.Context, n work.Note, notify bool) er
 		return nil
 	}
 	left, err := s.sweepPartition(ctx, t, n.Partition, n.End())
-	if errors.Is(err, table.ErrTableNotFound) {
+	if errors.Is(err, errs.ErrTableNotFound) {
 		left, err = 0, nil
 	}
 	if err != nil || left > 0 {
@@ -288,7 +288,7 @@ func (s *Store) cleanPartition(ctx context.Context, n work.Note, notify bool) er
 }
 
 // noted returns a handle of a table of a note, nil for one that the store does not know: what a note says is not trusted.
-func (s *Store) noted(name string) (table.AnyTable, error) {
+func (s *Store) noted(name string) (table.Handle, error) {
 	for _, d := range s.declarations {
 		if strings.EqualFold(d.name, name) {
 			return d.handle, nil
@@ -301,14 +301,14 @@ func (s *Store) noted(name string) (table.AnyTable, error) {
 }
 
 // notifyPartition notifies workers of the pending commit records of a partition.
-func (s *Store) notifyPartition(ctx context.Context, t table.AnyTable, partition string) error {
+func (s *Store) notifyPartition(ctx context.Context, t table.Handle, partition string) error {
 	of := &table.Pass{Partitions: keys.Raw(partition, "").Partition().Point()}
 	_, err := s.outbox.NotifyPending(ctx, t, 0, of)
 	return err
 }
 
 // sweepPartition deletes what is old in a partition, and returns how many commit records of writes before a time are left.
-func (s *Store) sweepPartition(ctx context.Context, t table.AnyTable, partition string, through time.Time) (left int, err error) {
+func (s *Store) sweepPartition(ctx context.Context, t table.Handle, partition string, through time.Time) (left int, err error) {
 	if s.worker == nil {
 		_, left, err = door.Table(t).Sweep(ctx, partition, through)
 		return left, err

@@ -145,7 +145,7 @@ func TestWaitsOnPurpose(t *testing.T) {
 				for range 4 {
 					o := slowly()
 					if do == nil {
-						o.Elsewhere = []string{"remind"}
+						o.NotHandled = []string{"remind"}
 					}
 					all = append(all, openReminders(service, o, do))
 				}
@@ -185,7 +185,7 @@ func TestWaitsOnPurpose(t *testing.T) {
 
 // withoutHandler opens the store in a process of another program, which has no handler of its effects.
 func withoutHandler(service *storagetest.Service) *reminders {
-	r := &reminders{store: aztablekit.Open(service, "reminders", &aztablekit.Options{Elsewhere: []string{"remind"}, Worker: slowly().Worker}), calls: new(atomic.Int64)}
+	r := &reminders{store: aztablekit.Open(service, "reminders", &aztablekit.Options{NotHandled: []string{"remind"}, Worker: slowly().Worker}), calls: new(atomic.Int64)}
 	remind := eventual.On[reminder, int]("remind", func(c *eventual.Change[reminder]) (int, bool) {
 		return 0, c.Old == nil && c.New != nil
 	}, nil)

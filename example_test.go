@@ -54,7 +54,7 @@ func Example() {
 	_, err := staff.Insert(ctx, &Employee{"Sales", 223, "JonesJ@contoso.com"})
 	check(err)
 	_, err = staff.Insert(ctx, &Employee{"Marketing", 7, "jonesj@contoso.com"})
-	fmt.Println("a second owner is refused:", errors.Is(err, index.ErrTaken))
+	fmt.Println("a second owner is refused:", errors.Is(err, table.ErrTaken))
 
 	check(company.Drain(ctx)) // in tests; a program calls company.Run
 	jones, err := byEmail.Get(ctx, staff, "JONESJ@contoso.com")
@@ -209,7 +209,7 @@ func ExampleSettings() {
 func ExampleStore_Fill() {
 	ctx := context.Background()
 	service := storagetest.New(nil)
-	before := aztablekit.Open(service, "company", &aztablekit.Options{Lease: 100 * time.Millisecond}) // 66 s, but in tests
+	before := aztablekit.Open(service, "company", &aztablekit.Options{CatalogueAge: 100 * time.Millisecond}) // 66 s, but in tests
 	staff := aztablekit.Table(before, "staff", dept, empid)
 	check(before.Ensure(ctx))
 	_, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 223, Email: "JonesJ@contoso.com"})
@@ -237,7 +237,7 @@ func ExampleStore_Retire() {
 	ctx := context.Background()
 	service := storagetest.New(nil)
 	byEmail := newUnique()
-	company := aztablekit.Open(service, "company", &aztablekit.Options{Lease: 100 * time.Millisecond}) // 66 s, but in tests
+	company := aztablekit.Open(service, "company", &aztablekit.Options{CatalogueAge: 100 * time.Millisecond}) // 66 s, but in tests
 	staff := aztablekit.Table(company, "staff", dept, empid, byEmail)
 	check(company.Ensure(ctx))
 	_, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 223, Email: "JonesJ@contoso.com"})

@@ -61,8 +61,8 @@ var ErrUnfilled = errors.New("some rows could not be written")
 // table from before its catalogue. Call it when all programs have the release, workers too, once, from one program or a command of yours:
 // a worker without a definition leaves its rows to others, so that look-ups miss them until one runs that has it. It
 //
-//   - refuses from then on the writes of programs that lack a definition ([table.ErrNotDeclared]), within Options.Lease,
-//   - waits one and a half times as long as Options.Lease, 99 s by default, until no program goes by what it has read before,
+//   - refuses from then on the writes of programs that lack a definition ([table.ErrNotDeclared]), within Options.CatalogueAge,
+//   - waits one and a half times as long as Options.CatalogueAge, 99 s by default, until no program goes by what it has read before,
 //   - adds the rows of all entities that lack them, while programs write, and compares the whole table; see [verify.Repair],
 //   - lets look-ups begin.
 //

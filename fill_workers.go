@@ -10,6 +10,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/catalogue"
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/pace"
 	"github.com/aztablekit/aztablekit/jobs"
 	"github.com/aztablekit/aztablekit/table"
@@ -58,7 +59,7 @@ func (f *filler) job(ctx context.Context, t *tableToFill, d *declaration, name s
 	}
 	name = "fill/" + name + "/" + tokenPrefix(t, door.Table(d.handle).Mode.Schema.Scope(), f.opt.Partitions)
 	status, err := d.verifier.Status(ctx, name)
-	isNew := errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrTableNotFound)
+	isNew := errors.Is(err, table.ErrNotFound) && !errors.Is(err, errs.ErrTableNotFound)
 	if isNew || err == nil && (status.State == jobs.Canceled || len(status.Failures) > 0) {
 		err = d.verifier.Start(ctx, name, arg, &jobs.Options{Pass: table.Pass{Partitions: f.opt.Partitions, Rate: f.opt.Rate}})
 		status = jobs.Status{State: jobs.Running}
@@ -77,7 +78,7 @@ func (f *filler) job(ctx context.Context, t *tableToFill, d *declaration, name s
 		return reportOf(status), fmt.Errorf("%w: job %q: %s", ErrUnfilled, name, fmt.Sprintf(reason, args...))
 	}
 	switch {
-	case errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrTableNotFound):
+	case errors.Is(err, table.ErrNotFound) && !errors.Is(err, errs.ErrTableNotFound):
 		return fail("another call has ended it; call Fill again")
 	case err != nil:
 		return reportOf(status), err

@@ -160,12 +160,6 @@ func optionCases() []optionCase {
 			return func(keys.Key, error) bool { r.note("skipped"); return true }
 		}),
 	}
-	bulk := map[string]any{
-		"Concurrency": 1, "PartitionRate": 1, "Rate": 1, "Progress": noted[table.BulkResult](), "Window": 1, "WindowBytes": 1,
-		"Skip": of(func(r *optionRun) func(int, error) bool {
-			return func(int, error) bool { r.note("called"); return true }
-		}),
-	}
 	all := []optionCase{
 		{call: "verify.Repair", options: &verify.Options{}, values: pass, run: func(r *optionRun, o any) error {
 			_, err := verify.Repair(r.ctx, r.items, o.(*verify.Options))
@@ -183,10 +177,10 @@ func optionCases() []optionCase {
 		{call: "Store.Retire", options: &table.Pass{}, values: whole, run: func(r *optionRun, o any) error {
 			return r.store.Retire(r.ctx, "items", "size", o.(*table.Pass))
 		}, elsewhere: map[string]string{"Token": "a token of another state begins anew"}},
-		{call: "table.Bulk", options: &table.BulkOptions{}, values: bulk, run: func(r *optionRun, o any) error {
+		{call: "table.Bulk", options: &table.Pass{}, values: whole, run: func(r *optionRun, o any) error {
 			_, err := r.plain.Insert(r.ctx, &badge{"stored", 1})
 			r.must(err)
-			_, err = table.Bulk(r.ctx, r.inserts(), o.(*table.BulkOptions))
+			_, err = table.Bulk(r.ctx, r.inserts(), o.(*table.Pass))
 			return err
 		}},
 		{call: "table.BulkDelete", options: &table.Pass{}, values: whole, run: func(r *optionRun, o any) error {

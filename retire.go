@@ -20,7 +20,7 @@ import (
 // filled. Afterwards the definition is one that is not filled: a program that still declares it writes and adds no rows, and [Store.Fill] makes
 // it readable again. The store must declare the definition in the form that the catalogue has.
 //
-// Retire waits two times one and a half Options.Lease, 198 s by default. If it is interrupted, call it again. Two calls at once do no harm.
+// Retire waits two times one and a half Options.CatalogueAge, 198 s by default. If it is interrupted, call it again. Two calls at once do no harm.
 // Of the pass, Retire uses Rate, Token and Progress. The State of its Progress is retiring, retired, or unfilled when no row is left; Wait is
 // how long Retire waits, and Changed counts the entities and rows of which the definition was removed.
 //

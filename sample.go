@@ -36,7 +36,7 @@ func ensureCatalogue[T any](ctx context.Context, t *table.Table[T], c *catalogue
 	return compareSamples(ctx, t, readable)
 }
 
-func warnUnreadable(ctx context.Context, t table.AnyTable, d catalogue.Definition) {
+func warnUnreadable(ctx context.Context, t table.Handle, d catalogue.Definition) {
 	log := door.Table(t).Options.Logger
 	if log == nil {
 		return

@@ -39,20 +39,21 @@ type Options struct {
 	// tests, and for several environments in one account.
 	Prefix string
 
-	// Common bounds the requests of the store and of what is declared in it.
-	Common table.Common
+	// Common bounds the requests of the store and of what is declared in it. An option of what is declared takes the place of the
+	// store's, field by field.
+	table.Common
 
 	// Worker are the options of the worker of [Store.Run] and [Store.Drain]. Zero fields of its Common are those of the store's.
 	Worker eventual.WorkerOptions
 
-	// Elsewhere are the kinds of effects that the workers of other programs execute. Without them, Run and Drain fail if an effect of a
-	// declaration has no handler.
-	Elsewhere []string
+	// NotHandled are the kinds of effects that this program does not handle: the workers of other programs execute them. Run and Drain
+	// fail if another effect of a declaration has no handler.
+	NotHandled []string
 
-	// Lease is for how long the programs of the store go by what they have read of the catalogue of a table: see [Store.Fill], which waits
-	// half as long again. The Ensure that makes the catalogue stores it there, and all programs go by that. 66 s by default, so that a
-	// program reads a catalogue once a minute; for tests, less.
-	Lease time.Duration
+	// CatalogueAge is how old the catalogue of a table may be by which a program of the store goes: see [Store.Fill], which waits half as
+	// long again. The Ensure that makes the catalogue stores it there, and all programs go by that. 66 s by default, so that a program
+	// reads a catalogue once a minute; for tests, less.
+	CatalogueAge time.Duration
 
 	// Daily is how often the processes of the store do the work of [Store.RunDaily], together: one of those in which Run runs does it when
 	// it is due, also if it is overdue when Run begins. Defaults to 24 h; negative means that the program calls RunDaily itself.
@@ -109,8 +110,8 @@ func (s *Store) open(acc Account) error {
 	switch {
 	case wire.IsNil(acc):
 		return &table.ValueError{Field: "acc", Reason: "is nil; give one that a function of package account has returned"}
-	case catalogue.CheckLease(s.opt.Lease) != nil:
-		return catalogue.CheckLease(s.opt.Lease)
+	case catalogue.CheckLease(s.opt.CatalogueAge) != nil:
+		return catalogue.CheckLease(s.opt.CatalogueAge)
 	case !isPrefix(s.opt.Prefix):
 		return &table.ValueError{Field: "Options.Prefix", Reason: fmt.Sprintf("is %.80q; it must be letters and digits, a letter first", s.opt.Prefix)}
 	case !engine.IsName(s.host.LowerName(s.name + "-writes")):
@@ -230,8 +231,8 @@ func (s *Store) ready() (bareworker.Worker, error) {
 	}
 	_, missing := s.handlers()
 	for _, h := range missing {
-		if !slices.Contains(s.opt.Elsewhere, h.Kind) {
-			return nil, fmt.Errorf("store %s: table %s: definition %s: %w", s.name, h.Table.Name(), h.Kind, &table.ValueError{Field: "do", Reason: "is nil, so that the effect has no handler: give one to eventual.On, or name the kind in Options.Elsewhere if another program has it"})
+		if !slices.Contains(s.opt.NotHandled, h.Kind) {
+			return nil, fmt.Errorf("store %s: table %s: definition %s: %w", s.name, h.Table.Name(), h.Kind, &table.ValueError{Field: "do", Reason: "is nil, so that the effect has no handler: give one to eventual.On, or name the kind in Options.NotHandled if another program has it"})
 		}
 	}
 	return s.worker, nil
@@ -239,7 +240,7 @@ func (s *Store) ready() (bareworker.Worker, error) {
 
 // Ensure returns the mistakes of all declarations, and creates the tables, queues and containers
 // that do not exist. Call it when the program starts. Errors: *table.ValueError and the errors of
-// the definitions for a mistake, before anything is sent; table.ErrTableNotFound while a table of
+// the definitions for a mistake, before anything is sent; table.ErrNotCreated while a table of
 // the name is being deleted; table.ErrUnreachable; account.ErrNoEndpoint if what is declared needs
 // queues or blobs and the account has none; an error of the catalogue for a definition whose form, or a
 // type whose keys, differ from those in the table's catalogue, and for a catalogue that is damaged;
@@ -338,7 +339,7 @@ func do(ctx context.Context, task host.Task) error {
 // Run executes the effects of all writes, also those of other programs, and does the work of each day, until ctx ends. One program runs
 // it, or all do. It returns nil when ctx has ended and the running handlers have returned. What fails in the work of a day is logged
 // (Options.Common.Logger). Errors: the mistakes of the declarations; *table.ValueError for an effect without a handler;
-// eventual.ErrQueueNotFound; eventual.ErrRunning. Requests: those of [bareworker.Worker.Run]; 1 when it begins and 1 a day to see whether
+// table.ErrNotCreated; *table.ValueError while Run or Drain runs. Requests: those of [bareworker.Worker.Run]; 1 when it begins and 1 a day to see whether
 // the work of the day is due, and in one process those of RunDaily with 2, 1 for each task and 1 every 3 minutes.
 func (s *Store) Run(ctx context.Context) error {
 	w, err := s.ready()
@@ -363,7 +364,7 @@ func (s *Store) Run(ctx context.Context) error {
 
 // Drain executes the effects that are due, and returns: for tests, and for programs that are started
 // from time to time. An effect that failed is due again a moment later, which Drain does not wait for.
-// Errors: those of Run, also eventual.ErrRunning while Run runs; the first error of a queue; the errors
+// Errors: those of Run, also *table.ValueError while Run runs; the first error of a queue; the errors
 // of handlers, joined, also of one that returned eventual.Poison; see [bareworker.Worker.Drain].
 // Requests: those of [bareworker.Worker.Drain].
 func (s *Store) Drain(ctx context.Context) error {
@@ -386,7 +387,7 @@ func (s *Store) Drain(ctx context.Context) error {
 //
 // Errors: the mistakes of the declarations; *table.ValueError for a name that is no table of the store, and for a Token that is not from this
 // method; table.ErrRanged if the account has a signature for a range of keys, unless the pass is of one partition of which it sees all rows;
-// eventual.ErrQueueNotFound, or the *azcore.ResponseError of the queue; table.ErrTableNotFound and the other errors of a read (see package
+// table.ErrNotCreated, or the *azcore.ResponseError of the queue; the other errors of a read (see package
 // table). Requests: 1 for each partition to find it, and 1 more to see that there are no more; 1 for each 1,000 rows of a partition's commit
 // records, at least 1; 1 for each notification, and more during an outage of the queue.
 func (s *Store) NotifyPending(ctx context.Context, tableName string, age time.Duration, p *table.Pass) (table.Progress, error) {
@@ -436,7 +437,7 @@ func (s *Store) Stats() eventual.Stats {
 }
 
 // Backlog returns the approximate number of messages in the queue of the store, hidden ones included, 0 for a store without tables.
-// Errors: the mistakes of the declarations; eventual.ErrQueueNotFound; *azcore.ResponseError. 1 request.
+// Errors: the mistakes of the declarations; table.ErrNotCreated; *azcore.ResponseError. 1 request.
 func (s *Store) Backlog(ctx context.Context) (int, error) {
 	w := s.workerOrNil()
 	if w == nil {

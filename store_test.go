@@ -19,6 +19,7 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -102,7 +103,7 @@ func TestStore(t *testing.T) {
 	if _, err := staff.Insert(ctx, &employee{"Sales", 223, "Jones", "JonesJ@contoso.com", 5}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := staff.Insert(ctx, &employee{"Marketing", 1, "Jonas", "jonesj@contoso.com", 5}); !errors.Is(err, index.ErrTaken) {
+	if _, err := staff.Insert(ctx, &employee{"Marketing", 1, "Jonas", "jonesj@contoso.com", 5}); !errors.Is(err, table.ErrTaken) {
 		t.Errorf("a second owner: got %v; want ErrTaken", err)
 	}
 	if err := company.Drain(ctx); err != nil {
@@ -147,7 +148,7 @@ func TestBulkOfStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Count()
-	result, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+	result, err := door.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for id := range 1000 {
 			if !yield(staff.UpsertOp(&employee{Department: "Sales", ID: id}, table.ReplaceExisting), nil) {
 				return
@@ -308,7 +309,7 @@ func TestEffectsElsewhere(t *testing.T) {
 	if err := worker.Drain(ctx); err != nil || !slices.Equal(mailed, []string{"Jones"}) {
 		t.Errorf("the worker: got %q mailed, %v; want Jones", mailed, err)
 	}
-	other, _ := open(&aztablekit.Options{Elsewhere: []string{"mail"}}, nil)
+	other, _ := open(&aztablekit.Options{NotHandled: []string{"mail"}}, nil)
 	if err := other.Drain(ctx); err != nil {
 		t.Errorf("a worker of other effects: got %v; want none", err)
 	}
@@ -352,8 +353,8 @@ func TestRun(t *testing.T) {
 	if err := company.Ready(); err != nil {
 		t.Errorf("while Run runs: got %v; want none", err)
 	}
-	if err := company.Run(ctx); !errors.Is(err, eventual.ErrRunning) {
-		t.Errorf("a second Run: got %v; want ErrRunning", err)
+	if err := company.Run(ctx); !errors.As(err, new(*table.ValueError)) {
+		t.Errorf("a second Run: got %v; want a *table.ValueError", err)
 	}
 	cancel()
 	if err := await(t, ended); err != nil {
@@ -440,8 +441,8 @@ func TestEnsureFails(t *testing.T) {
 		t.Errorf("got %d queues; want 2", got)
 	}
 	_, err := staff.Get(t.Context(), keys.At(dept.Of("Sales"), empid.Of(1)))
-	if want := "Store.Ensure creates it"; !errors.Is(err, table.ErrTableNotFound) || !strings.Contains(err.Error(), want) {
-		t.Errorf("got %v; want ErrTableNotFound that says %q", err, want)
+	if want := "Store.Ensure creates it"; !errors.Is(err, table.ErrNotCreated) || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v; want ErrNotCreated that says %q", err, want)
 	}
 }
 

@@ -120,13 +120,13 @@ func (w *sweeper) touch(ctx context.Context, ops []table.Op) (skipped int, err e
 	if err := w.pacer.Spend(ctx, len(ops)); err != nil {
 		return 0, err
 	}
-	result, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+	result, err := door.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for _, op := range ops {
 			if !yield(op, nil) {
 				return
 			}
 		}
-	}, &table.BulkOptions{Skip: func(_ int, err error) bool {
+	}, &engine.BulkOptions{Skip: func(_ int, err error) bool {
 		changed := errors.Is(err, table.ErrChanged) || errors.Is(err, table.ErrNotFound)
 		if changed {
 			skipped++
@@ -160,7 +160,7 @@ func (w *sweeper) delete(ctx context.Context, del func(context.Context) error) e
 }
 
 // sweepStamps deletes the stamps of all partitions.
-func sweepStamps(ctx context.Context, t table.AnyTable, w *sweeper) error {
+func sweepStamps(ctx context.Context, t table.Handle, w *sweeper) error {
 	rows := door.Rows[table.Table[table.Row]](door.Table(t), false)
 	for row, err := range rows.Rows(ctx, table.Query[table.Row]{Rows: keyrange.Stored(reserved.Stamp, reserved.Stamp+" "), TableScan: true}) {
 		if err != nil {

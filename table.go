@@ -45,7 +45,7 @@ func (*Settings[T]) Define(*extend.Declaration[T]) error { return nil }
 type declaration struct {
 	name      string // in the account
 	of        reflect.Type
-	handle    table.AnyTable
+	handle    table.Handle
 	catalogue *catalogue.Catalogue // that of the table, with all its types
 	guard     *catalogue.Guard
 	names     []string                   // of the definitions
@@ -259,7 +259,7 @@ func newTable[T any](s *Store, d *declaration, schema table.Schema[T], definitio
 		return nil, err
 	}
 	if d.catalogue == nil {
-		d.catalogue = catalogue.New(door.Table(t), s.opt.Lease)
+		d.catalogue = catalogue.New(door.Table(t), s.opt.CatalogueAge)
 	}
 	d.guard = d.catalogue.Guard()
 	door.Table(t).Mode.Guard = d.guard
@@ -338,7 +338,7 @@ func (d *declaration) overlap(r, taken keys.RowRange, of *declaration, wayOut st
 }
 
 // hasRows reports whether definitions of a table have rows that [verify.Run] compares.
-func hasRows(t table.AnyTable) bool {
+func hasRows(t table.Handle) bool {
 	return slices.ContainsFunc(door.Table(t).Mode.Maintainers, func(m engine.Maintainer) bool {
 		_, is := m.Typed().(interface{ Definition() any })
 		return is

@@ -118,14 +118,14 @@ func openAll(e Endpoints, o *Options, with clients) (*Account, error) {
 }
 
 // TableSAS returns a URL of the Table service with a shared access signature for a grant, for FromSAS and for other SDKs. Errors:
-// ErrNoKey; ErrNoEndpoint; *table.ValueError for a grant without an operation or a period, and for an invalid table name;
+// *table.ValueError for an account without its key, a grant without an operation or a period, and an invalid table name; ErrNoEndpoint;
 // *table.LimitError for the length of the table name; *keys.KeyError for a range that no signature can have. Requests: none.
 func (a *Account) TableSAS(g Grant) (string, error) {
 	switch {
 	case a.endpoint == "":
 		return "", ErrNoEndpoint
 	case a.key == nil:
-		return "", ErrNoKey
+		return "", &errs.ValueError{Field: "the account", Reason: "was opened without its key and cannot sign; use FromConnectionString with AccountKey"}
 	}
 	query, err := g.Sign(a.key)
 	if err != nil {
@@ -205,9 +205,6 @@ func FromTransport(t Transport, o *Options) (*Account, error) {
 
 // ErrNoEndpoint means that the account was opened without an endpoint for the service. Such a call sends nothing and is not repeated.
 var ErrNoEndpoint = errs.ErrNoEndpoint
-
-// ErrNoKey means that the account was opened without its key, which a shared access signature requires.
-var ErrNoKey = errors.New("account: the account was opened without its key and cannot sign; use FromConnectionString with AccountKey")
 
 // wrong returns a *table.ValueError about an argument.
 func wrong(argument, reason string) error {

@@ -239,8 +239,9 @@ func TestTableSAS(t *testing.T) {
 		if len(s.requests) != 1 || s.requests[0].URL.Query().Get("sig") == "" || !strings.Contains(s.requests[0].URL.Path, "/staff(") {
 			t.Errorf("got requests %v, want one signed request to staff", s.requests)
 		}
-		if _, err := holder.TableSAS(grant); !errors.Is(err, account.ErrNoKey) {
-			t.Errorf("a holder of a signature: got %v, want ErrNoKey", err)
+		var ve *table.ValueError
+		if _, err := holder.TableSAS(grant); !errors.As(err, &ve) || ve.Field != "the account" {
+			t.Errorf("a holder of a signature: got %v, want a *table.ValueError about the account", err)
 		}
 		if _, err := a.TableSAS(account.Grant{}); err == nil || strings.Contains(err.Error(), key) {
 			t.Errorf("an empty grant: got %v, want an error without the key", err)

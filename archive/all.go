@@ -10,6 +10,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/internal/records"
@@ -119,8 +120,8 @@ func (a *archiving[T]) skip(k keys.Key, err error) bool {
 func (a *archiving[T]) archive(ctx context.Context, all []*table.Entity[T]) error {
 	for attempt := 1; len(all) > 0; attempt++ {
 		var changed []keys.Key
-		result, err := table.Bulk(ctx, a.ops(all), &table.BulkOptions{Rate: a.pass.Rate, Skip: func(i int, err error) bool {
-			lost := errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrTableNotFound)
+		result, err := door.Bulk(ctx, a.ops(all), &engine.BulkOptions{Rate: a.pass.Rate, Skip: func(i int, err error) bool {
+			lost := errors.Is(err, table.ErrNotFound) && !errors.Is(err, errs.ErrTableNotFound)
 			if errors.Is(err, table.ErrChanged) && attempt < a.attempts() {
 				lost, changed = true, append(changed, all[i].Key)
 			}
@@ -290,7 +291,7 @@ func (m *mover[T]) deleteTogether(ctx context.Context, record *commit.Record, al
 // putAll stores rows that were not stored before, in transactions of up to 100 rows. Errors: table.ErrChanged if one was stored, and those of
 // Put; some rows may be stored then. 1 request for each transaction.
 func (d *tableDestination) putAll(ctx context.Context, all []*ArchivedRow) error {
-	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+	_, err := door.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for _, r := range all {
 			row := r.encode()
 			if !yield(d.rows.InsertOp(row), nil) {

@@ -13,6 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/archive/blobarchive"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -22,7 +23,7 @@ import (
 // insertClerks inserts n clerks, and discards the count of the requests.
 func insertClerks(t testing.TB, fx *fixture, s *storagetest.Service, n int) {
 	t.Helper()
-	_, err := table.Bulk(context.Background(), func(yield func(table.Op, error) bool) {
+	_, err := door.Bulk(context.Background(), func(yield func(table.Op, error) bool) {
 		for i := range n {
 			if !yield(fx.current.InsertOp(&clerk{"S", i, fmt.Sprint("Name", i%7)}), nil) {
 				return

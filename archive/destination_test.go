@@ -105,7 +105,7 @@ func TestSharedTable(t *testing.T) {
 	must(t, fx.current.Delete(ctx, e))
 	s.Advance(30 * time.Hour)
 	sweepLibraryRows(t, m.Handler, s)
-	if _, err := fx.mover.Restore(ctx, at(1)); !errors.Is(err, archive.ErrRestored) {
-		t.Errorf("Restore: got error %v; want ErrRestored", err)
+	if _, err := fx.mover.Restore(ctx, at(1)); !errors.Is(err, table.ErrExists) {
+		t.Errorf("Restore: got error %v; want ErrExists", err)
 	}
 }

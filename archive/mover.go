@@ -196,8 +196,8 @@ func decodeEffect(j eventual.Job) (id ID, p payload, err error) {
 	return id, p, nil
 }
 
-// ErrRestored: a concurrent Restore has restored this incarnation.
-var ErrRestored = errors.New("archive: this incarnation was restored before; read the entity from its table")
+// errRestored: a concurrent Restore has restored this incarnation.
+var errRestored = errs.Of(table.ErrExists, "archive: this incarnation was restored before; read the entity from its table")
 
 // archiveMaintainer adds the effect of a move to the touch of an entity.
 type archiveMaintainer[T any] struct {
@@ -244,7 +244,7 @@ func (r *restoreMaintainer[T]) Maintain(_ context.Context, p *extend.Plan, c *ex
 	if err != nil {
 		return err
 	}
-	if err := p.Insert(note, ErrRestored); err != nil {
+	if err := p.Insert(note, errRestored); err != nil {
 		return err
 	}
 	return addEffect(p, r.kind, payload{Incarnation: r.incarnation, Discard: true})
@@ -399,14 +399,14 @@ func (m *mover[T]) Archived(ctx context.Context, partition keys.PartitionKey) it
 	}
 }
 
-// ErrUnderway: the entity's move is not complete, so the entity cannot be restored yet.
-var ErrUnderway = errors.New("archive: the entity's move is not complete; restore it later")
+// errUnderway: the entity's move is not complete, so the entity cannot be restored yet.
+var errUnderway = errs.Of(table.ErrIncomplete, "archive: the entity's move is not complete; restore it later")
 
 // Restore moves the newest incarnation of a key back, as a new incarnation, so that moves of the old one do not touch it. When
 // Restore returns, the entity is in its table, with all its columns and derived rows; a worker deletes it from the destination.
 //
-// Errors: table.ErrNotFound if the destination does not contain the key; ErrUnderway if the move is not complete; table.ErrExists
-// if the table contains another entity under that key by now; ErrRestored if a concurrent Restore was first; table.ErrForeignRow
+// Errors: table.ErrNotFound if the destination does not contain the key; table.ErrIncomplete if the move is not complete; table.ErrExists
+// if the table contains another entity under that key by now, or if a concurrent Restore was first; table.ErrForeignRow
 // for a row of the destination that no move has stored; table.ErrForeignRow, *keys.KeyError, *table.VersionError or
 // *table.DecodeError for a row that is no entity of T; *table.DefinitionError for a handle without the mover; table.ErrUnknownOutcome
 // and the other errors of a write (see package table). Requests: 6, and 1 more for each move that has stored the row and not moved the entity; and the worker's 6.
@@ -448,7 +448,7 @@ func (m *mover[T]) newestMoved(ctx context.Context, k keys.Key) (*ArchivedRow, e
 	case err != nil:
 		return nil, err
 	case !moved:
-		return nil, ErrUnderway
+		return nil, errUnderway
 	}
 	id := archived.ID
 	if archived, err = m.to.Get(ctx, id); err == nil && (archived == nil || archived.Row == nil) {

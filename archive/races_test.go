@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -196,9 +195,9 @@ func TestUnderway(t *testing.T) {
 	wantError("before the destination contains the entity", table.ErrNotFound)
 	slow, i := newInterceptedFixture(t, s)
 	i.beforeFirst(transactionOn("current"), func() error {
-		wantError("before the entity is deleted", archive.ErrUnderway)
+		wantError("before the entity is deleted", table.ErrIncomplete)
 		err := fx.current.Delete(ctx, e)
-		wantError("of an entity that a program has deleted", archive.ErrUnderway)
+		wantError("of an entity that a program has deleted", table.ErrIncomplete)
 		return err
 	})
 	must(t, slow.work(ctx))
@@ -242,8 +241,8 @@ func TestRestoredTwice(t *testing.T) {
 		e.Value.Last = "Newer"
 		return errors.Join(fx.current.Replace(ctx, e), fx.mover.Archive(ctx, e), fx.work(ctx))
 	})
-	if _, err := slow.mover.Restore(ctx, at(1)); !errors.Is(err, archive.ErrRestored) {
-		t.Errorf("the slow Restore: got error %v; want ErrRestored", err)
+	if _, err := slow.mover.Restore(ctx, at(1)); !errors.Is(err, table.ErrExists) {
+		t.Errorf("the slow Restore: got error %v; want ErrExists", err)
 	}
 	wantClerks(t, s, nil, []string{"c_000001=Newer"})
 }

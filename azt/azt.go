@@ -142,7 +142,7 @@ func usage(format string, args ...any) error { return &usageError{text: fmt.Spri
 func (c *call) adviceOn(err error) string {
 	var re *azcore.ResponseError
 	switch {
-	case errors.Is(err, table.ErrTableNotFound):
+	case errors.Is(err, table.ErrNotCreated):
 		return "azt ls lists the tables."
 	case errors.Is(err, table.ErrIncomplete):
 		return "The azt export that has begun it finishes it on the same day, and says so if it cannot; " +

@@ -45,7 +45,7 @@ func open(acc aztablekit.Account) *company { return openWith(acc, 0, false) }
 
 // openWith declares the store with a lease, of a release with an index of ages or of the one before.
 func openWith(acc aztablekit.Account, lease time.Duration, ages bool) *company {
-	s := aztablekit.Open(acc, "company", &aztablekit.Options{Lease: lease})
+	s := aztablekit.Open(acc, "company", &aztablekit.Options{CatalogueAge: lease})
 	email := index.NewUnique("email", keys.Fold(keys.Text()), func(e *employee) (string, bool) { return e.Email, e.Email != "" }, nil)
 	name := index.New("name", keys.Text(), func(e *employee) (string, bool) { return e.LastName, true }, nil)
 	payroll := eventual.On("payroll", func(c *eventual.Change[employee]) (bool, bool) { return c.New != nil && c.New.FirstName == "Bad", true },

@@ -179,7 +179,7 @@ func (c *call) copyBlobs(ctx context.Context, rows transfer.Source, from, to tra
 }
 
 // exportFile writes the entities of a table, or all rows, to a file that does not exist.
-func (c *call) exportFile(ctx context.Context, t table.AnyTable, name, form string) (err error) {
+func (c *call) exportFile(ctx context.Context, t table.Handle, name, form string) (err error) {
 	if c.flags.partition.set || c.flags.from.set || c.flags.to.set || c.flags.rate > 0 || c.flags.concurrency > 0 || c.flags.blobs != "" {
 		return usage("a file has the rows of the whole table; a folder takes ranges, --rate, --concurrency and --blobs")
 	}
@@ -276,10 +276,10 @@ func importRows(ctx context.Context, c *call) error {
 
 // isInUse reports whether a table has definitions whose rows are kept, and rows besides. Requests: 1, and 1 if
 // there are such definitions.
-func isInUse(ctx context.Context, t table.AnyTable) (bool, error) {
+func isInUse(ctx context.Context, t table.Handle) (bool, error) {
 	e := door.Table(t)
 	found, err := e.GetReserved(ctx, "Import", keys.Raw(reserved.Catalogue, reserved.Catalogue))
-	if errors.Is(err, table.ErrTableNotFound) {
+	if errors.Is(err, table.ErrNotCreated) {
 		return false, nil
 	}
 	if err != nil || found.Row == nil {

@@ -29,7 +29,7 @@ func tableOf(acc *account.Account, name string) (*table.Table[table.Row], error)
 }
 
 // rowsOf yields the rows of a filter as they are stored, with some properties, all if choice is "". 1 request for each 1,000.
-func rowsOf(ctx context.Context, t table.AnyTable, filter, choice string) iter.Seq2[*stored.Row, error] {
+func rowsOf(ctx context.Context, t table.Handle, filter, choice string) iter.Seq2[*stored.Row, error] {
 	return func(yield func(*stored.Row, error) bool) {
 		on := true
 		err := door.Table(t).Physical(ctx, filter, choice, func(in edm.Entity, columns []edm.Column) bool {

@@ -220,7 +220,7 @@ func showJobs(ctx context.Context, c *call) error {
 	var failures []string
 	n := 0
 	for s, err := range jobs.List(ctx, store, name) {
-		if errors.Is(err, table.ErrTableNotFound) {
+		if errors.Is(err, table.ErrNotCreated) {
 			break // no job was ever started
 		}
 		if err != nil {

@@ -75,16 +75,16 @@ func TestArguments(t *testing.T) {
 	}
 	missing, err := bareworker.New(o.acc.Queue("nowhere"), poison, ok, nil)
 	noError(t, err)
-	if err := missing.Run(ctx); !errors.Is(err, eventual.ErrQueueNotFound) {
-		t.Errorf("Run: got %v, want ErrQueueNotFound", err)
+	if err := missing.Run(ctx); !errors.Is(err, table.ErrNotCreated) {
+		t.Errorf("Run: got %v, want ErrNotCreated", err)
 	}
 	nowhere, err := bareworker.NewPoisonQueue(poison, o.acc.Queue("nowhere"), nil)
 	noError(t, err)
-	if _, err := nowhere.Backlog(ctx); !errors.Is(err, eventual.ErrQueueNotFound) {
-		t.Errorf("Backlog of poison: got %v, want ErrQueueNotFound", err)
+	if _, err := nowhere.Backlog(ctx); !errors.Is(err, table.ErrNotCreated) {
+		t.Errorf("Backlog of poison: got %v, want ErrNotCreated", err)
 	}
-	if _, err := missing.Backlog(ctx); !errors.Is(err, eventual.ErrQueueNotFound) {
-		t.Errorf("Backlog: got %v, want ErrQueueNotFound", err)
+	if _, err := missing.Backlog(ctx); !errors.Is(err, table.ErrNotCreated) {
+		t.Errorf("Backlog: got %v, want ErrNotCreated", err)
 	}
 	noError(t, missing.Ensure(ctx))
 	noError(t, missing.Ensure(ctx)) // idempotent

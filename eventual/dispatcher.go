@@ -280,7 +280,7 @@ func (p *pool) finish(x *lease, out outcome) {
 	p.dispatcher.update(func() {
 		p.finishing--
 		p.dispatcher.unfinished--
-		if p.drain && context.Cause(x.ctx) != ErrLost {
+		if p.drain && context.Cause(x.ctx) != errLost {
 			p.failures.note(x.id, failed)
 		}
 		if x.isolated {
@@ -323,7 +323,7 @@ func (r *receiver) run() error {
 		if err != nil {
 			r.env.opt.Logger.Warn("no messages received", "error", wire.Redact(err))
 			r.env.stats.add(func(s *Stats) { s.QueueFailures++ })
-			if r.drain || errors.Is(err, ErrQueueNotFound) || errors.Is(err, errs.ErrNoEndpoint) {
+			if r.drain || errors.Is(err, errs.ErrQueueNotFound) || errors.Is(err, errs.ErrNoEndpoint) {
 				return err
 			}
 		}
@@ -463,9 +463,9 @@ func (r *receiver) room(now time.Time) (n int, wait time.Duration) {
 	return n, 0
 }
 
-// ErrLost: the visibility of a message ended and could not be renewed, so another worker may receive the message. ErrLost is the
+// errLost: the visibility of a message ended and could not be renewed, so another worker may receive the message. It is the
 // cause of the end of the handler's context.
-var ErrLost = errors.New("eventual: the message is no longer the worker's")
+var errLost = errors.New("eventual: the message is no longer the worker's")
 
 // lease keeps a received message hidden from other workers. It renews the visibility at a third of its time, until the lease ends
 // or is lost.
@@ -495,7 +495,7 @@ func newLease(ctx context.Context, env *environment, queue queueClient, release 
 	x.needsIsolation = x.mayBeDeadly() && !x.isDeadly()
 	x.ctx, x.cancel = context.WithCancelCause(ctx)
 	x.traced = x.ctx
-	x.expiry = time.AfterFunc(time.Until(d.visible), func() { x.cancel(ErrLost) })
+	x.expiry = time.AfterFunc(time.Until(d.visible), func() { x.cancel(errLost) })
 	x.resumeRenewal()
 	return x
 }
@@ -536,7 +536,7 @@ func (x *lease) keepRenewing() {
 			next = third
 			x.env.stats.add(func(s *Stats) { s.Renewed++ })
 		case isMessageGone(err):
-			x.cancel(ErrLost)
+			x.cancel(errLost)
 			return
 		default:
 			x.env.stats.add(func(s *Stats) { s.QueueFailures++ })
@@ -555,7 +555,7 @@ func (x *lease) renew(text string) error {
 	if err == nil {
 		x.receipt, x.text, x.visible = receipt, text, visible
 		if !x.expiry.Reset(time.Until(visible)) {
-			x.cancel(ErrLost) // the visibility ended before the response
+			x.cancel(errLost) // the visibility ended before the response
 		}
 	}
 	return err

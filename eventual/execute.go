@@ -172,7 +172,7 @@ func (e *executor) rollBack(ctx context.Context, t *tableHandlers, x *lease) out
 	for _, r := range x.message.Remotes {
 		registered := e.env.handlers.tableHandlers(r.Table) != nil || slices.Contains(t.remotes, strings.ToLower(r.Table))
 		err := door.Table(t.table).EndRemote(ctx, x.message.Partition, x.message.Op, r, registered && few)
-		if errors.Is(err, table.ErrTableNotFound) && !registered {
+		if errors.Is(err, errs.ErrTableNotFound) && !registered {
 			continue
 		} else if err != nil {
 			return requestOutcome(ctx, err)
@@ -186,7 +186,7 @@ func (e *executor) rollBack(ctx context.Context, t *tableHandlers, x *lease) out
 // their own time limits.
 func (x *lease) finish(out outcome) error {
 	ctx := context.WithoutCancel(x.traced)
-	if context.Cause(x.ctx) == ErrLost {
+	if context.Cause(x.ctx) == errLost {
 		x.env.stats.add(func(s *Stats) { s.Lost++ })
 		x.log(slog.LevelWarn, "message lost", out)
 		return nil // the next worker that receives the message finishes it
@@ -464,7 +464,7 @@ func handlerOutcome(ctx context.Context, effect string, unknownDelay time.Durati
 
 // isOutage reports whether storage is down, cannot be reached or denies access. The message is not the cause of such an error.
 func isOutage(err error) bool {
-	for _, is := range []error{table.ErrUnreachable, table.ErrUnknownOutcome, table.ErrTableNotFound, table.ErrGivenUp} {
+	for _, is := range []error{table.ErrUnreachable, table.ErrUnknownOutcome, errs.ErrTableNotFound, table.ErrGivenUp} {
 		if errors.Is(err, is) {
 			return true
 		}
@@ -509,7 +509,7 @@ func (x *lease) isolate() (out outcome, ready bool) {
 	case err == nil:
 		return out, true
 	case isMessageGone(err):
-		x.cancel(ErrLost)
+		x.cancel(errLost)
 		return out, false
 	case errors.As(err, &re) && !isTransient(err):
 		x.historyFull = true
@@ -518,6 +518,6 @@ func (x *lease) isolate() (out outcome, ready bool) {
 		}
 		return outcome{kind: poisoned, class: ClassCrashes, reason: errDeadly, failed: errDeadly}, false
 	}
-	x.cancel(ErrLost) // the request may have changed the receipt
+	x.cancel(errLost) // the request may have changed the receipt
 	return outcome{kind: deferred, outage: true, reason: err}, false
 }

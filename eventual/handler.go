@@ -131,7 +131,7 @@ type registry map[string]*tableHandlers
 
 // tableHandlers are the handlers of one table by the kind of their effects.
 type tableHandlers struct {
-	table   table.AnyTable
+	table   table.Handle
 	records *records.Records
 	byKind  map[string]host.Handler
 	remotes []string // the names of other tables, in lower case

@@ -19,7 +19,7 @@ import (
 )
 
 // NotifyPending is aztablekit.Store.NotifyPending.
-func (o *outbox) NotifyPending(ctx context.Context, source table.AnyTable, age time.Duration, p *table.Pass) (table.Progress, error) {
+func (o *outbox) NotifyPending(ctx context.Context, source table.Handle, age time.Duration, p *table.Pass) (table.Progress, error) {
 	n := notifier{outbox: o, source: source, all: age < 0}
 	if p != nil {
 		n.pass = *p
@@ -38,7 +38,7 @@ func (o *outbox) NotifyPending(ctx context.Context, source table.AnyTable, age t
 // notifier is one call of NotifyPending.
 type notifier struct {
 	outbox *outbox
-	source table.AnyTable
+	source table.Handle
 	pass   table.Pass
 	all    bool // also the records that wait on purpose, or whose message became poison
 	start  position

@@ -125,8 +125,8 @@ func TestNotifyPendingArguments(t *testing.T) {
 	}
 	nowhere, err := bareworker.NewOutbox(o.acc.Queue("nowhere"), nil)
 	noError(t, err)
-	if _, err := nowhere.NotifyPending(ctx, o.base, -1, nil); !errors.Is(err, eventual.ErrQueueNotFound) {
-		t.Errorf("got %v, want ErrQueueNotFound", err)
+	if _, err := nowhere.NotifyPending(ctx, o.base, -1, nil); !errors.Is(err, table.ErrNotCreated) {
+		t.Errorf("got %v, want ErrNotCreated", err)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -36,7 +37,7 @@ func newPoisonQueue(queue, poison *azqueue.QueueClient, o *table.Common) (*Poiso
 }
 
 // Backlog returns the approximate number of poison messages, including messages that List, Replay and Drop hide for a while.
-// Errors: ErrQueueNotFound; *azcore.ResponseError. 1 request.
+// Errors: table.ErrNotCreated; *azcore.ResponseError. 1 request.
 func (q *PoisonQueue) Backlog(ctx context.Context) (int, error) {
 	n, err := q.queue.length(ctx)
 	if err != nil {
@@ -48,11 +49,11 @@ func (q *PoisonQueue) Backlog(ctx context.Context) (int, error) {
 // poisonVisibility is how long List, Replay and Drop hide messages of a poison queue from other programs.
 const poisonVisibility = 5 * time.Minute
 
-// ErrIncomplete: hidden messages became visible again before all messages were seen, so some may be missing.
-var ErrIncomplete = errors.New("eventual: some messages of the poison queue may be missing")
+// errIncomplete: hidden messages became visible again before all messages were seen.
+var errIncomplete = errs.Of(errs.ErrIncomplete, "eventual: some messages of the poison queue may be missing")
 
 // List yields each message of the poison queue once, and keeps the messages in the queue. While List runs, for 5 minutes at most,
-// the messages are hidden from other programs. Errors: ErrQueueNotFound; ErrIncomplete; *azcore.ResponseError. 1 request for each
+// the messages are hidden from other programs. Errors: table.ErrNotCreated; table.ErrIncomplete; *azcore.ResponseError. 1 request for each
 // 32 messages, and 1 for each message.
 func (q *PoisonQueue) List(ctx context.Context) iter.Seq2[PoisonMessage, error] {
 	return func(yield func(PoisonMessage, error) bool) {
@@ -72,7 +73,7 @@ func (q *PoisonQueue) List(ctx context.Context) iter.Seq2[PoisonMessage, error] 
 // Replay puts the messages that match, or all if match is nil, into the queue of the worker, deletes them from the poison queue,
 // and returns their number. Messages that become poison again during the call stay, and so do further copies of one message. If
 // Replay is interrupted, a message may be in both queues, which does no harm. The work of a day passes over the commit records until 7
-// days after the messages became poison, also those of a replayed message that is lost. Errors: ErrQueueNotFound; ErrIncomplete;
+// days after the messages became poison, also those of a replayed message that is lost. Errors: table.ErrNotCreated; table.ErrIncomplete;
 // *azcore.ResponseError. 2 requests for each message, besides the requests of List.
 func (q *PoisonQueue) Replay(ctx context.Context, match func(PoisonMessage) bool) (n int, err error) {
 	replayed := map[string]bool{}
@@ -91,7 +92,7 @@ func (q *PoisonQueue) Replay(ctx context.Context, match func(PoisonMessage) bool
 
 // Drop deletes the messages that match, or all if match is nil, and returns their number. Their effects are not executed, and
 // their commit records stay pending: the work of a day notifies workers again 7 days after the message became poison, and
-// aztablekit.Store.NotifyPending with Grace below 0 does so at once. Errors: ErrQueueNotFound; ErrIncomplete;
+// aztablekit.Store.NotifyPending with Grace below 0 does so at once. Errors: table.ErrNotCreated; table.ErrIncomplete;
 // *azcore.ResponseError. 1 request for each message, besides the requests of List.
 func (q *PoisonQueue) Drop(ctx context.Context, match func(PoisonMessage) bool) (n int, err error) {
 	err = q.each(ctx, func(_ context.Context, m PoisonMessage) (bool, error) { return match == nil || match(m), nil }, &n)
@@ -139,7 +140,7 @@ func (q *PoisonQueue) each(ctx context.Context, f func(context.Context, PoisonMe
 		}
 		switch {
 		case !news && repeated:
-			return ErrIncomplete
+			return errIncomplete
 		case !news:
 			return nil
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
 )
 
 // TestPoisonQueue: List changes nothing, and Drop and Replay apply to the messages that match.
@@ -84,7 +85,7 @@ func TestReplayOnce(t *testing.T) {
 	})
 }
 
-// TestPoisonQueueConcurrently: a replay beside a worker ends, and a list that takes longer than 5 minutes fails with ErrIncomplete.
+// TestPoisonQueueConcurrently: a replay beside a worker ends, and a list that takes longer than 5 minutes fails with table.ErrIncomplete.
 func TestPoisonQueueConcurrently(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -104,7 +105,7 @@ func TestPoisonQueueConcurrently(t *testing.T) {
 		testkit.Expect(t, "poison messages", len(s.Messages("poison")), 70)
 		seen, incomplete := 0, false
 		for _, err := range q.List(ctx) {
-			if incomplete = incomplete || errors.Is(err, eventual.ErrIncomplete); err == nil {
+			if incomplete = incomplete || errors.Is(err, table.ErrIncomplete); err == nil {
 				seen++
 			}
 			time.Sleep(10 * time.Second)
@@ -134,7 +135,7 @@ func TestPoisonQueueIncomplete(t *testing.T) {
 				o.put(t, "poison", "second")
 			}
 		}
-		if len(errs) != 3 || errs[0] != nil || errs[1] != nil || !errors.Is(errs[2], eventual.ErrIncomplete) {
+		if len(errs) != 3 || errs[0] != nil || errs[1] != nil || !errors.Is(errs[2], table.ErrIncomplete) {
 			t.Errorf("got the errors %v; want none, none and ErrIncomplete", errs)
 		}
 	})

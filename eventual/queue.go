@@ -60,7 +60,7 @@ func (q queueClient) shortError(err error) error {
 	switch {
 	case queueerror.HasCode(err, queueerror.QueueNotFound):
 		name, _ := engine.ClientName(q.client)
-		return &errs.Missing{Is: ErrQueueNotFound, Name: name, Made: q.made, Err: err}
+		return &errs.Missing{Is: errs.ErrQueueNotFound, Name: name, Made: q.made, Err: err}
 	case errors.As(err, &re):
 		return responseError{re}
 	case errors.As(err, &foreign):
@@ -181,9 +181,6 @@ func checkQueue(argument string, q *azqueue.QueueClient) error {
 	return engine.CheckClient(argument, "queue", q, q == nil)
 }
 
-// ErrQueueNotFound: a queue does not exist. Ensure of the store creates queues.
-var ErrQueueNotFound = errors.New("eventual: no such queue")
-
 // errIncompleteResponse: the queue executed the request, and its response cannot be used.
 var errIncompleteResponse = errors.New("the response of the queue names no message")
 
@@ -209,8 +206,8 @@ func isTransient(err error) bool {
 // ErrNotRunning: neither Run nor Drain of the worker is running, or its context has ended.
 var ErrNotRunning = errors.New("eventual: the worker is not running")
 
-// ErrNotReadable: the worker cannot receive messages from its queue.
-var ErrNotReadable = errors.New("eventual: the queue cannot be read")
+// errNotReadable: the worker cannot receive messages from its queue.
+var errNotReadable = errs.Of(errs.ErrUnreachable, "eventual: the queue cannot be read")
 
 // readability is whether a receiver can read its queue.
 type readability struct {
@@ -236,7 +233,7 @@ func (r *readability) result() error {
 	if r.err == nil {
 		return nil
 	}
-	return fmt.Errorf("%w since %s: %w", ErrNotReadable, r.since.UTC().Format(time.RFC3339), r.err)
+	return fmt.Errorf("%w since %s: %w", errNotReadable, r.since.UTC().Format(time.RFC3339), r.err)
 }
 
 // outbox is a [commit.Outbox] in a queue: its notifications outlive the writer, and a worker receives them. It is safe for
@@ -271,7 +268,7 @@ func (o *outbox) Ensure(ctx context.Context) error {
 
 // Notify stores a notification that names a write, hidden for n.Hidden; by then the write has ended. A redundant notification
 // does no harm: a worker finds nothing to do. Errors: *table.LimitError for more than the 7 days that a queue can hide a message;
-// ErrQueueNotFound; table.ErrUnreachable if another server has responded; *azcore.ResponseError if the queue refused the message.
+// table.ErrNotCreated; table.ErrUnreachable if another server has responded; *azcore.ResponseError if the queue refused the message.
 // 1 request; during an outage of the queue more, until WriteTimeout or the context ends.
 func (o *outbox) Notify(ctx context.Context, n commit.Notification) (commit.SentNotification, error) {
 	if n.Hidden > maxVisibility {

@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
 )
 
 // expectReady reports a result of Ready that is not the wanted error, or whose text has not the wanted parts.
@@ -46,7 +47,7 @@ func TestReady(t *testing.T) {
 		queueDown(storagetest.Slow(time.Second))
 		stop := start(t, w)
 		synctest.Wait()
-		expectReady(t, "before the first response", w, eventual.ErrNotReadable, "no response yet")
+		expectReady(t, "before the first response", w, table.ErrUnreachable, "no response yet")
 		time.Sleep(time.Second)
 		synctest.Wait()
 		expectReady(t, "after the first response", w, nil)
@@ -57,7 +58,7 @@ func TestReady(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		since := time.Now().Add(-time.Second)
-		expectReady(t, "queue down", w, eventual.ErrNotReadable, "503 ServerBusy")
+		expectReady(t, "queue down", w, table.ErrUnreachable, "503 ServerBusy")
 		var re *azcore.ResponseError
 		if err := w.Ready(); !errors.As(err, &re) {
 			t.Errorf("queue down: got %v, want a *azcore.ResponseError in it", err)
@@ -76,7 +77,7 @@ func TestReady(t *testing.T) {
 		if d := at.Sub(since); d < -time.Second || d > time.Second {
 			t.Errorf("queue down for a minute: got since %v, want %v", at, since)
 		}
-		expectReady(t, "queue down for another reason", w, eventual.ErrNotReadable, "403 AuthorizationFailure")
+		expectReady(t, "queue down for another reason", w, table.ErrUnreachable, "403 AuthorizationFailure")
 
 		s.SetFaults(nil)
 		time.Sleep(time.Second)
@@ -105,7 +106,7 @@ func TestReadyHang(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		expectReady(t, "within the first attempt", w, nil)
 		time.Sleep(2 * time.Second)
-		expectReady(t, "after the first attempt", w, eventual.ErrNotReadable)
+		expectReady(t, "after the first attempt", w, table.ErrUnreachable)
 		s.SetFaults(nil)
 		stop()
 	})
@@ -143,8 +144,8 @@ func TestReadyAfterError(t *testing.T) {
 	_, err := o.acc.Queue("notifications").Delete(context.Background(), nil)
 	noError(t, err)
 	w := o.worker(t, fastPolling())
-	if err := w.Run(context.Background()); !errors.Is(err, eventual.ErrQueueNotFound) {
-		t.Fatalf("Run: got %v, want ErrQueueNotFound", err)
+	if err := w.Run(context.Background()); !errors.Is(err, table.ErrNotCreated) {
+		t.Fatalf("Run: got %v, want ErrNotCreated", err)
 	}
 	expectReady(t, "after Run", w, eventual.ErrNotRunning)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
 )
 
 // TestConcurrency: a worker executes as many messages at a time as Concurrency. While the handlers are slow, it receives no more.
@@ -70,8 +71,8 @@ func TestPause(t *testing.T) {
 		s.Count()
 		time.Sleep(time.Hour)
 		testkit.Expect(t, "requests during the pause", s.Count().String(), "none")
-		if err := w.Run(context.Background()); !errors.Is(err, eventual.ErrRunning) {
-			t.Errorf("second Run: got %v, want ErrRunning", err)
+		if err := w.Run(context.Background()); !errors.As(err, new(*table.ValueError)) {
+			t.Errorf("second Run: got %v, want a *table.ValueError", err)
 		}
 		w.Resume()
 		time.Sleep(time.Second)

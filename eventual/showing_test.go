@@ -130,13 +130,13 @@ func TestShownBesideBulk(t *testing.T) {
 				o, s := travellingOffice(t)
 				s.showing = c.showing
 				began := time.Now()
-				r, err := table.Bulk(context.Background(), func(yield func(table.Op, error) bool) {
+				r, err := door.Bulk(context.Background(), func(yield func(table.Op, error) bool) {
 					for i := range c.clerks {
 						if !yield(o.staff.InsertOp(&clerk{fmt.Sprint("S", i%c.partitions), i, "Jones"}), nil) {
 							return
 						}
 					}
-				}, &table.BulkOptions{Concurrency: c.width})
+				}, &engine.BulkOptions{Concurrency: c.width})
 				noError(t, err)
 				took := time.Since(began)
 				testkit.Expect(t, "done", r.Applied, c.clerks)
@@ -298,7 +298,7 @@ func TestShowPanics(t *testing.T) {
 			"Insert": func() { o.insert(t, clerk{"S", 1, "Jones"}) },
 			"Move":   func() { _ = o.staff.Move(ctx, e) },
 			"Bulk": func() {
-				_, _ = table.Bulk(ctx, func(yield func(table.Op, error) bool) { yield(o.staff.InsertOp(&clerk{"S", 2, "Jones"}), nil) }, nil)
+				_, _ = door.Bulk(ctx, func(yield func(table.Op, error) bool) { yield(o.staff.InsertOp(&clerk{"S", 2, "Jones"}), nil) }, nil)
 			},
 		} {
 			testkit.Expect(t, name+": panic", panicOf(write), "in Show")
@@ -321,7 +321,7 @@ func TestResolvedAfterBulk(t *testing.T) {
 		})
 		stopped, stop := context.WithTimeout(ctx, 12*time.Millisecond)
 		defer stop()
-		_, err := table.Bulk(stopped, func(yield func(table.Op, error) bool) { yield(o.staff.InsertOp(&clerk{"S", 1, "Jones"}), nil) }, nil)
+		_, err := door.Bulk(stopped, func(yield func(table.Op, error) bool) { yield(o.staff.InsertOp(&clerk{"S", 1, "Jones"}), nil) }, nil)
 		var ue *table.UnknownError
 		if !errors.As(err, &ue) {
 			t.Fatalf("got error %v; want an *UnknownError", err)

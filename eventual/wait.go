@@ -79,7 +79,7 @@ func (x *lease) storePoison(ctx context.Context) {
 
 // clean deletes what is old in a partition: the rows of the handlers, and then the commit records, by which the handlers find them. It
 // returns how many records of writes before a time are left.
-func (w *worker) clean(ctx context.Context, of table.AnyTable, partition string, through time.Time) (left int, err error) {
+func (w *worker) clean(ctx context.Context, of table.Handle, partition string, through time.Time) (left int, err error) {
 	before := w.env.opt.Now().Add(-commit.Retention - time.Hour)
 	if t := w.env.handlers.tableHandlers(of.Name()); t != nil {
 		for _, h := range t.byKind {

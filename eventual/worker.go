@@ -55,7 +55,7 @@ func (doors) PoisonQueue(queue, poison, o any) (any, error) {
 }
 
 func (doors) Clean(ctx context.Context, w, t any, partition string, through time.Time) (left int, err error) {
-	return w.(*worker).clean(ctx, t.(table.AnyTable), partition, through)
+	return w.(*worker).clean(ctx, t.(table.Handle), partition, through)
 }
 
 // newWorker returns a worker of a queue, with another queue for poison messages, and with handlers. The worker reads and writes
@@ -114,14 +114,13 @@ func (w *worker) Ensure(ctx context.Context) error {
 	return nil
 }
 
-// ErrRunning: Run or Drain of the worker is already running.
-var ErrRunning = errors.New("eventual: the worker is already running")
+var errRunning = &table.ValueError{Field: "the worker", Reason: "is already running"}
 
 // Run receives and executes messages until ctx ends. Then it receives no more, returns messages that it has not begun to the queue,
 // waits for running handlers, WorkerOptions.StopTimeout at most, ends the contexts of the others, and returns nil. No effect is
 // lost, however Run ends. If a queue or table cannot be reached, Run logs the error and repeats the request, less and less often.
 //
-// Errors: ErrQueueNotFound, ErrRunning. Requests: 1 to receive up to 32 messages (see WorkerOptions.Concurrency); for each
+// Errors: table.ErrNotCreated; *table.ValueError for a worker that runs. Requests: 1 to receive up to 32 messages (see WorkerOptions.Concurrency); for each
 // message 1 to read its commit record, 1 to mark the commit record as done, and 1 to delete the message, besides the handlers'
 // own; 1 for each renewal or return of a message, and 1 more if its effects wait for longer than the repair of lost messages does; 2 more
 // for poison; if the queue is empty, 1 every WorkerOptions.Idle.
@@ -133,7 +132,7 @@ func (w *worker) Run(ctx context.Context) error { return w.run(ctx, false) }
 // request for messages is repeated until WriteTimeout; Drain then waits for the messages that it may
 // have hidden.
 //
-// Errors: ErrQueueNotFound; ErrRunning; the error of a queue, such as *azcore.ResponseError; the error
+// Errors: table.ErrNotCreated; *table.ValueError for a worker that runs; the error of a queue, such as *azcore.ResponseError; the error
 // of ctx if ctx ends before; the errors of handlers, and of the requests for commit records, joined, at
 // most 100: each with the table and the partition of the message. An effect that failed, and succeeded
 // at a later attempt of the same Drain, has none, nor has an effect that waits on purpose:
@@ -143,7 +142,7 @@ func (w *worker) Drain(ctx context.Context) error { return w.run(ctx, true) }
 
 func (w *worker) run(ctx context.Context, drain bool) error {
 	if !w.begin() {
-		return ErrRunning
+		return errRunning
 	}
 	defer w.end()
 
@@ -244,7 +243,7 @@ func (w *worker) Stats() Stats { return w.env.stats.read() }
 // StatsByKind returns Stats.Kinds.
 func (w *worker) StatsByKind() []KindStats { return w.env.stats.readKinds() }
 
-// Backlog returns the approximate number of messages in the queue, including hidden messages. Errors: ErrQueueNotFound;
+// Backlog returns the approximate number of messages in the queue, including hidden messages. Errors: table.ErrNotCreated;
 // *azcore.ResponseError. 1 request.
 func (w *worker) Backlog(ctx context.Context) (int, error) {
 	n, err := w.env.notifications.length(ctx)

@@ -82,7 +82,7 @@ func inOffice(o *expire.Options, do func(context.Context, *crashtest.Process, *o
 
 // passed returns nil for errors by which a call of a program may end beside others.
 func passed(err error) error {
-	for _, may := range []error{table.ErrNotFound, table.ErrExists, table.ErrChanged, table.ErrContended, index.ErrTaken} {
+	for _, may := range []error{table.ErrNotFound, table.ErrExists, table.ErrChanged, table.ErrContended, table.ErrTaken} {
 		if errors.Is(err, may) {
 			return nil
 		}

@@ -30,7 +30,7 @@ type notes struct {
 	rows *table.Table[note]
 }
 
-func newNotes(h *host.Host, of table.AnyTable, definition string) (*notes, error) {
+func newNotes(h *host.Host, of table.Handle, definition string) (*notes, error) {
 	name := of.Name()[len(h.Prefix):] + definition
 	rows, err := host.NewTable(h, name, table.Schema[note]{Partition: noteHour, Row: notePartition}, &table.Options{Common: table.Common(door.Table(of).Options), BlindWrites: true})
 	return &notes{rows}, err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/keyrange"
 	"github.com/aztablekit/aztablekit/jobs"
 	"github.com/aztablekit/aztablekit/keys"
@@ -27,7 +28,7 @@ import (
 //
 //	ends.Sweep(ctx, sessions, &table.Pass{Partitions: keys.RawPartitions("", "")})
 //
-// Of a [table.Pass], it uses Partitions, Rate (0 is that of table.BulkOptions), DryRun, Skip and Progress. The [table.Progress] has the
+// Of a [table.Pass], it uses Partitions, Rate (as [table.Bulk] does), DryRun, Skip and Progress. The [table.Progress] has the
 // entities whose hour has passed as Rows, and those that were deleted as Changed; others have another end by now, or were deleted by others. Its Counts have the partitions that were looked into, as partitions.
 //
 // Errors: table.ErrNotReadable on a table in use before Fill; *table.DefinitionError for a handle without the definition; *table.ValueError for another field of the pass; *keys.KeyError for an invalid range; table.ErrRanged for a client whose signature is for
@@ -142,7 +143,7 @@ func (s *sweep[T]) sweep(ctx context.Context, partitions iter.Seq2[keys.Partitio
 			}
 		}
 	}, engine.BulkOptions{Rate: s.pass.Rate, Skip: func(i int, err error) bool {
-		gone := errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrTableNotFound)
+		gone := errors.Is(err, table.ErrNotFound) && !errors.Is(err, errs.ErrTableNotFound)
 		if gone {
 			return true
 		}
@@ -223,14 +224,14 @@ func (s *sweep[T]) sweepNotes(ctx context.Context, rows *table.Table[note], page
 	if err != nil || s.pass.DryRun {
 		return err
 	}
-	_, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+	_, err = door.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for _, n := range page {
 			if !left[n.Value.Partition] && !yield(rows.DeleteOp(n), nil) {
 				return
 			}
 		}
-	}, &table.BulkOptions{Skip: func(_ int, err error) bool {
-		return errors.Is(err, table.ErrChanged) || errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrTableNotFound)
+	}, &engine.BulkOptions{Skip: func(_ int, err error) bool {
+		return errors.Is(err, table.ErrChanged) || errors.Is(err, table.ErrNotFound) && !errors.Is(err, errs.ErrTableNotFound)
 	}})
 	return err
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/expire"
 	"github.com/aztablekit/aztablekit/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -27,7 +28,7 @@ import (
 // many stores n sessions of a user that end after d.
 func (s *shop) many(t *testing.T, u string, n int, d time.Duration) {
 	t.Helper()
-	_, err := table.Bulk(t.Context(), func(yield func(table.Op, error) bool) {
+	_, err := door.Bulk(t.Context(), func(yield func(table.Op, error) bool) {
 		for i := range n {
 			if !yield(s.sessions.InsertOp(&session{User: u, ID: fmt.Sprintf("%05d", i), Ends: s.clock.now().Add(d)}), nil) {
 				return
@@ -420,7 +421,7 @@ func TestFillAndRetire(t *testing.T) {
 	ctx := t.Context()
 	old := *s
 	old.clock, old.service = s.clock, storagetest.New(&storagetest.Options{Now: s.clock.now})
-	plain := aztablekit.Open(old.service, "shop", &aztablekit.Options{Daily: -1, Lease: time.Second})
+	plain := aztablekit.Open(old.service, "shop", &aztablekit.Options{Daily: -1, CatalogueAge: time.Second})
 	sessions := aztablekit.Table(plain, "sessions", user, id)
 	must(t, plain.Ensure(ctx))
 	for _, i := range []string{"a", "b"} {

@@ -155,7 +155,7 @@ func TestUniqueValues(t *testing.T) {
 			ctx := t.Context()
 			s.insert(t, "a", time.Minute)
 			other := &session{User: c.user, ID: "other", Ends: noon.Add(time.Hour)}
-			if _, err := s.sessions.Insert(ctx, other); !errors.Is(err, index.ErrTaken) {
+			if _, err := s.sessions.Insert(ctx, other); !errors.Is(err, table.ErrTaken) {
 				t.Errorf("before the end: got %v; want ErrTaken", err)
 			}
 			s.clock.pass(time.Minute)
@@ -168,7 +168,7 @@ func TestUniqueValues(t *testing.T) {
 			if is, err := tabledoor.Exists(ctx, s.sessions, at("ann", "a")); is || err != nil {
 				t.Errorf("got %v, %v; want that the first is gone", is, err)
 			}
-			if _, err := s.sessions.Insert(ctx, &session{User: c.user, ID: "third"}); !errors.Is(err, index.ErrTaken) {
+			if _, err := s.sessions.Insert(ctx, &session{User: c.user, ID: "third"}); !errors.Is(err, table.ErrTaken) {
 				t.Errorf("a third: got %v; want ErrTaken", err)
 			}
 		})
@@ -187,7 +187,7 @@ func TestUniqueOrphan(t *testing.T) {
 	}
 	s.clock.pass(time.Hour)
 	s.sent()
-	if _, err := s.sessions.Insert(ctx, &session{User: "bob", ID: "b"}); !errors.Is(err, index.ErrTaken) || len(s.sent()) > 10 {
+	if _, err := s.sessions.Insert(ctx, &session{User: "bob", ID: "b"}); !errors.Is(err, table.ErrTaken) || len(s.sent()) > 10 {
 		t.Errorf("got %v; want ErrTaken, at once", err)
 	}
 }

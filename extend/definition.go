@@ -98,7 +98,7 @@ func (d *Declaration[T]) Handle(h Handler) error {
 // row of a newer version (*table.VersionError), the message waits for a worker of another release, as messages of unknown kinds do.
 //
 // An error of storage that is down, cannot be reached or denies access does not count as an attempt: the effect is repeated
-// until storage works. These errors are table.ErrUnreachable, ErrTableNotFound, ErrUnknownOutcome, ErrGivenUp and ErrOutbox, and an
+// until storage works. These errors are table.ErrUnreachable, ErrNotCreated, ErrUnknownOutcome, ErrGivenUp and ErrOutbox, and an
 // *azcore.ResponseError of 401, 403, 408, 429 or 5xx. A handler of another service does the same by an error that wraps
 // table.ErrUnreachable. The end of a context that the handler has made itself is an attempt like any other error.
 //
@@ -129,7 +129,7 @@ type Job = host.Job
 // table.ErrExpired if there is no record and the write is older than a day; *table.ValueError for a text that is not an operation ID, or of a
 // time more than a day ahead; *table.VersionError for a record of a newer release; the errors of a read and of a write (see package table).
 // 1 request if there is a record, 2 if there is none, and 3 if the write commits in between. Idempotent.
-func Resolve(ctx context.Context, t table.AnyTable, partition keys.PartitionKey, operationID string) (committed bool, err error) {
+func Resolve(ctx context.Context, t table.Handle, partition keys.PartitionKey, operationID string) (committed bool, err error) {
 	if err := engine.CheckHandle("t", door.Table(t)); err != nil {
 		return false, fmt.Errorf("extend: Resolve: %w", err)
 	}

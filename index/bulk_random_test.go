@@ -8,7 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -165,7 +166,7 @@ func (x *streamed) faults() {
 }
 
 func (x *streamed) run() {
-	o := &table.BulkOptions{Concurrency: 1 + x.rnd.IntN(4), Window: 1 + x.rnd.IntN(300)}
+	o := &engine.BulkOptions{Concurrency: 1 + x.rnd.IntN(4), Window: 1 + x.rnd.IntN(300)}
 	if x.faults(); x.faulty {
 		o.Concurrency = 1 // for the faults are drawn in the order of requests
 	}
@@ -178,7 +179,7 @@ func (x *streamed) run() {
 		skipped[i] = err
 		return true
 	}
-	result, err := table.Bulk(context.Background(), func(yield func(table.Op, error) bool) {
+	result, err := door.Bulk(context.Background(), func(yield func(table.Op, error) bool) {
 		for _, st := range x.steps {
 			if !yield(st.op, nil) {
 				return
@@ -206,9 +207,9 @@ func (x *streamed) run() {
 }
 
 // compare executes the steps one after another in the model.
-func (x *streamed) compare(result table.BulkResult, skipped map[int]error) {
+func (x *streamed) compare(result engine.BulkResult, skipped map[int]error) {
 	wrote := map[keys.Key]int{}
-	want := table.BulkResult{ResumeAt: len(x.steps)}
+	want := engine.BulkResult{ResumeAt: len(x.steps)}
 	for i, st := range x.steps {
 		old, there := x.model[st.key]
 		_, changed := wrote[st.key]
@@ -227,7 +228,7 @@ func (x *streamed) compare(result table.BulkResult, skipped map[int]error) {
 			expected = table.ErrChanged
 		}
 		switch is := skipped[i]; {
-		case expected == nil && errors.Is(is, index.ErrTaken):
+		case expected == nil && errors.Is(is, table.ErrTaken):
 			taken := false // a value that a later step gives up may count as taken; a free value never does
 			for k, w := range x.model {
 				taken = taken || k != st.key && k.PartitionKey() == st.key.PartitionKey() && strings.EqualFold(w.Email, st.after(old).Email)
@@ -235,7 +236,7 @@ func (x *streamed) compare(result table.BulkResult, skipped map[int]error) {
 			if !taken {
 				x.t.Errorf("operation %d, %s: got error %v; want none, because no other entity has the value", i, st.does, is)
 			}
-		case expected == nil && is != nil, expected != nil && !errors.Is(is, expected) && !errors.Is(is, index.ErrTaken):
+		case expected == nil && is != nil, expected != nil && !errors.Is(is, expected) && !errors.Is(is, table.ErrTaken):
 			x.t.Errorf("operation %d, %s of %v: got error %v; want %v", i, st.does, st.key, is, expected)
 		}
 		if skipped[i] != nil {

@@ -7,16 +7,18 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
 // runOn applies operations in one partition at a time.
-func runOn(t *testing.T, ops []table.Op, o table.BulkOptions) {
+func runOn(t *testing.T, ops []table.Op, o engine.BulkOptions) {
 	t.Helper()
 	o.Concurrency = 1
-	r, err := table.Bulk(context.Background(), func(yield func(table.Op, error) bool) {
+	r, err := door.Bulk(context.Background(), func(yield func(table.Op, error) bool) {
 		for _, op := range ops {
 			if !yield(op, nil) {
 				return
@@ -35,12 +37,12 @@ func TestBulkKeepsSharedRows(t *testing.T) {
 		what     string
 		depts    []string
 		n        int
-		options  table.BulkOptions
+		options  engine.BulkOptions
 		requests string
 	}{
-		{"one partition", []string{"S"}, 900, table.BulkOptions{}, "8 get, 10 transaction"},
-		{"three partitions", []string{"S", "T", "U"}, 900, table.BulkOptions{}, "24 get, 12 transaction"},
-		{"no room", []string{"S"}, 900, table.BulkOptions{WindowBytes: 1}, "1800 get, 900 transaction"},
+		{"one partition", []string{"S"}, 900, engine.BulkOptions{}, "8 get, 10 transaction"},
+		{"three partitions", []string{"S", "T", "U"}, 900, engine.BulkOptions{}, "24 get, 12 transaction"},
+		{"no room", []string{"S"}, 900, engine.BulkOptions{WindowBytes: 1}, "1800 get, 900 transaction"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			t.Parallel()
@@ -112,7 +114,7 @@ func TestBulkKeptRowChanges(t *testing.T) {
 			}
 			ops = append(ops, other.UpsertOp(&c.last, table.ReplaceExisting))
 			s.Count()
-			runOn(t, ops, table.BulkOptions{})
+			runOn(t, ops, engine.BulkOptions{})
 			testkit.Expect(t, "requests", s.Count().String(), c.requests)
 			testkit.Expect(t, "team a", members(t, staff, "S", "a"), c.a)
 			testkit.Expect(t, "team b", members(t, staff, "S", "b"), c.b)

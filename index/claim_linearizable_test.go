@@ -95,7 +95,7 @@ func (h *claimHistory) do(ctx context.Context, m *movers, by *index.Unique[worke
 	switch {
 	case err == nil:
 		r.outcome, end = "done", h.tick()
-	case errors.Is(err, index.ErrTaken):
+	case errors.Is(err, table.ErrTaken):
 		r.outcome, end = "taken", h.tick()
 	case errors.Is(err, table.ErrGivenUp), errors.Is(err, table.ErrChanged), errors.Is(err, table.ErrContended):
 		r.outcome, end = "refused", h.tick()

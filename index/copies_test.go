@@ -59,7 +59,7 @@ func TestWriteRequests(t *testing.T) {
 		"a taken value": {func(p *table.Table[worker], _ *table.Entity[worker]) error {
 			_, err := p.Insert(ctx, &worker{"S", 9, "Smith", "J", 3, nil})
 			var de *table.DerivedError
-			if !errors.Is(err, index.ErrTaken) || !errors.As(err, &de) || de.Owner != at(1) || de.Maintainer != "email" {
+			if !errors.Is(err, table.ErrTaken) || !errors.As(err, &de) || de.Owner != at(1) || de.Maintainer != "email" {
 				return fmt.Errorf("got error %v; want ErrTaken in a *DerivedError of email with the owner %v", err, at(1))
 			}
 			return nil

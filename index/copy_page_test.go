@@ -217,7 +217,7 @@ func TestCopiesAsRows(t *testing.T) {
 		func(r *table.Row) { check(t, r.Set("Name", "changed")) })
 }
 
-func testCopies[T any](t *testing.T, what string, schema table.Schema[T], only table.AnyField[T], name func(*T) (string, bool), change func(*T)) {
+func testCopies[T any](t *testing.T, what string, schema table.Schema[T], only table.FieldIn[T], name func(*T) (string, bool), change func(*T)) {
 	layout := keys.Text()
 	full := index.New("name", layout, name, nil)
 	multi := index.NewMulti("name", layout, 2, func(v *T) []string { s, _ := name(v); return []string{s, "other"} }, nil)

@@ -16,6 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -62,10 +63,10 @@ func definitionSets(t testing.TB) map[string]definitionSet {
 }
 
 // path opens the Table service for a process: openService or openPlainService.
-type path func(*crashtest.Process) (table.Service, error)
+type path func(*crashtest.Process) (engine.Service, error)
 
 // openService returns an account's client.
-func openService(p *crashtest.Process) (table.Service, error) {
+func openService(p *crashtest.Process) (engine.Service, error) {
 	acc, err := account.FromTransport(p, nil)
 	if err != nil {
 		return nil, err
@@ -74,7 +75,7 @@ func openService(p *crashtest.Process) (table.Service, error) {
 }
 
 // openPlainService returns a client of the SDK without the policies of table.ClientOptions.
-func openPlainService(p *crashtest.Process) (table.Service, error) {
+func openPlainService(p *crashtest.Process) (engine.Service, error) {
 	return aztables.NewServiceClientFromConnectionString(p.ConnectionString(), &aztables.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: p}})
 }
 

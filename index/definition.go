@@ -168,7 +168,7 @@ type maintainer[T any] interface {
 }
 
 // untyped returns fields without their type, for engine.Schema.
-func untyped[T any](fields []table.AnyField[T]) []any {
+func untyped[T any](fields []table.FieldIn[T]) []any {
 	all := make([]any, len(fields))
 	for i, f := range fields {
 		all[i] = f
@@ -189,15 +189,8 @@ func digestOf(form string, content *table.Row) string {
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
 }
 
-// The errors of a write to compare with errors.Is, besides those of package table.
-var (
-	// ErrTaken: another entity has the value of a unique index, or its details are in the target of this entity's details. The
-	// *table.DerivedError around it contains the owner of the value, unless both entities are in one transaction. Check for it before
-	// table.ErrExists, which the error also is if the service has found the row.
-	ErrTaken = derived.ErrTaken
-	// ErrNoTarget: the entity that is to hold details does not exist. Insert it first; see [Details].
-	ErrNoTarget = errors.New("the entity that is to hold the details does not exist; insert it first")
-)
+// ErrNoTarget: the entity that is to hold details does not exist. Insert it first; see [Details].
+var ErrNoTarget = errors.New("the entity that is to hold the details does not exist; insert it first")
 
 // repairable adds the way out to an error about a row that cannot be read.
 func repairable(err error) error {

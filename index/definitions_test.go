@@ -156,11 +156,11 @@ func TestFaultyKeys(t *testing.T) {
 	// The same value for two entities, in one transaction and in two.
 	_, err := table.Transact(ctx, staff.InsertOp(&worker{"S", 2, "a", "", 1, nil}), staff.InsertOp(&worker{"S", 3, "a", "", 1, nil}))
 	var be *table.BatchError
-	if !errors.Is(err, index.ErrTaken) || !errors.As(err, &be) || be.Index != 1 {
+	if !errors.Is(err, table.ErrTaken) || !errors.As(err, &be) || be.Index != 1 {
 		t.Errorf("Transact with one value for two entities: got error %v; want ErrTaken and a *BatchError with index 1", err)
 	}
 	es := insertAll(t, staff, s, worker{"S", 2, "a", "", 1, nil}, worker{"S", 3, "b", "", 1, nil})
-	if err := staff.Merge(ctx, es[1], last.Set("a")); !errors.Is(err, index.ErrTaken) {
+	if err := staff.Merge(ctx, es[1], last.Set("a")); !errors.Is(err, table.ErrTaken) {
 		t.Errorf("Merge with the value of another entity: got error %v; want ErrTaken", err)
 	}
 	// One transaction exchanges the values of two entities, in each order.

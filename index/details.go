@@ -27,7 +27,7 @@ import (
 // written to it, is changed in the same transaction by its ETag, and must have no derived rows of its own. A transaction that
 // changes details cannot also contain an operation on the target: insert the target first.
 //
-// The target holds the details of one entity. Details of a second entity fail with ErrTaken until the first gives them up. Details
+// The target holds the details of one entity. Details of a second entity fail with table.ErrTaken until the first gives them up. Details
 // of another type or definition under the same prefix fail with table.ErrForeignRow. In one transaction, put the operation that gives the
 // details up first; two entities that swap targets need two transactions. If the target is deleted, or written whole by a value
 // that lacks the details, they are gone until a copied field changes or verify.Run repairs them.
@@ -40,7 +40,7 @@ type Details[T any] struct {
 	name    string
 	prefix  string
 	target  func(*T) (keys.RowKey, bool)
-	fields  []table.AnyField[T]
+	fields  []table.FieldIn[T]
 	invalid error
 }
 
@@ -49,7 +49,7 @@ type Details[T any] struct {
 //	manager := index.NewDetails("manager", "Manager", func(e *Employee) (keys.RowKey, bool) {
 //		return keys.RawRow("department"), e.IsManager
 //	}, lastName, email) // in ManagerLastName, ManagerEmail, and ManagerRowKey
-func NewDetails[T any](name, prefix string, target func(*T) (keys.RowKey, bool), fields ...table.AnyField[T]) *Details[T] {
+func NewDetails[T any](name, prefix string, target func(*T) (keys.RowKey, bool), fields ...table.FieldIn[T]) *Details[T] {
 	d := &Details[T]{name: name, prefix: prefix, target: target, fields: slices.Clone(fields)}
 	switch err := checkName(name); {
 	case err != nil:
@@ -252,7 +252,7 @@ func (m *detailsMaintainer[T]) setDetails(ctx context.Context, p *extend.Plan, e
 		case theirs != nil && !m.Owns(row) && (!m.schema.Mine((*stored.Row)(theirs)) || recordsDetails(row, theirs)):
 			return m.foreignDetails(k) // details of another type in the same range, or of another definition
 		case theirs != nil && slices.Contains((*stored.Row)(theirs).MaintainerState(m.name), target):
-			return &table.DerivedError{Maintainer: m.name, Key: k, Owner: keys.Raw(entity.PartitionKey(), owner), Err: ErrTaken}
+			return &table.DerivedError{Maintainer: m.name, Key: k, Owner: keys.Raw(entity.PartitionKey(), owner), Err: derived.ErrTaken}
 		}
 	}
 	if err := m.setColumns(row, entity.RowKey(), from); err != nil {

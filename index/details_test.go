@@ -7,6 +7,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -37,13 +38,13 @@ func TestHeadMoves(t *testing.T) {
 	checkAll(t, s)
 
 	// A department and its head are deleted together, and inserted together.
-	result, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+	result, err := door.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		_ = yield(staff.DeleteOp(e), nil) && yield(d.DeleteAnyOp(keys.At(sales, keys.RawRow("department"))), nil)
 	}, nil)
 	if err != nil || result.Applied != 2 {
 		t.Fatalf("delete of the head and the department: got %+v, error %v; want 2 done", result, err)
 	}
-	result, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+	result, err = door.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		_ = yield(d.InsertOp(&department{Name: "S", Budget: 7}), nil) && yield(staff.InsertOp(&worker{"S", 2, "Cao", "a", 1, nil}), nil)
 	}, nil)
 	if err != nil || result.Applied != 2 {

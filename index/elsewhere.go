@@ -332,7 +332,7 @@ func (m *elsewhereMaintainer[T]) RowsTable() (name string, ensure func(context.C
 	return m.rows.Name(), door.Table(m.rows).Ensure
 }
 
-func (m *elsewhereMaintainer[T]) HandlerOf(t table.AnyTable) host.Handler {
+func (m *elsewhereMaintainer[T]) HandlerOf(t table.Handle) host.Handler {
 	return derived.Handler(t.(*table.Table[T]))
 }
 

@@ -28,7 +28,7 @@ func TestGlobalReleases(t *testing.T) {
 	check(t, insert(filling, worker{"M", 2, "B", "b", 44, nil}))
 	check(t, insert(old, worker{"M", 3, "C", "c", 44, nil}))
 	// The value of an entity of the old release is not known yet.
-	if err := insert(filling, worker{"M", 4, "D", "b", 44, nil}); !errors.Is(err, index.ErrTaken) {
+	if err := insert(filling, worker{"M", 4, "D", "b", 44, nil}); !errors.Is(err, table.ErrTaken) {
 		t.Errorf("a value of the new release: got %v; want ErrTaken", err)
 	}
 	if err := old.MergeAny(ctx, keys.At(dept.PartitionKey("M"), wid.RowKey(2)), age.Set(45)); !errors.Is(err, table.ErrNotDeclared) {

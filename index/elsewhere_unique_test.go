@@ -15,6 +15,8 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -92,7 +94,7 @@ func TestGlobal(t *testing.T) {
 	expect("a look-up", "2 get")
 	_, err = s.staff.Insert(ctx, &worker{"M", 2, "Smith", "A", 44, nil})
 	var de *table.DerivedError
-	if !errors.Is(err, index.ErrTaken) || !errors.As(err, &de) || de.Owner != jones.Key {
+	if !errors.Is(err, table.ErrTaken) || !errors.As(err, &de) || de.Owner != jones.Key {
 		t.Errorf("got %v; want ErrTaken, of %v", err, jones.Key)
 	}
 	s.Count()
@@ -192,7 +194,7 @@ func TestUniqueScope(t *testing.T) {
 	insert := func(w worker) error { _, err := s.staff.Insert(ctx, &w); return err }
 	check(t, insert(worker{"S", 1, "Contoso", "a", 44, nil}))
 	check(t, insert(worker{"S", 2, "Fabrikam", "a", 44, nil}))
-	if err := insert(worker{"M", 3, "Contoso", "a", 44, nil}); !errors.Is(err, index.ErrTaken) {
+	if err := insert(worker{"M", 3, "Contoso", "a", 44, nil}); !errors.Is(err, table.ErrTaken) {
 		t.Errorf("got %v; want ErrTaken", err)
 	}
 	e, err := byLogin.Get(ctx, s.staff, keys.RawPartition("Fabrikam"), "a")
@@ -238,7 +240,7 @@ func TestGlobalSwapped(t *testing.T) {
 	all[1].Value.Email, all[2].Value.Email = "x", "x"
 	_, err = table.Transact(ctx, s.staff.ReplaceOp(all[1]), s.staff.ReplaceOp(all[2]))
 	var be *table.BatchError
-	if !errors.Is(err, index.ErrTaken) && !errors.Is(err, table.ErrDuplicateRow) || !errors.As(err, &be) || be.Index != 1 {
+	if !errors.Is(err, table.ErrTaken) && !errors.Is(err, errs.ErrDuplicateRow) || !errors.As(err, &be) || be.Index != 1 {
 		t.Errorf("got %v; want ErrTaken of operation 1", err)
 	}
 	check(t, checkLogins(s.Service))
@@ -251,15 +253,15 @@ func TestGlobalBulk(t *testing.T) {
 	s := newElsewhereScene(t, elsewhere{}, newLogin())
 	insertAll(t, s.staff, s.Service, worker{"M", 1, "A", "m3", 44, nil})
 	var skipped []int
-	done, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+	done, err := door.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for i := range 30 {
 			if !yield(s.staff.InsertOp(&worker{"S", i, "B", fmt.Sprint("m", i%28), 44, nil}), nil) {
 				return
 			}
 		}
-	}, &table.BulkOptions{Skip: func(i int, err error) bool {
+	}, &engine.BulkOptions{Skip: func(i int, err error) bool {
 		skipped = append(skipped, i)
-		return errors.Is(err, index.ErrTaken) || errors.Is(err, table.ErrDuplicateRow)
+		return errors.Is(err, table.ErrTaken) || errors.Is(err, errs.ErrDuplicateRow)
 	}})
 	check(t, err)
 	check(t, checkLogins(s.Service))
@@ -276,13 +278,13 @@ func TestGlobalBulkAgain(t *testing.T) {
 	for _, n := range []int{1, 2, 40} {
 		s := newElsewhereScene(t, elsewhere{}, newLogin())
 		load := func() (skipped []error, err error) {
-			_, err = table.Bulk(t.Context(), func(yield func(table.Op, error) bool) {
+			_, err = door.Bulk(t.Context(), func(yield func(table.Op, error) bool) {
 				for i := range n {
 					if !yield(s.staff.InsertOp(&worker{"S", i, "B", fmt.Sprint("m", i), 44, nil}), nil) {
 						return
 					}
 				}
-			}, &table.BulkOptions{Skip: func(_ int, err error) bool { skipped = append(skipped, err); return true }})
+			}, &engine.BulkOptions{Skip: func(_ int, err error) bool { skipped = append(skipped, err); return true }})
 			return skipped, err
 		}
 		skipped, err := load()
@@ -484,7 +486,7 @@ func TestVerifyFinishesMoves(t *testing.T) {
 }
 
 // TestOvertakenGlobal: a program moves an entity within its partition, after another one has moved it away, or has given it the value
-// that it wants to take. Its error is ErrChanged and not ErrTaken, so that UpdateAndMove begins again.
+// that it wants to take. Its error is ErrChanged and not table.ErrTaken, so that UpdateAndMove begins again.
 func TestOvertakenGlobal(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -495,7 +497,7 @@ func TestOvertakenGlobal(t *testing.T) {
 		_, err = s.staff.UpdateAndMove(ctx, e.Key, func(w *worker) error { overtake(w); return nil })
 		check(t, err)
 		e.Value.ID, e.Value.Email = id+10, "n"
-		if err = s.staff.Move(ctx, e); !errors.Is(err, table.ErrChanged) || errors.Is(err, index.ErrTaken) || errors.Is(err, table.ErrNotFound) != (id == 1) {
+		if err = s.staff.Move(ctx, e); !errors.Is(err, table.ErrChanged) || errors.Is(err, table.ErrTaken) || errors.Is(err, table.ErrNotFound) != (id == 1) {
 			t.Errorf("worker %d: got error %v; want ErrChanged, also ErrNotFound: %v", id, err, id == 1)
 		}
 	}

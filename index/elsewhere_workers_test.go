@@ -80,7 +80,7 @@ func TestMissingTableOfIndex(t *testing.T) {
 	check(t, err)
 	check(t, errors.Join(tabledoor.Ensure(ctx, staff), out.Ensure(ctx)))
 	_, err = staff.Insert(ctx, &worker{"S", 1, "Jones", "a", 44, nil})
-	if !errors.Is(err, table.ErrTableNotFound) || !strings.Contains(err.Error(), "no such table stafflogin; Store.Ensure creates it") {
-		t.Errorf("got error %v, want ErrTableNotFound that names stafflogin", err)
+	if !errors.Is(err, table.ErrNotCreated) || !strings.Contains(err.Error(), "no such table stafflogin; Store.Ensure creates it") {
+		t.Errorf("got error %v, want ErrNotCreated that names stafflogin", err)
 	}
 }

@@ -74,7 +74,7 @@ func ExampleNewUnique() {
 	}
 	fmt.Println(e.Key, e.Value.LastName)
 	_, err = staff.Insert(ctx, &Employee{Department: "Research", ID: 1, Email: "jonesa@contoso.com"})
-	fmt.Println(errors.Is(err, index.ErrTaken))
+	fmt.Println(errors.Is(err, table.ErrTaken))
 	// Output:
 	// ('Marketing','empid_000152') Jones
 	// true
@@ -113,7 +113,7 @@ func ExampleNewUniqueMulti() {
 	_, err := staff.Insert(ctx, &Employee{Department: "Sales", ID: 1, Skills: []string{"chess", "golf"}})
 	fmt.Println(err)
 	_, err = staff.Insert(ctx, &Employee{Department: "Marketing", ID: 2, Skills: []string{"golf"}})
-	fmt.Println(errors.Is(err, index.ErrTaken))
+	fmt.Println(errors.Is(err, table.ErrTaken))
 	// Output:
 	// <nil>
 	// true

@@ -73,7 +73,7 @@ func Example() {
 	e.Value.Email = "brownb@contoso.com"
 	err = staff.Replace(ctx, e)
 	var taken *table.DerivedError
-	if errors.Is(err, index.ErrTaken) && errors.As(err, &taken) {
+	if errors.Is(err, table.ErrTaken) && errors.As(err, &taken) {
 		fmt.Println("taken by", taken.Owner)
 	}
 	// Output:

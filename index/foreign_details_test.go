@@ -10,6 +10,7 @@ import (
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -27,7 +28,7 @@ func TestForeignDetails(t *testing.T) {
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil})
 	before := fmt.Sprint(s.Rows("staff"))
 	var ve *table.ValueError
-	if _, err := staff.Insert(ctx, &worker{"S", 2, "Jones", "", 1, nil}); !errors.As(err, &ve) && !errors.Is(err, table.ErrDuplicateRow) {
+	if _, err := staff.Insert(ctx, &worker{"S", 2, "Jones", "", 1, nil}); !errors.As(err, &ve) && !errors.Is(err, errs.ErrDuplicateRow) {
 		t.Errorf("insert of an entity with details into a list: got error %v; want a *ValueError or ErrDuplicateRow", err)
 	}
 	if err := staff.MergeAny(ctx, at(1), age.Set(1)); !errors.As(err, &ve) {

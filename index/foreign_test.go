@@ -13,6 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -60,9 +61,9 @@ func TestSummaryOverEntities(t *testing.T) {
 		_, unique := d.(*index.Index[worker, string])
 		var de *table.DerivedError
 		switch {
-		case unique && (!errors.Is(err, index.ErrTaken) || !errors.As(err, &de) || de.Key != rowAt("team_Jones")):
+		case unique && (!errors.Is(err, table.ErrTaken) || !errors.As(err, &de) || de.Key != rowAt("team_Jones")):
 			t.Errorf("%s: Insert of a worker: got error %v; want ErrTaken in a *DerivedError with the key team_Jones", what, err)
-		case !unique && (!refusedFor(err, rowAt("team_Jones")) || errors.Is(err, index.ErrTaken)):
+		case !unique && (!refusedFor(err, rowAt("team_Jones")) || errors.Is(err, table.ErrTaken)):
 			t.Errorf("%s: Insert of a worker: got error %v; want ErrForeignRow of team_Jones, without ErrTaken", what, err)
 		}
 		testkit.Expect(t, what+": rows after Insert of a worker", fmt.Sprint(s.Rows("staff")), before)
@@ -263,7 +264,7 @@ func TestTwoTypesOneName(t *testing.T) {
 		check(t, err)
 		insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Jones", "", 40, nil})
 		for i, w := range []temp{{"S", "Jones", "", 11, 1}, {"S", "Cao", "a", 12, 1}, {"S", "Cao", "z", 13, 1}} {
-			if _, err := temps.Insert(ctx, &w); !errors.Is(err, table.ErrForeignRow) && !errors.Is(err, index.ErrTaken) {
+			if _, err := temps.Insert(ctx, &w); !errors.Is(err, table.ErrForeignRow) && !errors.Is(err, table.ErrTaken) {
 				t.Errorf("%s: Insert of temp %d, whose rows workers have: got error %v; want ErrForeignRow or ErrTaken", what, i, err)
 			}
 		}
@@ -377,13 +378,13 @@ func TestForeignAnything(t *testing.T) {
 					t.Errorf("seed %d: verify after %q: got report %+v and faults %v; want a sound report", seed, did, r, f)
 				}
 			case 3:
-				_, _ = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+				_, _ = door.Bulk(ctx, func(yield func(table.Op, error) bool) {
 					for range 5 {
 						if st := x.step(); !yield(st.op, nil) {
 							return
 						}
 					}
-				}, &table.BulkOptions{Skip: func(int, error) bool { return true }})
+				}, &engine.BulkOptions{Skip: func(int, error) bool { return true }})
 				did = append(did, "bulk")
 			default:
 				st := x.step()

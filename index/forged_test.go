@@ -327,7 +327,7 @@ func TestForged(t *testing.T) {
 		for i, m := range s.methods() {
 			calls++
 			err := m.call(ctx)
-			if err != nil && !m.own || errors.Is(err, table.ErrTableNotFound) {
+			if err != nil && !m.own || errors.Is(err, table.ErrNotCreated) {
 				broken++
 				t.Errorf("%s, %s: got error %v; want none", f.name, m.name, err)
 			}

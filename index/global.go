@@ -76,7 +76,7 @@ func (g *Global[T, K]) index() *Index[T, K] {
 }
 
 // Only is [Index.Only]: copies of some fields, or pointers.
-func (g *Global[T, K]) Only(fields ...table.AnyField[T]) *Global[T, K] {
+func (g *Global[T, K]) Only(fields ...table.FieldIn[T]) *Global[T, K] {
 	c := &Global[T, K]{g.index().Only(fields...)}
 	c.ix.definition = c
 	return c

@@ -20,6 +20,7 @@ import (
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -114,7 +115,7 @@ func openAs[T any](t testing.TB, connection string, tr transport, schema table.S
 	return staff
 }
 
-func serviceOf(t testing.TB, connection string, tr transport) table.Service {
+func serviceOf(t testing.TB, connection string, tr transport) engine.Service {
 	t.Helper()
 	acc, err := account.FromConnectionString(connection, &account.Options{Client: azcore.ClientOptions{Transport: tr}})
 	check(t, err)

@@ -30,7 +30,7 @@ type Index[T, K any] struct {
 	maxValues     int                // of one entity
 	opt           options
 	content       content
-	only          []table.AnyField[T]        // the copied fields of rows with some fields
+	only          []table.FieldIn[T]         // the copied fields of rows with some fields
 	elsewhere     bool                       // the rows are in other partitions than their entities, perhaps in another table
 	partition     func(*T) keys.PartitionKey // of the rows elsewhere; nil for a partition for each value
 	definition    any                        // as the program has it: the Index, or what contains it
@@ -136,7 +136,7 @@ func newIndex[T, K any](name string, layout keys.Layout[K], most int, o options)
 // entities without this library.
 //
 //	byName := index.New("name", keys.Text(), func(e *Employee) (string, bool) { return e.LastName, true }, nil).Only()
-func (ix *Index[T, K]) Only(fields ...table.AnyField[T]) *Index[T, K] {
+func (ix *Index[T, K]) Only(fields ...table.FieldIn[T]) *Index[T, K] {
 	c := ix.copy()
 	for i, f := range fields {
 		if f == nil {
@@ -290,7 +290,7 @@ func (m *indexMaintainer[T, K]) Maintain(ctx context.Context, p *extend.Plan, c 
 	same = same && slices.Equal(contentWas, content)
 	var taken error
 	if m.opt.unique {
-		taken = ErrTaken
+		taken = derived.ErrTaken
 	}
 	for _, rk := range want {
 		copied := row.Copy(keys.Raw(c.Key.PartitionKey(), rk), projectionID(m.copied))
@@ -369,7 +369,7 @@ func (m *indexMaintainer[T, K]) putIfOwn(ctx context.Context, p *extend.Plan, c 
 	case is != nil && !m.Owns(is):
 		return derived.ForeignRow(m.name, copied.Key)
 	case isCopy && owner != want:
-		return fmt.Errorf("%w: %v belongs to %v", ErrTaken, copied.Key, owner)
+		return fmt.Errorf("%w: %v belongs to %v", derived.ErrTaken, copied.Key, owner)
 	}
 	return door.Put(p, copied)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -111,7 +112,7 @@ func TestDamagedRowIsOverwritten(t *testing.T) {
 		check(t, rows.DeleteAny(ctx, rowAt("age_030_w_000001")))
 		switch err := write(ctx, staff); {
 		case verb == "Insert": // of another entity: the row contains the key of the first entity
-			if !errors.Is(err, index.ErrTaken) {
+			if !errors.Is(err, table.ErrTaken) {
 				t.Errorf("%s: got error %v; want ErrTaken", verb, err)
 			}
 		case err != nil:
@@ -282,7 +283,7 @@ func TestContendedByKey(t *testing.T) {
 func TestFieldsThatCannotBeCopied(t *testing.T) {
 	t.Parallel()
 	s := storagetest.New(nil)
-	for name, field := range map[string]table.AnyField[bag]{
+	for name, field := range map[string]table.FieldIn[bag]{
 		"the others":  table.FieldOf(func(b *bag) *map[string]any { return &b.Extra }),
 		"not stored":  table.FieldOf(func(b *bag) *int { return &b.Local }),
 		"of the keys": table.FieldOf(func(b *bag) *int { return &b.ID }),
@@ -329,7 +330,7 @@ func TestBulkPacks(t *testing.T) {
 				s.SetFaults(storagetest.When(func(storagetest.Request) bool { return true }, storagetest.Slow(time.Millisecond)))
 				one := func(i int, last string) *worker { return &worker{"S", i, last, fmt.Sprint("e", i), 30, c.tags(i)} }
 				for _, step := range []struct{ what, want string }{{"insert", c.insert}, {"upsert", c.upsert}} {
-					r, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+					r, err := door.Bulk(ctx, func(yield func(table.Op, error) bool) {
 						for i := range n {
 							op := staff.InsertOp(one(i, "Jones"))
 							if step.what == "upsert" {
@@ -361,9 +362,9 @@ func TestBulkTakenByRefused(t *testing.T) {
 	t.Parallel()
 	staff, s := newStaff(t, byEmail)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 1, nil})
-	r, err := table.Bulk(context.Background(), func(yield func(table.Op, error) bool) {
+	r, err := door.Bulk(context.Background(), func(yield func(table.Op, error) bool) {
 		_ = yield(staff.InsertOp(&worker{"S", 1, "X", "c", 1, nil}), nil) && yield(staff.InsertOp(&worker{"S", 2, "Y", "c", 1, nil}), nil)
-	}, &table.BulkOptions{Skip: func(i int, err error) bool { return i == 0 && errors.Is(err, table.ErrExists) }})
+	}, &engine.BulkOptions{Skip: func(i int, err error) bool { return i == 0 && errors.Is(err, table.ErrExists) }})
 	if err != nil || r.Applied != 1 || r.Skipped != 1 {
 		t.Errorf("table.Bulk: got %+v, error %v; want Done 1, Skipped 1 and no error", r, err)
 	}

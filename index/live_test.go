@@ -38,7 +38,7 @@ func TestLiveTable(t *testing.T) {
 	base := openAs(t, s.ConnectionString(), s, schema)
 	check(t, tabledoor.Ensure(ctx, base))
 	t.Logf("inserting %d entities", n)
-	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+	_, err := door.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for i := range n {
 			w := workerOf(i)
 			if !yield(base.InsertOp(&w), nil) {

@@ -257,7 +257,7 @@ func (ix *Index[T, K]) query(ctx context.Context, t *table.Table[T], q table.Que
 	return func(yield func(*table.Entity[T], error) bool) {
 		r := &queryRun[T, K]{ix: ix, table: t, q: q, cursor: q.Cursor, limit: q.Limit, yield: yield}
 		if q.Cursor != nil {
-			r.q.Cursor = q.Cursor.Copy()
+			r.q.Cursor = door.CopyCursor(q.Cursor)
 		}
 		if q.Stats == nil {
 			r.q.Stats = new(table.Stats)
@@ -292,7 +292,7 @@ func (r *queryRun[T, K]) position() *table.Cursor {
 	if r.cursor == nil {
 		return nil
 	}
-	return r.q.Cursor.Copy()
+	return door.CopyCursor(r.q.Cursor)
 }
 
 // moveTo moves the caller's cursor.

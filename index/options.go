@@ -3,7 +3,7 @@ package index
 // Options are the options of [New] and [NewMulti].
 type Options struct {
 	// Unique makes a value belong to one entity of a partition only. A write that would give it to a
-	// second entity fails with ErrTaken.
+	// second entity fails with table.ErrTaken.
 	Unique bool
 
 	// Reserved stores the rows of the index among the library's own, which begin with ~x| and which

@@ -9,6 +9,8 @@ import (
 
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -104,13 +106,13 @@ func TestRefusedInsert(t *testing.T) {
 		t.Errorf("Transact: got %v; want ErrExists of operation 1", err)
 	}
 	var refused []error
-	result, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+	result, err := door.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for _, w := range []worker{{"S", 5, "L", "", 0, nil}, again, {"S", 6, "J", "", 0, nil}} {
 			if !yield(staff.InsertOp(&w), nil) {
 				return
 			}
 		}
-	}, &table.BulkOptions{Skip: func(_ int, err error) bool { refused = append(refused, err); return true }})
+	}, &engine.BulkOptions{Skip: func(_ int, err error) bool { refused = append(refused, err); return true }})
 	right := len(refused) == 2 && errors.Is(refused[0], table.ErrExists) && errors.As(refused[1], new(*index.FullError))
 	if err != nil || result.Applied != 1 || !right {
 		t.Errorf("Bulk: got %+v, %v, skipped %v; want 1 applied, ErrExists and *FullError skipped", result, err, refused)

@@ -268,7 +268,7 @@ func TestRenamedProperties(t *testing.T) {
 	lists := func(property string) extend.Definition[worker] {
 		return index.NewLists("list", keys.Text(), of, &index.ListOptions{Property: property})
 	}
-	details := func(fields ...table.AnyField[worker]) extend.Definition[worker] {
+	details := func(fields ...table.FieldIn[worker]) extend.Definition[worker] {
 		return index.NewDetails("head", "Head", func(w *worker) (keys.RowKey, bool) { return keys.RawRow("department"), w.Email == "a" }, fields...)
 	}
 	first, s := newStaff(t, at0("Age"), lists("EmployeeIDs"), details(last))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -24,7 +25,7 @@ func TestRemoteGlobalLeftOver(t *testing.T) {
 	s := newElsewhereScene(t, elsewhere{}, newLogin())
 	insertAll(t, s.staff, s.Service, worker{"S", 1, "Jones", "a", 44, nil})
 	for i := range 3 {
-		if _, err := s.staff.Insert(ctx, &worker{"M", 2 + i, "Smith", "a", 44, nil}); !errors.Is(err, index.ErrTaken) {
+		if _, err := s.staff.Insert(ctx, &worker{"M", 2 + i, "Smith", "a", 44, nil}); !errors.Is(err, table.ErrTaken) {
 			t.Fatalf("got %v; want ErrTaken", err)
 		}
 	}
@@ -57,12 +58,12 @@ func TestRemoteGlobalBulkMessage(t *testing.T) {
 			}
 		}
 	}
-	done, err := table.Bulk(ctx, ops, nil)
+	done, err := door.Bulk(ctx, ops, nil)
 	if err != nil || done.Applied != 98 {
 		t.Fatalf("got %+v, %v; want 98 inserts", done, err)
 	}
 	long += "y"
-	done, err = table.Bulk(ctx, ops, nil)
+	done, err = door.Bulk(ctx, ops, nil)
 	if err != nil || done.Applied != 98 {
 		t.Errorf("got %+v, %v; want 98 changes", done, err)
 	}
@@ -74,7 +75,7 @@ func TestRemoteScopeBulkCost(t *testing.T) {
 	ctx := context.Background()
 	byLogin := index.NewUnique("login", keys.Text(), func(w *worker) (string, bool) { return w.Email, true }, nil).In(func(w *worker) keys.PartitionKey { return keys.RawPartition("all") })
 	s := newElsewhereScene(t, elsewhere{}, byLogin)
-	done, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+	done, err := door.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for i := range 98 {
 			if !yield(s.staff.InsertOp(&worker{"S", i, "B", fmt.Sprint("m", i), 44, nil}), nil) {
 				return
@@ -89,7 +90,7 @@ func TestRemoteScopeBulkCost(t *testing.T) {
 		all = append(all, e)
 	}
 	s.Count()
-	done, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+	done, err = door.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for _, e := range all {
 			e.Value.Email += "x"
 			if !yield(s.staff.ReplaceOp(e), nil) {

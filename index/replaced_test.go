@@ -11,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
@@ -225,7 +226,7 @@ func TestStoredBefore(t *testing.T) {
 			testkit.Expect(t, verb, count("Jones"), int64(1))
 		case "bulk":
 			s.Count()
-			_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+			_, err := door.Bulk(ctx, func(yield func(table.Op, error) bool) {
 				for id := 1; id <= 3; id++ {
 					if !yield(tabledoor.MergeAnyOp(staff, at(id), email.Set(fmt.Sprint("q", id))), nil) {
 						return

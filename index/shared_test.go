@@ -220,13 +220,13 @@ func TestDetails(t *testing.T) {
 	_, err = d.Update(ctx, at, func(d *department) error { d.Budget = 7; return nil })
 	check(t, err)
 	checkAll(t, s)
-	if err := staff.Merge(ctx, es[1], email.Set("a")); !errors.Is(err, index.ErrTaken) {
+	if err := staff.Merge(ctx, es[1], email.Set("a")); !errors.Is(err, table.ErrTaken) {
 		t.Errorf("second head: got error %v; want ErrTaken", err)
 	}
 	// A new head, the old one gone, in one transaction. In the other order, the place of the head is taken.
 	_, err = table.Transact(ctx, staff.MergeOp(es[1], email.Set("a")), staff.DeleteOp(es[0]))
 	var be *table.BatchError
-	if !errors.Is(err, index.ErrTaken) || !errors.As(err, &be) || be.Index != 0 {
+	if !errors.Is(err, table.ErrTaken) || !errors.As(err, &be) || be.Index != 0 {
 		t.Errorf("a new head before the old one is deleted: got error %v; want ErrTaken and a *BatchError with index 0", err)
 	}
 	checkAll(t, s)

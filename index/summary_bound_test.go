@@ -13,6 +13,8 @@ import (
 
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -198,7 +200,7 @@ func TestMostInBulk(t *testing.T) {
 	loading, err := bare.Attach(openAs(t, s.ConnectionString(), hooked, schema), quota)
 	check(t, err)
 	var skipped []int
-	result, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+	result, err := door.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for i := range 98 {
 			yield(loading.InsertOp(&worker{Dept: "S", ID: i, Last: "J"}), nil)
 		}
@@ -208,7 +210,7 @@ func TestMostInBulk(t *testing.T) {
 		for i := range 5 {
 			yield(loading.InsertOp(&worker{Dept: "S", ID: 200 + i, Last: "J"}), nil)
 		}
-	}, &table.BulkOptions{Concurrency: 1, Skip: func(i int, err error) bool {
+	}, &engine.BulkOptions{Concurrency: 1, Skip: func(i int, err error) bool {
 		skipped = append(skipped, i)
 		return errors.As(err, new(*index.FullError))
 	}})

@@ -21,7 +21,7 @@ import (
 type Unique[T, K any] struct{ ix *Index[T, K] }
 
 // NewUnique defines a value that belongs to one entity in the whole table, at every instant. A
-// write that would give it to a second entity fails with ErrTaken. name, layout and key are those
+// write that would give it to a second entity fails with table.ErrTaken. name, layout and key are those
 // of [New]. On a table in use, that begins with aztablekit.Store.Fill: until then, a value can be
 // stored twice, and aztablekit.Store.Ensure warns of it.
 //

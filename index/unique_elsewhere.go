@@ -62,7 +62,7 @@ func (m *uniqueElsewhere[T]) Maintain(_ context.Context, p *extend.Plan, c *exte
 		if err != nil {
 			return err
 		}
-		if err := there.Insert(pointerTo(c.Key, k), ErrTaken); err != nil {
+		if err := there.Insert(pointerTo(c.Key, k), derived.ErrTaken); err != nil {
 			return err
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -28,7 +29,7 @@ import (
 // bulkInsert stores workers, many at a time.
 func bulkInsert(t *testing.T, staff *table.Table[worker], n int, of func(i int) worker) {
 	t.Helper()
-	_, err := table.Bulk(context.Background(), func(yield func(table.Op, error) bool) {
+	_, err := door.Bulk(context.Background(), func(yield func(table.Op, error) bool) {
 		for i := range n {
 			w := of(i)
 			if !yield(staff.InsertOp(&w), nil) {

@@ -30,7 +30,7 @@ func TestRepairTakesNothing(t *testing.T) {
 			outcome := fmt.Sprint("not repaired: ", f.Err)
 			if f.Repaired {
 				outcome = "repaired"
-			} else if errors.Is(f.Err, index.ErrTaken) {
+			} else if errors.Is(f.Err, table.ErrTaken) {
 				outcome = "taken"
 			}
 			got = append(got, fmt.Sprint(f.Definition, " ", f.Kind, " ", f.Row.RowKey(), " ", outcome))

@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/extend"
-	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -59,7 +58,7 @@ func newDamagedPartition(t *testing.T, seed int) *damagedPartition {
 	check(t, insertForeignRows(context.Background(), rawTable(t, d.s)))
 	for i := range 6 {
 		w := d.worker(i)
-		if _, err := d.staff.Insert(context.Background(), &w); err != nil && !errors.Is(err, index.ErrTaken) {
+		if _, err := d.staff.Insert(context.Background(), &w); err != nil && !errors.Is(err, table.ErrTaken) {
 			t.Fatalf("seed %d, definitions %q: Insert of worker %d: got error %v; want none or ErrTaken", seed, d.did, i, err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -127,7 +128,7 @@ func TestVerifyLists(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	staff, s := newStaff(t, teams)
-	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+	_, err := door.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for i := range 300 {
 			if !yield(staff.InsertOp(&worker{"S", i, "Jones", "", 1, nil}), nil) {
 				return

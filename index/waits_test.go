@@ -10,6 +10,8 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -54,7 +56,7 @@ func TestWaits(t *testing.T) {
 				check(t, tabledoor.Ensure(ctx, staff))
 				staff, err := bare.Attach(staff, c.def)
 				check(t, err)
-				_, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+				_, err = door.Bulk(ctx, func(yield func(table.Op, error) bool) {
 					for i := range c.before {
 						if !yield(staff.InsertOp(&worker{Dept: "S", ID: i, Age: i}), nil) {
 							return
@@ -76,8 +78,8 @@ func TestWaits(t *testing.T) {
 				if c.transact {
 					_, err = table.Transact(ctx, ops...)
 				} else {
-					var r table.BulkResult
-					if r, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+					var r engine.BulkResult
+					if r, err = door.Bulk(ctx, func(yield func(table.Op, error) bool) {
 						for _, op := range ops {
 							if !yield(op, nil) {
 								return

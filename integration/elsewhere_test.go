@@ -38,7 +38,7 @@ func elsewhere(e *env) {
 	e.must(err)
 	jones, err := staff.Insert(ctx, &employee{"Marketing", 2, "Jo", "Jones", 44, "jones%27@x"})
 	e.must(err)
-	if _, err := staff.Insert(ctx, &employee{"Marketing", 3, "Al", "O'Brien", 30, "o'brien@X"}); !errors.Is(err, index.ErrTaken) {
+	if _, err := staff.Insert(ctx, &employee{"Marketing", 3, "Al", "O'Brien", 30, "o'brien@X"}); !errors.Is(err, table.ErrTaken) {
 		e.Errorf("an address of another department: got %v; want ErrTaken", err)
 	}
 	found := func(want string, list func(func(*table.Entity[employee], error) bool)) {

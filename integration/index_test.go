@@ -81,7 +81,7 @@ func indexes(e *env) {
 	brien.Value.Email = "JONES%27@X"
 	err = staff.Replace(ctx, brien)
 	var de *table.DerivedError
-	if !errors.Is(err, index.ErrTaken) || !errors.As(err, &de) || de.Owner != at("Sales", 2) {
+	if !errors.Is(err, table.ErrTaken) || !errors.As(err, &de) || de.Owner != at("Sales", 2) {
 		e.Errorf("Replace with a taken address: got error %v; want ErrTaken by %v", err, at("Sales", 2))
 	}
 	e.counter.Take()

@@ -107,12 +107,12 @@ func logBlobChanges(e *env) {
 	w, err := events.Writer("orders")
 	e.must(err)
 	e.must(w.Append(ctx, &event{0, 0}))
-	if err := w.Flush(ctx); !errors.Is(err, table.ErrContainerNotFound) {
-		e.Fatalf("Flush: got error %v; want ErrContainerNotFound", err)
+	if err := w.Flush(ctx); !errors.Is(err, table.ErrNotCreated) {
+		e.Fatalf("Flush: got error %v; want ErrNotCreated", err)
 	}
 	for _, err := range events.Between(ctx, "orders", logEvening, logEvening.Add(1)) {
-		if !errors.Is(err, table.ErrContainerNotFound) {
-			e.Fatalf("Between: got error %v; want ErrContainerNotFound", err)
+		if !errors.Is(err, table.ErrNotCreated) {
+			e.Fatalf("Between: got error %v; want ErrNotCreated", err)
 		}
 	}
 	e.must(events.Ensure(ctx))

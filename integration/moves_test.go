@@ -58,7 +58,7 @@ func archiveMoves(e *env) {
 	other.ID, other.Email = 224, "JonesJ@contoso.com"
 	y, err := staff.Insert(ctx, &other)
 	e.must(err)
-	if _, err := mover.Restore(ctx, at("Sales", 223)); !errors.Is(err, index.ErrTaken) {
+	if _, err := mover.Restore(ctx, at("Sales", 223)); !errors.Is(err, table.ErrTaken) {
 		e.Errorf("Restore with a taken address: got error %v; want ErrTaken", err)
 	}
 	e.must(staff.Delete(ctx, y))

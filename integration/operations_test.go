@@ -83,9 +83,9 @@ func conditions(e *env) {
 	for what, c := range map[string]struct{ got, want error }{
 		"insert twice":            {exists, table.ErrExists},
 		"get of a missing row":    {notFound, table.ErrNotFound},
-		"get, missing table":      {noTable, table.ErrTableNotFound},
-		"insert, missing table":   {noTableInsert, table.ErrTableNotFound},
-		"list, missing table":     {noTableList, table.ErrTableNotFound},
+		"get, missing table":      {noTable, table.ErrNotCreated},
+		"insert, missing table":   {noTableInsert, table.ErrNotCreated},
+		"list, missing table":     {noTableList, table.ErrNotCreated},
 		"replace, changed":        {staff.Replace(ctx, mine), table.ErrChanged},
 		"merge, changed":          {staff.Merge(ctx, mine, age.Set(3)), table.ErrChanged},
 		"delete, changed":         {staff.Delete(ctx, mine), table.ErrChanged},

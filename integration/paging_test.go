@@ -198,8 +198,8 @@ func counts(e *env) {
 	}
 	missing, err := bare.NewTable(e.tables, freshName(), staffSchema, nil)
 	e.must(err)
-	if _, err := tabledoor.Exists(ctx, missing, at("Sales", 1)); !errors.Is(err, table.ErrTableNotFound) {
-		e.Errorf("Exists in a missing table: got error %v; want ErrTableNotFound", err)
+	if _, err := tabledoor.Exists(ctx, missing, at("Sales", 1)); !errors.Is(err, table.ErrNotCreated) {
+		e.Errorf("Exists in a missing table: got error %v; want ErrNotCreated", err)
 	}
 	if _, err := staff.Count(ctx, table.Query[employee]{}); !errors.Is(err, table.ErrTableScan) {
 		e.Errorf("Count without a partition: got error %v; want ErrTableScan", err)
@@ -253,8 +253,8 @@ func partitions(e *env) {
 	}
 	missing, err := bare.NewTable(e.tables, freshName(), staffSchema, nil)
 	e.must(err)
-	if _, err := table.EachPartition(ctx, missing, nil, func(context.Context, keys.PartitionKey) error { return nil }); !errors.Is(err, table.ErrTableNotFound) {
-		e.Errorf("EachPartition of a missing table: got error %v; want ErrTableNotFound", err)
+	if _, err := table.EachPartition(ctx, missing, nil, func(context.Context, keys.PartitionKey) error { return nil }); !errors.Is(err, table.ErrNotCreated) {
+		e.Errorf("EachPartition of a missing table: got error %v; want ErrNotCreated", err)
 	}
 	only, err := bare.NewTable(e.tables, staff.Name(), table.Schema[employee]{Partition: keys.OnePartition[employee]("Sales")}, nil)
 	e.must(err)

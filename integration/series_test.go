@@ -86,8 +86,8 @@ func dataSeries(e *env) {
 	}
 	result, err := days.Delete(ctx, time.Time{}, time.Date(2017, 1, 1, 0, 0, 0, 0, time.UTC), nil)
 	e.must(err)
-	if result.Applied != 3 {
-		e.Errorf("Delete: got %d entities; want 3", result.Applied)
+	if result.Changed != 3 {
+		e.Errorf("Delete: got %d entities; want 3", result.Changed)
 	}
 }
 

@@ -82,7 +82,7 @@ func exports(e *env) {
 	}
 	missing, err := bare.NewTable(e.tables, freshName(), table.Schema[table.Row]{}, nil)
 	e.must(err)
-	if _, err := transfer.Export(ctx, missing, transfer.Folder(e.TempDir()), nil); !errors.Is(err, table.ErrTableNotFound) {
-		e.Errorf("export of a missing table: got error %v; want ErrTableNotFound", err)
+	if _, err := transfer.Export(ctx, missing, transfer.Folder(e.TempDir()), nil); !errors.Is(err, table.ErrNotCreated) {
+		e.Errorf("export of a missing table: got error %v; want ErrNotCreated", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/jobs"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -66,7 +67,7 @@ func work(ctx context.Context, s *aztablekit.Store) {
 func ExampleRows() {
 	ctx := context.Background()
 	pay := jobs.Rows("pay", nil, func(ctx context.Context, s *jobs.Slice[Employee], page []*table.Entity[Employee], atLeast int) error {
-		result, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+		result, err := door.Bulk(ctx, func(yield func(table.Op, error) bool) {
 			for _, e := range page {
 				if e.Value.Salary < atLeast && !yield(s.Table.MergeOp(e, salary.Set(atLeast)), nil) {
 					return

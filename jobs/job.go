@@ -141,9 +141,9 @@ type bound[T, P any] struct {
 }
 
 // notifyPending notifies the workers of all ranges whose message was lost.
-func notifyPending(ctx context.Context, o commit.Outbox, t table.AnyTable) error {
+func notifyPending(ctx context.Context, o commit.Outbox, t table.Handle) error {
 	n, is := o.(interface {
-		NotifyPending(ctx context.Context, source table.AnyTable, age time.Duration, p *table.Pass) (table.Progress, error)
+		NotifyPending(ctx context.Context, source table.Handle, age time.Duration, p *table.Pass) (table.Progress, error)
 	})
 	if !is {
 		return nil

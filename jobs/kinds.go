@@ -14,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/keyrange"
 	"github.com/aztablekit/aztablekit/internal/split"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
@@ -103,7 +104,7 @@ func Delete[T, P any](kind string, query func(arg P) table.Query[T]) *Job[T, P] 
 func (s *Slice[T]) deleteSome(ctx context.Context, q table.Query[T]) (more bool, err error) {
 	n := 0
 	var last keys.Key
-	_, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+	_, err = door.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for op, err := range tabledoor.DeleteOps(ctx, s.Table, q) {
 			more = n == s.atMost(mostDeleted)
 			if more || !yield(op, err) {
@@ -112,8 +113,8 @@ func (s *Slice[T]) deleteSome(ctx context.Context, q table.Query[T]) (more bool,
 			last = door.Op(op).Key
 			n++
 		}
-	}, &table.BulkOptions{Rate: s.rate, Skip: func(_ int, err error) bool {
-		return errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrTableNotFound)
+	}, &engine.BulkOptions{Rate: s.rate, Skip: func(_ int, err error) bool {
+		return errors.Is(err, table.ErrNotFound) && !errors.Is(err, errs.ErrTableNotFound)
 	}})
 	s.Count(n, n, 0)
 	if err != nil || !more {

@@ -13,6 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/split"
 	"github.com/aztablekit/aztablekit/keys"
@@ -206,7 +207,7 @@ func update[T any](ctx context.Context, t *table.Table[T], k keys.Key, change fu
 
 // isAbsent reports whether a row does not exist, in a table that does.
 func isAbsent(err error) bool {
-	return errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrTableNotFound)
+	return errors.Is(err, table.ErrNotFound) && !errors.Is(err, errs.ErrTableNotFound)
 }
 
 // isOpen is the condition of ranges that are not done.

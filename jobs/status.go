@@ -135,7 +135,7 @@ func (s *Status) add(r *part) {
 }
 
 // List yields the jobs of a table, of all kinds, in the order of their kinds and names, also to a program that does not declare them. The name of the
-// table is that of the store. Errors: *table.ValueError for a store or name that cannot be used; table.ErrTableNotFound for a table that never had jobs;
+// table is that of the store. Errors: *table.ValueError for a store or name that cannot be used; table.ErrNotCreated for a table that never had jobs;
 // the other errors of a read (see package table). Requests: 1 for each 1,000 jobs and ranges.
 func List(ctx context.Context, s extend.Store, tableName string) iter.Seq2[Status, error] {
 	return func(yield func(Status, error) bool) {

@@ -21,6 +21,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/wire"
+	"github.com/aztablekit/aztablekit/table"
 )
 
 // client sends the requests for blobs. It sends a write once at a time, and repeats it itself: the SDK would repeat it after a lost
@@ -105,7 +106,7 @@ func (c client) create(ctx context.Context, n string, f facts, send func(context
 		}
 		stored, err := c.properties(ctx, n)
 		if err == nil && (stored.size != f.size || stored.sum != f.sum) {
-			err = condition(ErrAltered, "another program has stored a blob of the name %s", n)
+			err = condition(table.ErrAltered, "another program has stored a blob of the name %s", n)
 		}
 		return errors.Is(err, errs.ErrUnreachable), err
 	})

@@ -84,7 +84,7 @@ func on(do func(context.Context, *program) error) process {
 			return err
 		}
 		err = do(ctx, c)
-		for _, is := range []error{table.ErrNotFound, table.ErrChanged, table.ErrExists, table.ErrContended, archive.ErrRestored, archive.ErrUnderway, largeentity.ErrUploadAgain} {
+		for _, is := range []error{table.ErrNotFound, table.ErrChanged, table.ErrExists, table.ErrContended, table.ErrExists, table.ErrIncomplete, largeentity.ErrUploadAgain} {
 			if errors.Is(err, is) {
 				return nil
 			}

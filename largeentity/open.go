@@ -25,11 +25,11 @@ import (
 )
 
 // Open returns a reader of a value. The reader compares the length and the SHA-256 hash of a blob with the upload's before it
-// returns io.EOF: if they differ, its last Read fails with ErrAltered. Bytes that were read before must not be used. If a
+// returns io.EOF: if they differ, its last Read fails with table.ErrAltered. Bytes that were read before must not be used. If a
 // response breaks off, the reader continues with another request. Close the reader.
 //
-// Errors, also of the reader: ErrNoValue for the zero Blob; ErrBlobNotFound; ErrAltered; ErrForeignBlob for a blob of another
-// table; table.ErrContainerNotFound; table.ErrUnreachable; *azcore.ResponseError; *table.DefinitionError for a handle without the values.
+// Errors, also of the reader: ErrNoValue for the zero Blob; ErrBlobNotFound; table.ErrAltered; ErrForeignBlob for a blob of another
+// table; table.ErrNotCreated; table.ErrUnreachable; *azcore.ResponseError; *table.DefinitionError for a handle without the values.
 // Requests: none for a value in the entity itself, else 1.
 func (v *Values[T]) Open(ctx context.Context, t *table.Table[T], b Blob) (io.ReadCloser, error) {
 	of, err := v.binding(t)
@@ -49,7 +49,7 @@ func (v *values[T]) Open(ctx context.Context, b Blob) (io.ReadCloser, error) {
 
 // OpenRange is Open for count bytes from an offset on. The reader checks the length of the blob, but not its hash, for which it
 // would have to read the whole blob. Errors: *table.ValueError for a range that is not within the value; ErrNoValue;
-// ErrBlobNotFound; ErrAltered; ErrForeignBlob for a blob of another table; table.ErrContainerNotFound; table.ErrUnreachable;
+// ErrBlobNotFound; table.ErrAltered; ErrForeignBlob for a blob of another table; table.ErrNotCreated; table.ErrUnreachable;
 // *azcore.ResponseError.
 func (v *Values[T]) OpenRange(ctx context.Context, t *table.Table[T], b Blob, offset, count int64) (io.ReadCloser, error) {
 	of, err := v.binding(t)
@@ -101,8 +101,8 @@ const maxReads = 4
 // If the blob does not exist because a concurrent writer has replaced the value since the entity was read, OpenAt reads the entity
 // again, 3 times at most. The entity is also returned if only the value cannot be opened.
 //
-// Errors: table.ErrNotFound if there is no entity; ErrNoValue if it has no value; ErrBlobNotFound; ErrAltered; ErrForeignBlob for
-// a blob of another table or partition; table.ErrContainerNotFound; *table.ValueError for a nil argument; *table.DecodeError if the row
+// Errors: table.ErrNotFound if there is no entity; ErrNoValue if it has no value; ErrBlobNotFound; table.ErrAltered; ErrForeignBlob for
+// a blob of another table or partition; table.ErrNotCreated; *table.ValueError for a nil argument; *table.DecodeError if the row
 // does not fit T; errors of a read (see package table). 2 requests, and 2 more after each such replacement.
 func (v *Values[T]) OpenAt(ctx context.Context, t *table.Table[T], k keys.Key, value func(*T) Blob) (io.ReadCloser, *table.Entity[T], error) {
 	of, err := v.binding(t)
@@ -203,7 +203,7 @@ func (d *download) read(p []byte) (n int, err error) {
 func (d *download) finish() error {
 	d.endResponse()
 	if d.hash != nil && hex.EncodeToString(d.hash.Sum(nil)) != d.blob.sum {
-		return condition(ErrAltered, "blob %s: the SHA-256 hash of its %d bytes is another", d.blob.name, d.blob.size)
+		return condition(table.ErrAltered, "blob %s: the SHA-256 hash of its %d bytes is another", d.blob.name, d.blob.size)
 	}
 	return io.EOF
 }
@@ -238,7 +238,7 @@ func (d *download) open() error {
 // without a body.
 func (d *download) check(resp *blob.DownloadStreamResponse, all bool, err error) error {
 	altered := func(format string, args ...any) error {
-		return condition(ErrAltered, "blob %s: "+format, append([]any{d.blob.name}, args...)...)
+		return condition(table.ErrAltered, "blob %s: "+format, append([]any{d.blob.name}, args...)...)
 	}
 	status := d.call.Status()
 	switch {

@@ -91,14 +91,14 @@ func TestReadBroken(t *testing.T) {
 			_, err := fx.account.Container("photos").NewBlobClient(b.Name()).Delete(ctx, nil)
 			must(t, err)
 		}, largeentity.ErrBlobNotFound},
-		"other content": {func(fx *fixture, b largeentity.Blob) { fx.overwrite(t, b.Name(), "x"+content[1:]) }, largeentity.ErrAltered},
-		"last byte":     {func(fx *fixture, b largeentity.Blob) { fx.overwrite(t, b.Name(), content[:999]+"x") }, largeentity.ErrAltered},
-		"shorter":       {func(fx *fixture, b largeentity.Blob) { fx.overwrite(t, b.Name(), content[:999]) }, largeentity.ErrAltered},
-		"longer":        {func(fx *fixture, b largeentity.Blob) { fx.overwrite(t, b.Name(), content+"x") }, largeentity.ErrAltered},
-		"empty":         {func(fx *fixture, b largeentity.Blob) { fx.overwrite(t, b.Name(), "") }, largeentity.ErrAltered},
+		"other content": {func(fx *fixture, b largeentity.Blob) { fx.overwrite(t, b.Name(), "x"+content[1:]) }, table.ErrAltered},
+		"last byte":     {func(fx *fixture, b largeentity.Blob) { fx.overwrite(t, b.Name(), content[:999]+"x") }, table.ErrAltered},
+		"shorter":       {func(fx *fixture, b largeentity.Blob) { fx.overwrite(t, b.Name(), content[:999]) }, table.ErrAltered},
+		"longer":        {func(fx *fixture, b largeentity.Blob) { fx.overwrite(t, b.Name(), content+"x") }, table.ErrAltered},
+		"empty":         {func(fx *fixture, b largeentity.Blob) { fx.overwrite(t, b.Name(), "") }, table.ErrAltered},
 		"no container": {func(fx *fixture, _ largeentity.Blob) {
 			must(t, second(fx.account.Container("photos").Delete(ctx, nil)))
-		}, table.ErrContainerNotFound},
+		}, table.ErrNotCreated},
 		"another's store": {func(*fixture, largeentity.Blob) {}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -213,7 +213,7 @@ func TestReadContinues(t *testing.T) {
 	_, err = io.ReadFull(r, make([]byte, 300))
 	must(t, err)
 	fx.overwrite(t, b.Name(), content)
-	if _, err := io.ReadAll(r); !errors.Is(err, largeentity.ErrAltered) {
+	if _, err := io.ReadAll(r); !errors.Is(err, table.ErrAltered) {
 		t.Errorf("got error %v; want ErrAltered of a blob that was replaced", err)
 	}
 	answers.change = func(r *http.Response) { r.Body = &cutBody{r.Body, 0} }

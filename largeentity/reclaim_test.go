@@ -19,6 +19,7 @@ import (
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
 )
 
 // TestReclaimRefused: the blob of an old value cannot be deleted. Its row stays, so that Sweep finds the blob.
@@ -95,8 +96,8 @@ func TestUploadAltered(t *testing.T) {
 		want        error
 	}{
 		{content, sum, nil},
-		{content + "x", sum, largeentity.ErrAltered},
-		{"other bytes!", strings.Repeat("0", 64), largeentity.ErrAltered},
+		{content + "x", sum, table.ErrAltered},
+		{"other bytes!", strings.Repeat("0", 64), table.ErrAltered},
 	} {
 		s := storagetest.New(nil)
 		h := &testkit.Hooked{Service: s}

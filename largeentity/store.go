@@ -160,8 +160,6 @@ var (
 	// ErrBlobNotFound: the blob does not exist. If the Blob was read a while ago, its entity may have another value by now: read
 	// the entity again, as [Values.OpenAt] does.
 	ErrBlobNotFound = errors.New("the blob does not exist")
-	// ErrAltered: the stored blob is not the uploaded one: it has another length, or another SHA-256 hash.
-	ErrAltered = errors.New("the blob is not the one that was uploaded")
 	// ErrForeignBlob: the value belongs to another table or to an entity of another partition. Upload it for this entity.
 	ErrForeignBlob = errors.New("the value was uploaded for another table or partition; Values.Copy makes a copy for another partition of its table")
 	// ErrUploadAgain: the value cannot be stored any more, because it was stored before and replaced or deleted, because another
@@ -181,7 +179,7 @@ func failed(call *wire.Call, err error) error {
 	case err == nil:
 		return nil
 	case blobs.IsGone(err):
-		return errs.With(ErrBlobNotFound, blobs.Refusal(call, err, table.ErrContainerNotFound, "Store.Ensure"))
+		return errs.With(ErrBlobNotFound, blobs.Refusal(call, err, errs.ErrContainerNotFound, "Store.Ensure"))
 	}
-	return blobs.Refusal(call, err, table.ErrContainerNotFound, "Store.Ensure")
+	return blobs.Refusal(call, err, errs.ErrContainerNotFound, "Store.Ensure")
 }

@@ -44,7 +44,7 @@ import (
 // service refuses to delete them).
 //
 // Sweep is idempotent. Errors: *table.ValueError for a field of the pass; *table.ValueError; *table.DefinitionError for a handle without
-// the values; *UnrecordedLinkError; table.ErrRanged if the client's signature is for a range of keys; table.ErrContainerNotFound; the
+// the values; *UnrecordedLinkError; table.ErrRanged if the client's signature is for a range of keys; table.ErrNotCreated; the
 // error of a destination of package archive; errors of a read and of a write (see package table), and *azcore.ResponseError about a blob.
 //
 // Requests: 1 for each page of blobs and 1 or more for the rows of each partition in it; 1 for each page of rows of the whole table,
@@ -402,7 +402,7 @@ func (w *sweep) sweepRows(ctx context.Context) error {
 			w.report.RowsGone++
 			return w.opt.DryRun || yield(w.rows.DeleteAnyOp(n.key()), nil)
 		})
-	}, &table.BulkOptions{Rate: w.opt.Rate})
+	}, &table.Pass{Rate: w.opt.Rate})
 	return errors.Join(failed, err)
 }
 

@@ -197,8 +197,8 @@ func TestSweepErrors(t *testing.T) {
 	}
 	empty, _, err := barevalues.New(fx.base, fx.account, "nothing", nil)
 	must(t, err)
-	if _, err := empty.Sweep(ctx, nil); !errors.Is(err, table.ErrContainerNotFound) {
-		t.Errorf("got error %v; want ErrContainerNotFound", err)
+	if _, err := empty.Sweep(ctx, nil); !errors.Is(err, table.ErrNotCreated) {
+		t.Errorf("got error %v; want ErrNotCreated", err)
 	}
 }
 

@@ -99,8 +99,8 @@ func TestUploadErrors(t *testing.T) {
 	missing, _, err := barevalues.New(fx.base, fx.account, "missing", small())
 	must(t, err)
 	for _, n := range []int{10, 100} {
-		if _, err := missing.Upload(ctx, at(1), strings.NewReader(text(n)), ""); !errors.Is(err, table.ErrContainerNotFound) {
-			t.Errorf("%d bytes: got error %v; want ErrContainerNotFound", n, err)
+		if _, err := missing.Upload(ctx, at(1), strings.NewReader(text(n)), ""); !errors.Is(err, table.ErrNotCreated) {
+			t.Errorf("%d bytes: got error %v; want ErrNotCreated", n, err)
 		}
 	}
 }

@@ -118,7 +118,7 @@ type archive interface {
 }
 
 // archivesOf returns the movers of a table that have these names.
-func archivesOf(t table.AnyTable, names []string) (all []archive, err error) {
+func archivesOf(t table.Handle, names []string) (all []archive, err error) {
 	for _, name := range names {
 		a, is := bare.BoundByName(t, name).(archive)
 		if !is {

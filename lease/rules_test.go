@@ -13,6 +13,7 @@ import (
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/lease"
@@ -119,7 +120,7 @@ func TestIn(t *testing.T) {
 	e, err := a.registers.Get(t.Context(), registerKey())
 	testkit.NoError(t, err)
 	_, err = table.Transact(t.Context(), g.Guard(), a.registers.ReplaceOp(e))
-	expectIs(t, "a guard of another partition", err, table.ErrOtherPartition)
+	expectIs(t, "a guard of another partition", err, errs.ErrOtherPartition)
 	s.Count()
 	_, err = table.Bulk(t.Context(), func(yield func(table.Op, error) bool) { yield(g.Guard(), nil) }, nil)
 	if !errors.As(err, new(*table.ValueError)) {

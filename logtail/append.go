@@ -24,7 +24,7 @@ var ErrTooLate = errors.New("the record is too old to be stored: followers might
 //
 //	r, err := claims.Append(ctx, &Claim{Employee: 223, Amount: 17})
 //
-// Errors: table.ErrUnknownOutcome with the record, for [Log.Resend]; table.ErrTableNotFound; ErrPastRetention if the record's
+// Errors: table.ErrUnknownOutcome with the record, for [Log.Resend]; table.ErrNotCreated; ErrPastRetention if the record's
 // period is not kept; table.ErrExists if the service reports a row that does not exist; the other errors of a write (see package
 // table). 1 request.
 func (l *Log[T]) Append(ctx context.Context, v *T) (*Record[T], error) {
@@ -45,7 +45,7 @@ func (l *Log[T]) Append(ctx context.Context, v *T) (*Record[T], error) {
 // 100, which may be stored: [Log.Resend] stores them after table.ErrUnknownOutcome. The values after the returned records were
 // not sent.
 //
-// Errors: *table.BatchError with the index of a value, around table.ErrUnknownOutcome, table.ErrTableNotFound or another error of
+// Errors: *table.BatchError with the index of a value, around table.ErrUnknownOutcome, table.ErrNotCreated or another error of
 // a write (see package table); ErrPastRetention; *table.ValueError for a nil value; *keys.KeyError for a wrong source. Requests:
 // 1 for each transaction.
 func (l *Log[T]) AppendAll(ctx context.Context, values ...*T) (all []*Record[T], err error) {
@@ -69,7 +69,7 @@ func (l *Log[T]) AppendAll(ctx context.Context, values ...*T) (all []*Record[T],
 // Resend stores records that Append or AppendAll has returned with an error, under their keys. A record that is stored already
 // stays as it is, also if its Value has changed since.
 //
-// Errors: table.ErrUnknownOutcome; ErrTooLate after Options.Overlap; ErrPastRetention; table.ErrTableNotFound and the other
+// Errors: table.ErrUnknownOutcome; ErrTooLate after Options.Overlap; ErrPastRetention; table.ErrNotCreated and the other
 // errors of a write (see package table), of several records in a *bulk.Error; *table.ValueError for a nil record, or a record of
 // another source. Requests: those of AppendAll; for records that are stored, up to 5 more for each transaction and 1 for each
 // record. Idempotent.
@@ -173,12 +173,13 @@ func (l *Log[T]) storeAll(ctx context.Context, rs []*Record[T]) error {
 				return
 			}
 		}
-	}, &table.BulkOptions{Skip: func(i int, err error) bool {
-		exists := errors.Is(err, table.ErrExists)
-		if exists {
-			refused[i] = err
+	}, &table.Pass{Skip: func(_ keys.Key, err error) bool {
+		var of *table.BatchError
+		if !errors.Is(err, table.ErrExists) || !errors.As(err, &of) {
+			return false
 		}
-		return exists
+		refused[of.Index] = err
+		return true
 	}})
 	if err != nil {
 		return err
@@ -224,7 +225,7 @@ func (l *Log[T]) confirm(ctx context.Context, r *Record[T], refusal error) error
 // so that another attempt finds them there also after Spread has grown. It takes 2,000 records a
 // second; give more records to several sources, by [Log.In].
 //
-// Errors: table.ErrUnknownOutcome; table.ErrTableNotFound; ErrPastRetention; *table.ValueError for an ID that no key can contain;
+// Errors: table.ErrUnknownOutcome; table.ErrNotCreated; ErrPastRetention; *table.ValueError for an ID that no key can contain;
 // the other errors of a write (see package table). 1 request, and 1 more if the record is stored already. Idempotent.
 func (l *Log[T]) AppendOnce(ctx context.Context, id string, at time.Time, v *T) (r *Record[T], err error) {
 	r, err = l.identified(id, at, v)

@@ -101,8 +101,8 @@ func TestAppendOnceRefused(t *testing.T) {
 	if _, err := s.Tables().DeleteTable(t.Context(), "claims", nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := claims.AppendOnce(t.Context(), "a", time.Now(), &claim{}); !errors.Is(err, table.ErrTableNotFound) {
-		t.Errorf("without the table: got error %v, want ErrTableNotFound", err)
+	if _, err := claims.AppendOnce(t.Context(), "a", time.Now(), &claim{}); !errors.Is(err, table.ErrNotCreated) {
+		t.Errorf("without the table: got error %v, want ErrNotCreated", err)
 	}
 }
 

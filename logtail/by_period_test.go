@@ -184,7 +184,7 @@ func TestBoundsInsideTicks(t *testing.T) {
 		testkit.Expect(t, "inside a tick", amounts(t, l.log.Between(ctx, at.Add(10), at.Add(50))), nil)
 		result, err := l.log.Delete(ctx, at.Add(10), at.Add(50), nil)
 		noError(t, err)
-		testkit.Expect(t, "deleted inside a tick", result.Applied, 0)
+		testkit.Expect(t, "deleted inside a tick", result.Changed, 0)
 	}
 	l.Count()
 	for what, all := range map[string]iter.Seq2[*logtail.Record[claim], error]{
@@ -198,7 +198,7 @@ func TestBoundsInsideTicks(t *testing.T) {
 	}
 	result, err := l.log.Delete(ctx, noon, midnight.Add(50), nil)
 	noError(t, err)
-	testkit.Expect(t, "deleted", result.Applied, 2)
+	testkit.Expect(t, "deleted", result.Changed, 2)
 }
 
 // TestReadOlderSpread: a spread log reads no more tables at once than it has concurrent requests for.
@@ -317,9 +317,9 @@ func TestDelete(t *testing.T) {
 		noError(t, err)
 		s.Count()
 		calls := 0
-		result, err := claims.Delete(ctx, time.Time{}, noon.Add(time.Minute), &table.BulkOptions{Progress: func(table.BulkResult) { calls++ }})
+		result, err := claims.Delete(ctx, time.Time{}, noon.Add(time.Minute), &table.Pass{Progress: func(table.Progress) { calls++ }})
 		noError(t, err)
-		testkit.Expect(t, "deleted", result.Applied, 999)
+		testkit.Expect(t, "deleted", result.Changed, 999)
 		if spread == 1 {
 			testkit.Expect(t, "requests", s.Count().String(), "1 query, 10 transaction")
 			testkit.Expect(t, "calls of Progress", calls, 10)
@@ -336,6 +336,6 @@ func TestDelete(t *testing.T) {
 	}
 	result, err := l.log.Delete(ctx, time.Time{}, noon.AddDate(0, 0, 3), nil)
 	noError(t, err)
-	testkit.Expect(t, "deleted by period", result.Applied, 3)
+	testkit.Expect(t, "deleted by period", result.Changed, 3)
 	testkit.Expect(t, "records by period", amounts(t, l.log.Tail(ctx, 10)), []int{4, 3})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/logtail"
@@ -72,7 +73,7 @@ func plainProcessLog(p *crashtest.Process, spread int) (*logtail.Log[claim], err
 	return openClaims(c, spread)
 }
 
-func openClaims(service table.Service, spread int) (*logtail.Log[claim], error) {
+func openClaims(service engine.Service, spread int) (*logtail.Log[claim], error) {
 	o := &logtail.Options{Spread: spread, Overlap: 40 * time.Second, Poll: 30 * time.Second}
 	o.Retry.Wait = -1
 	l := logtail.New[claim](&host.Host{Tables: service}, "claims", o)

@@ -16,24 +16,24 @@ import (
 // Delete deletes the records with from ≤ time < to, in transactions of 100; see [table.BulkDelete]. It is for logs that
 // cannot be by period: [Periods.Drop] deletes a million records in 3 requests, and Delete in 11,000.
 //
-//	result, err := claims.Delete(ctx, time.Time{}, time.Now().AddDate(0, 0, -30), &table.BulkOptions{
-//		Progress: func(r table.BulkResult) { log.Print(r.Applied) },
+//	done, err := claims.Delete(ctx, time.Time{}, time.Now().AddDate(0, 0, -30), &table.Pass{
+//		Progress: func(p table.Progress) { log.Print(p.Changed) },
 //	})
 //
-// A zero to is no bound. Rows of other types, or with another Type than the log's, are left out. The source's partitions are
-// deleted at the same time. Errors: *keys.KeyError for a time outside the years 1 to 9999; *table.ValueError for a wrong option;
+// It uses Concurrency, Rate, Skip and Progress of the pass, which may be nil, as [table.Bulk] does. A zero to is no bound. Rows of other types, or with another Type than the log's, are left out. The source's partitions are
+// deleted at the same time. Errors: *keys.KeyError for a time outside the years 1 to 9999; *table.ValueError for a field of the pass that is wrong or not used;
 // *table.BatchError around table.ErrUnknownOutcome, table.ErrChanged or another error of a write (see package table); errors of a
 // read. Requests: 1 for each 1,000 records to read their keys, and 1 for each 100. Idempotent: after an error, call it again.
-func (l *Log[T]) Delete(ctx context.Context, from, to time.Time, o *table.BulkOptions) (table.BulkResult, error) {
+func (l *Log[T]) Delete(ctx context.Context, from, to time.Time, pass *table.Pass) (table.Progress, error) {
 	if l.err == nil && !to.IsZero() && !nextTick(from).Before(nextTick(to)) {
-		return table.BulkResult{}, nil
+		return table.Progress{}, nil
 	}
 	rows := between(from, to)
 	if err := cmp.Or(l.err, rows.Err()); err != nil {
-		return table.BulkResult{}, fmt.Errorf("logtail: Delete %s: %w", l.tables.name, err)
+		return table.Progress{}, fmt.Errorf("logtail: Delete %s: %w", l.tables.name, err)
 	}
 	now := l.writer.now().UTC()
-	return table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+	return tabledoor.DeleteAll(ctx, func(yield func(table.Op, error) bool) {
 		for group, err := range l.tables.groups(ctx, from, to, now, now.Add(l.opt.Overlap), max(maxConcurrent/len(l.partitions), 1)) {
 			if err != nil {
 				yield(table.Op{}, err)
@@ -55,7 +55,7 @@ func (l *Log[T]) Delete(ctx context.Context, from, to time.Time, o *table.BulkOp
 				}
 			}
 		}
-	}, o)
+	}, pass)
 }
 
 // alternate yields the operations of lists in turn.
@@ -104,7 +104,7 @@ type DropOptions struct {
 // Drop may run while other programs append, read and follow: for them, the table is empty.
 //
 // Errors: table.ErrUnknownOutcome, after which Drop can be called again; table.ErrChanged if another Drop runs at the same time;
-// table.ErrTableNotFound if Create has not made the table of the states; errors of a read and of a write (see package table).
+// table.ErrNotCreated if Create has not made the table of the states; errors of a read and of a write (see package table).
 // Requests: 1 query for each 1,000 periods that ever were; for each table 1 to delete it, and 2 to write its state. Idempotent.
 func (p *Periods) Drop(ctx context.Context, o *DropOptions) (dropped []Period, err error) {
 	if o == nil {

@@ -304,9 +304,9 @@ func ExampleLog_Delete() {
 		_, err := claims.Append(ctx, &Claim{Employee: 223, Amount: int32(i)})
 		check(err)
 	}
-	result, err := claims.Delete(ctx, time.Time{}, time.Now(), &table.BulkOptions{Progress: func(r table.BulkResult) { fmt.Println("so far:", r.Applied) }})
+	result, err := claims.Delete(ctx, time.Time{}, time.Now(), &table.Pass{Progress: func(p table.Progress) { fmt.Println("so far:", p.Changed) }})
 	check(err)
-	fmt.Println(result.Applied)
+	fmt.Println(result.Changed)
 	// Output:
 	// so far: 5
 	// 5

@@ -185,8 +185,8 @@ func TestOptions(t *testing.T) {
 		}
 	}
 	for _, err := range claims.Tail(ctx, 1) {
-		if !errors.Is(err, table.ErrTableNotFound) {
-			t.Errorf("Tail without a table: got error %v; want ErrTableNotFound", err)
+		if !errors.Is(err, table.ErrNotCreated) {
+			t.Errorf("Tail without a table: got error %v; want ErrNotCreated", err)
 		}
 	}
 }

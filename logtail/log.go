@@ -86,7 +86,7 @@ func New[T any](s extend.Store, name string, o *Options) *Log[T] {
 
 // NewByPeriod declares a log with a table for each period, such as claims20260731. It is used as a log of one table is, except that
 //
-//   - the tables are made ahead, by [Periods.Create]: an append to a table that does not exist fails with table.ErrTableNotFound,
+//   - the tables are made ahead, by [Periods.Create]: an append to a table that does not exist fails with table.ErrNotCreated,
 //   - records past the retention are neither stored nor read, and [Periods.Drop] deletes them with their tables,
 //   - a read leaves out the tables of periods that begin more than Options.Overlap in the future.
 //
@@ -212,7 +212,7 @@ func (o *Options) setDefaults(writeTimeout time.Duration) error {
 	return nil
 }
 
-// Ensure creates the table unless it exists; by period, it calls [Periods.Create]. Errors: table.ErrTableNotFound while a table
+// Ensure creates the table unless it exists; by period, it calls [Periods.Create]. Errors: table.ErrNotCreated while a table
 // of this name is being deleted; table.ErrUnreachable; by period also ErrPastRetention. 1 request, by period more; idempotent.
 func (l *Log[T]) Ensure(ctx context.Context) error {
 	if l.fault != nil {

@@ -188,7 +188,7 @@ func TestTicksWithSuffix(t *testing.T) {
 	testkit.Expect(t, "followed", followed, all)
 	deleted, err := claims.Delete(ctx, at, at.Add(100), nil)
 	noError(t, err)
-	testkit.Expect(t, "deleted", deleted.Applied, len(all))
+	testkit.Expect(t, "deleted", deleted.Changed, len(all))
 	testkit.Expect(t, "left", len(s.Rows("claims")), 3)
 }
 

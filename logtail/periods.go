@@ -13,6 +13,8 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
@@ -49,7 +51,7 @@ const (
 // tables are named by a prefix and digits, as claims20140731. The table that has the prefix as its name contains a row for each
 // period, with its [State]. Periods is safe for concurrent use. See [NewByPeriod] for the log.
 type Periods struct {
-	service table.Service
+	service engine.Service
 	prefix  string
 	opt     PeriodOptions
 	states  *table.Table[periodRow]
@@ -133,7 +135,7 @@ func (p *Periods) Horizon() time.Time {
 }
 
 // List yields the periods that Create has made, the oldest first, also periods whose tables are dropped. Errors:
-// table.ErrTableNotFound if Create has not made the table of the states; the other errors of a read (see package table).
+// table.ErrNotCreated if Create has not made the table of the states; the other errors of a read (see package table).
 // Requests: 1 for each 1,000 periods.
 func (p *Periods) List(ctx context.Context) iter.Seq2[Period, error] {
 	return func(yield func(Period, error) bool) {
@@ -319,7 +321,7 @@ func (p *Periods) turn(ctx context.Context) error {
 // The store calls it each day. A program that has no store running calls it at least once for each period: an append does not make a
 // table. Create also makes the table of the states.
 //
-// Errors: ErrPastRetention if one of the tables was dropped, because a clock is wrong; table.ErrTableNotFound while a table of
+// Errors: ErrPastRetention if one of the tables was dropped, because a clock is wrong; table.ErrNotCreated while a table of
 // this name is being deleted; errors of a read and of a write (see package table). Requests: 1 query; 1 for each table, at the
 // same time, and before it 1 insert for a new one. Idempotent.
 func (p *Periods) Create(ctx context.Context) (periods []Period, err error) {
@@ -352,7 +354,7 @@ func (p *Periods) statesOf(ctx context.Context, from, to time.Time) (map[string]
 	known := map[string]State{}
 	for e, err := range p.rows(ctx, from, to) {
 		switch {
-		case errors.Is(err, table.ErrTableNotFound):
+		case errors.Is(err, errs.ErrTableNotFound):
 			return known, tabledoor.Ensure(ctx, p.states)
 		case err != nil:
 			return nil, err
@@ -447,7 +449,7 @@ func (s *tables[T]) keeps(t time.Time) error {
 
 // isEmpty reports whether an error of a read says that a period has no records.
 func (s *tables[T]) isEmpty(err error) bool {
-	return s.periods != nil && errors.Is(err, table.ErrTableNotFound)
+	return s.periods != nil && errors.Is(err, errs.ErrTableNotFound)
 }
 
 // all returns the tables of a range of times, the newest first. They may not exist.

@@ -326,11 +326,11 @@ func TestMissingTable(t *testing.T) {
 	l := newPeriodic(t, logtail.PeriodOptions{Keep: 3}, logtail.Options{})
 	l.appendAt(t, noon, 0)
 	l.clock.set(noon.AddDate(0, 0, 3))
-	if _, err := l.log.Append(ctx, &claim{1, 1}); !errors.Is(err, table.ErrTableNotFound) {
-		t.Errorf("Append: got error %v; want ErrTableNotFound", err)
+	if _, err := l.log.Append(ctx, &claim{1, 1}); !errors.Is(err, table.ErrNotCreated) {
+		t.Errorf("Append: got error %v; want ErrNotCreated", err)
 	}
-	if _, err := l.log.AppendAll(ctx, &claim{1, 1}, &claim{1, 2}); !errors.Is(err, table.ErrTableNotFound) {
-		t.Errorf("AppendAll: got error %v; want ErrTableNotFound", err)
+	if _, err := l.log.AppendAll(ctx, &claim{1, 1}, &claim{1, 2}); !errors.Is(err, table.ErrNotCreated) {
+		t.Errorf("AppendAll: got error %v; want ErrNotCreated", err)
 	}
 	testkit.Expect(t, "records", amounts(t, l.log.Tail(ctx, 10)), []int{0})
 	l.clock.set(noon)
@@ -338,8 +338,8 @@ func TestMissingTable(t *testing.T) {
 	noError(t, err)
 	log := logtail.NewByPeriod[claim](&host.Host{Tables: acc.Tables()}, "wrong", nil, nil)
 	noError(t, log.Err())
-	if _, err := table.Collect(log.Tail(ctx, 1)); !errors.Is(err, table.ErrTableNotFound) {
-		t.Errorf("Tail of a log that does not exist: got error %v; want ErrTableNotFound", err)
+	if _, err := table.Collect(log.Tail(ctx, 1)); !errors.Is(err, table.ErrNotCreated) {
+		t.Errorf("Tail of a log that does not exist: got error %v; want ErrNotCreated", err)
 	}
 }
 
@@ -350,8 +350,8 @@ func TestTableBeingDeleted(t *testing.T) {
 	l := newPeriodic(t, logtail.PeriodOptions{}, logtail.Options{})
 	l.appendAt(t, noon, 0)
 	l.SetFaults(storagetest.AtRequest(l.next(), storagetest.Refuse(409, "TableBeingDeleted")))
-	if _, err := l.log.Append(ctx, &claim{1, 1}); !errors.Is(err, table.ErrTableNotFound) {
-		t.Errorf("Append: got error %v; want ErrTableNotFound", err)
+	if _, err := l.log.Append(ctx, &claim{1, 1}); !errors.Is(err, table.ErrNotCreated) {
+		t.Errorf("Append: got error %v; want ErrNotCreated", err)
 	}
 	l.SetFaults(storagetest.AtRequest(l.next(), storagetest.Refuse(409, "TableBeingDeleted")))
 	testkit.Expect(t, "records", amounts(t, l.log.Tail(ctx, 10)), nil)

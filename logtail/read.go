@@ -20,7 +20,7 @@ import (
 //
 // Rows of other types are left out, although rows whose RowKeys begin with a digit are read. Errors: *table.ValueError for an n
 // below 1; *table.DecodeError for a record that does not fit T, unless Options.Skip leaves it out; *keys.KeyError for a wrong
-// source; table.ErrTableNotFound and the other errors of a read (see package table).
+// source; table.ErrNotCreated and the other errors of a read (see package table).
 //
 // Requests: ⌈n / 1000⌉. If the source has several partitions, 1 for each of them, 32 at the same time, and more for a partition
 // that has many of the n records.
@@ -33,7 +33,7 @@ func (l *Log[T]) Tail(ctx context.Context, n int) iter.Seq2[*Record[T], error] {
 
 // Between yields the records with from ≤ time < to, the newest first. A zero to is no bound: records with a time in the future
 // are yielded, too. Errors: *keys.KeyError for a time outside the years 1 to 9999, or a wrong source; *table.DecodeError for a
-// record that does not fit T, unless Options.Skip leaves it out; table.ErrTableNotFound and the other errors of a read (see
+// record that does not fit T, unless Options.Skip leaves it out; table.ErrNotCreated and the other errors of a read (see
 // package table). Requests: 1 for each 1,000 records of a partition, and at least 1 for each partition.
 func (l *Log[T]) Between(ctx context.Context, from, to time.Time) iter.Seq2[*Record[T], error] {
 	if l.err == nil && !to.IsZero() && !nextTick(from).Before(nextTick(to)) {

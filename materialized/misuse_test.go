@@ -224,8 +224,8 @@ func TestTables(t *testing.T) {
 	if _, err := s.account.Tables().DeleteTable(ctx, "company", nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := verify.Run(ctx, s.staff, nil); !errors.Is(err, table.ErrTableNotFound) {
-		t.Errorf("Verify without the view's table: got error %v; want ErrTableNotFound", err)
+	if _, err := verify.Run(ctx, s.staff, nil); !errors.Is(err, table.ErrNotCreated) {
+		t.Errorf("Verify without the view's table: got error %v; want ErrNotCreated", err)
 	}
 
 	// The table is deleted behind the list of its entities, and is there again after the first note was read.
@@ -244,8 +244,8 @@ func TestTables(t *testing.T) {
 			deleted = true
 		}
 	}
-	if r, err := verify.Run(ctx, p.staff, nil); !errors.Is(err, table.ErrTableNotFound) {
-		t.Errorf("Verify of a view whose table is deleted meanwhile: got report %+v, error %v; want ErrTableNotFound", r, err)
+	if r, err := verify.Run(ctx, p.staff, nil); !errors.Is(err, table.ErrNotCreated) {
+		t.Errorf("Verify of a view whose table is deleted meanwhile: got report %+v, error %v; want ErrNotCreated", r, err)
 	}
 }
 

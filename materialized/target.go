@@ -77,7 +77,7 @@ func (t *target[T, V]) Write(ctx context.Context, entity *table.Row) error {
 	if taken, err := t.isWanted(ctx, was.entity); err != nil {
 		return err
 	} else if taken {
-		return fmt.Errorf("view %s: %w: %v of %v and of %v", t.name, ErrTaken, t.key, was.entity, t.entity)
+		return fmt.Errorf("view %s: %w: %v of %v and of %v", t.name, errTaken, t.key, was.entity, t.entity)
 	}
 	return t.write(ctx, now, want.value, false)
 }

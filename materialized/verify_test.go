@@ -328,7 +328,7 @@ func TestRanged(t *testing.T) {
 	s.drain(t)
 	before := fmt.Sprint(s.Rows("company"))
 	// granted returns a handle by a signature.
-	granted := func(name string, g account.Grant) table.Service {
+	granted := func(name string, g account.Grant) engine.Service {
 		g.Table, g.Expiry, g.AllowHTTP = name, s.Now().Add(time.Hour), true
 		g.Read, g.Add, g.Update, g.Delete = true, true, true, true
 		u, err := s.account.TableSAS(g)

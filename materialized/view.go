@@ -43,7 +43,7 @@ type Options struct {
 
 // New defines a view. derive returns what the entity under a key contributes to the view, and false if it contributes nothing. The
 // key of the derived entity follows from its fields, by the schema of to. derive must be pure, since workers and [verify.Run] call it
-// again; for a release with another one, see docs/views.md; and two entities must not have one derived entity, for which see [ErrTaken].
+// again; for a release with another one, see docs/views.md; and two entities must not have one derived entity, for which see [table.ErrTaken].
 //
 // The table to may be a handle with maintainers of its own, such as an index or a summary of package index: they are written in the
 // transaction of the derived entity. It may be of another store, whose Ensure creates it, also in another storage account. Only the
@@ -270,7 +270,7 @@ func (m *maintainer[T, V]) complete(t *table.Table[T]) { m.all = t }
 func (m *maintainer[T, V]) Name() string { return prefix + m.name }
 
 // HandlerOf is for package bare.
-func (m *maintainer[T, V]) HandlerOf(t table.AnyTable) host.Handler {
+func (m *maintainer[T, V]) HandlerOf(t table.Handle) host.Handler {
 	return handler(t.(*table.Table[T]))
 }
 
@@ -407,6 +407,6 @@ func recorded(state []string) (k keys.Key, digest string) {
 	return k, strings.TrimPrefix(state[1], "/")
 }
 
-// ErrTaken: two entities have one derived entity. The first keeps it. The message of the second becomes poison after
+// errTaken: two entities have one derived entity. The first keeps it. The message of the second becomes poison after
 // eventual.WorkerOptions.Attempts attempts, and [verify.Run] reports it, until one of the two changes.
-var ErrTaken = errors.New("another entity has this derived entity")
+var errTaken = errs.Of(table.ErrTaken, "another entity has this derived entity")

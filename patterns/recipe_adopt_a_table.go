@@ -29,7 +29,7 @@ var adoptATable = recipe{
 	kept: "oldorders",
 	run: func(ctx context.Context, r *Run) error {
 		o := r.StoreOptions("shop", "orders")
-		o.Lease = 2 * time.Second // 66 s, but for an example
+		o.CatalogueAge = 2 * time.Second // 66 s, but for an example
 		old := oldShop{r.Table("orders")}
 		if _, err := old.client.CreateTable(ctx, nil); err != nil {
 			return err

@@ -18,7 +18,7 @@ var bulkWork = recipe{
 	measured:    []string{"upsert 600"},
 	problem: `A transaction takes at most 100 operations of one partition, but input often is a stream in any order. Bulk
 		reads ahead in the stream, groups the operations by partition, and sends several transactions at the same time. If the work stops early,
-		ResumeAt is the index at which to resume. table.BulkDelete deletes the results of a query in the same way.`,
+		the same stream goes on at the Token of the result. table.BulkDelete deletes the results of a query in the same way.`,
 	kept: "bulk",
 	run: func(ctx context.Context, r *Run) error {
 		type Employee = bulk.Employee
@@ -38,18 +38,17 @@ var bulkWork = recipe{
 		}
 		for _, step := range []struct {
 			what string
-			run  func() (table.BulkResult, error)
+			run  func() (table.Progress, error)
 		}{
-			{"upsert 600 employees of three departments, in alternating order", func() (table.BulkResult, error) { return staff.Import(ctx, employees(600)) }},
-			{"delete the employees of Sales aged 60 or over", func() (table.BulkResult, error) {
-				done, err := staff.Retire(ctx, "Sales", 60)
-				return table.BulkResult{Applied: done.Changed, Missing: done.Counts["missing"], ResumeAt: done.Rows}, err
+			{"upsert 600 employees of three departments, in alternating order", func() (table.Progress, error) { return staff.Import(ctx, employees(600)) }},
+			{"delete the employees of Sales aged 60 or over", func() (table.Progress, error) {
+				return staff.Retire(ctx, "Sales", 60)
 			}},
-			{"delete employees 0 to 299, of whom some are deleted already", func() (table.BulkResult, error) { return staff.Remove(ctx, employees(300)) }},
+			{"delete employees 0 to 299, of whom some are deleted already", func() (table.Progress, error) { return staff.Remove(ctx, employees(300)) }},
 		} {
 			if err := r.Do(step.what, func() error {
 				result, err := step.run()
-				r.Answer("applied: %d; missing: %d; skipped: %d; resume at %d", result.Applied, result.Missing, result.Skipped, result.ResumeAt)
+				r.Answer("operations: %d; applied: %d; missing: %d; skipped: %d", result.Rows, result.Changed, result.Counts["missing"], result.Skipped)
 				return err
 			}); err != nil {
 				return err

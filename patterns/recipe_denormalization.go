@@ -69,7 +69,7 @@ var denormalization = recipe{
 				return company.Employees.Merge(ctx, cao, email.Set("cao@contoso.com"))
 			}},
 			{"make Cao a manager while Jones is the manager", func() error {
-				return r.Refused(company.Employees.Merge(ctx, cao, isManager.Set(true)), index.ErrTaken)
+				return r.Refused(company.Employees.Merge(ctx, cao, isManager.Set(true)), table.ErrTaken)
 			}},
 			{"insert a manager of a department that does not exist", func() error {
 				_, err := company.Hire(ctx, Employee{Department: "Research", ID: 301, LastName: "Weber", Email: "weber@contoso.com", Manager: true})

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit"
-	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/patterns/staffsearch"
 	"github.com/aztablekit/aztablekit/table"
@@ -80,7 +79,7 @@ var intraPartitionIndex = recipe{
 			}},
 			{"take the address of Brown", func() error {
 				jones.Value.Email = "brownb@contoso.com"
-				return r.Refused(staff.Save(ctx, jones), index.ErrTaken)
+				return r.Refused(staff.Save(ctx, jones), table.ErrTaken)
 			}},
 		} {
 			if err := r.Do(step.what, step.run); err != nil {

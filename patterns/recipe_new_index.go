@@ -31,7 +31,7 @@ var newIndex = recipe{
 		const sales = "Sales"
 		email := table.FieldOf(func(e *Employee) *string { return &e.Email })
 		o := r.StoreOptions("company", "staff")
-		o.Lease = 2 * time.Second // 66 s, but for an example
+		o.CatalogueAge = 2 * time.Second // 66 s, but for an example
 		staff := newindex.Open(r.Account(), o)
 
 		// The release before, which has no index.

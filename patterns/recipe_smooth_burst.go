@@ -18,8 +18,8 @@ var smoothBurst = recipe{
 	consistency: "by part",
 	measured:    []string{"write 500 readings"},
 	problem: `The service takes about 2,000 rows a second in a partition and 20,000 in an account, and answers 503 to what is more. Each refused
-		request is sent for nothing, and the writes of all other programs are refused, too. Bulk writes at most so many rows in a
-		second: at Rate in all, and at PartitionRate in each partition. Without them, bulk keeps to 20,000 and 2,000 after the first 503. The
+		request is sent for nothing, and the writes of all other programs are refused, too. Bulk writes at most
+		Rate rows in a second. Without a rate, it keeps to 20,000 in all and 2,000 in each partition after the first 503. The
 		service of this recipe takes 200 rows in half a second, so that the recipe is short.`,
 	kept: "smoothburst",
 	run: func(ctx context.Context, r *Run) error {
@@ -43,7 +43,7 @@ var smoothBurst = recipe{
 					}
 				}
 			})
-			r.Answer("written: %d; refused transactions: %d; it took more than a second: %v", result.Applied, refused(), time.Since(began) > time.Second)
+			r.Answer("written: %d; refused transactions: %d; it took more than a second: %v", result.Changed, refused(), time.Since(began) > time.Second)
 			return err
 		}); err != nil {
 			return err

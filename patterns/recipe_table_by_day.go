@@ -82,7 +82,7 @@ var tableByDay = recipe{
 		return r.Naive("delete one day by query", func() error {
 			day := today.Truncate(24 * time.Hour)
 			result, err := site.Logins.Delete(ctx, day.AddDate(0, 0, -1), day, nil)
-			r.Answer("%d logins, 100 with each request", result.Applied)
+			r.Answer("%d logins, 100 with each request", result.Changed)
 			return err
 		})
 	},

@@ -19,7 +19,6 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/requests"
-	"github.com/aztablekit/aztablekit/table"
 )
 
 // Run is what the catalogue gives to a recipe: clients, names of tables and queues that no other recipe uses, and a report.
@@ -36,7 +35,7 @@ type Run struct {
 }
 
 // Tables returns the SDK's client of the Table service.
-func (r *Run) Tables() table.Service { return r.service.acc.Tables() }
+func (r *Run) Tables() *aztables.ServiceClient { return r.service.acc.Tables() }
 
 // Account returns the account.
 func (r *Run) Account() *account.Account { return r.service.acc }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -23,13 +24,13 @@ import (
 // sentinels are the conditions of the package.
 var sentinels = map[string]error{
 	"ErrNotFound": table.ErrNotFound, "ErrExists": table.ErrExists, "ErrChanged": table.ErrChanged, "ErrContended": table.ErrContended,
-	"ErrTableNotFound": table.ErrTableNotFound, "ErrContainerNotFound": table.ErrContainerNotFound,
+	"ErrNotCreated":     table.ErrNotCreated,
 	"ErrUnknownOutcome": table.ErrUnknownOutcome, "ErrUnreachable": table.ErrUnreachable, "ErrGivenUp": table.ErrGivenUp,
 	"ErrOutbox": table.ErrOutbox, "ErrKeyChanged": table.ErrKeyChanged, "ErrNotRead": table.ErrNotRead,
 	"ErrNotDeclared": table.ErrNotDeclared, "ErrNotRecorded": table.ErrNotRecorded, "ErrNotReadable": table.ErrNotReadable,
 	"ErrForeignRow": table.ErrForeignRow, "ErrTaken": table.ErrTaken, "ErrAltered": table.ErrAltered,
 	"ErrIncomplete": table.ErrIncomplete, "ErrBudget": table.ErrBudget, "ErrRanged": table.ErrRanged,
-	"ErrDuplicateRow": table.ErrDuplicateRow, "ErrOtherPartition": table.ErrOtherPartition, "ErrTableScan": table.ErrTableScan,
+	"ErrTableScan": table.ErrTableScan,
 }
 
 // TestAppliedOfSentinels: the page of errors has each condition of the package, with the answers of Applied and Retryable.
@@ -80,7 +81,7 @@ func TestAppliedOfErrors(t *testing.T) {
 		{context.DeadlineExceeded, "maybe no"},
 		{&azcore.ResponseError{StatusCode: 503}, "maybe no"},
 		{&table.OpError{Err: context.Canceled}, "no no"},
-		{&table.OpError{Err: errs.With(table.ErrTableNotFound, deleting)}, "no yes"},
+		{&table.OpError{Err: errs.With(table.ErrNotCreated, deleting)}, "no yes"},
 		{&table.OpError{Err: &azcore.ResponseError{StatusCode: 400}}, "no no"},
 		{errors.Join(table.ErrContended, context.Canceled), "no yes"},
 		{&table.BatchError{Err: table.ErrExists}, "no no"},
@@ -189,7 +190,7 @@ func TestAppliedOfTransactions(t *testing.T) {
 	if got := answered(err); got != "no no" {
 		t.Errorf("Transact: got %v: %q; want %q", err, got, "no no")
 	}
-	_, err = table.Bulk(t.Context(), func(yield func(table.Op, error) bool) { yield(exists, nil) }, nil)
+	_, err = door.Bulk(t.Context(), func(yield func(table.Op, error) bool) { yield(exists, nil) }, nil)
 	var be *table.BatchError
 	if got := answered(err); got != "no no" || !errors.As(err, &be) || be.Index != 0 {
 		t.Errorf("Bulk: got %v: %q; want %q and a *BatchError of operation 0", err, got, "no no")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -33,7 +34,7 @@ func TestReadBeforeBlindWrite(t *testing.T) {
 	old := peopleOf(t, s, readsFirst())
 	anew := &resident{"S", 1, "Smith", "b"}
 	bulk := func(ctx context.Context, op table.Op) error {
-		_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) { yield(op, nil) }, nil)
+		_, err := door.Bulk(ctx, func(yield func(table.Op, error) bool) { yield(op, nil) }, nil)
 		return err
 	}
 	made := func() *table.Entity[resident] {
@@ -159,12 +160,12 @@ func TestConcurrentReads(t *testing.T) {
 				people = people.Exact()
 			}
 			const others = 300 // between the first row and the second
-			_, err := table.Bulk(ctx, stream(others, func(i int) table.Op { return people.InsertOp(&resident{"S", i + 1, "Cao", ""}) }), nil)
+			_, err := door.Bulk(ctx, stream(others, func(i int) table.Op { return people.InsertOp(&resident{"S", i + 1, "Cao", ""}) }), nil)
 			noError(t, err)
 			s.Count()
 			s.SetFaults(storagetest.OfKind(requests.Get, storagetest.Slow(time.Second)))
 			start := time.Now()
-			r, err := table.Bulk(ctx, stream(200, func(i int) table.Op {
+			r, err := door.Bulk(ctx, stream(200, func(i int) table.Op {
 				return people.UpsertOp(&resident{"S", min(i, 1) * (others + i), "Jones", ""}, table.ReplaceExisting)
 			}), nil)
 			took, want := time.Since(start), 20*time.Second // ten at a time

@@ -5,55 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strconv"
 
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 )
-
-// BulkOptions are options of [Bulk]. The zero value is ready for use.
-type BulkOptions struct {
-	// Concurrency is the most transactions in progress at a time, each in another partition. Defaults to 10, the number of connections
-	// that the SDK's transport keeps open. Up to as many notifications of an outbox are shown besides.
-	Concurrency int
-
-	// Window is the most operations that wait in memory, so that the operations of one partition can be sent together. Defaults
-	// to 10,000. If the stream mixes partitions, a larger window needs fewer transactions. WindowBytes is the most bytes of their
-	// rows, and the most bytes of rows of lists and summaries that are kept for the next transaction of their partition. Defaults
-	// to 32 MiB.
-	Window, WindowBytes int
-
-	// Rate is the most rows that are written in a second, and PartitionRate the most in one partition, derived rows and commit
-	// records included. 0 means no limit until the service answers that it is busy (503), and then 20,000 and 2,000, which is what
-	// it promises to take of an account and of a partition.
-	Rate, PartitionRate int
-
-	// Skip, if set, decides about each operation that a check or the service has refused. It receives the index in the stream and
-	// a *BatchError, which contains the key. If it returns true, the operation is left out. If it returns false, or is not set, the
-	// work ends. The goroutine of Bulk calls Skip and Progress between the operations of the stream: a stream must not wait for
-	// them.
-	Skip func(index int, err error) bool
-
-	// Progress is called after each transaction.
-	Progress func(BulkResult)
-}
-
-// BulkResult counts the operations so far.
-type BulkResult struct {
-	Applied int // operations that were applied, and deletes whose rows were gone after a lost response
-	Missing int // deletes of rows that did not exist
-	Skipped int // operations that were refused, and that Skip has left out
-
-	// ResumeAt is the index of the operation with which to resume the same stream. All operations before it were applied, skipped
-	// or missing. Later operations may have been applied. If Bulk returns no error, ResumeAt is the number of all operations.
-	ResumeAt int
-}
 
 // Bulk applies a stream of operations, of any length, of any types, partitions, tables and accounts, in transactions that are as
 // large as possible: 100 rows, derived rows and the commit record included, or 4 MiB (exact to the byte for clients made with
 // [ClientOptions]). Operations of one partition are applied in their order, a transaction at a time; several partitions are
 // written at the same time. Each transaction is all or nothing, and the stream as a whole is not.
 //
-//	result, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+//	done, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 //		for row := range rows {
 //			if !yield(staff.UpsertOp(&row, table.ReplaceExisting), nil) {
 //				return
@@ -61,15 +25,22 @@ type BulkResult struct {
 //		}
 //	}, nil)
 //
-// A stream that mixes many partitions makes smaller transactions: raise BulkOptions.Window. For several operations that belong
-// together, use [Transact].
+// Operations wait until the operations of their partition fill a transaction, until 10,000 operations or 32 MiB of rows wait, or
+// until the stream ends; so a stream that mixes many partitions makes smaller transactions. An error in the stream ends it: the
+// operations before it are applied, and the error is returned. For several operations that belong together, use [Transact].
 //
-// Operations wait until the operations of their partition fill a transaction, until the window is full, or until the stream ends.
-// An error in the stream ends it: the operations before it are applied, and the error is returned.
+// Bulk uses Concurrency (10 by default), Rate, Skip, Token and Progress of the pass, which may be nil. Concurrency is how many
+// transactions are in progress at a time, each in another partition; as many notifications of an outbox are shown besides. Rate
+// counts derived rows and commit records, too; once the service has answered that it is busy (503), Bulk keeps to the 20,000 rows a
+// second that the service promises to take of an account, and to the 2,000 of a partition. Skip decides about each operation that a
+// check or the service has refused: its error is a *BatchError with the Index of the operation. Without it, a refused operation ends
+// the work: transactions in progress end, and no further ones begin. The goroutine of Bulk calls Skip and Progress, the latter after
+// each transaction, between the operations of the stream: a stream must not wait for them.
 //
-// A delete of a row that does not exist is no error. A refused operation ends the work unless [BulkOptions].Skip leaves it out:
-// transactions in progress end, and no further ones begin. Upserts and deletes can be repeated: after an error, resume the stream
-// at BulkResult.ResumeAt.
+// Progress.Rows are the operations that are done, and Changed those that were applied, with deletes whose rows were gone after a lost
+// response. Counts["missing"] are deletes of rows that did not exist, which is no error. Token is the number of the first operation
+// that is not done, "" at the end. All operations before it are done, and later ones may be. Upserts and deletes can be repeated:
+// after an error, call Bulk again with the same stream and the Token, and Bulk leaves out the operations before it.
 //
 // Requests:
 //
@@ -84,26 +55,50 @@ type BulkResult struct {
 //     refused transactions, a read after each, and 1 query for the existing rows.
 //
 // A transaction that the service refuses because it is busy is sent again until the WriteTimeout of its table. The other partitions
-// go on, at the rates of [BulkOptions].
+// go on, at the rates above.
 //
 // Errors: *BatchError around the error that the operation's own method would return, such as ErrExists or ErrChanged, or around
-// ErrUnknownOutcome or another error of a write (see package table); *ValueError for a wrong option; the error of the stream. The
-// BulkResult is right in each case.
-func Bulk(ctx context.Context, ops iter.Seq2[Op, error], o *BulkOptions) (BulkResult, error) {
-	if err := o.check(); err != nil {
-		return BulkResult{}, err
+// ErrUnknownOutcome or another error of a write (see package table); *ValueError for a field of the pass that is wrong or not used;
+// the error of the stream.
+func Bulk(ctx context.Context, ops iter.Seq2[Op, error], pass *Pass) (Progress, error) {
+	if pass == nil {
+		pass = &Pass{}
+	}
+	if err := checkPass(pass, "Rate", "Concurrency", "Skip", "Token"); err != nil {
+		return Progress{}, err
+	}
+	from, err := operationAt(pass.Token)
+	if err != nil {
+		return Progress{}, err
 	}
 	if ops == nil {
-		return BulkResult{}, &ValueError{Field: "ops", Reason: "is nil; give a sequence of operations"}
+		return Progress{}, &ValueError{Field: "ops", Reason: "is nil; give a sequence of operations"}
 	}
-	r, err := engine.Bulk(ctx, func(yield func(*engine.Op, error) bool) {
-		for op, err := range ops {
-			if !yield(op.engine(), err) {
-				return
-			}
-		}
-	}, o.engine())
-	return BulkResult(r), err
+	o := pass.bulk(func(r engine.BulkResult) Progress { return bulkProgress(r, true) })
+	o.From = from
+	r, err := door.Bulk(ctx, ops, o)
+	return bulkProgress(r, err != nil), err
+}
+
+// operationAt returns the number of an operation by the token of a Progress.
+func operationAt(token string) (int, error) {
+	if token == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(token)
+	if err != nil || n < 0 {
+		return 0, &ValueError{Field: "Pass.Token", Reason: "is not that of a Progress of table.Bulk"}
+	}
+	return n, nil
+}
+
+// bulkProgress returns how far bulk work has come; more says that operations are left.
+func bulkProgress(r engine.BulkResult, more bool) Progress {
+	p := deleted(r)
+	if more && r.ResumeAt > 0 {
+		p.Token = strconv.Itoa(r.ResumeAt)
+	}
+	return p
 }
 
 // BulkDelete deletes the rows of a query, by their ETags, in transactions; see [Bulk]. A row that has
@@ -138,23 +133,12 @@ func BulkDelete[T any](ctx context.Context, t *Table[T], q Query[T], pass *Pass)
 	if err := checkPass(pass, "Rate", "Concurrency", "Skip"); err != nil {
 		return Progress{}, t.engine().OpError(bulkDelete, keys.Key{}, err)
 	}
-	o := &BulkOptions{Concurrency: pass.Concurrency, Rate: pass.Rate}
-	if pass.Skip != nil {
-		o.Skip = func(_ int, err error) bool {
-			var of *BatchError
-			errors.As(err, &of)
-			return pass.Skip(of.Key, err)
-		}
-	}
-	if pass.Progress != nil {
-		o.Progress = func(r BulkResult) { pass.Progress(deleted(r)) }
-	}
-	r, err := Bulk(ctx, t.h.deletes(ctx, q.engine()), o)
+	r, err := door.Bulk(ctx, t.h.deletes(ctx, q.engine()), pass.bulk(deleted))
 	return deleted(r), err
 }
 
 // deleted returns how far bulk work has come that deletes the rows of a query.
-func deleted(r BulkResult) Progress {
+func deleted(r engine.BulkResult) Progress {
 	p := Progress{Rows: r.Applied + r.Missing + r.Skipped, Changed: r.Applied, Skipped: r.Skipped}
 	if r.Missing > 0 {
 		p.Counts = map[string]int{"missing": r.Missing}
@@ -162,27 +146,18 @@ func deleted(r BulkResult) Progress {
 	return p
 }
 
-// check fails for options that are wrong.
-func (o *BulkOptions) check() error {
-	switch {
-	case o == nil:
-		return nil
-	case o.Rate < 0:
-		return &ValueError{Field: "BulkOptions.Rate", Reason: "is negative; 0 means no limit until the service is busy"}
-	case o.PartitionRate < 0:
-		return &ValueError{Field: "BulkOptions.PartitionRate", Reason: "is negative; 0 means no limit until the service is busy"}
+// bulk returns the options of bulk work by a pass. counted makes a Progress.
+func (p *Pass) bulk(counted func(engine.BulkResult) Progress) *engine.BulkOptions {
+	o := &engine.BulkOptions{Concurrency: p.Concurrency, Rate: p.Rate}
+	if p.Skip != nil {
+		o.Skip = func(_ int, err error) bool {
+			var of *BatchError
+			errors.As(err, &of)
+			return p.Skip(of.Key, err)
+		}
 	}
-	return nil
-}
-
-// engine returns the options as the engine takes them.
-func (o *BulkOptions) engine() engine.BulkOptions {
-	if o == nil {
-		return engine.BulkOptions{}
+	if p.Progress != nil {
+		o.Progress = func(r engine.BulkResult) { p.Progress(counted(r)) }
 	}
-	options := engine.BulkOptions{Concurrency: o.Concurrency, Window: o.Window, WindowBytes: o.WindowBytes, Rate: o.Rate, PartitionRate: o.PartitionRate, Skip: o.Skip}
-	if o.Progress != nil {
-		options.Progress = func(r engine.BulkResult) { o.Progress(BulkResult(r)) }
-	}
-	return options
+	return o
 }

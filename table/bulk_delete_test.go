@@ -11,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -22,7 +23,7 @@ func TestDelete(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	staff, s := newBulkStaffWithOne(t)
-	_, err := table.Bulk(ctx, stream(1500, func(i int) table.Op {
+	_, err := door.Bulk(ctx, stream(1500, func(i int) table.Op {
 		return staff.InsertOp(&employee{"D", i, "Jones", int32(i % 2)})
 	}), nil)
 	noError(t, err)
@@ -68,7 +69,7 @@ func TestDeleteBounds(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	staff, s := newBulkStaffWithOne(t)
-	_, err := table.Bulk(ctx, stream(150, upserts(staff, 1)), nil)
+	_, err := door.Bulk(ctx, stream(150, upserts(staff, 1)), nil)
 	noError(t, err)
 	e, err := staff.Get(ctx, employeeKey("D0", 3))
 	noError(t, err)
@@ -127,7 +128,7 @@ func TestDeleteLostResponse(t *testing.T) {
 	t.Parallel()
 	for n := 1; n < 3; n++ {
 		staff, s := newBulkStaffWithOne(t)
-		_, err := table.Bulk(context.Background(), stream(n, upserts(staff, 1)), nil)
+		_, err := door.Bulk(context.Background(), stream(n, upserts(staff, 1)), nil)
 		noError(t, err)
 		s.SetFaults(storagetest.OfKind(requests.Transaction, storagetest.Once(storagetest.LostResponse())))
 		r, err := table.BulkDelete(context.Background(), staff, table.Query[employee]{Partition: dept.PartitionKey("D0")}, nil)

@@ -12,6 +12,8 @@ import (
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -52,7 +54,7 @@ func TestRunSlowStream(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		staff := maintained(t, refusesFirst)
-		r, err := table.Bulk(context.Background(), func(yield func(table.Op, error) bool) {
+		r, err := door.Bulk(context.Background(), func(yield func(table.Op, error) bool) {
 			for i := 1; i <= 6; i++ {
 				if i == 3 || i == 5 {
 					time.Sleep(time.Hour)
@@ -61,7 +63,7 @@ func TestRunSlowStream(t *testing.T) {
 					return
 				}
 			}
-		}, &table.BulkOptions{Window: 2, Skip: func(int, error) bool { return true }})
+		}, &engine.BulkOptions{Window: 2, Skip: func(int, error) bool { return true }})
 		if err != nil || r.Applied != 5 || r.Skipped != 1 {
 			t.Errorf("got %+v, %v; want no error and r.Applied == 5 and r.Skipped == 1", r, err)
 		}
@@ -73,7 +75,7 @@ func TestRunMissingBeforeInsert(t *testing.T) {
 	t.Parallel()
 	staff := maintained(t, refusesFirst)
 	ops := []table.Op{staff.DeleteAnyOp(employeeKey("S", 9)), staff.InsertOp(&employee{"S", 2, "L", 30})}
-	r, err := table.Bulk(context.Background(), stream(2, func(i int) table.Op { return ops[i] }), nil)
+	r, err := door.Bulk(context.Background(), stream(2, func(i int) table.Op { return ops[i] }), nil)
 	if err != nil || r.Applied != 1 || r.Missing != 1 {
 		t.Errorf("got %+v, %v; want no error and r.Applied == 1 and r.Missing == 1", r, err)
 	}
@@ -91,7 +93,7 @@ func TestRunPanics(t *testing.T) {
 			t.Errorf(`got %q; want "nil pointer" in v and "TestRunPanics" in v`, v)
 		}
 	}()
-	_, err := table.Bulk(context.Background(), stream(3, inserts(staff)), nil)
+	_, err := door.Bulk(context.Background(), stream(3, inserts(staff)), nil)
 	t.Errorf("got %v; want a panic", err)
 }
 
@@ -102,8 +104,8 @@ func TestRunGoroutineExits(t *testing.T) {
 		runtime.Goexit()
 		return nil
 	})
-	if r, err := table.Bulk(context.Background(), stream(3, inserts(staff)), nil); err == nil || r != (table.BulkResult{}) {
-		t.Errorf("got %+v, %v; want an error and r == table.BulkResult{}", r, err)
+	if r, err := door.Bulk(context.Background(), stream(3, inserts(staff)), nil); err == nil || r != (engine.BulkResult{}) {
+		t.Errorf("got %+v, %v; want an error and r == engine.BulkResult{}", r, err)
 	}
 }
 
@@ -141,7 +143,7 @@ func TestRunRefusedByKeptRow(t *testing.T) {
 	t.Parallel()
 	for _, again := range []bool{false, true} {
 		staff := maintained(t, atMost(99))
-		r, err := table.Bulk(context.Background(), stream(150, inserts(staff)), &table.BulkOptions{Progress: func(r table.BulkResult) {
+		r, err := door.Bulk(context.Background(), stream(150, inserts(staff)), &engine.BulkOptions{Progress: func(r engine.BulkResult) {
 			if again && r.Applied == 99 {
 				_, err := staff.Insert(context.Background(), &employee{"D", 900, "Jones", 0})
 				noError(t, err)

@@ -14,6 +14,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -53,8 +55,8 @@ func TestRunMemory(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(1000)) // a small heap would be collected all the time
 	inUse := map[int]int64{}
 	// The heap depends on which partition lags. With a small window the difference is below 2 MiB, which is 20 bytes of each operation.
-	o := &table.BulkOptions{Concurrency: 4, Window: 1000}
-	r, err := table.Bulk(context.Background(), stream(late+1, func(i int) table.Op {
+	o := &engine.BulkOptions{Concurrency: 4, Window: 1000}
+	r, err := door.Bulk(context.Background(), stream(late+1, func(i int) table.Op {
 		if i == early || i == late {
 			inUse[i] = heapInUse()
 		}

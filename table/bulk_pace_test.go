@@ -15,8 +15,11 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -71,17 +74,17 @@ func TestPace(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		what        string
-		o           table.BulkOptions
+		o           engine.BulkOptions
 		partitions  int
 		most        int // rows of a partition that the service takes in a second
 		least, last time.Duration
 		refused     bool
 	}{
-		{"no limit, and the service is not busy", table.BulkOptions{}, 1, 1_000_000, 0, time.Second, false},
-		{"in all", table.BulkOptions{Rate: 1000}, 3, 1_000_000, 2600 * time.Millisecond, 3000 * time.Millisecond, false},
-		{"in each partition", table.BulkOptions{PartitionRate: 500}, 3, 1_000_000, 1700 * time.Millisecond, 2100 * time.Millisecond, false},
-		{"below what the service takes", table.BulkOptions{PartitionRate: 400}, 2, 500, 3500 * time.Millisecond, 4 * time.Second, false},
-		{"the first 503 sets the limits", table.BulkOptions{}, 1, 2000, time.Second, 10 * time.Second, true},
+		{"no limit, and the service is not busy", engine.BulkOptions{}, 1, 1_000_000, 0, time.Second, false},
+		{"in all", engine.BulkOptions{Rate: 1000}, 3, 1_000_000, 2600 * time.Millisecond, 3000 * time.Millisecond, false},
+		{"in each partition", engine.BulkOptions{PartitionRate: 500}, 3, 1_000_000, 1700 * time.Millisecond, 2100 * time.Millisecond, false},
+		{"below what the service takes", engine.BulkOptions{PartitionRate: 400}, 2, 500, 3500 * time.Millisecond, 4 * time.Second, false},
+		{"the first 503 sets the limits", engine.BulkOptions{}, 1, 2000, time.Second, 10 * time.Second, true},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			t.Parallel()
@@ -93,7 +96,7 @@ func TestPace(t *testing.T) {
 				noError(t, err)
 				noError(t, tabledoor.Ensure(t.Context(), staff))
 				began := time.Now()
-				r, err := table.Bulk(t.Context(), stream(3000, upserts(staff, c.partitions)), &c.o)
+				r, err := door.Bulk(t.Context(), stream(3000, upserts(staff, c.partitions)), &c.o)
 				took := time.Since(began)
 				if err != nil || r.Applied != 3000 || len(s.Rows("staff")) != 3000 {
 					t.Errorf("got %+v, %v; want 3000 rows", r, err)
@@ -121,7 +124,7 @@ func TestPaceAfterBusy(t *testing.T) {
 				s.SetFaults(storagetest.OfKind(requests.Transaction, storagetest.Once(storagetest.Refuse(503, "ServerBusy"))))
 			}
 		}
-		r, err := table.Bulk(t.Context(), stream(10_000, upserts(staff, 1)), nil)
+		r, err := door.Bulk(t.Context(), stream(10_000, upserts(staff, 1)), nil)
 		if err != nil || r.Applied != 10_000 {
 			t.Errorf("got %+v, %v; want 10000", r, err)
 		}
@@ -138,21 +141,31 @@ func TestPaceEnds(t *testing.T) {
 		staff, s := newBulkStaff()
 		ctx, cancel := context.WithTimeout(t.Context(), 150*time.Second)
 		defer cancel()
-		r, err := table.Bulk(ctx, stream(1000, upserts(staff, 1)), &table.BulkOptions{Rate: 1})
+		r, err := door.Bulk(ctx, stream(1000, upserts(staff, 1)), &engine.BulkOptions{Rate: 1})
 		if !errors.Is(err, context.DeadlineExceeded) || r.Applied != 200 || len(s.Rows("staff")) != 200 {
 			t.Errorf("got %+v, %v; want 200 and DeadlineExceeded", r, err)
 		}
 	})
 }
 
-// TestPaceOptions: negative rates are refused, and nothing is sent.
-func TestPaceOptions(t *testing.T) {
+// TestBulkPassRefused: fields of the pass that are wrong, or that bulk work cannot use, are refused, and nothing is sent.
+func TestBulkPassRefused(t *testing.T) {
 	t.Parallel()
 	staff, s := newBulkStaff()
-	for field, o := range map[string]*table.BulkOptions{"BulkOptions.Rate": {Rate: -1}, "BulkOptions.PartitionRate": {PartitionRate: -1}} {
+	for _, c := range []struct {
+		field string
+		pass  table.Pass
+	}{
+		{"Pass.Rate", table.Pass{Rate: -1}},
+		{"Pass.Concurrency", table.Pass{Concurrency: -1}},
+		{"Pass.DryRun", table.Pass{DryRun: true}},
+		{"Pass.Partitions", table.Pass{Partitions: keys.RawPartitions("a", "b")}},
+		{"Pass.Token", table.Pass{Token: "x"}},
+		{"Pass.Token", table.Pass{Token: "-1"}},
+	} {
 		var ve *table.ValueError
-		if _, err := table.Bulk(t.Context(), stream(1, upserts(staff, 1)), o); !errors.As(err, &ve) || ve.Field != field {
-			t.Errorf("got %v; want a *ValueError of %s", err, field)
+		if _, err := table.Bulk(t.Context(), stream(1, upserts(staff, 1)), &c.pass); !errors.As(err, &ve) || ve.Field != c.field {
+			t.Errorf("got %v; want a *ValueError of %s", err, c.field)
 		}
 	}
 	testkit.Expect(t, "requests", s.Count().String(), "none")

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -31,12 +33,12 @@ func TestRunRefusedOperation(t *testing.T) {
 	}
 	staff, s := newBulkStaffWithOne(t)
 	var skipped []int
-	r, err := table.Bulk(ctx, inserts(staff), &table.BulkOptions{Skip: func(i int, err error) bool {
+	r, err := door.Bulk(ctx, inserts(staff), &engine.BulkOptions{Skip: func(i int, err error) bool {
 		skipped = append(skipped, i)
 		return errors.Is(err, table.ErrExists) || i == 7
 	}})
-	if err != nil || r != (table.BulkResult{Applied: 248, Skipped: 2, ResumeAt: 250}) || fmt.Sprint(skipped) != "[7 130]" {
-		t.Errorf(`got %+v, %v, %v; want no error and r == table.BulkResult{Applied: 248, Skipped: 2, ResumeAt: 250} and skipped == "[7 130]"`, r, err, skipped)
+	if err != nil || r != (engine.BulkResult{Applied: 248, Skipped: 2, ResumeAt: 250}) || fmt.Sprint(skipped) != "[7 130]" {
+		t.Errorf(`got %+v, %v, %v; want no error and r == engine.BulkResult{Applied: 248, Skipped: 2, ResumeAt: 250} and skipped == "[7 130]"`, r, err, skipped)
 	}
 	if got := s.Count().String(); got != "1 get, 4 transaction" {
 		t.Errorf("got %q; want %q", got, "1 get, 4 transaction")
@@ -44,7 +46,7 @@ func TestRunRefusedOperation(t *testing.T) {
 	// Without Skip, the first refusal ends Run before its transaction is applied.
 	staff, s = newBulkStaffWithOne(t)
 	var be *table.BatchError
-	r, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+	r, err = door.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		n := 0
 		for op := range inserts(staff) {
 			if n++; n-1 != 7 && !yield(op, nil) {
@@ -57,11 +59,11 @@ func TestRunRefusedOperation(t *testing.T) {
 	}
 	// An error of the stream ends Run. All operations before it are applied.
 	failure := errors.New("the file is corrupt")
-	r, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+	r, err = door.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		_ = yield(staff.DeleteAnyOp(employeeKey("Sales", 5000)), nil) && yield(table.Op{}, failure)
 	}, nil)
-	if !errors.Is(err, failure) || r != (table.BulkResult{Missing: 1, ResumeAt: 1}) {
-		t.Errorf("got %+v, %v; want %v and r == table.BulkResult{Missing: 1, ResumeAt: 1}", r, err, failure)
+	if !errors.Is(err, failure) || r != (engine.BulkResult{Missing: 1, ResumeAt: 1}) {
+		t.Errorf("got %+v, %v; want %v and r == engine.BulkResult{Missing: 1, ResumeAt: 1}", r, err, failure)
 	}
 }
 
@@ -85,7 +87,7 @@ func TestRunMissing(t *testing.T) {
 				n++
 			}
 		}
-		_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+		_, err := door.Bulk(ctx, func(yield func(table.Op, error) bool) {
 			for i := range 300 {
 				if c.there(i) && !yield(staff.InsertOp(&employee{"D", i, "Jones", 1}), nil) {
 					return
@@ -94,9 +96,9 @@ func TestRunMissing(t *testing.T) {
 		}, nil)
 		noError(t, err)
 		s.Count()
-		r, err := table.Bulk(ctx, stream(300, func(i int) table.Op { return staff.DeleteAnyOp(employeeKey("D", i)) }), nil)
-		if err != nil || r != (table.BulkResult{Applied: n, Missing: 300 - n, ResumeAt: 300}) || len(s.Rows("staff")) != 1 {
-			t.Errorf(`got %+v, %v; want no error and r == %+v and len(s.Rows("staff")) == 1`, r, err, table.BulkResult{Applied: n, Missing: 300 - n, ResumeAt: 300})
+		r, err := door.Bulk(ctx, stream(300, func(i int) table.Op { return staff.DeleteAnyOp(employeeKey("D", i)) }), nil)
+		if err != nil || r != (engine.BulkResult{Applied: n, Missing: 300 - n, ResumeAt: 300}) || len(s.Rows("staff")) != 1 {
+			t.Errorf(`got %+v, %v; want no error and r == %+v and len(s.Rows("staff")) == 1`, r, err, engine.BulkResult{Applied: n, Missing: 300 - n, ResumeAt: 300})
 		}
 		if got := s.Count().String(); got != c.want {
 			t.Errorf("got %s; want %s", got, c.want)
@@ -108,14 +110,14 @@ func TestRunMissing(t *testing.T) {
 func TestRunMixed(t *testing.T) {
 	t.Parallel()
 	staff, s := newBulkStaffWithOne(t)
-	r, err := table.Bulk(context.Background(), stream(100, func(i int) table.Op {
+	r, err := door.Bulk(context.Background(), stream(100, func(i int) table.Op {
 		if i%2 == 0 {
 			return staff.DeleteAnyOp(employeeKey("D", i))
 		}
 		return staff.UpsertOp(&employee{"D", i, "Jones", 30}, table.ReplaceExisting)
 	}), nil)
-	if got := s.Count().String(); err != nil || r != (table.BulkResult{Applied: 50, Missing: 50, ResumeAt: 100}) || !strings.HasSuffix(got, "1 query, 3 transaction") {
-		t.Errorf(`got %+v, %v, %q; want no error and r == table.BulkResult{Applied: 50, Missing: 50, ResumeAt: 100} and strings.HasSuffix(got, "1 query, 3 transaction")`, r, err, got)
+	if got := s.Count().String(); err != nil || r != (engine.BulkResult{Applied: 50, Missing: 50, ResumeAt: 100}) || !strings.HasSuffix(got, "1 query, 3 transaction") {
+		t.Errorf(`got %+v, %v, %q; want no error and r == engine.BulkResult{Applied: 50, Missing: 50, ResumeAt: 100} and strings.HasSuffix(got, "1 query, 3 transaction")`, r, err, got)
 	}
 	// After a lost response, a missing row was deleted.
 	s.SetFaults(storagetest.OfKind(requests.Transaction, storagetest.Once(storagetest.LostResponse())))
@@ -131,7 +133,7 @@ func TestShortReadBack(t *testing.T) {
 	ctx := context.Background()
 	staff, s := newBulkStaffWithOne(t)
 	exists := func(i int) bool { return i != 3 && i != 5 }
-	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+	_, err := door.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for i := range 90 {
 			if exists(i) && !yield(staff.InsertOp(&employee{"D", i, "Jones", 1}), nil) {
 				return
@@ -140,8 +142,8 @@ func TestShortReadBack(t *testing.T) {
 	}, nil)
 	noError(t, err)
 	s.SetFaults(storagetest.OfKind(requests.Query, storagetest.ShortPage(10)))
-	r, err := table.Bulk(ctx, stream(90, func(i int) table.Op { return staff.DeleteAnyOp(employeeKey("D", i)) }), nil)
-	if want := (table.BulkResult{Applied: 90 - 2, Missing: 2, ResumeAt: 90}); err != nil || r != want {
+	r, err := door.Bulk(ctx, stream(90, func(i int) table.Op { return staff.DeleteAnyOp(employeeKey("D", i)) }), nil)
+	if want := (engine.BulkResult{Applied: 90 - 2, Missing: 2, ResumeAt: 90}); err != nil || r != want {
 		t.Errorf("got %+v, %v; want %+v", r, err, want)
 	}
 	if left := s.Rows("staff"); len(left) != 1 {

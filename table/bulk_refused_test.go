@@ -8,6 +8,9 @@ import (
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -44,14 +47,14 @@ func TestBulkDuplicateRow(t *testing.T) {
 	noError(t, err)
 	for n := 1; n <= 3; n++ {
 		var refused []int
-		r, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+		r, err := door.Bulk(ctx, func(yield func(table.Op, error) bool) {
 			for id := range n {
 				if !yield(people.InsertOp(&resident{"S", id, "Jones", "a"}), nil) {
 					return
 				}
 			}
-		}, &table.BulkOptions{Skip: func(i int, err error) bool {
-			if !errors.Is(err, table.ErrDuplicateRow) {
+		}, &engine.BulkOptions{Skip: func(i int, err error) bool {
+			if !errors.Is(err, errs.ErrDuplicateRow) {
 				t.Errorf("operation %d: got error %v; want ErrDuplicateRow", i, err)
 			}
 			refused = append(refused, i)
@@ -71,7 +74,7 @@ func TestBulkEntityInDoubt(t *testing.T) {
 	noError(t, tabledoor.Ensure(ctx, people))
 	e := insertAll(t, people, s, resident{"S", 1, "Jones", "a"})[0]
 	var refused []int
-	r, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+	r, err := door.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		if !yield(people.InsertOp(&resident{"S", 2, "Jones", "b"}), nil) || !yield(people.DeleteOp(e), nil) || !yield(people.InsertOp(&resident{"S", 3, "Jones", "c"}), nil) {
 			return
 		}
@@ -80,7 +83,7 @@ func TestBulkEntityInDoubt(t *testing.T) {
 			t.Errorf("Replace: got error %v; want ErrUnknownOutcome", err)
 		}
 		s.SetFaults(nil)
-	}, &table.BulkOptions{Skip: func(i int, err error) bool { refused = append(refused, i); return true }})
+	}, &engine.BulkOptions{Skip: func(i int, err error) bool { refused = append(refused, i); return true }})
 	noError(t, err)
 	testkit.Expect(t, "refused operations", refused, []int{1})
 	testkit.Expect(t, "applied", r.Applied, 2)

@@ -15,6 +15,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -30,27 +32,27 @@ func TestRunRequests(t *testing.T) {
 	for _, c := range []struct {
 		what           string
 		n, departments int
-		o              table.BulkOptions
+		o              engine.BulkOptions
 		want           string
 	}{
-		{"one partition", 1050, 1, table.BulkOptions{}, "11 transaction"},
-		{"ten mixed partitions", 1050, 10, table.BulkOptions{}, "20 transaction"}, // 105 each
-		{"one at a time", 300, 3, table.BulkOptions{Concurrency: 1}, "3 transaction"},
-		{"nothing", 0, 1, table.BulkOptions{}, "none"},
+		{"one partition", 1050, 1, engine.BulkOptions{}, "11 transaction"},
+		{"ten mixed partitions", 1050, 10, engine.BulkOptions{}, "20 transaction"}, // 105 each
+		{"one at a time", 300, 3, engine.BulkOptions{Concurrency: 1}, "3 transaction"},
+		{"nothing", 0, 1, engine.BulkOptions{}, "none"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			t.Parallel()
 			staff, s := newBulkStaffWithOne(t)
-			last := table.BulkResult{}
-			c.o.Progress = func(r table.BulkResult) {
+			last := engine.BulkResult{}
+			c.o.Progress = func(r engine.BulkResult) {
 				if r.Applied <= last.Applied || r.ResumeAt < last.ResumeAt {
 					t.Errorf("got progress from %+v to %+v; want it to grow", last, r)
 				}
 				last = r
 			}
-			r, err := table.Bulk(ctx, stream(c.n, upserts(staff, c.departments)), &c.o)
-			if err != nil || r != (table.BulkResult{Applied: c.n, ResumeAt: c.n}) || r != last && c.n > 0 {
-				t.Errorf("got %+v, %+v, %v; want no error and r == %+v and (r == %+v or c.n <= 0)", r, last, err, table.BulkResult{Applied: c.n, ResumeAt: c.n}, last)
+			r, err := door.Bulk(ctx, stream(c.n, upserts(staff, c.departments)), &c.o)
+			if err != nil || r != (engine.BulkResult{Applied: c.n, ResumeAt: c.n}) || r != last && c.n > 0 {
+				t.Errorf("got %+v, %+v, %v; want no error and r == %+v and (r == %+v or c.n <= 0)", r, last, err, engine.BulkResult{Applied: c.n, ResumeAt: c.n}, last)
 			}
 			if got := s.Count().String(); got != c.want {
 				t.Errorf("got %s; want %s", got, c.want)
@@ -66,12 +68,12 @@ func TestRunRequests(t *testing.T) {
 func TestRunWindow(t *testing.T) {
 	t.Parallel()
 	staff, s := newBulkStaffWithOne(t)
-	_, err := table.Bulk(context.Background(), stream(1000, upserts(staff, 50)), &table.BulkOptions{Window: 100})
+	_, err := door.Bulk(context.Background(), stream(1000, upserts(staff, 50)), &engine.BulkOptions{Window: 100})
 	counts := s.Count()
 	if n := counts[requests.Transaction]; err != nil || counts.Total() != n || n < 200 || n > 700 {
 		t.Errorf("got %v, %v; want no error and 200 to 700 transactions", counts, err)
 	}
-	_, err = table.Bulk(context.Background(), stream(1000, upserts(staff, 50)), nil)
+	_, err = door.Bulk(context.Background(), stream(1000, upserts(staff, 50)), nil)
 	if got := s.Count().String(); err != nil || got != "50 transaction" {
 		t.Errorf(`got %q, %v; want no error and "50 transaction"`, got, err)
 	}
@@ -83,7 +85,7 @@ func TestRunWindowBytes(t *testing.T) {
 	ctx := context.Background()
 	staff, _ := newBulkStaffWithOne(t)
 	const n, size = 300, 10_000
-	_, err := table.Bulk(ctx, stream(n, func(i int) table.Op {
+	_, err := door.Bulk(ctx, stream(n, func(i int) table.Op {
 		return staff.InsertOp(&employee{"D", i, strings.Repeat("x", size), 30})
 	}), nil)
 	noError(t, err)
@@ -93,10 +95,10 @@ func TestRunWindowBytes(t *testing.T) {
 		es = append(es, e)
 	}
 	applied, most := 0, 0
-	r, err := table.Bulk(ctx, stream(n, func(i int) table.Op {
+	r, err := door.Bulk(ctx, stream(n, func(i int) table.Op {
 		most = max(most, i-applied)
 		return staff.DeleteOp(es[i])
-	}), &table.BulkOptions{Concurrency: 1, WindowBytes: 10 * size, Progress: func(r table.BulkResult) { applied = r.ResumeAt }})
+	}), &engine.BulkOptions{Concurrency: 1, WindowBytes: 10 * size, Progress: func(r engine.BulkResult) { applied = r.ResumeAt }})
 	if err != nil || r.Applied != n || most > 25 { // ten that wait, and ten under way
 		t.Errorf("got %+v, %v, %v; want no error and r.Applied == n and most <= 25", r, err, most)
 	}
@@ -106,7 +108,7 @@ func TestRunWindowBytes(t *testing.T) {
 func TestRunOrder(t *testing.T) {
 	t.Parallel()
 	staff, s := newBulkStaffWithOne(t)
-	r, err := table.Bulk(context.Background(), stream(500, func(i int) table.Op {
+	r, err := door.Bulk(context.Background(), stream(500, func(i int) table.Op {
 		return staff.UpsertOp(&employee{"D", i % 7, "Jones", int32(i)}, table.ReplaceExisting)
 	}), nil)
 	if err != nil || r.Applied != 500 {
@@ -144,11 +146,11 @@ func TestRunBytes(t *testing.T) {
 		if policies {                                    // the library sends < as it is, and packs as if the SDK sent it
 			first, second = strings.Repeat("x", 7*2997), strings.Repeat("x", 7*2997)
 		}
-		r, err := table.Bulk(context.Background(), stream(400, func(i int) table.Op {
+		r, err := door.Bulk(context.Background(), stream(400, func(i int) table.Op {
 			row := &table.Row{Key: keys.At(keys.RawPartition("P"), keys.RawRow(fmt.Sprintf("%03d", i)))}
 			noError(t, errors.Join(row.Set("F0", first), row.Set("F1", second)))
 			return rows.InsertOp(row)
-		}), &table.BulkOptions{Concurrency: 1})
+		}), &engine.BulkOptions{Concurrency: 1})
 		if err != nil || r.Applied != 400 || len(sizes) != 5 || slices.Max(sizes) > 4<<20 {
 			t.Errorf("%v: got %+v, %v, %v, %v; want no error and r.Applied == 400 and len(sizes) == 5 and slices.Max(sizes) <= 4<<20", policies, r, err, sizes, counts)
 		}
@@ -167,7 +169,7 @@ func TestRunCancelled(t *testing.T) {
 	staff, s := newBulkStaffWithOne(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	read := 0
-	r, err := table.Bulk(ctx, stream(100_000, func(i int) table.Op {
+	r, err := door.Bulk(ctx, stream(100_000, func(i int) table.Op {
 		if read = i; i == 500 {
 			cancel()
 		}
@@ -193,7 +195,7 @@ func TestRunHungService(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), 12*time.Second)
 			defer cancel()
 			start := time.Now()
-			r, err := table.Bulk(ctx, stream(1000, upserts(staff, 1)), nil)
+			r, err := door.Bulk(ctx, stream(1000, upserts(staff, 1)), nil)
 			if took := time.Since(start); took < 12*time.Second || took > 12*time.Second+100*time.Millisecond {
 				t.Errorf("got %v; want took >= 12*time.Second and took <= 12*time.Second+100*time.Millisecond", took)
 			}

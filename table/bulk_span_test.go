@@ -14,6 +14,8 @@ import (
 
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -71,7 +73,7 @@ func TestBulkSpans(t *testing.T) {
 			}
 		}
 	}
-	_, err = table.Bulk(ctx, upserts, nil)
+	_, err = door.Bulk(ctx, upserts, nil)
 	noError(t, err)
 	if c.counts["query: aztablekit.Table.BulkReadAhead"] == 0 {
 		t.Errorf("requests of upserts: got %v, want some of BulkReadAhead", c.counts)
@@ -86,7 +88,7 @@ func TestBulkSpans(t *testing.T) {
 			}
 		}
 	}
-	_, err = table.Bulk(ctx, inserts, &table.BulkOptions{Skip: func(int, error) bool { return true }})
+	_, err = door.Bulk(ctx, inserts, &engine.BulkOptions{Skip: func(int, error) bool { return true }})
 	noError(t, err)
 	c.expectMethods(t, "inserts of rows that exist")
 }

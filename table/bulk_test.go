@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -35,16 +37,16 @@ func residentInserts(people *table.Table[resident], n int) (int, func(int) table
 func TestBulkSkip(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	never := &table.BulkOptions{Skip: func(i int, err error) bool {
+	never := &engine.BulkOptions{Skip: func(i int, err error) bool {
 		t.Errorf("Skip was called for operation %d: %v; want no call", i, err)
 		return true
 	}}
 	ends := func(what string, people *table.Table[resident], want error) {
 		t.Helper()
-		r, err := table.Bulk(ctx, stream(residentInserts(people, 3)), never)
+		r, err := door.Bulk(ctx, stream(residentInserts(people, 3)), never)
 		var be *table.BatchError
-		if !errors.Is(err, want) || !errors.As(err, &be) || r != (table.BulkResult{}) {
-			t.Errorf("%s: got %+v %v; want %v and a *table.BatchError and r == table.BulkResult{}", what, r, err, want)
+		if !errors.Is(err, want) || !errors.As(err, &be) || r != (engine.BulkResult{}) {
+			t.Errorf("%s: got %+v %v; want %v and a *table.BatchError and r == engine.BulkResult{}", what, r, err, want)
 		}
 	}
 	// The outbox fails with an error of a transaction or a limit of its own.
@@ -55,9 +57,9 @@ func TestBulkSkip(t *testing.T) {
 	// A row that the plan needs cannot be read.
 	people, s := newTown(t, nil)
 	s.SetFaults(storagetest.OfKind(requests.Get, storagetest.Refuse(403, "AuthorizationFailure")))
-	r, err := table.Bulk(ctx, stream(residentInserts(people, 3)), never)
-	if err == nil || r != (table.BulkResult{}) {
-		t.Errorf("got %+v, %v; want an error and r == table.BulkResult{}", r, err)
+	r, err := door.Bulk(ctx, stream(residentInserts(people, 3)), never)
+	if err == nil || r != (engine.BulkResult{}) {
+		t.Errorf("got %+v, %v; want an error and r == engine.BulkResult{}", r, err)
 	}
 	// An exact write is refused for a reason that may pass, and its abort record cannot be stored.
 	people, s = newTown(t, nil)
@@ -82,11 +84,11 @@ func TestBulkRepeated(t *testing.T) {
 	} {
 		people, s := people(t)
 		one := func(i int) table.Op { return people.InsertOp(&resident{"S", i + 1, "L", ""}) }
-		_, err := table.Bulk(ctx, stream(90, func(i int) table.Op { return one(2 * i) }), nil)
+		_, err := door.Bulk(ctx, stream(90, func(i int) table.Op { return one(2 * i) }), nil)
 		noError(t, err)
 		s.Count()
 		var skipped []int
-		r, err := table.Bulk(ctx, stream(180, one), &table.BulkOptions{Skip: func(i int, err error) bool {
+		r, err := door.Bulk(ctx, stream(180, one), &engine.BulkOptions{Skip: func(i int, err error) bool {
 			var be *table.BatchError
 			if !errors.Is(err, table.ErrExists) || !errors.As(err, &be) || be.Index != i || be.Key.PartitionKey() != "S" {
 				t.Errorf(`%s: got %d: %v; want ErrExists and a *table.BatchError and be.Index == %v and be.Key.PartitionKey() == "S"`, what, i, err, i)
@@ -111,7 +113,7 @@ func TestBulkMaintained(t *testing.T) {
 	ctx := context.Background()
 	people, s := newTown(t, nil)
 	n := 300
-	_, err := table.Bulk(ctx, stream(n, func(i int) table.Op {
+	_, err := door.Bulk(ctx, stream(n, func(i int) table.Op {
 		return people.InsertOp(&resident{"S", i + 1, fmt.Sprint("L", i%5), fmt.Sprint("m", i)})
 	}), nil)
 	noError(t, err)
@@ -142,10 +144,10 @@ func TestBulkMissingRequests(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	people, s := newTown(t, nil)
-	_, err := table.Bulk(ctx, stream(50, func(i int) table.Op { return people.InsertOp(&resident{"S", 2 * i, "L", ""}) }), nil)
+	_, err := door.Bulk(ctx, stream(50, func(i int) table.Op { return people.InsertOp(&resident{"S", 2 * i, "L", ""}) }), nil)
 	noError(t, err)
 	s.Count()
-	r, err := table.Bulk(ctx, stream(100, func(i int) table.Op { return people.DeleteAnyOp(residentAt(i)) }), nil)
+	r, err := door.Bulk(ctx, stream(100, func(i int) table.Op { return people.DeleteAnyOp(residentAt(i)) }), nil)
 	if err != nil || r.Applied != 50 || r.Missing != 50 {
 		t.Errorf("got %+v, %v; want no error and r.Done == 50 and r.Missing == 50", r, err)
 	}

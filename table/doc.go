@@ -82,7 +82,7 @@
 // A method that reads rows returns an *[OpError] around one of these errors, besides the errors that its comment names:
 //
 //   - [ErrUnreachable]: the service was not reached, could not answer, or denied access.
-//   - [ErrTableNotFound]: the table does not exist.
+//   - [ErrNotCreated]: the table does not exist.
 //   - *[keys.KeyError]: the key, or the range of a query, is invalid. Nothing was sent.
 //   - *[DecodeError]: a response cannot be read.
 //   - *[VersionError]: the row is of a version that the schema does not know.
@@ -100,7 +100,7 @@
 //
 //   - [ErrUnknownOutcome]: the write may be applied or not. After an exact write, the error is an *[UnknownError].
 //   - *[LimitError], *[ValueError], *[keys.KeyError]: the entity cannot be stored, or an argument is wrong.
-//   - [ErrUnreachable], [ErrTableNotFound]: as above. Nothing was written.
+//   - [ErrUnreachable], [ErrNotCreated]: as above. Nothing was written.
 //   - context.Canceled or context.DeadlineExceeded: the caller's context ended before the write was sent.
 //   - [ErrContended]: concurrent writers changed a row that the write reads first, at each attempt.
 //   - [ErrNotDeclared], [ErrNotRecorded]: the table or the row has definitions, derived rows or parts that this handle lacks.

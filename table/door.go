@@ -11,8 +11,8 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// AnyTable is a *Table of any type.
-type AnyTable interface {
+// Handle is a *Table of any type.
+type Handle interface {
 	Name() string
 
 	engine() *engine.Table // without its type parameter, nil for a nil or zero Table
@@ -25,51 +25,53 @@ func init() { door.Tables = doors{} }
 type doors struct{}
 
 func (doors) Table(t any) *engine.Table {
-	if t, is := t.(AnyTable); is {
+	if t, is := t.(Handle); is {
 		return t.engine()
 	}
 	return nil
 }
 
-func (doors) Inner(t any) any { return t.(AnyTable).inner() }
+func (doors) Inner(t any) any { return t.(Handle).inner() }
 
-func (doors) InMode(t any, change func(*engine.Mode)) any { return t.(AnyTable).inner().inMode(change) }
+func (doors) InMode(t any, change func(*engine.Mode)) any { return t.(Handle).inner().inMode(change) }
 
 func (doors) Rows(t *engine.Table, hasID bool) any { return rowsOf(t, hasID) }
 
-func (doors) Elsewhere(t any, other *engine.Table) any { return t.(AnyTable).inner().elsewhere(other) }
+func (doors) Elsewhere(t any, other *engine.Table) any { return t.(Handle).inner().elsewhere(other) }
 
 func (doors) Op(op any) *engine.Op { return op.(Op).engine() }
 
 func (doors) Scan(ctx context.Context, t, q any, entities bool, h *stored.Hasher, yield func(*engine.Scanned) bool) error {
-	return t.(AnyTable).inner().scan(ctx, q, entities, h, yield)
+	return t.(Handle).inner().scan(ctx, q, entities, h, yield)
 }
 
 func (doors) Copies(ctx context.Context, t, q any, yield func(row *stored.Row, e any) bool) error {
-	return t.(AnyTable).inner().copies(ctx, q, yield)
+	return t.(Handle).inner().copies(ctx, q, yield)
 }
 
 func (doors) GetCopy(ctx context.Context, t any, k keys.Key) (*stored.Row, any, error) {
-	return t.(AnyTable).inner().getCopy(ctx, k)
+	return t.(Handle).inner().getCopy(ctx, k)
 }
 
 func (doors) InsertRow(ctx context.Context, t any, k keys.Key, r *stored.Row) (any, error) {
-	return t.(AnyTable).inner().insertRow(ctx, k, r)
+	return t.(Handle).inner().insertRow(ctx, k, r)
 }
 
 func (doors) InsertRowOp(t any, k keys.Key, r *stored.Row) any {
-	return t.(AnyTable).inner().insertRowOp(k, r)
+	return t.(Handle).inner().insertRowOp(k, r)
 }
 
 func (doors) Faulty(t any, name string, fault error) any {
-	return t.(AnyTable).inner().faulty(name, fault)
+	return t.(Handle).inner().faulty(name, fault)
 }
 
 func (doors) CheckPass(pass any, used ...string) error { return checkPass(pass.(*Pass), used...) }
 
+func (doors) CopyCursor(c any) any { return &Cursor{*c.(*Cursor).c.Copy()} }
+
 func (doors) New(t, service any, name string, schema, o any) (any, error) {
-	s, _ := service.(Service)
-	return t.(AnyTable).inner().make(s, name, schema, o.(*Options))
+	s, _ := service.(engine.Service)
+	return t.(Handle).inner().make(s, name, schema, o.(*Options))
 }
 
 // untyped is what package door does with a handle of any type.
@@ -83,7 +85,7 @@ type untyped interface {
 	getCopy(ctx context.Context, k keys.Key) (*stored.Row, any, error)
 	eachPartition(ctx context.Context, p *Pass, f func(context.Context, keys.PartitionKey) error) (Progress, error)
 	faulty(name string, fault error) any
-	make(service Service, name string, schema any, o *Options) (any, error)
+	make(service engine.Service, name string, schema any, o *Options) (any, error)
 }
 
 // inner is a handle with what packages door and tabledoor do with it.
@@ -105,7 +107,7 @@ func (t *Table[T]) engine() *engine.Table {
 
 // make returns a handle of a table. Errors: *TypeError for a T that cannot be stored; *keys.KeyError for a wrong binding; *ValueError or
 // *LimitError for a name that no table can have (3 to 63 letters and digits, a letter first), a nil service, or a wrong schema or option.
-func (inner[T]) make(service Service, name string, schema any, o *Options) (any, error) {
+func (inner[T]) make(service engine.Service, name string, schema any, o *Options) (any, error) {
 	h, err := newHandle(service, name, schemaOf(schema.(*Schema[T])), o)
 	if err != nil {
 		return nil, err

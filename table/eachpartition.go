@@ -27,7 +27,7 @@ import (
 // *keys.KeyError for an invalid range; errors of a read (see package table). Requests: 1 for each
 // partition, 1 to find that there are no more, and the requests of f.
 func EachPartition(
-	ctx context.Context, t AnyTable, pass *Pass, f func(context.Context, keys.PartitionKey) error,
+	ctx context.Context, t Handle, pass *Pass, f func(context.Context, keys.PartitionKey) error,
 ) (Progress, error) {
 	if t == nil {
 		return Progress{}, fmt.Errorf("table: EachPartition: %w", nilArgument("t"))

@@ -11,6 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -33,7 +34,7 @@ func newLodgers(t *testing.T, plain bool, all ...keys.Key) (*table.Table[lodger]
 	t.Helper()
 	ctx := context.Background()
 	s := storagetest.New(nil)
-	var service table.Service = s.Tables()
+	var service engine.Service = s.Tables()
 	if !plain {
 		acc, err := account.FromTransport(s, nil)
 		testkit.NoError(t, err)

@@ -20,10 +20,9 @@ var (
 	// the time was used up. This happens to rows that several entities share, such as lists and sums, and to writes by key (Upsert,
 	// and methods with Any in their names). Nothing was written.
 	ErrContended = errs.ErrContended
-	// ErrTableNotFound: the table does not exist, or is being deleted. Store.Ensure creates it.
-	ErrTableNotFound = errs.ErrTableNotFound
-	// ErrContainerNotFound: the container of blobs does not exist. Store.Ensure creates that of a definition or a log.
-	ErrContainerNotFound = errs.ErrContainerNotFound
+	// ErrNotCreated: the table, the queue or the container of blobs does not exist; the text says which. Store.Ensure creates it. A
+	// table may be on its way to be deleted, and the error is then [Retryable].
+	ErrNotCreated = errs.ErrNotCreated
 	// ErrUnknownOutcome: a response to a write was lost, or did not say whether the write was applied (429, 5xx), and the row does
 	// not tell whether the write was applied. It may have been applied, may still be applied, or may never be. The entity cannot be
 	// used until it is read again. A read at once proves nothing about a write that is still on its way. The error of an exact
@@ -56,12 +55,14 @@ var (
 	ErrNotDeclared = errs.ErrNotDeclared
 	ErrNotRecorded = errs.ErrNotRecorded
 	ErrNotReadable = errs.ErrNotReadable
-	// ErrTaken: another entity has the value of a unique index, or the derived entity of a view.
+	// ErrTaken: another entity has the value of a unique index, its details are in the target of this entity's details, or it has
+	// the derived entity of a view. The *DerivedError around it contains the owner of the value, unless both entities are in one
+	// transaction. Check for it before ErrExists, which the error also is if the service has found the row.
 	ErrTaken = errs.ErrTaken
 	// ErrAltered: a blob is not the one that its entity names: another program has altered or cut it.
 	ErrAltered = errs.ErrAltered
-	// ErrIncomplete: what was read is only a part of the whole, such as an export that was not
-	// finished.
+	// ErrIncomplete: what was read is only a part of the whole: an export that was not finished, a list of poison that took too
+	// long, or the archive's row of an entity that is not moved yet.
 	ErrIncomplete = errs.ErrIncomplete
 	// ErrForeignRow: the row is of another type (_type), definition or program. It is neither read as one of
 	// T, nor replaced nor deleted. If a derived row would take its place, a *DerivedError contains its key.
@@ -71,10 +72,6 @@ var (
 	ErrRanged = errs.ErrRanged
 	// ErrBudget: the list has used up its Query.Budget, and more entities follow. The entities before the error are complete.
 	ErrBudget = errs.ErrBudget
-	// ErrDuplicateRow: a transaction contains two operations on one row.
-	ErrDuplicateRow = errs.ErrDuplicateRow
-	// ErrOtherPartition: a transaction contains operations on two partitions.
-	ErrOtherPartition = errs.ErrOtherPartition
 	// ErrTableScan: the query names no partition and would read the whole table. Set Query.TableScan if that is meant.
 	ErrTableScan = errs.ErrTableScan
 )

@@ -337,7 +337,7 @@ func TestResolvedWhileSwept(t *testing.T) {
 	}
 }
 
-// TestExactWithoutTable: a missing table is reported as ErrTableNotFound.
+// TestExactWithoutTable: a missing table is reported as ErrNotCreated.
 func TestExactWithoutTable(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -346,8 +346,8 @@ func TestExactWithoutTable(t *testing.T) {
 	lettered, err := bare.WithOutbox(base, &memoryOutbox{}, letters{})
 	noError(t, err)
 	for _, people := range []*table.Table[resident]{base.Exact(), lettered} {
-		if _, err := people.Insert(ctx, &resident{"S", 1, "Jones", "a"}); !errors.Is(err, table.ErrTableNotFound) || errors.Is(err, table.ErrUnknownOutcome) {
-			t.Errorf("got %v; want ErrTableNotFound and not ErrUnknownOutcome", err)
+		if _, err := people.Insert(ctx, &resident{"S", 1, "Jones", "a"}); !errors.Is(err, table.ErrNotCreated) || errors.Is(err, table.ErrUnknownOutcome) {
+			t.Errorf("got %v; want ErrNotCreated and not ErrUnknownOutcome", err)
 		}
 	}
 }

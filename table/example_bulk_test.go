@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -20,12 +21,12 @@ func ExampleBulk() {
 			}
 		}
 	}, nil)
-	fmt.Println(result.Applied, err, service.Count())
+	fmt.Println(result.Changed, err, service.Count())
 	// Output: 1000 <nil> 10 transaction
 }
 
 // Skip drops refused operations. All other operations are applied.
-func ExampleBulkOptions() {
+func ExampleBulk_skip() {
 	ctx := context.Background()
 	staff, _ := newBulkStaff()
 	_, err := staff.Insert(ctx, &employee{"Sales", 2, "Jones", 44})
@@ -36,16 +37,16 @@ func ExampleBulkOptions() {
 				return
 			}
 		}
-	}, &table.BulkOptions{
-		Skip: func(index int, err error) bool {
-			fmt.Println("operation", index, "is dropped")
+	}, &table.Pass{
+		Skip: func(k keys.Key, err error) bool {
+			fmt.Println("the insert of", k, "is dropped")
 			return errors.Is(err, table.ErrExists)
 		},
 	})
-	fmt.Printf("%+v %v\n", result, err)
+	fmt.Println(result.Changed, result.Skipped, err)
 	// Output:
-	// operation 2 is dropped
-	// {Applied:5 Missing:0 Skipped:1 ResumeAt:6} <nil>
+	// the insert of ('Sales','empid_000002') is dropped
+	// 5 1 <nil>
 }
 
 // Delete deletes all entities of a query, a hundred with each request.

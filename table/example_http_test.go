@@ -21,7 +21,7 @@ func status(err error) int {
 		return http.StatusOK
 	case errors.Is(err, table.ErrNotFound):
 		return http.StatusNotFound
-	case errors.Is(err, table.ErrExists): // and index.ErrTaken, of a unique value
+	case errors.Is(err, table.ErrExists): // and table.ErrTaken, of a unique value
 		return http.StatusConflict
 	case errors.Is(err, table.ErrChanged): // the client's ETag is old
 		return http.StatusPreconditionFailed

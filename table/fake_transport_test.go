@@ -15,6 +15,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -118,7 +119,7 @@ var (
 func employeeKey(d string, id int) keys.Key { return keys.At(dept.PartitionKey(d), empid.RowKey(id)) }
 
 // newStaff opens the table of employees, with options for a single attempt.
-func newStaff(t testing.TB, s table.Service) *table.Table[employee] {
+func newStaff(t testing.TB, s engine.Service) *table.Table[employee] {
 	t.Helper()
 	o := singleAttempt()
 	o.Retry.ConflictWait = -1

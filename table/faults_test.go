@@ -11,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
@@ -103,15 +104,15 @@ func batchFault(n int, f storagetest.Fault) storagetest.FaultFunc {
 func isBatch(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "$batch") }
 
 // path opens the Table service of an account: openService or openPlainService.
-type path func(account.Transport) (table.Service, error)
+type path func(account.Transport) (engine.Service, error)
 
 // openPlainService returns a client of the SDK for the Table service of an account, without the policies of table.ClientOptions.
-func openPlainService(a account.Transport) (table.Service, error) {
+func openPlainService(a account.Transport) (engine.Service, error) {
 	return aztables.NewServiceClientFromConnectionString(a.ConnectionString(), &aztables.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: a}})
 }
 
 // openService returns the Table service of an account.
-func openService(a account.Transport) (table.Service, error) {
+func openService(a account.Transport) (engine.Service, error) {
 	acc, err := account.FromTransport(a, nil)
 	if err != nil {
 		return nil, err
@@ -120,7 +121,7 @@ func openService(a account.Transport) (table.Service, error) {
 }
 
 // serviceOf returns the Table service of an account.
-func serviceOf(t testing.TB, a account.Transport) table.Service {
+func serviceOf(t testing.TB, a account.Transport) engine.Service {
 	t.Helper()
 	service, err := openService(a)
 	noError(t, err)

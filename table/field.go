@@ -163,8 +163,8 @@ func joined[T any](op string, all []Cond[T]) Cond[T] {
 	return Cond[T]{c}
 }
 
-// AnyField is a [Field] of T, with values of any type.
-type AnyField[T any] interface {
+// FieldIn is a [Field] of T, with values of any type.
+type FieldIn[T any] interface {
 	properties(*edm.Codec) ([]string, error)
 }
 

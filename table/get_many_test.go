@@ -69,7 +69,7 @@ func TestGetManyEnds(t *testing.T) {
 		"break":         {nil, 5, nil},
 		"break at once": {nil, 1, nil},
 		"a failed read": {func(*http.Request, string) (*http.Response, error) { return nil, io.ErrUnexpectedEOF }, 0, io.ErrUnexpectedEOF},
-		"no such table": {func(*http.Request, string) (*http.Response, error) { return errorResponse(404, "TableNotFound"), nil }, 0, table.ErrTableNotFound},
+		"no such table": {func(*http.Request, string) (*http.Response, error) { return errorResponse(404, "TableNotFound"), nil }, 0, table.ErrNotCreated},
 		"a hung service": {func(r *http.Request, _ string) (*http.Response, error) {
 			<-r.Context().Done()
 			return nil, r.Context().Err()

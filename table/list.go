@@ -340,9 +340,6 @@ func (c *Cursor) engine() *query.Cursor {
 	return &c.c
 }
 
-// Copy returns another cursor at the same position.
-func (c *Cursor) Copy() *Cursor { return &Cursor{*c.c.Copy()} }
-
 // Done reports whether the list has ended.
 func (c *Cursor) Done() bool { return c.c.Done() }
 
@@ -355,7 +352,7 @@ func (c *Cursor) Token() string { return c.c.Token() }
 // without reading the rows between. To continue work on a table, give it the range behind the last
 // one ([keys.PartitionRange.Behind]).
 //
-// Errors: *keys.KeyError for an invalid range; ErrTableNotFound and the other errors of a read (see
+// Errors: *keys.KeyError for an invalid range; ErrNotCreated and the other errors of a read (see
 // package table). 1 request for each partition, and 1 to find that there are no more.
 func (t *Table[T]) Partitions(ctx context.Context, in keys.PartitionRange) iter.Seq2[keys.PartitionKey, error] {
 	return t.h.partitionsIn(ctx, in)

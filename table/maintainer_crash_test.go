@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -111,7 +113,7 @@ func testMaintainedEveryFault(t *testing.T, open path) {
 						if err := tabledoor.Ensure(ctx, people); err != nil {
 							return err
 						}
-						_, err = table.Bulk(ctx, stream(2, func(i int) table.Op {
+						_, err = door.Bulk(ctx, stream(2, func(i int) table.Op {
 							return people.InsertOp(&resident{"S", i + 1, "Jones", string(rune('a' + i))})
 						}), nil)
 						return err
@@ -164,7 +166,7 @@ func testBulkEveryFault(t *testing.T, by path) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			build := func() crashtest.Workload {
-				var result table.BulkResult
+				var result engine.BulkResult
 				var returned error
 				ended := false
 				open := func(p *crashtest.Process) (*table.Table[resident], error) {
@@ -200,7 +202,7 @@ func testBulkEveryFault(t *testing.T, by path) {
 							people.UpsertOp(&resident{"S", 1, "B", "b"}, table.ReplaceExisting), people.UpsertOp(&resident{"T", 1, "C", "c"}, table.ReplaceExisting),
 							people.DeleteAnyOp(residentAt(7)), people.DeleteAnyOp(residentAt(8)), people.DeleteAnyOp(residentAt(9)),
 						}
-						result, returned = table.Bulk(ctx, stream(len(ops), func(i int) table.Op { return ops[i] }), nil)
+						result, returned = door.Bulk(ctx, stream(len(ops), func(i int) table.Op { return ops[i] }), nil)
 						ended = ctx.Err() == nil
 						return returned
 					}},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -303,8 +304,8 @@ func TestPlanRefuses(t *testing.T) {
 	}{
 		{keys.Raw("S", "~i|01KAJ5ZVW0ABCDEFGHJKMNPQRS"), nil},
 		{keys.Raw("S", "a/b"), nil},
-		{keys.At(keys.RawPartition("T"), keys.RawRow("x")), table.ErrOtherPartition},
-		{residentAt(1), table.ErrDuplicateRow},
+		{keys.At(keys.RawPartition("T"), keys.RawRow("x")), errs.ErrOtherPartition},
+		{residentAt(1), errs.ErrDuplicateRow},
 	} {
 		people, err := bare.With(base, writesRow{c.at})
 		noError(t, err)

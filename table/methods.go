@@ -62,7 +62,7 @@ func (h handle) getToWrite(ctx context.Context, method string, k keys.Key) (e en
 
 // Insert stores a new entity under the key that the schema makes of its fields.
 //
-// Errors: ErrExists, also if an earlier Insert with an unknown outcome was applied after all; ErrUnknownOutcome, ErrTableNotFound
+// Errors: ErrExists, also if an earlier Insert with an unknown outcome was applied after all; ErrUnknownOutcome, ErrNotCreated
 // and the other errors of a write (see package table). 1 request. If the row exists, 1 more: Insert reads the row, because the
 // network may have delivered its request twice, or, with a commit record, stores an abort record. An insert of one row alone does
 // not send the headers of the context (policy.WithHTTPHeader).
@@ -185,7 +185,7 @@ func notMine(err error) bool {
 // it; ErrForeignRow or *keys.KeyError for a row of another type; *DecodeError if the row does not fit T; errors of a read (see
 // package table). Requests: 1 if the fields are in the head, or in part 1 and parts behind it; otherwise 2 at the same time,
 // which also transfer the parts between the wanted ones. With T = [Row], any field reads all parts, by 1 request.
-func (t *Table[T]) GetFields(ctx context.Context, k keys.Key, fields ...AnyField[T]) (*Entity[T], error) {
+func (t *Table[T]) GetFields(ctx context.Context, k keys.Key, fields ...FieldIn[T]) (*Entity[T], error) {
 	if err := t.h.engine.Fault; err != nil {
 		return nil, t.h.engine.OpError("GetFields", k, err)
 	}
@@ -237,7 +237,7 @@ func (h handle) getFields(ctx context.Context, k keys.Key, parts []uint8) (_ ent
 
 // Has reports whether a field was read. If the entity is not [Entity.Partial], all fields were read. If the entity was read from
 // a copy, the fields that have a value in the copy were read.
-func (e *Entity[T]) Has(f AnyField[T]) bool {
+func (e *Entity[T]) Has(f FieldIn[T]) bool {
 	if !e.Partial() {
 		return e != nil
 	}

@@ -43,7 +43,7 @@ type Mixed struct {
 //
 // Errors: *ValueError for two types that cannot be told apart, because they have the same range of RowKeys and the same
 // Schema.Type or none; for tables of different names or services; and for no table. Requests: none.
-func NewMixed(tables ...AnyTable) (*Mixed, error) {
+func NewMixed(tables ...Handle) (*Mixed, error) {
 	fail := func(reason string) (*Mixed, error) {
 		return nil, fmt.Errorf("table: NewMixed: %w", &ValueError{Field: "tables", Reason: reason})
 	}

@@ -66,18 +66,18 @@ func TestAmbiguousTypes(t *testing.T) {
 	}
 	digits, named := keys.Digits[int](3), keys.Digits[int](3).Named("emp")
 	for what, c := range map[string]struct {
-		tables []table.AnyTable
+		tables []table.Handle
 		ok     bool
 	}{
 		"none":                      {nil, false},
-		"one":                       {[]table.AnyTable{open("ttt", "", digits)}, true},
-		"two ranges":                {[]table.AnyTable{open("ttt", "", digits), open("ttt", "", named)}, true},
-		"ranges that touch":         {[]table.AnyTable{open("ttt", "", digits), open("ttt", "", keys.Digits[int](4))}, true},
-		"one range":                 {[]table.AnyTable{open("ttt", "", digits), open("ttt", "", digits)}, false},
-		"one range, two types":      {[]table.AnyTable{open("ttt", "a", digits), open("ttt", "b", digits)}, true},
-		"one range, the same type":  {[]table.AnyTable{open("ttt", "a", digits), open("ttt", "a", digits)}, false},
-		"two ranges, the same type": {[]table.AnyTable{open("ttt", "a", digits), open("ttt", "a", named)}, true},
-		"two tables":                {[]table.AnyTable{open("ttt", "a", digits), open("uuu", "b", digits)}, false},
+		"one":                       {[]table.Handle{open("ttt", "", digits)}, true},
+		"two ranges":                {[]table.Handle{open("ttt", "", digits), open("ttt", "", named)}, true},
+		"ranges that touch":         {[]table.Handle{open("ttt", "", digits), open("ttt", "", keys.Digits[int](4))}, true},
+		"one range":                 {[]table.Handle{open("ttt", "", digits), open("ttt", "", digits)}, false},
+		"one range, two types":      {[]table.Handle{open("ttt", "a", digits), open("ttt", "b", digits)}, true},
+		"one range, the same type":  {[]table.Handle{open("ttt", "a", digits), open("ttt", "a", digits)}, false},
+		"two ranges, the same type": {[]table.Handle{open("ttt", "a", digits), open("ttt", "a", named)}, true},
+		"two tables":                {[]table.Handle{open("ttt", "a", digits), open("uuu", "b", digits)}, false},
 	} {
 		if _, err := table.NewMixed(c.tables...); (err == nil) != c.ok {
 			t.Errorf("%s: got %v; want no error: %v", what, err, c.ok)

@@ -38,7 +38,7 @@ func openLeavers(t testing.TB, own *testkit.Hooked, movedFrom ...string) leavers
 	return l
 }
 
-func openLeaversTable(t testing.TB, service table.Service, now func() time.Time, name string, movedFrom ...string) *table.Table[resident] {
+func openLeaversTable(t testing.TB, service engine.Service, now func() time.Time, name string, movedFrom ...string) *table.Table[resident] {
 	t.Helper()
 	o := *noWaitOptions()
 	o.Now = now
@@ -91,8 +91,8 @@ func TestMoveHomeGone(t *testing.T) {
 		gone := func(what string, err error) {
 			t.Helper()
 			var he *errs.HomeError
-			if !errors.As(err, &he) || he.Table != "people" || !he.Gone || errors.Is(err, table.ErrTableNotFound) {
-				t.Errorf("%s: got error %v; want a *HomeError that names table people, and not ErrTableNotFound", what, err)
+			if !errors.As(err, &he) || he.Table != "people" || !he.Gone || errors.Is(err, table.ErrNotCreated) {
+				t.Errorf("%s: got error %v; want a *HomeError that names table people, and not ErrNotCreated", what, err)
 			}
 			if text := `was prepared by a write whose commit record is in table "people", which does not exist any more`; !strings.Contains(err.Error(), text) {
 				t.Errorf("%s: got error %q; want %q in it", what, err, text)

@@ -10,6 +10,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -160,6 +161,6 @@ func TestHandlesOfOneTable(t *testing.T) {
 }
 
 // serviceSlice is a service that cannot be compared.
-type serviceSlice []table.Service
+type serviceSlice []engine.Service
 
 func (s serviceSlice) NewClient(name string) *aztables.Client { return s[0].NewClient(name) }

@@ -64,7 +64,7 @@ func TestOutcomes(t *testing.T) {
 		"408":               {status(408, ""), table.ErrUnknownOutcome},
 		"429":               {status(429, ""), table.ErrUnknownOutcome},
 		"404 row":           {status(404, "ResourceNotFound"), table.ErrNotFound},
-		"404 table":         {status(404, "TableNotFound"), table.ErrTableNotFound},
+		"404 table":         {status(404, "TableNotFound"), table.ErrNotCreated},
 		"412":               {status(412, "UpdateConditionNotSatisfied"), table.ErrChanged},
 		"400":               {status(400, "InvalidInput"), refused},
 		"403":               {status(403, "AuthenticationFailed"), refused},

@@ -137,7 +137,7 @@ func TestEachPartitionThrough(t *testing.T) {
 
 // eachThrough is EachPartition with the partition that is done.
 func eachThrough(
-	ctx context.Context, t table.AnyTable, p *table.Pass, f func(context.Context, keys.PartitionKey) error,
+	ctx context.Context, t table.Handle, p *table.Pass, f func(context.Context, keys.PartitionKey) error,
 ) (keys.PartitionKey, error) {
 	done, err := table.EachPartition(ctx, t, p, f)
 	if done.Through == (keys.Key{}) {

@@ -15,6 +15,8 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -30,7 +32,7 @@ func mailTown(t testing.TB, from, to, step int) (*table.Table[resident], *testki
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
 	noError(t, tabledoor.Ensure(context.Background(), peopleOf(t, s, nil)))
 	people := mailProgram(t, s)
-	_, err := table.Bulk(context.Background(), func(yield func(table.Op, error) bool) {
+	_, err := door.Bulk(context.Background(), func(yield func(table.Op, error) bool) {
 		for id := from; id <= to; id += step {
 			if !yield(people.InsertOp(&resident{"S", id, "old", ""}), nil) {
 				return
@@ -59,8 +61,8 @@ func upsertsOf(people *table.Table[resident], from, to int) (ops []table.Op) {
 }
 
 // runOf applies operations by bulk.
-func runOf(ops []table.Op, o *table.BulkOptions) (table.BulkResult, error) {
-	return table.Bulk(context.Background(), stream(len(ops), func(i int) table.Op { return ops[i] }), o)
+func runOf(ops []table.Op, o *engine.BulkOptions) (engine.BulkResult, error) {
+	return door.Bulk(context.Background(), stream(len(ops), func(i int) table.Op { return ops[i] }), o)
 }
 
 // lastNames returns the last names of the stored residents of S as ranges, as in "1-3 new, 4 old*"; a star is a mark.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -72,7 +73,7 @@ func TestRedirects(t *testing.T) {
 				noError(t, err)
 				client, err := aztables.NewServiceClientWithNoCredential(url+"/", nil)
 				noError(t, err)
-				for maker, service := range map[string]table.Service{"account": acc.Tables(), "the SDK": client} {
+				for maker, service := range map[string]engine.Service{"account": acc.Tables(), "the SDK": client} {
 					o := singleAttempt()
 					staff, err := bare.NewTable(service, "staff", staffSchema, o)
 					noError(t, err)

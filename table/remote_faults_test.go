@@ -17,6 +17,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -146,13 +147,13 @@ func TestRemoteBulkReserved(t *testing.T) {
 	crashedMove(t, s.Service, 2) // M/1 is reserved
 	reader, _ := townProgram(t, s.Service, nil)
 	var skipped []int
-	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+	_, err := door.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for _, id := range []int{0, 4, 1, 5} {
 			if !yield(reader.InsertOp(&resident{"M", id, "New", fmt.Sprint("n", id)}), nil) {
 				return
 			}
 		}
-	}, &table.BulkOptions{Skip: func(i int, err error) bool { skipped = append(skipped, i); return true }})
+	}, &engine.BulkOptions{Skip: func(i int, err error) bool { skipped = append(skipped, i); return true }})
 	noError(t, err)
 	slices.Sort(skipped)
 	testkit.Expect(t, "refused inserts", skipped, []int{0, 1, 3})
@@ -303,9 +304,9 @@ func TestRemoteLoad(t *testing.T) {
 		t.Error("got no error; want that of the read")
 	}
 	// In bulk work, it is no error of the operation.
-	_, err = table.Bulk(context.Background(), func(yield func(table.Op, error) bool) {
+	_, err = door.Bulk(context.Background(), func(yield func(table.Op, error) bool) {
 		yield(people.InsertOp(&resident{"S", 2, "Jones", "b"}), nil)
-	}, &table.BulkOptions{Skip: func(i int, err error) bool { t.Errorf("asked about operation %d: %v", i, err); return true }})
+	}, &engine.BulkOptions{Skip: func(i int, err error) bool { t.Errorf("asked about operation %d: %v", i, err); return true }})
 	_ = err
 }
 

@@ -10,6 +10,8 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/commit"
+	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
@@ -161,9 +163,9 @@ func TestTakerIsRefused(t *testing.T) {
 	if _, err := table.Transact(ctx, ops[1], ops[0]); !errors.As(err, &be) || be.Index != 1 {
 		t.Errorf("got %v; want a *BatchError and be.Index == 1", err)
 	}
-	r, err := table.Bulk(ctx, stream(2, func(i int) table.Op { return ops[i] }), &table.BulkOptions{Skip: func(int, error) bool { return true }})
-	if err != nil || r != (table.BulkResult{Applied: 1, Skipped: 1, ResumeAt: 2}) || es[0].Value.Last != "Good" {
-		t.Errorf(`got %+v, %v; want no error and r == table.BulkResult{Done: 1, Skipped: 1, ResumeAt: 2} and es[0].Value.Last == "Good"`, r, err)
+	r, err := door.Bulk(ctx, stream(2, func(i int) table.Op { return ops[i] }), &engine.BulkOptions{Skip: func(int, error) bool { return true }})
+	if err != nil || r != (engine.BulkResult{Applied: 1, Skipped: 1, ResumeAt: 2}) || es[0].Value.Last != "Good" {
+		t.Errorf(`got %+v, %v; want no error and r == engine.BulkResult{Done: 1, Skipped: 1, ResumeAt: 2} and es[0].Value.Last == "Good"`, r, err)
 	}
 	if err := checkDerivedRows(s.Service); err != nil {
 		t.Error(err)

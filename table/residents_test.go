@@ -13,6 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/commit"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -155,7 +156,7 @@ type tableNotification struct {
 }
 
 // newTableOutbox opens the table of notifications.
-func newTableOutbox(s table.Service, o *table.Options) (*tableOutbox, error) {
+func newTableOutbox(s engine.Service, o *table.Options) (*tableOutbox, error) {
 	rows, err := bare.NewTable(s, "notifications", table.Schema[table.Row]{}, o)
 	return &tableOutbox{rows}, err
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -34,8 +36,8 @@ func TestStaleVersions(t *testing.T) {
 			t.Errorf("%s, of a version that is gone: got %v; want ErrChanged", method, err)
 		}
 		var skipped error
-		if r, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) { yield(op(people, stale), nil) },
-			&table.BulkOptions{Skip: func(_ int, err error) bool { skipped = err; return true }}); err != nil || r.Applied != 0 || !errors.Is(skipped, table.ErrChanged) {
+		if r, err := door.Bulk(ctx, func(yield func(table.Op, error) bool) { yield(op(people, stale), nil) },
+			&engine.BulkOptions{Skip: func(_ int, err error) bool { skipped = err; return true }}); err != nil || r.Applied != 0 || !errors.Is(skipped, table.ErrChanged) {
 			t.Errorf("%s in bulk: got %v %v %v; want no error and r.Done == 0 and skipped to be ErrChanged", method, r, err, skipped)
 		}
 		if after := fmt.Sprint(s.Rows("people")); after != before {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
-	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
@@ -19,13 +18,6 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 )
-
-// Service returns clients of the SDK by table name. Every *aztables.ServiceClient is a Service.
-type Service interface {
-	NewClient(tableName string) *aztables.Client
-}
-
-var _ Service = (*aztables.ServiceClient)(nil)
 
 // Options of a table. The zero value is ready for use.
 type Options struct {
@@ -151,7 +143,7 @@ func (h handle) inMode(change func(*engine.Mode)) handle {
 	return h
 }
 
-func newHandle(service Service, name string, s *schema, o *Options) (handle, error) {
+func newHandle(service engine.Service, name string, s *schema, o *Options) (handle, error) {
 	if err := edm.CheckTableName(name); err != nil && !edm.IsSystemTable(name) {
 		return handle{}, fmt.Errorf("table: New: %w", err)
 	}

@@ -151,7 +151,7 @@ func TestTapReadsAsSDK(t *testing.T) {
 }
 
 // conditions are the errors by which a result of the two paths is compared.
-var conditions = []error{table.ErrNotFound, table.ErrTableNotFound, table.ErrExists, table.ErrChanged, table.ErrUnreachable, table.ErrUnknownOutcome}
+var conditions = []error{table.ErrNotFound, table.ErrNotCreated, table.ErrExists, table.ErrChanged, table.ErrUnreachable, table.ErrUnknownOutcome}
 
 // visible is what a caller can tell about an error.
 func visible(err error) string {

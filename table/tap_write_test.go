@@ -20,6 +20,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -45,7 +46,7 @@ func newWritten(rk string) *written {
 	return &written{PK: "p", RK: rk, Text: "<a href='x'>\"\\\n\u2028&é😀", Int: 1 << 60, Small: -1, Whole: 5, Large: 1e6, Tiny: 1.5e-9, Endless: math.Inf(1), Yes: true, Data: []byte{0, 255}}
 }
 
-func writtenTable(t testing.TB, s table.Service) *table.Table[written] {
+func writtenTable(t testing.TB, s engine.Service) *table.Table[written] {
 	t.Helper()
 	tab, err := bare.NewTable(s, "written", table.Schema[written]{
 		Partition: keys.RawPartitionOf(func(e *written) *string { return &e.PK }),

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -35,7 +36,7 @@ var everyWrite = map[string]func(context.Context, *table.Table[employee], *table
 		return err
 	},
 	"Bulk": func(ctx context.Context, staff *table.Table[employee], _ *table.Entity[employee]) error {
-		r, err := table.Bulk(ctx, stream(300, func(i int) table.Op { return staff.InsertOp(&employee{"Sales", i + 10, "New", 50}) }), nil)
+		r, err := door.Bulk(ctx, stream(300, func(i int) table.Op { return staff.InsertOp(&employee{"Sales", i + 10, "New", 50}) }), nil)
 		if err == nil && r.Applied != 300 {
 			err = fmt.Errorf("got %d of 300 applied", r.Applied)
 		}
@@ -195,7 +196,7 @@ func TestThrottledReads(t *testing.T) {
 			return staff.DeleteAny(ctx, e.Key)
 		},
 		"Bulk": func(ctx context.Context, staff *table.Table[employee], _ *table.Entity[employee]) error {
-			r, err := table.Bulk(ctx, stream(300, func(i int) table.Op {
+			r, err := door.Bulk(ctx, stream(300, func(i int) table.Op {
 				return staff.UpsertOp(&employee{"Sales", i + 10, "New", 50}, table.ReplaceExisting)
 			}), nil)
 			if err == nil && r.Applied != 300 {

@@ -12,6 +12,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -49,10 +50,10 @@ func TestTransactRefusedBeforeSending(t *testing.T) {
 	}{
 		"none":             {nil, -1, nil, &limit},
 		"101":              {many(101), -1, nil, &limit},
-		"a row twice":      {[]table.Op{insert("Sales", 1), insert("Sales", 2), staff.DeleteAnyOp(employeeKey("Sales", 1))}, 2, table.ErrDuplicateRow, nil},
-		"side by side":     {[]table.Op{insert("Sales", 1), insert("Sales", 2), staff.DeleteAnyOp(employeeKey("Sales", 2))}, 2, table.ErrDuplicateRow, nil},
-		"not in order":     {[]table.Op{insert("Sales", 3), insert("Sales", 1), insert("Sales", 2), insert("Sales", 3)}, 3, table.ErrDuplicateRow, nil},
-		"two partitions":   {[]table.Op{insert("Sales", 1), insert("Marketing", 2)}, 1, table.ErrOtherPartition, nil},
+		"a row twice":      {[]table.Op{insert("Sales", 1), insert("Sales", 2), staff.DeleteAnyOp(employeeKey("Sales", 1))}, 2, errs.ErrDuplicateRow, nil},
+		"side by side":     {[]table.Op{insert("Sales", 1), insert("Sales", 2), staff.DeleteAnyOp(employeeKey("Sales", 2))}, 2, errs.ErrDuplicateRow, nil},
+		"not in order":     {[]table.Op{insert("Sales", 3), insert("Sales", 1), insert("Sales", 2), insert("Sales", 3)}, 3, errs.ErrDuplicateRow, nil},
+		"two partitions":   {[]table.Op{insert("Sales", 1), insert("Marketing", 2)}, 1, errs.ErrOtherPartition, nil},
 		"two tables":       {[]table.Op{insert("Sales", 1), other.InsertOp(&employee{"Sales", 2, "x", 1})}, 1, nil, &value},
 		"two services":     {[]table.Op{insert("Sales", 1), elsewhere.InsertOp(&employee{"Sales", 2, "x", 1})}, 1, nil, &value},
 		"a zero operation": {[]table.Op{{}}, 0, nil, &value},

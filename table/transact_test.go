@@ -117,7 +117,7 @@ func TestTransactRefused(t *testing.T) {
 		"changed, no index": {batchBody(failedPart(412, "UpdateConditionNotSatisfied", "The update condition specified in the request was not satisfied.")), 0, employeeKey("Sales", 10), table.ErrChanged, "UpdateConditionNotSatisfied"},
 		"changed":           {batchBody(failedPart(412, "UpdateConditionNotSatisfied", "2:The update condition specified in the request was not satisfied.")), 2, employeeKey("Sales", 2), table.ErrChanged, "UpdateConditionNotSatisfied"},
 		"gone":              {batchBody(failedPart(404, "ResourceNotFound", "4:The specified resource does not exist.")), 4, employeeKey("Sales", 3), table.ErrNotFound, "ResourceNotFound"},
-		"no table":          {batchBody(failedPart(404, "TableNotFound", "0:The table specified does not exist.")), 0, employeeKey("Sales", 10), table.ErrTableNotFound, "TableNotFound"},
+		"no table":          {batchBody(failedPart(404, "TableNotFound", "0:The table specified does not exist.")), 0, employeeKey("Sales", 10), table.ErrNotCreated, "TableNotFound"},
 		"too large":         {batchBody(failedPart(400, "EntityTooLarge", "1:The entity is larger than the maximum allowed size (1MB).")), 1, employeeKey("Sales", 1), nil, "EntityTooLarge"},
 		"no operation":      {batchBody(failedPart(400, "InvalidInput", "99:The batch request operation exceeds the maximum 100 changes per change set.")), -1, keys.Key{}, nil, "InvalidInput"},
 	} {

@@ -69,7 +69,7 @@ func TestUnreachable(t *testing.T) {
 		"401": {storagetest.Refuse(401, "InvalidAuthenticationInfo"), gone}, "403": {storagetest.Refuse(403, "AuthorizationFailure"), gone}, "a proxy's 404": {storagetest.Refuse(404, ""), unknownWrite},
 		"408": {storagetest.Refuse(408, "RequestTimeout"), unknownWrite}, "429": {storagetest.Refuse(429, "TooManyRequests"), unknownWrite},
 		"500": {storagetest.Refuse(500, "InternalError"), unknownWrite}, "503": {storagetest.Refuse(503, "ServerBusy"), unknownWrite},
-		"no table": {storagetest.Refuse(404, "TableNotFound"), want{table.ErrTableNotFound, table.ErrTableNotFound}},
+		"no table": {storagetest.Refuse(404, "TableNotFound"), want{table.ErrNotCreated, table.ErrNotCreated}},
 		"bad":      {storagetest.Refuse(400, "InvalidInput"), want{}},
 	} {
 		for method, do := range methods {
@@ -84,7 +84,7 @@ func TestUnreachable(t *testing.T) {
 						want = c.read
 					}
 					err := do(ctx, rows)
-					for _, is := range []error{table.ErrUnreachable, table.ErrUnknownOutcome, table.ErrTableNotFound} {
+					for _, is := range []error{table.ErrUnreachable, table.ErrUnknownOutcome, table.ErrNotCreated} {
 						if errors.Is(err, is) != (is == want) {
 							t.Errorf("got %v; want errors.Is(err, %q) == %v", err, is, is == want)
 						}
@@ -185,8 +185,8 @@ func TestBeingDeletedText(t *testing.T) {
 	const want = "TableBeingDeleted: the table is being deleted; the service refuses its name for 40 s or more, so try again later"
 	_, terr := table.Transact(ctx, tabledoor.InsertAtOp(rows, keys.Raw("p", "r"), new(table.Row)), tabledoor.InsertAtOp(rows, keys.Raw("p", "s"), new(table.Row)))
 	for method, err := range map[string]error{"Ensure": tabledoor.Ensure(ctx, rows), "InsertAt": second(rows.InsertAt(ctx, keys.Raw("p", "r"), new(table.Row))), "Transact": terr} {
-		if !errors.Is(err, table.ErrTableNotFound) || !strings.HasSuffix(err.Error(), want) {
-			t.Errorf("%s: got error %v; want ErrTableNotFound with the text %q at its end", method, err, want)
+		if !errors.Is(err, table.ErrNotCreated) || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: got error %v; want ErrNotCreated with the text %q at its end", method, err, want)
 		}
 	}
 }

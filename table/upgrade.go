@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/query"
@@ -128,13 +129,13 @@ func (u *upgrader) replace(ctx context.Context, all []entity) error {
 		return nil
 	}
 	var changed []int
-	_, err := Bulk(ctx, func(yield func(Op, error) bool) {
+	_, err := door.Bulk(ctx, func(yield func(Op, error) bool) {
 		for _, e := range all {
 			if !yield(u.h.replace("Upgrade", e), nil) {
 				return
 			}
 		}
-	}, &BulkOptions{Rate: u.pass.Rate, Skip: func(i int, err error) bool {
+	}, &engine.BulkOptions{Rate: u.pass.Rate, Skip: func(i int, err error) bool {
 		lost := errors.Is(err, ErrChanged) || errors.Is(err, ErrNotFound)
 		if lost {
 			changed = append(changed, i)

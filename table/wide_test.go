@@ -232,17 +232,17 @@ func TestGetFields(t *testing.T) {
 	made, err := pages.Insert(ctx, &big)
 	testkit.NoError(t, err)
 	for _, c := range []struct {
-		fields []table.AnyField[page]
+		fields []table.FieldIn[page]
 		has    string
 		costs  string
 	}{
 		{nil, "title", "1 get"},
-		{[]table.AnyField[page]{pageTitle}, "title", "1 get"},
-		{[]table.AnyField[page]{day(3)}, "title day3", "1 query"},
-		{[]table.AnyField[page]{pageVisits}, "title day3 visits", "1 query"},
-		{[]table.AnyField[page]{pageNote}, "title note", "1 get, 1 query"},
-		{[]table.AnyField[page]{pageScan, pageText}, "title text scan", "1 get, 1 query"},
-		{[]table.AnyField[page]{pageTitle, pageVisits, pageText, pageScan, pageNote}, "title day3 visits text scan note", "1 query"},
+		{[]table.FieldIn[page]{pageTitle}, "title", "1 get"},
+		{[]table.FieldIn[page]{day(3)}, "title day3", "1 query"},
+		{[]table.FieldIn[page]{pageVisits}, "title day3 visits", "1 query"},
+		{[]table.FieldIn[page]{pageNote}, "title note", "1 get, 1 query"},
+		{[]table.FieldIn[page]{pageScan, pageText}, "title text scan", "1 get, 1 query"},
+		{[]table.FieldIn[page]{pageTitle, pageVisits, pageText, pageScan, pageNote}, "title day3 visits text scan note", "1 query"},
 	} {
 		counter.Take()
 		e, err := pages.GetFields(ctx, made.Key, c.fields...)
@@ -251,7 +251,7 @@ func TestGetFields(t *testing.T) {
 		var has []string
 		for _, f := range []struct {
 			name string
-			f    table.AnyField[page]
+			f    table.FieldIn[page]
 		}{{"title", pageTitle}, {"day3", day(3)}, {"visits", pageVisits}, {"text", pageText}, {"scan", pageScan}, {"note", pageNote}} {
 			if e.Has(f.f) {
 				has = append(has, f.name)

@@ -41,7 +41,7 @@ import (
 // CopyBlobs uses Concurrency (4 by default), Skip and Progress of the pass, which may be nil. Skip gets the error of a lost blob, with the
 // key of the entity, or of the row in which a write that is under way has prepared it; false ends the copy.
 //
-// Errors: *table.ValueError for a nil argument and a wrong pass; *FileError and table.ErrIncomplete for an export; table.ErrContainerNotFound;
+// Errors: *table.ValueError for a nil argument and a wrong pass; *FileError and table.ErrIncomplete for an export; table.ErrNotCreated;
 // *fs.PathError; table.ErrAltered if the container to copy to has another blob of a name; errors of a read (see package table). The report counts what is done, also beside an error.
 //
 // Requests: those that read the rows; for each blob 1 to see whether it is there, and, if it is not, 1 to read it and 1 to store it, or for a blob of 8 MiB or more

@@ -157,8 +157,8 @@ func TestLostBlobs(t *testing.T) {
 
 	other := storagetest.New(nil).Container("texts")
 	to := transfer.Container(other, "", nil)
-	if _, err := transfer.CopyBlobs(ctx, transfer.Of(from.documents), backup, to, nil); !errors.Is(err, table.ErrContainerNotFound) {
-		t.Errorf("got error %v; want ErrContainerNotFound", err)
+	if _, err := transfer.CopyBlobs(ctx, transfer.Of(from.documents), backup, to, nil); !errors.Is(err, table.ErrNotCreated) {
+		t.Errorf("got error %v; want ErrNotCreated", err)
 	}
 	_, err = other.Create(ctx, nil)
 	testkit.NoError(t, err)

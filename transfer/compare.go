@@ -55,7 +55,7 @@ type Difference struct {
 //
 //	for d, err := range transfer.Compare(ctx, transfer.Exported(transfer.Folder("backup/staff")), transfer.Of(staff), nil) { … }
 //
-// Errors: *table.ValueError for a nil source; *FileError and table.ErrIncomplete for an export, *fs.PathError or table.ErrContainerNotFound if there is
+// Errors: *table.ValueError for a nil source; *FileError and table.ErrIncomplete for an export, *fs.PathError or table.ErrNotCreated if there is
 // none; errors of a read (see package table). Requests: 1 for each 1,000 rows
 // of a table, 1 for each chunk of an export in a container, and 1 for its manifest.
 func Compare(ctx context.Context, first, second Source, o *CompareOptions) iter.Seq2[*Difference, error] {

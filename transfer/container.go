@@ -60,7 +60,7 @@ func (f *blobFolder) String() string {
 }
 
 func (f *blobFolder) refusal(call *wire.Call, err error) error {
-	return blobs.Refusal(call, err, errs.With(table.ErrContainerNotFound, table.ErrUnreachable), "container.Client.Create")
+	return blobs.Refusal(call, err, errs.With(errs.ErrContainerNotFound, table.ErrUnreachable), "container.Client.Create")
 }
 
 // slowest is the bytes of a second below which a connection counts as broken.

@@ -47,7 +47,7 @@ var errPrepared = fmt.Errorf("%w: the row belongs to a write over several partit
 // left out (Counts["others"]): their imports check the keys. A row that is of no declared type
 // is an error about that row, for Skip to decide: a spreadsheet has taken the zeros of its key, for example.
 //
-// Errors: *table.ValueError for wrong options; *FileError and table.ErrIncomplete for an export, *fs.PathError or table.ErrContainerNotFound if there is
+// Errors: *table.ValueError for wrong options; *FileError and table.ErrIncomplete for an export, *fs.PathError or table.ErrNotCreated if there is
 // none; table.ErrIncomplete for a row of a write that was under way; *keys.KeyError or table.ErrForeignRow for a row of no declared type; errors
 // of a read; those of
 // [table.Bulk]. The progress counts what is done, also beside an error.
@@ -73,9 +73,9 @@ func ImportEntities[T any](
 		return table.Progress{}, fmt.Errorf("transfer: ImportEntities %s: %w", e.Name, err)
 	}
 	m := &entityImport[T]{table: t, mode: &e.Mode, opt: o}
-	result, err := table.Bulk(ctx, m.ops(ctx, from), &table.BulkOptions{
+	result, err := door.Bulk(ctx, m.ops(ctx, from), &engine.BulkOptions{
 		Concurrency: o.Concurrency, Rate: o.Rate, Skip: m.skip,
-		Progress: func(r table.BulkResult) {
+		Progress: func(r engine.BulkResult) {
 			if o.Progress != nil {
 				o.Progress(m.counted(r))
 			}
@@ -95,7 +95,7 @@ type entityImport[T any] struct {
 	progress table.Progress // without Changed
 }
 
-func (m *entityImport[T]) counted(r table.BulkResult) table.Progress {
+func (m *entityImport[T]) counted(r engine.BulkResult) table.Progress {
 	n := copyOf(m.progress)
 	n.Changed = r.Applied
 	return n

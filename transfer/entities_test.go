@@ -173,10 +173,10 @@ func TestImportTaken(t *testing.T) {
 	testkit.NoError(t, store.Ensure(t.Context()))
 	_, err := staff.Insert(t.Context(), &person{Team: "Sales", ID: 7, City: "Oslo"})
 	testkit.NoError(t, err)
-	if _, err := transfer.ImportEntities(t.Context(), transfer.Of(tableOf(t, s, "old")), staff, nil); !errors.Is(err, index.ErrTaken) {
+	if _, err := transfer.ImportEntities(t.Context(), transfer.Of(tableOf(t, s, "old")), staff, nil); !errors.Is(err, table.ErrTaken) {
 		t.Errorf("got error %v; want ErrTaken", err)
 	}
-	report, err := transfer.ImportEntities(t.Context(), transfer.Of(tableOf(t, s, "old")), staff, &transfer.EntityOptions{Pass: table.Pass{Skip: func(_ keys.Key, err error) bool { return errors.Is(err, index.ErrTaken) }}})
+	report, err := transfer.ImportEntities(t.Context(), transfer.Of(tableOf(t, s, "old")), staff, &transfer.EntityOptions{Pass: table.Pass{Skip: func(_ keys.Key, err error) bool { return errors.Is(err, table.ErrTaken) }}})
 	testkit.NoError(t, err)
 	testkit.Expect(t, "report", report, table.Progress{Rows: 2, Skipped: 2})
 }

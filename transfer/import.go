@@ -89,7 +89,7 @@ var errOtherDefinitions = fmt.Errorf("%w: the table has other definitions than t
 // if the export has pending effects (Counts["pending"] of [Export]), and Repair also ends the writes over several partitions that it has. The work of a day
 // deletes the commit records that an import has brought into a table of a store, as it does those of writes.
 //
-// Errors: *table.ValueError for wrong options; *FileError and table.ErrIncomplete for an export, *fs.PathError or table.ErrContainerNotFound if there is
+// Errors: *table.ValueError for wrong options; *FileError and table.ErrIncomplete for an export, *fs.PathError or table.ErrNotCreated if there is
 // none; table.ErrNotDeclared for other definitions; the error of Map, with the row; *keys.KeyError for a key that no row
 // can have, of a file or by Map, before anything is sent with this row; table.ErrRanged for a
 // client whose signature is for a range of keys; errors of a read and of a write (see package
@@ -98,7 +98,7 @@ var errOtherDefinitions = fmt.Errorf("%w: the table has other definitions than t
 // Requests: 2 at the beginning, 1 more for the definitions of a source table, and those that read the rows; 1 for each 100 rows or 3 MiB of a
 // partition; 1 for each partition with commit records, and perhaps 1 for each batch of it that is sent at the same time. If some of these are stored already, 1 more for each 1,000 stored rows from the first to the last of them, 1 for the others, and 1 for those that are
 // newer. Idempotent, except that rows deleted in the meantime are inserted again.
-func Import(ctx context.Context, from Source, t table.AnyTable, o *ImportOptions) (_ table.Progress, err error) {
+func Import(ctx context.Context, from Source, t table.Handle, o *ImportOptions) (_ table.Progress, err error) {
 	e := door.Table(t)
 	if err := engine.CheckHandle("t", e); err != nil {
 		return table.Progress{}, fmt.Errorf("transfer: Import: %w", err)
@@ -170,7 +170,7 @@ func (m *importing) checkDefinitions(ctx context.Context, from rowSource) error 
 		err = table.ErrRanged
 	}
 	switch {
-	case errors.Is(err, table.ErrTableNotFound), err == nil && own == nil:
+	case errors.Is(err, errs.ErrTableNotFound), err == nil && own == nil:
 		return nil
 	case err != nil:
 		return err
@@ -425,6 +425,6 @@ func sameColumns(a, b []edm.Column) bool {
 }
 
 // Copy is [Import] of a table: it stores the rows of a table in another one, of the same account or another.
-func Copy(ctx context.Context, from, to table.AnyTable, o *ImportOptions) (table.Progress, error) {
+func Copy(ctx context.Context, from, to table.Handle, o *ImportOptions) (table.Progress, error) {
 	return Import(ctx, Of(from), to, o)
 }

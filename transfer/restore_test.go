@@ -227,11 +227,11 @@ func TestBadInput(t *testing.T) {
 	staff, ctx := tableOf(t, s, "staff"), t.Context()
 	_, err := transfer.Export(ctx, staff, at, nil)
 	testkit.NoError(t, err)
-	export := func(t table.AnyTable, at transfer.Place, o *transfer.ExportOptions) error {
+	export := func(t table.Handle, at transfer.Place, o *transfer.ExportOptions) error {
 		_, err := transfer.Export(context.WithoutCancel(ctx), t, at, o)
 		return err
 	}
-	imported := func(from transfer.Source, t table.AnyTable, o *transfer.ImportOptions) error {
+	imported := func(from transfer.Source, t table.Handle, o *transfer.ImportOptions) error {
 		_, err := transfer.Import(ctx, from, t, o)
 		return err
 	}
@@ -277,10 +277,10 @@ func TestBadInput(t *testing.T) {
 	if err := compared(transfer.Exported(none), transfer.Of(staff)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a place that a wrong part was given to: got %v; want ErrNotExist", err)
 	}
-	if err := export(tableOf(t, s, "missing"), transfer.Folder(t.TempDir()), nil); !errors.Is(err, table.ErrTableNotFound) {
-		t.Errorf("export of a missing table: got %v; want ErrTableNotFound", err)
+	if err := export(tableOf(t, s, "missing"), transfer.Folder(t.TempDir()), nil); !errors.Is(err, table.ErrNotCreated) {
+		t.Errorf("export of a missing table: got %v; want ErrNotCreated", err)
 	}
-	if err := export(staff, transfer.Container(s.Container("missing"), "", nil), nil); !errors.Is(err, table.ErrContainerNotFound) {
-		t.Errorf("export to a missing container: got %v; want ErrContainerNotFound", err)
+	if err := export(staff, transfer.Container(s.Container("missing"), "", nil), nil); !errors.Is(err, table.ErrNotCreated) {
+		t.Errorf("export to a missing container: got %v; want ErrNotCreated", err)
 	}
 }

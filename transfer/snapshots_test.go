@@ -41,7 +41,7 @@ type bank struct {
 }
 
 func openBank(s *storagetest.Service, lease time.Duration, definitions ...aztablekit.Definition[counter]) *bank {
-	b := &bank{Store: aztablekit.Open(s, "bank", &aztablekit.Options{Daily: -1, Lease: lease}), service: s}
+	b := &bank{Store: aztablekit.Open(s, "bank", &aztablekit.Options{Daily: -1, CatalogueAge: lease}), service: s}
 	b.counters = aztablekit.Table(b.Store, "counters", counterTeam, counterID, definitions...)
 	return b
 }
@@ -204,7 +204,7 @@ func TestStamps(t *testing.T) {
 		{"replace", "a", func() error { e.Value.N = 7; return b.counters.Replace(ctx, e) }, "1 transaction"},
 		{"merge", "a", func() error { return b.counters.Merge(ctx, e, counterN.Set(8)) }, "1 transaction"},
 		{"a unique value that is taken", "", func() error {
-			if _, err := b.counters.Insert(ctx, &counter{"a", 2, 8}); !errors.Is(err, index.ErrTaken) {
+			if _, err := b.counters.Insert(ctx, &counter{"a", 2, 8}); !errors.Is(err, table.ErrTaken) {
 				return fmt.Errorf("got error %w; want ErrTaken", err)
 			}
 			return nil

@@ -76,7 +76,7 @@ func (s openExport) parts(ctx context.Context, in span) iter.Seq[iter.Seq2[*row,
 }
 
 // Of returns the rows of a table as they are stored. Requests: 1 for each 1,000.
-func Of(t table.AnyTable) Source { return ofTable{door.Table(t)} }
+func Of(t table.Handle) Source { return ofTable{door.Table(t)} }
 
 type ofTable struct{ table *engine.Table }
 

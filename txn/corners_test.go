@@ -129,7 +129,7 @@ func TestTakenInThird(t *testing.T) {
 		tx.Do(b.accounts.InsertOp(&bankAccount{"A", 1, 1}), b.accounts.InsertOp(&bankAccount{"B", 1, 2}), b.accounts.InsertOp(&bankAccount{"C", 1, 7}))
 		return nil
 	})
-	if !errors.Is(err, index.ErrTaken) {
+	if !errors.Is(err, table.ErrTaken) {
 		t.Errorf("got %v; want ErrTaken", err)
 	}
 	testkit.NoError(t, errors.Join(b.Drain(ctx), left(s, "accounts")))

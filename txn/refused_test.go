@@ -9,6 +9,7 @@ import (
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -119,7 +120,7 @@ func TestOneRowOfTwoSpellings(t *testing.T) {
 		tx.Do(accounts.DeleteOp(a), loans.InsertOp(&loan{"Bern", 1}))
 		return nil
 	})
-	if !errors.Is(err, table.ErrDuplicateRow) {
+	if !errors.Is(err, errs.ErrDuplicateRow) {
 		t.Errorf("got %v; want ErrDuplicateRow", err)
 	}
 	testkit.Expect(t, "requests", s.Count().String(), "1 get")

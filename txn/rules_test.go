@@ -7,15 +7,17 @@ import (
 	"sync"
 	"testing"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/txn"
-	"golang.org/x/sync/errgroup"
 )
 
 // TestOnePartition: a transaction in one partition is one transaction of the service, with the accounts that are only read, and those that are read and then written
@@ -395,7 +397,7 @@ func TestMistakes(t *testing.T) {
 		{"no function", nil, &value},
 		{"an upsert", does(b.accounts.UpsertOp(&bankAccount{"Bern", 1, 1}, table.ReplaceExisting)), &value},
 		{"any version", does(b.accounts.DeleteAnyOp(accountKey("Bern", 1))), &value},
-		{"twice", does(b.accounts.InsertOp(&bankAccount{"Rom", 1, 1}), b.accounts.InsertOp(&bankAccount{"Rom", 1, 2})), table.ErrDuplicateRow},
+		{"twice", does(b.accounts.InsertOp(&bankAccount{"Rom", 1, 1}), b.accounts.InsertOp(&bankAccount{"Rom", 1, 2})), errs.ErrDuplicateRow},
 		{"another store", does(other.accounts.InsertOp(&bankAccount{"Rom", 1, 1})), &value},
 		{"eleven partitions", many, &limit},
 		{"a hundred rows beside the commit record", large, &limit},

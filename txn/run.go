@@ -24,7 +24,7 @@ import (
 //   - that of f, unchanged, or only its text, with the error because of which Run could not look again;
 //   - table.ErrContended: others have changed what f reads, again and again, until Retry.ConflictAttempts or Common.WriteTimeout, which counts from the first read, was
 //     used up between two calls; table.ErrGivenUp: the last attempt did not reach the service, or another program has ended it;
-//   - table.ErrExists, table.ErrChanged, table.ErrNotFound: an operation goes by something else than f has read; index.ErrTaken; [ErrUnprotected];
+//   - table.ErrExists, table.ErrChanged, table.ErrNotFound: an operation goes by something else than f has read; table.ErrTaken; [ErrUnprotected];
 //   - *table.LimitError: more than 10 partitions, or more rows in a partition than the service takes;
 //   - *table.ValueError: an operation without an ETag, tables of different stores, a nil f;
 //   - the other errors of a write (see package table).
@@ -180,7 +180,7 @@ func (tx *Tx) operations() (ops []*engine.Op, err error) {
 }
 
 // tableOf returns the handle of a table, if it is one of the store.
-func (tx *Tx) tableOf(t table.AnyTable) (*engine.Table, error) {
+func (tx *Tx) tableOf(t table.Handle) (*engine.Table, error) {
 	if tx == nil || tx.run == nil {
 		return nil, &table.ValueError{Field: "tx", Reason: "is nil or zero; use the one that the function of Run gets"}
 	}

@@ -243,13 +243,13 @@ func (r *elsewhereRun[T]) writeFills(ctx context.Context) error {
 		return err
 	}
 	refused := map[int]bool{}
-	result, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+	result, err := door.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for _, f := range all {
 			if !yield(tabledoor.TouchOp(writer, f.entity), nil) {
 				return
 			}
 		}
-	}, &table.BulkOptions{Skip: func(i int, _ error) bool { refused[i] = true; return true }})
+	}, &engine.BulkOptions{Skip: func(i int, _ error) bool { refused[i] = true; return true }})
 	for i, f := range all[:result.ResumeAt] {
 		if refused[i] {
 			r.confirm(ctx, f.entity.Key, f.rows, true)

@@ -204,14 +204,14 @@ func (p *partition[T]) writeTogether(ctx context.Context, all []addition[T], def
 			n = 0
 		} else {
 			p.entitiesWritten.Store(true)
-			var result table.BulkResult
-			result, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+			var result engine.BulkResult
+			result, err = door.Bulk(ctx, func(yield func(table.Op, error) bool) {
 				for _, a := range all[done : done+n] {
 					if !yield(tabledoor.TouchOp(writer, a.entity), nil) {
 						return
 					}
 				}
-			}, &table.BulkOptions{Skip: func(i int, err error) bool { skipped[done+i] = err; return true }})
+			}, &engine.BulkOptions{Skip: func(i int, err error) bool { skipped[done+i] = err; return true }})
 			n = result.ResumeAt
 		}
 		if err != nil {

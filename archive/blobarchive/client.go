@@ -32,7 +32,7 @@ type client struct {
 }
 
 func refusal(call *wire.Call, err error) error {
-	noContainer := errs.With(table.ErrContainerNotFound, table.ErrUnreachable) // so that workers wait for it
+	noContainer := errs.With(errs.ErrContainerNotFound, table.ErrUnreachable) // so that workers wait for it
 	return blobs.Refusal(call, err, noContainer, "Store.Ensure")
 }
 

@@ -240,8 +240,8 @@ func TestNoContainer(t *testing.T) {
 	d := destination(t, storagetest.New(nil), "none", nil)
 	_, err := d.Get(t.Context(), idOf("a", incarnation))
 	for _, err := range []error{err, d.Put(t.Context(), archived(t, idOf("a", incarnation), "x"), ""), d.Sweep(t.Context(), keys.RawPartition("S"), time.Now())} {
-		if !errors.Is(err, table.ErrContainerNotFound) || !errors.Is(err, table.ErrUnreachable) {
-			t.Errorf("got error %v; want ErrContainerNotFound and table.ErrUnreachable", err)
+		if !errors.Is(err, table.ErrNotCreated) || !errors.Is(err, table.ErrUnreachable) {
+			t.Errorf("got error %v; want ErrNotCreated and table.ErrUnreachable", err)
 		}
 	}
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/archive/blobarchive"
-	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/barevalues"
@@ -125,29 +124,29 @@ func forgottenCalls(t *testing.T) []forgotten {
 	q := table.Query[device]{Partition: site.PartitionKey("A")}
 	const byTable, byIndex = "no such table missing; Table.Ensure creates it", "no such table devicesserial; Store.Ensure creates it"
 	return []forgotten{
-		{"Get", second(missing.Get(ctx, k)), table.ErrTableNotFound, "table: Get missing('A','d_1'): TableNotFound: " + byTable},
-		{"Insert", second(missing.Insert(ctx, d)), table.ErrTableNotFound, "table: Insert missing('A','d_1'): TableNotFound: " + byTable},
-		{"List", firstError(missing.List(ctx, q)), table.ErrTableNotFound, "table: List missing: TableNotFound: " + byTable},
-		{"Transact", second(table.Transact(ctx, missing.InsertOp(d), missing.InsertOp(&device{"A", "2", ""}))), table.ErrTableNotFound, "('A','d_1'): TableNotFound: " + byTable},
-		{"Delete", second(table.BulkDelete(ctx, missing, q, nil)), table.ErrTableNotFound, "table: BulkDelete missing: TableNotFound: " + byTable},
+		{"Get", second(missing.Get(ctx, k)), table.ErrNotCreated, "table: Get missing('A','d_1'): TableNotFound: " + byTable},
+		{"Insert", second(missing.Insert(ctx, d)), table.ErrNotCreated, "table: Insert missing('A','d_1'): TableNotFound: " + byTable},
+		{"List", firstError(missing.List(ctx, q)), table.ErrNotCreated, "table: List missing: TableNotFound: " + byTable},
+		{"Transact", second(table.Transact(ctx, missing.InsertOp(d), missing.InsertOp(&device{"A", "2", ""}))), table.ErrNotCreated, "('A','d_1'): TableNotFound: " + byTable},
+		{"Delete", second(table.BulkDelete(ctx, missing, q, nil)), table.ErrNotCreated, "table: BulkDelete missing: TableNotFound: " + byTable},
 		{"write with effects", second(unheard.Insert(ctx, d)), table.ErrOutbox, "the outbox did not store the notification (eventual: no such queue work; Store.Ensure creates it)"},
-		{"the same", second(unheard.Insert(ctx, d)), eventual.ErrQueueNotFound, "(eventual: no such queue work; Store.Ensure creates it)"},
-		{"Run", worker.Run(ctx), eventual.ErrQueueNotFound, "eventual: no such queue none; Store.Ensure creates it"},
-		{"Backlog", second(poison.Backlog(ctx)), eventual.ErrQueueNotFound, "eventual: Backlog: eventual: no such queue poison; Store.Ensure creates it"},
-		{"index elsewhere: Get", second(bySerial.Get(ctx, indexed, "s")), table.ErrTableNotFound, "index serial: table: Rows devicesserial: TableNotFound: " + byIndex},
-		{"index elsewhere: Run", second(verify.Run(ctx, indexed, nil, bySerial)), table.ErrTableNotFound, byIndex},
-		{"index.NewUnique: Get", second(unique.Get(ctx, one, "s")), table.ErrTableNotFound, "no such table devicesonly; Store.Ensure creates it"},
-		{"index.NewUnique: Insert", second(one.Insert(ctx, d)), table.ErrTableNotFound, "no such table devicesonly; Store.Ensure creates it"},
-		{"view: Run", second(verify.Run(ctx, viewed, nil, views)), table.ErrTableNotFound, "no such table views; Table.Ensure creates it"},
-		{"Upload", second(photos.Upload(ctx, k, bytes.NewReader(make([]byte, 100_000)), "")), table.ErrContainerNotFound, "largeentity: Upload ('A','d_1'): no such container photos; Store.Ensure creates it"},
-		{"Log.Append", second(log.Append(ctx, d)), table.ErrTableNotFound, "no such table log; Log.Ensure creates it"},
-		{"Log.Tail", firstError(log.Tail(ctx, 1)), table.ErrTableNotFound, "no such table log; Log.Ensure creates it"},
-		{"by period: Append", second(daily.Append(ctx, d)), table.ErrTableNotFound, "no such table days20260102; Periods.Create creates it"},
-		{"by period: Tail", firstError(daily.Tail(ctx, 1)), table.ErrTableNotFound, "no such table days; Periods.Create creates it"},
-		{"bloblog.Close", writer.Close(ctx), table.ErrContainerNotFound, "no such container lines; Store.Ensure creates it"},
-		{"Series.Add", second(visits.Add(ctx, time.Now(), 1)), table.ErrTableNotFound, "no such table visits; Series.Ensure creates it"},
-		{"Series.Read", second(visits.Read(ctx, time.Now())), table.ErrTableNotFound, "no such table visits; Series.Ensure creates it"},
-		{"Restore", second(mover.Restore(ctx, k)), table.ErrTableNotFound, "no such table old; Store.Ensure creates it"},
-		{"Archived", firstError(blobMover.Archived(ctx, site.PartitionKey("A"))), table.ErrContainerNotFound, "no such container blobs; Store.Ensure creates it"},
+		{"the same", second(unheard.Insert(ctx, d)), table.ErrNotCreated, "(eventual: no such queue work; Store.Ensure creates it)"},
+		{"Run", worker.Run(ctx), table.ErrNotCreated, "eventual: no such queue none; Store.Ensure creates it"},
+		{"Backlog", second(poison.Backlog(ctx)), table.ErrNotCreated, "eventual: Backlog: eventual: no such queue poison; Store.Ensure creates it"},
+		{"index elsewhere: Get", second(bySerial.Get(ctx, indexed, "s")), table.ErrNotCreated, "index serial: table: Rows devicesserial: TableNotFound: " + byIndex},
+		{"index elsewhere: Run", second(verify.Run(ctx, indexed, nil, bySerial)), table.ErrNotCreated, byIndex},
+		{"index.NewUnique: Get", second(unique.Get(ctx, one, "s")), table.ErrNotCreated, "no such table devicesonly; Store.Ensure creates it"},
+		{"index.NewUnique: Insert", second(one.Insert(ctx, d)), table.ErrNotCreated, "no such table devicesonly; Store.Ensure creates it"},
+		{"view: Run", second(verify.Run(ctx, viewed, nil, views)), table.ErrNotCreated, "no such table views; Table.Ensure creates it"},
+		{"Upload", second(photos.Upload(ctx, k, bytes.NewReader(make([]byte, 100_000)), "")), table.ErrNotCreated, "largeentity: Upload ('A','d_1'): no such container photos; Store.Ensure creates it"},
+		{"Log.Append", second(log.Append(ctx, d)), table.ErrNotCreated, "no such table log; Log.Ensure creates it"},
+		{"Log.Tail", firstError(log.Tail(ctx, 1)), table.ErrNotCreated, "no such table log; Log.Ensure creates it"},
+		{"by period: Append", second(daily.Append(ctx, d)), table.ErrNotCreated, "no such table days20260102; Periods.Create creates it"},
+		{"by period: Tail", firstError(daily.Tail(ctx, 1)), table.ErrNotCreated, "no such table days; Periods.Create creates it"},
+		{"bloblog.Close", writer.Close(ctx), table.ErrNotCreated, "no such container lines; Store.Ensure creates it"},
+		{"Series.Add", second(visits.Add(ctx, time.Now(), 1)), table.ErrNotCreated, "no such table visits; Series.Ensure creates it"},
+		{"Series.Read", second(visits.Read(ctx, time.Now())), table.ErrNotCreated, "no such table visits; Series.Ensure creates it"},
+		{"Restore", second(mover.Restore(ctx, k)), table.ErrNotCreated, "no such table old; Store.Ensure creates it"},
+		{"Archived", firstError(blobMover.Archived(ctx, site.PartitionKey("A"))), table.ErrNotCreated, "no such container blobs; Store.Ensure creates it"},
 	}
 }

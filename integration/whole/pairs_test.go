@@ -174,7 +174,7 @@ func TestAztablesPairs(t *testing.T) {
 			t.Errorf("get by the clients of the program: got %q, %v; want Jones", name, err)
 		}
 	}
-	release := aztablekit.Open(b.sdk, "company", &aztablekit.Options{Lease: time.Second}) // so that Fill waits for 1.5 s
+	release := aztablekit.Open(b.sdk, "company", &aztablekit.Options{CatalogueAge: time.Second}) // so that Fill waits for 1.5 s
 	if found, err := addIndex(ctx, release); err != nil || len(found) != 1 {
 		t.Errorf("find Jones by the new index of a table that aztables made: got %d entities, %v; want one", len(found), err)
 	}

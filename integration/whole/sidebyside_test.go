@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -54,12 +55,12 @@ func newSideBySide(t *testing.T, by *index.Index[Employee, string]) *sideBySide 
 }
 
 // openStaff opens the table by a handle without a store, which knows nothing of a catalogue.
-func openStaff(t *testing.T, service table.Service) *table.Table[Employee] {
+func openStaff(t *testing.T, service engine.Service) *table.Table[Employee] {
 	t.Helper()
 	return openStaffWith(t, service, table.Common{})
 }
 
-func openStaffWith(t *testing.T, service table.Service, common table.Common) *table.Table[Employee] {
+func openStaffWith(t *testing.T, service engine.Service, common table.Common) *table.Table[Employee] {
 	t.Helper()
 	staff, err := bare.NewTable(service, "staff", table.Schema[Employee]{Partition: department, Row: id}, &table.Options{Common: common})
 	fatal(t, err)

@@ -18,6 +18,8 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
@@ -63,18 +65,18 @@ var refusedMethods = map[string]func(context.Context, *outage) error{
 		return errors.Join(tabledoor.Ensure(ctx, x.base), x.lines.Ensure(ctx))
 	},
 	"table.Bulk with Skip": func(ctx context.Context, x *outage) error {
-		_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+		_, err := door.Bulk(ctx, func(yield func(table.Op, error) bool) {
 			yield(x.base.InsertOp(&x.jones.Value), nil)
 			yield(x.base.InsertOp(smith), nil)
-		}, &table.BulkOptions{Skip: func(int, error) bool { return true }})
+		}, &engine.BulkOptions{Skip: func(int, error) bool { return true }})
 		return err
 	},
 	"table.Bulk of a row that exists": func(ctx context.Context, x *outage) error {
-		_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) { yield(x.base.InsertOp(&x.jones.Value), nil) }, nil)
+		_, err := door.Bulk(ctx, func(yield func(table.Op, error) bool) { yield(x.base.InsertOp(&x.jones.Value), nil) }, nil)
 		return err
 	},
 	"table.Bulk of rows that do not exist": func(ctx context.Context, x *outage) error {
-		_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+		_, err := door.Bulk(ctx, func(yield func(table.Op, error) bool) {
 			for _, id := range []string{"1", "2", "3"} {
 				yield(x.base.DeleteAnyOp(keys.Raw("Sales", id)), nil)
 			}

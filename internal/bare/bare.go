@@ -19,7 +19,7 @@ import (
 // NewTable returns a handle of a table. It sends nothing: Ensure of the handle creates the table. Errors: *table.TypeError for a T that cannot be
 // stored; *keys.KeyError for a wrong binding; *table.ValueError or *table.LimitError for a name that no table can have, a nil service, or
 // a wrong schema or option.
-func NewTable[T any](service table.Service, name string, schema table.Schema[T], o *table.Options) (*table.Table[T], error) {
+func NewTable[T any](service engine.Service, name string, schema table.Schema[T], o *table.Options) (*table.Table[T], error) {
 	return door.New[*table.Table[T]](service, name, &schema, o)
 }
 
@@ -64,11 +64,11 @@ func With[T any](t *table.Table[T], maintainers ...extend.Maintainer[T]) (*table
 
 // Handlers returns the handlers of the definitions of t that have effects, the indexes elsewhere and the views, as a store has them; without such
 // definitions, that of [Transactions].
-func Handlers(t table.AnyTable) (all []host.Handler) {
+func Handlers(t table.Handle) (all []host.Handler) {
 	kinds := map[string]bool{}
 	for _, m := range door.Table(t).Mode.Maintainers {
 		if of, is := m.Typed().(interface {
-			HandlerOf(t table.AnyTable) host.Handler
+			HandlerOf(t table.Handle) host.Handler
 		}); is {
 			if h := of.HandlerOf(t); !kinds[h.Kind] {
 				kinds[h.Kind] = true
@@ -83,7 +83,7 @@ func Handlers(t table.AnyTable) (all []host.Handler) {
 }
 
 // Ensure creates the tables of the definitions of t whose rows are in other tables, unless they exist. 1 request for each; idempotent.
-func Ensure(ctx context.Context, t table.AnyTable) error {
+func Ensure(ctx context.Context, t table.Handle) error {
 	done := map[string]bool{strings.ToLower(t.Name()): true}
 	for _, m := range door.Table(t).Mode.Maintainers {
 		of, is := m.Typed().(interface {
@@ -116,7 +116,7 @@ func Bind[T any](t *table.Table[T], definition, made any) *table.Table[T] {
 
 // BoundTo returns what a definition has made for a handle, an M. Errors: *table.ValueError for a nil or zero handle; the mistakes of its
 // declaration; *table.DefinitionError for a handle without the definition.
-func BoundTo[M any](t table.AnyTable, definition interface{ Name() string }) (made M, err error) {
+func BoundTo[M any](t table.Handle, definition interface{ Name() string }) (made M, err error) {
 	of := door.Table(t)
 	if err := engine.CheckHandle("t", of); err != nil {
 		return made, err
@@ -130,7 +130,7 @@ func BoundTo[M any](t table.AnyTable, definition interface{ Name() string }) (ma
 }
 
 // BoundByName returns what a definition of a name has made for a handle, nil for none.
-func BoundByName(t table.AnyTable, name string) any {
+func BoundByName(t table.Handle, name string) any {
 	for definition, made := range door.Table(t).Mode.Bindings {
 		if of, is := definition.(interface{ Name() string }); is && of.Name() == name {
 			return made

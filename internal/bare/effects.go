@@ -26,7 +26,7 @@ func (p *PoisonError) Unwrap() error { return p.Err }
 
 // NewHandler returns a handler for payloads of type P in JSON, as [OnChange] writes them. A message with any other payload becomes
 // poison at once.
-func NewHandler[P any](kind string, source table.AnyTable, handle func(ctx context.Context, j extend.Job, payload P) error) host.Handler {
+func NewHandler[P any](kind string, source table.Handle, handle func(ctx context.Context, j extend.Job, payload P) error) host.Handler {
 	return host.Handler{Kind: kind, Table: source, Handle: func(ctx context.Context, j extend.Job) error {
 		var payload P
 		if err := json.Unmarshal(j.Payload, &payload); err != nil {
@@ -121,7 +121,7 @@ func checkOutbox(t *engine.Table, outbox commit.Outbox) error {
 // any. For [table.Table.MoveTo], the worker needs a handler of both tables.
 //
 // Requests: 1 for each partition that is finished; otherwise 3 and 1 for each row, in each partition.
-func Transactions(t table.AnyTable) host.Handler {
+func Transactions(t table.Handle) host.Handler {
 	return host.Handler{Kind: engine.RemoteEffect, Version: 1, Table: t, Handle: func(ctx context.Context, j extend.Job) error {
 		var work engine.RemoteWork
 		pk, err := j.Key.Partition().Result()

@@ -22,7 +22,7 @@ import (
 type Outbox interface {
 	commit.Outbox
 	Ensure(ctx context.Context) error
-	NotifyPending(ctx context.Context, source table.AnyTable, age time.Duration, p *table.Pass) (table.Progress, error)
+	NotifyPending(ctx context.Context, source table.Handle, age time.Duration, p *table.Pass) (table.Progress, error)
 	Behind(ctx context.Context) (bool, error)
 	Unreceived(ctx context.Context) (time.Time, error)
 }
@@ -64,7 +64,7 @@ func NewPoisonQueue(queue, poison *azqueue.QueueClient, o *table.Common) (*event
 // Clean deletes what is old in a partition of a table: the rows of the worker's handlers, and the commit records. It returns how many
 // records of writes before a time are left, because they are not old enough or their effects are still due. Requests: those of the
 // handlers and of records.Records.Sweep.
-func Clean(ctx context.Context, w Worker, t table.AnyTable, partition string, through time.Time) (left int, err error) {
+func Clean(ctx context.Context, w Worker, t table.Handle, partition string, through time.Time) (left int, err error) {
 	return door.Workers.Clean(ctx, w, t, partition, through)
 }
 

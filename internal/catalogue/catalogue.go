@@ -45,7 +45,7 @@ func New(t *engine.Table, lease time.Duration) *Catalogue {
 // CheckLease returns an error for a lease that no row can have.
 func CheckLease(lease time.Duration) error {
 	if lease != 0 && (lease < leastLease || lease > mostLease) {
-		return &errs.ValueError{Field: "Options.Lease", Reason: "must be from 10 ms to 1 h; leave it out for the default"}
+		return &errs.ValueError{Field: "Options.CatalogueAge", Reason: "must be from 10 ms to 1 h; leave it out for the default"}
 	}
 	return nil
 }

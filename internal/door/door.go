@@ -5,6 +5,7 @@ package door
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/engine"
@@ -17,6 +18,7 @@ var Tables interface {
 	Table(t any) *engine.Table
 	Inner(t any) any
 	CheckPass(p any, used ...string) error
+	CopyCursor(c any) any
 	InMode(t any, change func(*engine.Mode)) any
 	Rows(t *engine.Table, hasID bool) any
 	Elsewhere(t any, other *engine.Table) any
@@ -48,7 +50,7 @@ var Workers interface {
 	Clean(ctx context.Context, worker, t any, partition string, through time.Time) (left int, err error)
 }
 
-// Table returns the handle of a table.AnyTable without its type parameter, nil for a nil or zero Table.
+// Table returns the handle of a table.Handle without its type parameter, nil for a nil or zero Table.
 func Table(t any) *engine.Table { return Tables.Table(t) }
 
 // Note lets a handle store a note before its commit records, if the registry is that of a store,
@@ -63,6 +65,9 @@ func Note(t, registry any) {
 // those that it uses besides Progress.
 func CheckPass(p any, used ...string) error { return Tables.CheckPass(p, used...) }
 
+// CopyCursor returns a *table.Cursor (C) at the place of another one, with which it does not move.
+func CopyCursor[C any](c C) C { return Tables.CopyCursor(c).(C) }
+
 // InMode returns a *table.Table in another mode.
 func InMode[H any](t H, change func(*engine.Mode)) H { return Tables.InMode(t, change).(H) }
 
@@ -72,7 +77,7 @@ func Faulty[H any](name string, fault error) H {
 	return Tables.Faulty(none, name, fault).(H)
 }
 
-// New returns a *table.Table (H) that knows nothing of a store; see package bare. service is a table.Service, schema a *table.Schema of the type
+// New returns a *table.Table (H) that knows nothing of a store; see package bare. service is a engine.Service, schema a *table.Schema of the type
 // of H, and o a *table.Options.
 func New[H any](service any, name string, schema, o any) (H, error) {
 	var none H
@@ -91,6 +96,20 @@ func Elsewhere[H any](t H, other *engine.Table) H { return Tables.Elsewhere(t, o
 
 // Op returns a table.Op without the entity that it stores.
 func Op(op any) *engine.Op { return Tables.Op(op) }
+
+// Bulk is table.Bulk with the options and the result of the engine. ops are of the type table.Op (O).
+func Bulk[O any](ctx context.Context, ops iter.Seq2[O, error], o *engine.BulkOptions) (engine.BulkResult, error) {
+	if o == nil {
+		o = &engine.BulkOptions{}
+	}
+	return engine.Bulk(ctx, func(yield func(*engine.Op, error) bool) {
+		for op, err := range ops {
+			if !yield(Op(op), err) {
+				return
+			}
+		}
+	}, *o)
+}
 
 // Scan is table.Table.Rows for callers that decode only some of what they read; see engine.Scanned. q is a *table.Query of the
 // handle's type. Entities says that Scanned.Entity is called.

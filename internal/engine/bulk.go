@@ -20,6 +20,10 @@ func Bulk(ctx context.Context, ops iter.Seq2[*Op, error], o BulkOptions) (BulkRe
 	var broken error
 	for op, err := range ops {
 		broken = err
+		if err == nil && index < o.From {
+			index++
+			continue
+		}
 		if err != nil || !b.room() {
 			break
 		}
@@ -66,6 +70,7 @@ func newBulk(ctx context.Context, o BulkOptions) *bulk {
 	def(&b.opt.Concurrency, FanOut)
 	def(&b.opt.Window, 10_000)
 	def(&b.opt.WindowBytes, 32<<20)
+	b.result.ResumeAt = o.From
 	b.spare.Store(int64(b.opt.WindowBytes))
 	b.showing = newShowing(ctx, b.opt.Concurrency)
 	return b
@@ -378,16 +383,18 @@ func (i bulkOp) goesWith(j bulkOp) bool {
 	return a.Exact == b.Exact && a.Completes == b.Completes && (a.Outbox == nil && b.Outbox == nil || SameOutbox(a.Outbox, b.Outbox))
 }
 
-// BulkOptions are table.BulkOptions.
+// BulkOptions are options of bulk work.
 type BulkOptions struct {
+	From int // the operation to begin with; those before it are left out
+
 	Concurrency         int
-	Window, WindowBytes int
-	Rate, PartitionRate int
+	Window, WindowBytes int // the most operations, and bytes of rows, that wait in memory; 10,000 and 32 MiB
+	Rate, PartitionRate int // the most rows in a second, in all and in a partition; 0: no limit until the service is busy
 	Skip                func(index int, err error) bool
 	Progress            func(BulkResult)
 }
 
-// BulkResult is table.BulkResult.
+// BulkResult counts the operations so far. Those before ResumeAt were applied, skipped or missing.
 type BulkResult struct {
 	Applied  int
 	Missing  int

@@ -103,7 +103,7 @@ func (p *Plan) Insert(r *stored.Row, taken error) error {
 	}
 	switch {
 	case d.after != nil:
-		return p.refuse(d.key, cmp.Or(taken, errs.ErrDuplicateRow))
+		return p.refuse(d.key, cmp.Or[error](taken, errs.ErrDuplicateRow))
 	case taken == nil && !d.owned && p.foreign(d, r):
 		return p.refuse(d.key, errs.ErrForeignRow)
 	}

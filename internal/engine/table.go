@@ -428,7 +428,7 @@ type Schema interface {
 	// Upgraded returns a row of an older version as a row of the schema's version, and any other row as it is, also one that cannot
 	// be upgraded.
 	Upgraded(*stored.Row) *stored.Row
-	// Properties returns the properties in which fields, each a table.AnyField[T], are stored: none for a field that is part of a
+	// Properties returns the properties in which fields, each a table.FieldIn[T], are stored: none for a field that is part of a
 	// key. Errors: *table.TypeError for a mistake in a field's accessor, and for a field that is not stored, or is the one for
 	// unknown columns.
 	Properties(fields ...any) ([]string, error)

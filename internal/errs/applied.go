@@ -65,9 +65,9 @@ func ours(err error) bool {
 
 // refusals are the conditions under which nothing was written.
 var refusals = []error{
-	ErrNotFound, ErrExists, ErrChanged, ErrContended, ErrTableNotFound, ErrContainerNotFound, ErrUnreachable, ErrCosmosDB,
-	ErrKeyChanged, ErrNotRead, ErrGivenUp, ErrOutbox, ErrNotDeclared, ErrNotRecorded, ErrNotReadable, ErrBudget, ErrDuplicateRow,
-	ErrOtherPartition, ErrForeignRow, ErrTableScan, ErrRanged, ErrAltered, ErrIncomplete, ErrTaken, ErrNoEndpoint,
+	ErrNotFound, ErrExists, ErrChanged, ErrContended, ErrNotCreated, ErrUnreachable, ErrCosmosDB,
+	ErrKeyChanged, ErrNotRead, ErrGivenUp, ErrOutbox, ErrNotDeclared, ErrNotRecorded, ErrNotReadable, ErrBudget,
+	ErrForeignRow, ErrTableScan, ErrRanged, ErrAltered, ErrIncomplete, ErrTaken, ErrNoEndpoint,
 }
 
 func as[E error](err error) bool {

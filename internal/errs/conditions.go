@@ -19,46 +19,51 @@ import (
 
 // The conditions that callers distinguish. Package table documents each.
 var (
-	ErrNotFound          = errors.New("no such row")
-	ErrExists            = errors.New("exists already")
-	ErrChanged           = errors.New("the row has changed since it was read")
-	ErrContended         = errors.New("concurrent writers changed the row at every attempt")
-	ErrTableNotFound     = errors.New("no such table")
-	ErrContainerNotFound = errors.New("no such container")
-	ErrUnknownOutcome    = errors.New("the outcome of the write is unknown")
-	ErrCosmosDB          = wire.ErrCosmosDB
-	ErrUnreachable       = errors.New("the service could not be reached, or did not let the caller in")
-	ErrKeyChanged        = errors.New("fields of the key were changed, but a row keeps its key; Move and UpdateAndMove move it")
-	ErrNotRead           = errors.New("the entity was not read from its table as a whole")
-	ErrGivenUp           = errors.New("the write was given up; nothing of it was applied, nor will be")
-	ErrOutbox            = errors.New("the outbox did not store the notification")
-	ErrNotDeclared       = errors.New("the table keeps what this program does not declare in this form")
-	ErrNotRecorded       = errors.New("the table's catalogue does not name what this program declares")
-	ErrNotReadable       = errors.New("the definition cannot be looked up yet")
-	ErrBudget            = errors.New("the budget of the query is used up")
-	ErrDuplicateRow      = errors.New("the transaction contains another operation on this row")
-	ErrOtherPartition    = errors.New("the row is in another partition than the transaction")
-	ErrForeignRow        = errors.New("the row belongs to another type, definition or program")
-	ErrAltered           = errors.New("the blob is not the one that its entity names")
-	ErrIncomplete        = errors.New("what was read is only a part")
-	ErrTaken             = errors.New("the value is taken")
-	ErrTableScan         = errors.New("the query would scan the table; set Query.Partition, or Query.TableScan if that is meant")
-	ErrNoEndpoint        = errors.New("account: the account was opened without an endpoint for this service; set it in Endpoints or in the connection string")
-	ErrRanged            = errors.New("the signature is for a range of keys, so the rest of the table is not visible")
+	ErrNotFound       = errors.New("no such row")
+	ErrExists         = errors.New("exists already")
+	ErrChanged        = errors.New("the row has changed since it was read")
+	ErrContended      = errors.New("concurrent writers changed the row at every attempt")
+	ErrNotCreated     = errors.New("no such table, queue or container")
+	ErrUnknownOutcome = errors.New("the outcome of the write is unknown")
+	ErrCosmosDB       = wire.ErrCosmosDB
+	ErrUnreachable    = errors.New("the service could not be reached, or did not let the caller in")
+	ErrKeyChanged     = errors.New("fields of the key were changed, but a row keeps its key; Move and UpdateAndMove move it")
+	ErrNotRead        = errors.New("the entity was not read from its table as a whole")
+	ErrGivenUp        = errors.New("the write was given up; nothing of it was applied, nor will be")
+	ErrOutbox         = errors.New("the outbox did not store the notification")
+	ErrNotDeclared    = errors.New("the table keeps what this program does not declare in this form")
+	ErrNotRecorded    = errors.New("the table's catalogue does not name what this program declares")
+	ErrNotReadable    = errors.New("the definition cannot be looked up yet")
+	ErrBudget         = errors.New("the budget of the query is used up")
+	ErrForeignRow     = errors.New("the row belongs to another type, definition or program")
+	ErrAltered        = errors.New("the blob is not the one that its entity names")
+	ErrIncomplete     = errors.New("what was read is only a part")
+	ErrTaken          = errors.New("the value is taken")
+	ErrTableScan      = errors.New("the query would scan the table; set Query.Partition, or Query.TableScan if that is meant")
+	ErrNoEndpoint     = errors.New("account: the account was opened without an endpoint for this service; set it in Endpoints or in the connection string")
+	ErrRanged         = errors.New("the signature is for a range of keys, so the rest of the table is not visible")
 )
 
 // The conditions that the library distinguishes, and programs do not.
 var (
+	ErrTableNotFound     = Of(ErrNotCreated, "no such table")
+	ErrContainerNotFound = Of(ErrNotCreated, "no such container")
+	ErrQueueNotFound     = Of(ErrNotCreated, "no such queue")
 	ErrPartial           = &kind{"the entity is not the whole row", ErrNotRead}
 	ErrNoETag            = &kind{"the entity has no ETag of a stored row", ErrNotRead}
 	ErrUnknownMaintainer = &kind{"the row has derived rows of a maintainer that this handle lacks", ErrNotDeclared}
 	ErrUnknownParts      = &kind{
 		"the entity has parts, which this handle does not read; give the fields their parts by tags, or set Schema.Parts", ErrNotDeclared,
 	}
-	ErrOtherType  = &kind{"the row is of another type", ErrForeignRow}
-	ErrOldVersion = &ValueError{Field: "the entity", Reason: "is of an older version than the schema's; Replace it, or use Update"}
-	ErrExpired    = errors.New("the write is older than the retention of commit records, so a missing record proves nothing")
+	ErrOtherType      = &kind{"the row is of another type", ErrForeignRow}
+	ErrOldVersion     = &ValueError{Field: "the entity", Reason: "is of an older version than the schema's; Replace it, or use Update"}
+	ErrDuplicateRow   = &ValueError{Field: "the transaction", Reason: "contains another operation on this row"}
+	ErrOtherPartition = &ValueError{Field: "the row", Reason: "is in another partition than the transaction"}
+	ErrExpired        = errors.New("the write is older than the retention of commit records, so a missing record proves nothing")
 )
+
+// Of returns a condition with a text of its own that is, for programs, another one.
+func Of(is error, text string) error { return &kind{text, is} }
 
 // kind is a condition that is one of several kinds of a condition that programs distinguish.
 type kind struct {

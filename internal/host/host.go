@@ -50,7 +50,7 @@ type Task struct {
 // Handler executes the effects of one kind, of the writes of one table; see extend.Handler.
 type Handler struct {
 	Kind    string
-	Table   table.AnyTable // the table whose writes have the effects: a *table.Table of any type, with its maintainers
+	Table   table.Handle // the table whose writes have the effects: a *table.Table of any type, with its maintainers
 	Handle  func(ctx context.Context, j Job) error
 	Version int // the newest version of the payload that Handle supports; 0 means 1
 
@@ -151,8 +151,8 @@ func (h *Host) host() *Host  { return h }
 // Host is a store as definitions see it.
 type Host struct {
 	Account  Account
-	Tables   table.Service // of the account, the same at each use
-	Outbox   commit.Outbox // notifies the workers of the store
+	Tables   engine.Service // of the account, the same at each use
+	Outbox   commit.Outbox  // notifies the workers of the store
 	Common   table.Common
 	Prefix   string   // before the names of tables, queues and containers
 	Registry Registry // nil if nothing creates what is declared
@@ -234,9 +234,9 @@ func NewTable[T any](s Store, name string, schema table.Schema[T], o *table.Opti
 }
 
 // EnsureTable creates a table of [NewTable], unless it exists. While a table of this name is being
-// deleted, it fails with table.ErrTableNotFound. 1 request, sent again if its outcome is unknown;
+// deleted, it fails with table.ErrNotCreated. 1 request, sent again if its outcome is unknown;
 // idempotent.
-func EnsureTable(ctx context.Context, t table.AnyTable) error { return door.Table(t).Ensure(ctx) }
+func EnsureTable(ctx context.Context, t table.Handle) error { return door.Table(t).Ensure(ctx) }
 
 // Container returns a container of the store. Errors: Invalid; *table.ValueError for an account without blobs, and for a name that no
 // container can have.

@@ -25,7 +25,7 @@ import (
 // Requests of a transaction, besides those of the outbox: 1 to read the commit record, 1 for the entities, 1 for each row and 1 more for one
 // that entities share, and 1 to mark the commit record; those of [Reconcile] more for a row that exists. failed receives the entities of which a
 // row can never be stored, with the error. It is called at the same time for several.
-func Filling(outbox commit.Outbox, kind string, source table.AnyTable, failed func(entity keys.Key, err error), definitions ...Definition) commit.Outbox {
+func Filling(outbox commit.Outbox, kind string, source table.Handle, failed func(entity keys.Key, err error), definitions ...Definition) commit.Outbox {
 	h := &handler{kind, source, definitions}
 	return InlineTogether(outbox, source, func(ctx context.Context, record *commit.Record) (done bool) {
 		var own []commit.Effect
@@ -129,7 +129,7 @@ const mostPages = 3
 // ReadTogether reads rows of a partition of a table, with their parts, by one query of the range in which they lie, and by their keys if there
 // are many others in between. Rows that do not exist are left out. Errors: those of a read (see package table). Requests: 1 to 3, and 1 for each
 // row that they did not find, 10 at a time.
-func ReadTogether(ctx context.Context, t table.AnyTable, partition keys.PartitionKey, all []keys.Key) (map[keys.Key]*table.Row, error) {
+func ReadTogether(ctx context.Context, t table.Handle, partition keys.PartitionKey, all []keys.Key) (map[keys.Key]*table.Row, error) {
 	rows := door.Rows[table.Table[table.Row]](door.Table(t), true)
 	found := make(map[keys.Key]*table.Row, len(all))
 	all = slices.SortedFunc(slices.Values(all), func(a, b keys.Key) int { return keys.Compare(a.RowKey(), b.RowKey()) })

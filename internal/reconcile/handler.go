@@ -16,6 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/reserved"
@@ -27,14 +28,14 @@ import (
 
 // Handler returns the handler of the effects of a kind: it reconciles the rows that an effect names, of these definitions. An
 // effect of another definition waits for a worker that has it. Requests of an effect: 1, and the requests of the targets.
-func Handler(kind string, source table.AnyTable, definitions ...Definition) host.Handler {
+func Handler(kind string, source table.Handle, definitions ...Definition) host.Handler {
 	h := &handler{kind, source, definitions}
 	return host.Handler{Kind: kind, Table: source, Version: payloadVersion, Handle: h.handle, Sweep: h.sweep}
 }
 
 type handler struct {
 	kind        string
-	source      table.AnyTable
+	source      table.Handle
 	definitions []Definition
 }
 
@@ -146,7 +147,7 @@ func (h *handler) sweep(ctx context.Context, partition keys.PartitionKey, before
 
 // isOf reports whether an effect follows from an entity of a table. The entity of a table.Table.Move may be in another table than the
 // commit record.
-func isOf(e commit.Effect, t table.AnyTable) bool {
+func isOf(e commit.Effect, t table.Handle) bool {
 	return e.Table == "" || strings.EqualFold(e.Table, t.Name())
 }
 
@@ -156,7 +157,7 @@ func sweepTarget(ctx context.Context, t Target, before time.Time) error {
 	if err == nil {
 		err = t.Sweep(ctx, before)
 	}
-	if isConflict(err) || errors.Is(err, table.ErrTableNotFound) {
+	if isConflict(err) || errors.Is(err, errs.ErrTableNotFound) {
 		return nil
 	}
 	return err
@@ -223,7 +224,7 @@ func decode(b []byte) (Rows, error) {
 
 // Row is a [Target] that is one derived row. It takes 2 requests.
 type Row struct {
-	Table table.AnyTable // any handle of the table where the row is
+	Table table.Handle // any handle of the table where the row is
 	Key   keys.Key
 
 	// Shared says that several entities may have the row. Follow then adds an entity to what it gets, or removes it.

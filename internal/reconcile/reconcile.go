@@ -13,6 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
@@ -59,7 +60,7 @@ var errLate = fmt.Errorf("%w: the rows were read more than %v ago", table.ErrCha
 // Reconcile makes targets follow from an entity of a table, as the package's contract says. Errors: table.ErrChanged, or another
 // conflict, after Retry.ConflictAttempts attempts; errors of a target; errors of a read (see package table). Requests: 1 for the
 // entity, and the requests of the targets' Read and Write; again after each conflict.
-func Reconcile(ctx context.Context, source table.AnyTable, entity keys.Key, targets ...Target) (err error) {
+func Reconcile(ctx context.Context, source table.Handle, entity keys.Key, targets ...Target) (err error) {
 	if len(targets) == 0 {
 		return nil
 	}
@@ -102,7 +103,7 @@ func Reconcile(ctx context.Context, source table.AnyTable, entity keys.Key, targ
 
 // isConflict reports whether a target is not as it was read.
 func isConflict(err error) bool {
-	return errors.Is(err, table.ErrChanged) || errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrTableNotFound) || errors.Is(err, table.ErrExists)
+	return errors.Is(err, table.ErrChanged) || errors.Is(err, table.ErrNotFound) && !errors.Is(err, errs.ErrTableNotFound) || errors.Is(err, table.ErrExists)
 }
 
 // each calls f for all targets, several at a time. All calls end before it returns, also after an error. Of several errors it
@@ -154,13 +155,13 @@ func Inline(outbox commit.Outbox, h host.Handler) commit.Outbox {
 type Together func(ctx context.Context, record *commit.Record) (done bool)
 
 // InlineTogether is Inline for a function that executes what it can of all effects of a write of a table. A worker executes the others.
-func InlineTogether(outbox commit.Outbox, t table.AnyTable, execute Together) commit.Outbox {
+func InlineTogether(outbox commit.Outbox, t table.Handle, execute Together) commit.Outbox {
 	return &inline{outbox: engine.InnerOutbox(outbox), table: t, together: execute}
 }
 
 type inline struct {
 	outbox   commit.Outbox
-	table    table.AnyTable
+	table    table.Handle
 	handlers []host.Handler // of the table
 	together Together       // in place of the handlers
 }

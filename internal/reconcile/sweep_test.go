@@ -102,7 +102,7 @@ func TestPoisonousRows(t *testing.T) {
 		{keys.RawPartition("a/b").Err(), true},
 		{table.ErrForeignRow, true},
 		{table.ErrUnreachable, false},
-		{table.ErrTableNotFound, false},
+		{table.ErrNotCreated, false},
 	} {
 		h := reconcile.Handler("names", s.staff, refused{c.err})
 		err := h.Handle(context.Background(), host.Job{Key: keys.Raw("Sales", "r"), Kind: "names", Version: 1, Payload: []byte(`{"rows":{"last":[["Jones","Sales:r"]]}}`)})

@@ -9,6 +9,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -108,7 +109,7 @@ func TestCompletingRefused(t *testing.T) {
 	if !errors.As(err, &ve) {
 		t.Errorf("got %v; want a *ValueError", err)
 	}
-	if _, err := records.Completing(staff, i, 0).Insert(ctx, &employee{"T", 2, "Cao", 1}); !errors.Is(err, table.ErrOtherPartition) {
+	if _, err := records.Completing(staff, i, 0).Insert(ctx, &employee{"T", 2, "Cao", 1}); !errors.Is(err, errs.ErrOtherPartition) {
 		t.Errorf("got %v; want ErrOtherPartition", err)
 	}
 	if got := s.Count().String(); got != "none" {
@@ -128,7 +129,7 @@ func TestBulkCompleting(t *testing.T) {
 	ctx := context.Background()
 	for _, at := range []int{0, 10, 49, 80} {
 		staff, s, _, e, i := pendingEffect(t)
-		r, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+		r, err := door.Bulk(ctx, func(yield func(table.Op, error) bool) {
 			for n := range 81 {
 				op := staff.InsertOp(&employee{"S", n + 10, "Jones", 44})
 				if n == at {

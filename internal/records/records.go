@@ -20,7 +20,7 @@ import (
 type Records struct{ engine *engine.Table }
 
 // Of returns the commit records of a table, whatever the type of t. No requests. Of panics if t is nil or a zero Table.
-func Of(t table.AnyTable) *Records {
+func Of(t table.Handle) *Records {
 	e := door.Table(t)
 	if e == nil {
 		panic(fmt.Errorf("records: Of: %w", engine.CheckHandle("t", nil)))
@@ -123,7 +123,7 @@ func (in *Records) List(ctx context.Context, partition keys.PartitionKey, before
 // read: see [Records.Get].
 //
 // Requests: 1 for each page of 1,000 rows or fewer. Errors: *table.ValueError for a text that is no operation ID;
-// table.ErrTableNotFound; table.ErrRanged if the client's signature is for a range of rows; the other errors of a read (see
+// table.ErrNotCreated; table.ErrRanged if the client's signature is for a range of rows; the other errors of a read (see
 // package table).
 func (in *Records) Pending(ctx context.Context, partition keys.PartitionKey, after string, before time.Time) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
@@ -223,7 +223,7 @@ func SweepAll[T any](ctx context.Context, t *table.Table[T], in keys.PartitionRa
 //
 // Errors of the write: table.ErrChanged also if another worker has completed an effect of the commit record since it was read:
 // read it again; *table.ValueError for a commit record that is not pending, has no such effect, or was completed by this handle
-// before; table.ErrOtherPartition; and the other errors of the write's method. Requests: the write's own. Completing panics if t
+// before; *table.ValueError; and the other errors of the write's method. Requests: the write's own. Completing panics if t
 // is nil or a zero Table.
 func Completing[T any](t *table.Table[T], r *commit.Record, positions ...int) *table.Table[T] {
 	c := &engine.Completion{Stored: r, Effects: positions}

@@ -27,19 +27,19 @@ type inner[T any] interface {
 func of[T any](t *table.Table[T]) inner[T] { return door.Tables.Inner(t).(inner[T]) }
 
 // Ensure creates the table of a handle, unless it exists. While a table of this name is being
-// deleted, 40 s or more, Ensure fails with table.ErrTableNotFound and the code TableBeingDeleted.
+// deleted, 40 s or more, Ensure fails with table.ErrNotCreated and the code TableBeingDeleted.
 // 1 request, sent again if its outcome is unknown; idempotent.
-func Ensure(ctx context.Context, t table.AnyTable) error { return door.Table(t).Ensure(ctx) }
+func Ensure(ctx context.Context, t table.Handle) error { return door.Table(t).Ensure(ctx) }
 
 // Repaired returns how many derived rows were missing or changed, and were repaired by a write of
 // their entity. It counts for this handle and those that bare.With and Exact have made of it, and
 // for the handle that it was made of.
-func Repaired(t table.AnyTable) int { return door.Table(t).Repaired() }
+func Repaired(t table.Handle) int { return door.Table(t).Repaired() }
 
 // GetRow reads a row by its key, as it is stored and whatever its type. Errors: table.ErrNotFound;
-// *keys.KeyError, table.ErrTableNotFound and the other errors of a read (see package table).
+// *keys.KeyError, table.ErrNotCreated and the other errors of a read (see package table).
 // 1 request.
-func GetRow(ctx context.Context, t table.AnyTable, k keys.Key) (*table.Row, error) {
+func GetRow(ctx context.Context, t table.Handle, k keys.Key) (*table.Row, error) {
 	type reader interface {
 		GetRow(ctx context.Context, k keys.Key) (*table.Row, error)
 	}
@@ -47,9 +47,9 @@ func GetRow(ctx context.Context, t table.AnyTable, k keys.Key) (*table.Row, erro
 }
 
 // Exists reports whether there is a row under k, of any type. Errors: *keys.KeyError,
-// table.ErrTableNotFound and the other errors of a read (see package table). 1 request, a point query
+// table.ErrNotCreated and the other errors of a read (see package table). 1 request, a point query
 // whose response contains only the keys.
-func Exists(ctx context.Context, t table.AnyTable, k keys.Key) (bool, error) {
+func Exists(ctx context.Context, t table.Handle, k keys.Key) (bool, error) {
 	type looker interface {
 		Exists(ctx context.Context, k keys.Key) (bool, error)
 	}
@@ -101,4 +101,25 @@ func TouchOp[T any](t *table.Table[T], e *table.Entity[T]) table.Op { return of(
 // see table.BulkDelete. Each operation is for one use.
 func DeleteOps[T any](ctx context.Context, t *table.Table[T], q table.Query[T]) iter.Seq2[table.Op, error] {
 	return of(t).DeleteOps(ctx, q)
+}
+
+// DeleteAll is table.Bulk for deletes of what a query finds. It refuses a token, and returns none: after an error, the query finds
+// what is left.
+func DeleteAll(ctx context.Context, ops iter.Seq2[table.Op, error], pass *table.Pass) (table.Progress, error) {
+	own := table.Pass{}
+	if pass != nil {
+		own = *pass
+	}
+	if err := door.CheckPass(&own, "Concurrency", "Rate", "Skip"); err != nil {
+		return table.Progress{}, err
+	}
+	if progress := own.Progress; progress != nil {
+		own.Progress = func(p table.Progress) {
+			p.Token = ""
+			progress(p)
+		}
+	}
+	done, err := table.Bulk(ctx, ops, &own)
+	done.Token = ""
+	return done, err
 }

@@ -144,7 +144,7 @@ func ExampleSeries_Delete() {
 	}
 	result, err := visits.Delete(ctx, time.Time{}, today.AddDate(0, 0, -6), nil)
 	check(err)
-	fmt.Println(result.Applied)
+	fmt.Println(result.Changed)
 	// Output: 3
 }
 
@@ -206,6 +206,6 @@ func ExampleSeries_Prune() {
 	}
 	result, err := visits.Prune(ctx, keys.PartitionRange{}, today.AddDate(-1, 0, 0), nil)
 	check(err)
-	fmt.Println(result.Applied)
+	fmt.Println(result.Changed)
 	// Output: 2
 }

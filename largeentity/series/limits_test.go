@@ -62,7 +62,7 @@ func TestDeleteOthers(t *testing.T) {
 		noError(t, others.Set(ctx, january, 2))
 		result, err := visits.Of(keys.RawRow(test.own)).Delete(ctx, time.Time{}, july.AddDate(3, 0, 0), nil)
 		noError(t, err)
-		testkit.Expect(t, name+": deleted", result.Applied, 1)
+		testkit.Expect(t, name+": deleted", result.Changed, 1)
 		testkit.Expect(t, name+": rows", stored(s), test.other+"_2015: D0101=2")
 	}
 }
@@ -84,7 +84,7 @@ func TestDeleteForeignRows(t *testing.T) {
 	}
 	result, err := visits.Delete(ctx, july, july.AddDate(0, 0, 1), nil)
 	noError(t, err)
-	testkit.Expect(t, "deleted", result.Applied, 1)
+	testkit.Expect(t, "deleted", result.Changed, 1)
 	var left []string
 	for _, r := range s.Rows("visits") {
 		left = append(left, r.RowKey)
@@ -112,7 +112,7 @@ func TestLongestDay(t *testing.T) {
 		testkit.Expect(t, length.String()+": last slot", day[len(day)-1].Value, 7)
 		result, err := visits.Delete(ctx, all[0].From, last.To, nil)
 		noError(t, err)
-		testkit.Expect(t, length.String()+": deleted", result.Applied, 1)
+		testkit.Expect(t, length.String()+": deleted", result.Changed, 1)
 		testkit.Expect(t, length.String()+": rows", stored(s), "")
 	}
 }
@@ -184,7 +184,7 @@ func TestPrune(t *testing.T) {
 		{keys.PartitionRange{}, july.AddDate(2, 0, 0), 4, "1 query, 3 transaction"},
 	} {
 		result, err := mobile.Prune(ctx, c.in, c.before, nil)
-		if sent := s.Count().String(); err != nil || result.Applied != c.deleted || sent != c.sent {
+		if sent := s.Count().String(); err != nil || result.Changed != c.deleted || sent != c.sent {
 			t.Errorf("%v before %v: got %+v, %v and the requests %s; want %d deleted by %s", c.in, c.before, result, err, sent, c.deleted, c.sent)
 		}
 	}

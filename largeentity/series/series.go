@@ -82,7 +82,7 @@ func newRows(h *host.Host, name string, o *Options) (*table.Table[table.Row], er
 // Err returns the mistake in the declaration of the series, nil if there is none.
 func (s *Series[V]) Err() error { return s.err }
 
-// Ensure creates the table unless it exists. Errors: table.ErrTableNotFound while a table of this name is being deleted;
+// Ensure creates the table unless it exists. Errors: table.ErrNotCreated while a table of this name is being deleted;
 // table.ErrUnreachable. 1 request; idempotent.
 func (s *Series[V]) Ensure(ctx context.Context) error { return tabledoor.Ensure(ctx, s.rows) }
 

@@ -338,7 +338,7 @@ func TestFirstAndLastDay(t *testing.T) {
 		}
 		result, err := visits.Delete(ctx, time.Time{}, time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), nil)
 		noError(t, err)
-		testkit.Expect(t, "deleted", result.Applied, 2)
+		testkit.Expect(t, "deleted", result.Changed, 2)
 		testkit.Expect(t, "rows", stored(s), "")
 	}
 }
@@ -355,8 +355,8 @@ func TestNoTable(t *testing.T) {
 	_, err1 := visits.Read(ctx, july)
 	_, err2 := visits.Add(ctx, july, 1)
 	for i, err := range []error{err1, err2, visits.Set(ctx, july, 1)} {
-		if !errors.Is(err, table.ErrTableNotFound) {
-			t.Errorf("call %d: got error %v; want ErrTableNotFound", i+1, err)
+		if !errors.Is(err, table.ErrNotCreated) {
+			t.Errorf("call %d: got error %v; want ErrNotCreated", i+1, err)
 		}
 	}
 }
@@ -374,15 +374,15 @@ func TestDelete(t *testing.T) {
 	s.Count()
 	result, err := visits.Delete(ctx, july.Add(time.Second), july.AddDate(0, 0, 2).Add(12*time.Hour), nil)
 	noError(t, err)
-	testkit.Expect(t, "deleted", result.Applied, 2)
+	testkit.Expect(t, "deleted", result.Changed, 2)
 	testkit.Expect(t, "requests", s.Count().String(), "1 query, 1 transaction")
 	result, err = visits.Delete(ctx, time.Time{}, july.AddDate(0, 0, 3), nil)
 	noError(t, err)
-	testkit.Expect(t, "deleted", result.Applied, 4)
+	testkit.Expect(t, "deleted", result.Changed, 4)
 	testkit.Expect(t, "rows", stored(s), "2014-07-31_2014-07-31: T0000=1; 2014-08-03: T0000=1; 2014-08-03_01: T1200=1")
 	result, err = visits.Delete(ctx, july, july, nil)
 	noError(t, err)
-	testkit.Expect(t, "deleted", result.Applied, 0)
+	testkit.Expect(t, "deleted", result.Changed, 0)
 	if _, err := visits.Delete(ctx, july, time.Time{}, nil); err == nil {
 		t.Error("Delete without an upper bound: got no error")
 	}

@@ -16,7 +16,7 @@ import (
 // writers of other slots do not conflict. Of two writers of one slot, the last one wins.
 //
 // Errors: *keys.KeyError for a time outside the years 1 to 9999, or a wrong key; *table.ValueError for NaN and infinity;
-// table.ErrUnknownOutcome, after which Set can be called again; table.ErrTableNotFound and the other errors of a write (see
+// table.ErrUnknownOutcome, after which Set can be called again; table.ErrNotCreated and the other errors of a write (see
 // package table). 1 request. Idempotent.
 func (s *Series[V]) Set(ctx context.Context, at time.Time, v V) error {
 	entities, err := group(s, func(yield func(time.Time, V) bool) { yield(at, v) }, nil)
@@ -37,7 +37,7 @@ func (s *Series[V]) Set(ctx context.Context, at time.Time, v V) error {
 //
 // The values of one period are one entity, or a few ([Every]). Up to 100 entities are stored together, or none of them; with
 // [Series.Exact], 99. Errors: *keys.KeyError for a time outside the years 1 to 9999, or a wrong key; *table.ValueError for NaN,
-// for infinity and for two values of one slot; *table.BatchError around table.ErrUnknownOutcome, table.ErrTableNotFound or another
+// for infinity and for two values of one slot; *table.BatchError around table.ErrUnknownOutcome, table.ErrNotCreated or another
 // error of a write (see package table). Requests: 1 for each 100 entities. Idempotent: after an error, call SetAll again.
 func (s *Series[V]) SetAll(ctx context.Context, values iter.Seq2[time.Time, V]) error {
 	entities, err := group(s, values, func(slot Slot, _, _ V) (V, error) {
@@ -195,58 +195,59 @@ func (e entity[V]) write(rows *table.Table[table.Row], stored *table.Entity[tabl
 // Delete deletes the entities of the periods that lie between from and to as a whole, with all of their slots and other properties;
 // see [table.Bulk]. A zero from is no bound.
 //
-//	result, err := visits.Delete(ctx, time.Time{}, time.Now().AddDate(-1, 0, 0), nil)
+//	done, err := visits.Delete(ctx, time.Time{}, time.Now().AddDate(-1, 0, 0), nil)
 //
-// A value that is stored later makes a new entity. Errors: *table.ValueError for a zero to, or a wrong option; *keys.KeyError for
+// It uses Concurrency, Rate, Skip and Progress of the pass, which may be nil, as [table.Bulk] does. A value that is stored later
+// makes a new entity. Errors: *table.ValueError for a zero to, or a field of the pass that is wrong or not used; *keys.KeyError for
 // a time outside the years 1 to 9999, or a wrong key; *table.BatchError around table.ErrUnknownOutcome, table.ErrChanged or
 // another error of a write (see package table); errors of a read. Requests: 1 for each 1,000 entities to read their keys, and 1
 // for each 100. Idempotent: after an error, call Delete again.
-func (s *Series[V]) Delete(ctx context.Context, from, to time.Time, o *table.BulkOptions) (table.BulkResult, error) {
+func (s *Series[V]) Delete(ctx context.Context, from, to time.Time, pass *table.Pass) (table.Progress, error) {
 	if from.IsZero() {
 		from = startOf(time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), s.slots.zone)
 	}
 	if to.IsZero() {
-		return table.BulkResult{}, s.wrap("Delete", noBound("to"))
+		return table.Progress{}, s.wrap("Delete", noBound("to"))
 	}
 	if !from.Before(to) {
-		return table.BulkResult{}, nil
+		return table.Progress{}, nil
 	}
 	q, _, _, err := s.query(from, to)
 	if err != nil {
-		return table.BulkResult{}, s.wrap("Delete", err)
+		return table.Progress{}, s.wrap("Delete", err)
 	}
-	return s.deleteAll(ctx, q, from, to, o)
+	return s.deleteAll(ctx, q, from, to, pass)
 }
 
 // Prune is Delete for the entities before a time in a range of partitions, or in all if it is unset:
 //
-//	result, err := visits.Prune(ctx, keys.PartitionRange{}, time.Now().AddDate(-1, 0, 0), nil)
+//	done, err := visits.Prune(ctx, keys.PartitionRange{}, time.Now().AddDate(-1, 0, 0), nil)
 //
 // It is about the series that [Series.Of] names, or the one without a key, in each partition. Errors: those of Delete; *keys.KeyError for an
 // invalid range. Requests: 1 for each 1,000 entities that are found, more if the partitions have many other rows, which the service scans; and
 // 1 for each 100 of a partition. Idempotent: after an error, call Prune again.
-func (s *Series[V]) Prune(ctx context.Context, in keys.PartitionRange, before time.Time, o *table.BulkOptions) (table.BulkResult, error) {
+func (s *Series[V]) Prune(ctx context.Context, in keys.PartitionRange, before time.Time, pass *table.Pass) (table.Progress, error) {
 	if before.IsZero() {
-		return table.BulkResult{}, s.wrap("Prune", noBound("before"))
+		return table.Progress{}, s.wrap("Prune", noBound("before"))
 	}
 	from := startOf(time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), s.slots.zone)
 	if !from.Before(before) {
-		return table.BulkResult{}, nil
+		return table.Progress{}, nil
 	}
 	q, _, _, err := s.In(keys.RawPartition("any")).query(from, before)
 	if err == nil && in.IsSet() {
 		err = in.Err()
 	}
 	if err != nil {
-		return table.BulkResult{}, s.wrap("Prune", err)
+		return table.Progress{}, s.wrap("Prune", err)
 	}
 	q.Partition, q.Partitions, q.TableScan = keys.PartitionKey{}, in, !in.IsSet()
-	return s.deleteAll(ctx, q, from, before, o)
+	return s.deleteAll(ctx, q, from, before, pass)
 }
 
 // deleteAll deletes the entities that a query finds and that are of periods which lie in a range as a whole.
-func (s *Series[V]) deleteAll(ctx context.Context, q table.Query[table.Row], from, to time.Time, o *table.BulkOptions) (table.BulkResult, error) {
-	return table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+func (s *Series[V]) deleteAll(ctx context.Context, q table.Query[table.Row], from, to time.Time, pass *table.Pass) (table.Progress, error) {
+	return tabledoor.DeleteAll(ctx, func(yield func(table.Op, error) bool) {
 		for op, err := range tabledoor.DeleteOps(ctx, s.rows, q) {
 			if err == nil && !s.isWithin(door.Op(op).Key.RowKey(), from, to) {
 				continue
@@ -255,7 +256,7 @@ func (s *Series[V]) deleteAll(ctx context.Context, q table.Query[table.Row], fro
 				return
 			}
 		}
-	}, o)
+	}, pass)
 }
 
 // isWithin reports whether an entity is one of the series, and of a period that lies in a range as a whole.

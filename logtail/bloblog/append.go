@@ -55,7 +55,7 @@ func (l *Log[T]) Writer(source string) (*Writer[T], error) {
 //
 // Errors: *table.ValueError for nil, for a record that is encoded with a line break or as an empty line, and for a time that no
 // name of a blob can contain; *table.LimitError for a line of more than 4 MiB; the error of Options.Encode; ErrClosed; if the
-// buffer is full, also table.ErrUnknownOutcome, table.ErrContainerNotFound, table.ErrUnreachable, *azcore.ResponseError and the error
+// buffer is full, also table.ErrUnknownOutcome, table.ErrNotCreated, table.ErrUnreachable, *azcore.ResponseError and the error
 // of ctx, as from Flush. Requests: those of Flush, if Append flushes.
 func (w *Writer[T]) Append(ctx context.Context, v *T) error {
 	line, at, err := w.log.encode(v)
@@ -89,7 +89,7 @@ func (l *Log[T]) encode(v *T) (line []byte, at time.Time, err error) {
 //
 // Errors: *table.ValueError for a line that cannot be decoded, and for a time that no name of a blob can contain;
 // *table.LimitError for a line of more than 4 MiB; ErrClosed; if the buffer is full, also table.ErrUnknownOutcome,
-// table.ErrContainerNotFound, table.ErrUnreachable and *azcore.ResponseError, as from Flush. If a line is invalid, no line of p is in
+// table.ErrNotCreated, table.ErrUnreachable and *azcore.ResponseError, as from Flush. If a line is invalid, no line of p is in
 // the buffer; else n is the number of bytes of the lines that are in the buffer.
 func (w *Writer[T]) Write(p []byte) (n int, err error) {
 	ctx, cancel := engine.Bound(context.Background(), w.log.client.opt.WriteTimeout)
@@ -137,7 +137,7 @@ func (l *Log[T]) timeOfLine(line []byte, number int) (at time.Time, err error) {
 // the buffer, and the next flush continues.
 //
 // Errors: table.ErrUnknownOutcome if the response to a block was lost and the time ended: the block may be stored, and the next
-// flush finds out; table.ErrContainerNotFound; table.ErrUnreachable; *azcore.ResponseError; context.Canceled or
+// flush finds out; table.ErrNotCreated; table.ErrUnreachable; *azcore.ResponseError; context.Canceled or
 // context.DeadlineExceeded if ctx has ended.
 //
 // Requests: 1 for each hour with new records, and for each 4 MiB of them; for a new blob 1 more, and 2 more if another writer has
@@ -154,7 +154,7 @@ func (w *Writer[T]) Flush(ctx context.Context) error {
 // Close flushes, and stores the time of the last record with each open blob. Afterwards, Append fails with ErrClosed. Close may be
 // called again, after an error or not. The times are not essential: Close does not report an error that concerns them alone.
 //
-// Errors: table.ErrUnknownOutcome; table.ErrContainerNotFound; table.ErrUnreachable; *azcore.ResponseError; the error of ctx, as from
+// Errors: table.ErrUnknownOutcome; table.ErrNotCreated; table.ErrUnreachable; *azcore.ResponseError; the error of ctx, as from
 // Flush. Requests: those of Flush, and 1 for each open blob.
 func (w *Writer[T]) Close(ctx context.Context) error { return w.wrap("Close", w.sender.close(ctx)) }
 
@@ -220,7 +220,7 @@ type blobState struct {
 }
 
 // store stores the first pending block. Errors: table.ErrUnknownOutcome if the block may be stored; *table.LimitError if the hour
-// has too many blobs; table.ErrUnreachable; table.ErrContainerNotFound; *azcore.ResponseError. After an error, the next store goes on
+// has too many blobs; table.ErrUnreachable; table.ErrNotCreated; *azcore.ResponseError. After an error, the next store goes on
 // with the same block.
 func (a *appender) store(ctx context.Context) error {
 	ctx, cancel := engine.Bound(ctx, a.client.opt.WriteTimeout)

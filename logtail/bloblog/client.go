@@ -143,7 +143,7 @@ type Blob struct {
 // are left out, and so are blobs of other sources, such as a/b for a.
 //
 // Errors: *table.ValueError and *table.LimitError for a source that is invalid (see [Log.Writer]), and for a time outside the
-// years 1 to 9999; table.ErrContainerNotFound; table.ErrUnreachable; *azcore.ResponseError.
+// years 1 to 9999; table.ErrNotCreated; table.ErrUnreachable; *azcore.ResponseError.
 //
 // Requests: 1 for each 1,000 blobs of the source in the hour, if from and to are in one hour. Else for each day of the range up to
 // 10 days, for each month up to 10 months, for each year up to 10 years, or for all of the source and the

@@ -289,7 +289,7 @@ func (e *LineError) Unwrap() error { return e.Err }
 
 // refusal returns the error for a request that the service refused, or that did not reach the service. Nothing was changed.
 func refusal(call *wire.Call, err error) error {
-	return blobs.Refusal(call, err, table.ErrContainerNotFound, "Store.Ensure")
+	return blobs.Refusal(call, err, errs.ErrContainerNotFound, "Store.Ensure")
 }
 
 // ended returns the error for a context that has ended: the error of the caller's context, or table.ErrUnreachable if a bound of

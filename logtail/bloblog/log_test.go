@@ -330,12 +330,12 @@ func TestNoContainer(t *testing.T) {
 	missing := bloblog.New[event](&host.Host{Account: s}, "missing", nil)
 	w := newWriter(t, missing, "orders")
 	appendAll(t, w, 1)
-	if err := w.Flush(ctx); !errors.Is(err, table.ErrContainerNotFound) || errors.Is(err, table.ErrUnknownOutcome) {
-		t.Errorf("Flush: got error %v; want ErrContainerNotFound alone", err)
+	if err := w.Flush(ctx); !errors.Is(err, table.ErrNotCreated) || errors.Is(err, table.ErrUnknownOutcome) {
+		t.Errorf("Flush: got error %v; want ErrNotCreated alone", err)
 	}
 	for _, err := range missing.Between(ctx, "orders", time.Time{}, time.Time{}) {
-		if !errors.Is(err, table.ErrContainerNotFound) {
-			t.Errorf("Between: got error %v; want ErrContainerNotFound", err)
+		if !errors.Is(err, table.ErrNotCreated) {
+			t.Errorf("Between: got error %v; want ErrNotCreated", err)
 		}
 	}
 	noError(t, missing.Ensure(ctx))

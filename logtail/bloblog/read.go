@@ -38,7 +38,7 @@ type Record[T any] struct {
 // break is left out, and so are empty lines. Lines may end with \r\n. A blob that is deleted while Between runs ends there.
 //
 // Errors: *LineError for a line that cannot be read as T, unless Options.Skip leaves it out; *table.ValueError and
-// *table.LimitError for an invalid source, or a time outside the years 1 to 9999; table.ErrContainerNotFound; table.ErrUnreachable;
+// *table.LimitError for an invalid source, or a time outside the years 1 to 9999; table.ErrNotCreated; table.ErrUnreachable;
 // *azcore.ResponseError. The records before the error are complete.
 //
 // Requests: those of Blobs, and 1 for each blob, and for each response that breaks off. Memory: 1 page of the list, and 1 line.

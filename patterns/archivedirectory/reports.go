@@ -51,7 +51,7 @@ func (r *Reports) Find(ctx context.Context, department string, n int) (Report, b
 	return e.Value, archived, nil
 }
 
-// Restore moves a report back to the table, table.ErrNotFound if no file contains it, archive.ErrUnderway if its move has not ended. 4 requests.
+// Restore moves a report back to the table, table.ErrNotFound if no file contains it, table.ErrIncomplete if its move has not ended. 4 requests.
 func (r *Reports) Restore(ctx context.Context, department string, n int) error {
 	_, err := r.former.Restore(ctx, r.Current, keys.At(dept.Of(department), number.Of(n)))
 	return err

@@ -35,8 +35,8 @@ func Open(acc aztablekit.Account, o *aztablekit.Options) *Staff {
 }
 
 // Hire stores new employees of one department, all or none, at most 100. If an employee makes the transaction fail, Hire returns this employee
-// with a *table.BatchError. It is around table.ErrExists if the employee exists, table.ErrDuplicateRow if all contains the employee twice,
-// table.ErrOtherPartition for an employee of another department, and *table.LimitError for a field that is too long. Too many employees fail
+// with a *table.BatchError. It is around table.ErrExists if the employee exists, *table.ValueError if all contains the employee twice,
+// *table.ValueError for an employee of another department, and *table.LimitError for a field that is too long. Too many employees fail
 // with *table.LimitError, and no employee is returned. 1 request, 2 more for an employee who exists, and none for the other refusals.
 func (s *Staff) Hire(ctx context.Context, all ...Employee) (refused *Employee, err error) {
 	var ops []table.Op

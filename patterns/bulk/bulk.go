@@ -40,8 +40,8 @@ func Open(acc aztablekit.Account, o *aztablekit.Options) *Staff {
 }
 
 // Import stores employees of any departments, in any order, and overwrites existing employees. An error of the stream ends the work. After any
-// error, call Import again with the employees from ResumeAt of the result on. 1 request for each 100 employees of a department.
-func (s *Staff) Import(ctx context.Context, all iter.Seq2[Employee, error]) (table.BulkResult, error) {
+// error, call Import again with the employees from the result's Token on. 1 request for each 100 employees of a department.
+func (s *Staff) Import(ctx context.Context, all iter.Seq2[Employee, error]) (table.Progress, error) {
 	return table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for e, err := range all {
 			if !yield(s.Employees.UpsertOp(&e, table.ReplaceExisting), err) {
@@ -53,7 +53,7 @@ func (s *Staff) Import(ctx context.Context, all iter.Seq2[Employee, error]) (tab
 
 // Remove deletes employees by department and ID, in any order. The result counts employees who do not exist as missing. 1 request for each 100
 // employees of a department, and at most 3 more if some of the 100 are missing.
-func (s *Staff) Remove(ctx context.Context, all iter.Seq2[Employee, error]) (table.BulkResult, error) {
+func (s *Staff) Remove(ctx context.Context, all iter.Seq2[Employee, error]) (table.Progress, error) {
 	return table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for e, err := range all {
 			if !yield(s.Employees.DeleteAnyOp(s.Employees.Key(e)), err) {

@@ -52,7 +52,7 @@ func (s *Staff) Find(ctx context.Context, department string, id int) (Employee, 
 	return e.Value, archived, nil
 }
 
-// Restore moves an employee back, table.ErrNotFound if Archive does not contain the employee, archive.ErrUnderway if the move to Archive has
+// Restore moves an employee back, table.ErrNotFound if Archive does not contain the employee, table.ErrIncomplete if the move to Archive has
 // not ended. 6 requests.
 func (s *Staff) Restore(ctx context.Context, department string, id int) error {
 	_, err := former.Restore(ctx, s.Current, keys.At(dept.Of(department), empid.Of(id)))

@@ -29,7 +29,7 @@ func open(acc aztablekit.Account, logger *slog.Logger) *company {
 	return c
 }
 
-// hire inserts an employee. It fails with table.ErrExists if the department has an employee with the ID, and with index.ErrTaken if an
+// hire inserts an employee. It fails with table.ErrExists if the department has an employee with the ID, and with table.ErrTaken if an
 // employee of any department has the e-mail address.
 func (c *company) hire(ctx context.Context, e *Employee) (*table.Entity[Employee], error) {
 	e.Email = strings.TrimSpace(e.Email)

@@ -66,7 +66,7 @@ func (c *Company) Department(ctx context.Context, name string) (*table.Entity[De
 	return c.Departments.Get(ctx, c.Departments.Key(Department{Name: name}))
 }
 
-// Hire stores a new employee. It fails with index.ErrTaken for a second manager of a department, and with index.ErrNoTarget for the manager
+// Hire stores a new employee. It fails with table.ErrTaken for a second manager of a department, and with index.ErrNoTarget for the manager
 // of a department that does not exist. 1 request, 1 more for a manager.
 func (c *Company) Hire(ctx context.Context, e Employee) (*table.Entity[Employee], error) {
 	return c.Employees.Insert(ctx, &e)

@@ -42,7 +42,7 @@ func Open(acc aztablekit.Account, o *aztablekit.Options) *Staff {
 }
 
 // Move moves an employee to another department. It fails with table.ErrChanged if another program has changed the employee, with
-// table.ErrExists if an employee of the department has the ID, and with index.ErrTaken if one has the address. 3 transactions, and 2 requests
+// table.ErrExists if an employee of the department has the ID, and with table.ErrTaken if one has the address. 3 transactions, and 2 requests
 // for a message.
 func (s *Staff) Move(ctx context.Context, e *table.Entity[Employee], department string) error {
 	e.Value.Department = department

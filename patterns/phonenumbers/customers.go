@@ -45,7 +45,7 @@ func Open(acc aztablekit.Account, worked func(customers int) error, o *aztableki
 				}
 			}
 		}, nil)
-		s.Count(0, result.Applied, 0)
+		s.Count(0, result.Changed, 0)
 		if err == nil && worked != nil {
 			err = worked(len(page))
 		}

@@ -37,14 +37,14 @@ func Open(acc aztablekit.Account, o *aztablekit.Options) *Meters {
 	return &Meters{s, aztablekit.Table(s, "readings", meter, minute, blind)}
 }
 
-// Record stores readings, at most rate in each second for each meter, and overwrites existing readings. An error of the stream ends the work.
-// After any error, call Record again with the readings from ResumeAt of the result on. 1 request for each 100 readings of a meter.
-func (m *Meters) Record(ctx context.Context, rate int, all iter.Seq2[Reading, error]) (table.BulkResult, error) {
+// Record stores readings, at most rate in each second, and overwrites existing readings. An error of the stream ends the work.
+// After any error, call Record again with the readings from the result's Token on. 1 request for each 100 readings of a meter.
+func (m *Meters) Record(ctx context.Context, rate int, all iter.Seq2[Reading, error]) (table.Progress, error) {
 	return table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for v, err := range all {
 			if !yield(m.Readings.UpsertOp(&v, table.ReplaceExisting), err) {
 				return
 			}
 		}
-	}, &table.BulkOptions{PartitionRate: rate})
+	}, &table.Pass{Rate: rate})
 }

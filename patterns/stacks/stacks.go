@@ -64,7 +64,7 @@ func (s *Stacks) Allow(ctx context.Context, of string, stacks int) error {
 var ErrQuota = errors.New("the quota of the team is used up")
 
 // Create stores a new stack with up to 98 charts, and counts it. The names of the team and the stack are set in the charts. If it fails, nothing is stored: ErrQuota;
-// table.ErrExists if the stack exists, or one of its charts; table.ErrNotFound for a team without a quota; table.ErrDuplicateRow for two charts of one name;
+// table.ErrExists if the stack exists, or one of its charts; table.ErrNotFound for a team without a quota; *table.ValueError for two charts of one name;
 // table.ErrContended if concurrent writers change the quota at every attempt. After table.ErrUnknownOutcome, everything is stored or nothing; the error is an
 // *table.UnknownError, which can be resolved. 8 requests; 1 for ErrQuota, and about 20 for table.ErrExists, since some rows are prepared before one is refused.
 func (s *Stacks) Create(ctx context.Context, of, stack string, charts ...Chart) error {

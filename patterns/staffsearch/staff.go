@@ -48,7 +48,7 @@ func Open(acc aztablekit.Account, o *aztablekit.Options) *Staff {
 	return &Staff{s, aztablekit.Table(s, "staff", dept, empid, byEmail, byHire, byName)}
 }
 
-// Hire stores new employees. An address that an employee of the department has fails with index.ErrTaken. 1 transaction for each.
+// Hire stores new employees. An address that an employee of the department has fails with table.ErrTaken. 1 transaction for each.
 func (s *Staff) Hire(ctx context.Context, all ...Employee) error {
 	for _, e := range all {
 		if _, err := s.employees.Insert(ctx, &e); err != nil {

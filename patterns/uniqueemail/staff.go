@@ -42,7 +42,7 @@ func Open(acc aztablekit.Account, o *aztablekit.Options) *Staff {
 // Hire stores a new employee. 3 transactions, and 2 requests for a message.
 func (s *Staff) Hire(ctx context.Context, e Employee) error {
 	_, err := s.employees.Insert(ctx, &e)
-	if errors.Is(err, index.ErrTaken) {
+	if errors.Is(err, table.ErrTaken) {
 		return ErrTaken
 	}
 	return err
@@ -63,7 +63,7 @@ func (s *Staff) ChangeAddress(ctx context.Context, department string, id int, ad
 		e.Email = address
 		return nil
 	})
-	if errors.Is(err, index.ErrTaken) {
+	if errors.Is(err, table.ErrTaken) {
 		return ErrTaken
 	}
 	return err

@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/barevalues"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -354,7 +355,7 @@ func countDeletes(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	return o.requests(func() error {
-		result, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+		result, err := door.Bulk(ctx, func(yield func(table.Op, error) bool) {
 			for _, e := range all {
 				if !yield(o.base.DeleteOp(e), nil) {
 					return

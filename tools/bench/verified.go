@@ -11,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
@@ -77,7 +78,7 @@ func newVerified(ctx context.Context, n, partitions int) (*verified, error) {
 		return nil, err
 	}
 	each := n / partitions
-	result, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+	result, err := door.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for i := range n {
 			o := newOrder(i)
 			if o.Customer = fmt.Sprintf("%s%04d", customer, i/each); !yield(stored.InsertOp(&o), nil) {

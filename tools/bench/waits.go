@@ -16,6 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -101,7 +102,7 @@ func indexedOrders(ctx context.Context, definitions ...extend.Definition[order])
 // runBulk executes an operation for each order, and returns the seconds that it takes.
 func runBulk(ctx context.Context, all []order, op func(*order) table.Op) (float64, error) {
 	began := time.Now()
-	result, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+	result, err := door.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for i := range all {
 			if !yield(op(&all[i]), nil) {
 				return

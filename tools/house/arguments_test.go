@@ -26,6 +26,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/jobs"
@@ -285,7 +286,7 @@ func isTyped(err error) bool {
 	if typ.Kind() == reflect.Pointer && typ.Elem().Name() != "OpError" && typ.Elem().Name() != "BatchError" && strings.ToUpper(typ.Elem().Name()[:1]) == typ.Elem().Name()[:1] {
 		return true
 	}
-	for _, known := range []error{table.ErrNotFound, table.ErrExists, table.ErrChanged, table.ErrTableNotFound, table.ErrTableScan, table.ErrNotRead, table.ErrKeyChanged, table.ErrNotRead, table.ErrOtherPartition, table.ErrDuplicateRow, table.ErrForeignRow, table.ErrGivenUp, largeentity.ErrNoValue, bloblog.ErrClosed, archive.ErrUnderway, archive.ErrRestored, account.ErrNoEndpoint, account.ErrNoKey, eventual.ErrNotRunning, eventual.ErrQueueNotFound} {
+	for _, known := range []error{table.ErrNotFound, table.ErrExists, table.ErrChanged, table.ErrNotCreated, table.ErrTableScan, table.ErrNotRead, table.ErrKeyChanged, table.ErrForeignRow, table.ErrGivenUp, largeentity.ErrNoValue, bloblog.ErrClosed, table.ErrIncomplete, account.ErrNoEndpoint, eventual.ErrNotRunning} {
 		if err == known {
 			return true
 		}
@@ -355,7 +356,7 @@ func newCaller(t *testing.T) *caller {
 	byNameAlone, listsOfAll := index.NewGlobal("global", text, nameOf, nil), index.NewGlobalLists("listsofall", text, nameOf, nil)
 	size := table.FieldOf(func(v *item) *int64 { return &v.Size })
 	name := table.FieldOf(func(v *item) *string { return &v.Group })
-	details := index.NewDetails("details", "Of", func(v *item) (keys.RowKey, bool) { return keys.RowKey{}, false }, table.AnyField[item](size))
+	details := index.NewDetails("details", "Of", func(v *item) (keys.RowKey, bool) { return keys.RowKey{}, false }, table.FieldIn[item](size))
 	items, err := bare.Attach(base, byName, lists, sums)
 	no(err)
 	items, err = bare.WithOutbox(items, outbox)
@@ -414,16 +415,16 @@ func newCaller(t *testing.T) *caller {
 	declaration := bare.Declare(host.Of(company), items)
 	put(base, items, company, declaration, byName, lists, sums, details, stored, row, views, destination, blobs, mover, outbox, poison, slots, numbers, log, periods, text, key, key.Row(), schema, size, ctx,
 		"group", &table.Options{}, table.Query[item]{Partition: text.PartitionKey("g")}, nameOf, operations, tabledoor.PinOp(items, stored), door.Table(items), s.Queue("work"), s.Container("blobs"), time.Now(), s.Tables())
-	c.valid[reflect.TypeFor[table.Service]()] = reflect.ValueOf(s.Tables())
+	c.valid[reflect.TypeFor[engine.Service]()] = reflect.ValueOf(s.Tables())
 	c.valid[reflect.TypeFor[keys.Layout[string]]()] = reflect.ValueOf(text)
 	c.valid[reflect.TypeFor[extend.Definition[item]]()] = reflect.ValueOf(byName)
 	c.valid[reflect.TypeFor[verify.Definition]()] = reflect.ValueOf(byName)
 	c.valid[reflect.TypeFor[extend.Definition[item]]()] = reflect.ValueOf(views)
-	c.valid[reflect.TypeFor[table.AnyTable]()] = reflect.ValueOf(items)
+	c.valid[reflect.TypeFor[table.Handle]()] = reflect.ValueOf(items)
 	c.valid[reflect.TypeFor[commit.Outbox]()] = reflect.ValueOf(outbox)
 	c.valid[reflect.TypeFor[archive.Destination]()] = reflect.ValueOf(destination)
-	c.valid[reflect.TypeFor[table.AnyField[item]]()] = reflect.ValueOf(size)
-	c.valid[reflect.TypeFor[table.AnyTable]()] = reflect.ValueOf(base)
+	c.valid[reflect.TypeFor[table.FieldIn[item]]()] = reflect.ValueOf(size)
+	c.valid[reflect.TypeFor[table.Handle]()] = reflect.ValueOf(base)
 	c.valid[reflect.TypeFor[func(*item) error]()] = reflect.ValueOf(func(*item) error { return nil })
 	c.valid[reflect.TypeFor[func(*item) (string, bool)]()] = reflect.ValueOf(nameOf)
 

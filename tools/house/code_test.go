@@ -234,8 +234,8 @@ func TestCodeIsChecked(t *testing.T) {
 	t.Parallel()
 	c := newCompiler(t)
 	for _, test := range []struct{ code, want string }{
-		{"result, err := table.Bulk(ctx, nil, &table.BulkOptions{\n\tProgress: func(r table.BulkResult) { _ = r.Applied },\n})\n", ""},
-		{"result, err := table.Bulk(ctx, nil, &table.BulkOptions{\n\tProgress: func(r table.BulkResult) { _ = r.Done },\n})\n", "r.Done undefined"},
+		{"result, err := table.Bulk(ctx, nil, &table.Pass{\n\tProgress: func(r table.Progress) { _ = r.Changed },\n})\n", ""},
+		{"result, err := table.Bulk(ctx, nil, &table.Pass{\n\tProgress: func(r table.Progress) { _ = r.Done },\n})\n", "r.Done undefined"},
 		{"type Employee struct{ Name string }\n\nvar name = table.FieldOf(func(e *Employee) *string { return &e.Name })\n", ""},
 		{"var name = table.FieldOf(func(e *Employee) *string { return &e.Name })\n", "e.Name undefined"},
 		{"type T struct{}\n\nfunc (T) M() error { … }\n\nerr := T{}.M()\n", ""},

@@ -45,7 +45,7 @@ func main() {
 		{"staff.engine()", "staff.engine undefined"},
 		{"staff.inMode(nil)", "staff.inMode undefined"},
 		{"staff.Elsewhere(nil)", "staff.Elsewhere undefined"},
-		{"table.AnyTable(staff).engine()", "table.AnyTable(staff).engine undefined"},
+		{"table.Handle(staff).engine()", "table.Handle(staff).engine undefined"},
 		{"row.Engine()", "row.Engine undefined"},
 		{"table.RowsOf(nil, true)", "undefined: table.RowsOf"},
 		{"table.RowOf(nil)", "undefined: table.RowOf"},

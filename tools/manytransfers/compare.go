@@ -20,7 +20,7 @@ import (
 var digestJS string
 
 // compare compares the two tables by three readers: this library, package aztables, and @azure/data-tables of JavaScript.
-func compare(ctx context.Context, service *storagetest.Service, connection string, from, to table.AnyTable) error {
+func compare(ctx context.Context, service *storagetest.Service, connection string, from, to table.Handle) error {
 	for d, err := range transfer.Compare(ctx, transfer.Of(from), transfer.Of(to), nil) {
 		return fmt.Errorf("the tables differ, by this library: %+v, %v", d, err)
 	}

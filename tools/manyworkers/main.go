@@ -38,7 +38,7 @@ var (
 
 // open opens the store of a release with an index, or of the one before.
 func open(acc aztablekit.Account, kind string, o *aztablekit.Options) (*aztablekit.Store, *table.Table[employee]) {
-	o.Daily, o.Lease = -1, 4*time.Second
+	o.Daily, o.CatalogueAge = -1, 4*time.Second
 	s := aztablekit.Open(acc, "staff", o)
 	of := []aztablekit.Definition[employee]{jobs.Repair[employee]("check")}
 	last := func(e *employee) (string, bool) { return e.Last, true }

@@ -40,7 +40,7 @@ func TestArchive(t *testing.T) {
 		{Name: "a restore inserts its first read", File: "archive/mover.go",
 			Old: "	if archived, err = m.to.Get(ctx, id); err == nil &&", New: "	if _, err = m.to.Get(ctx, id); err == nil &&", Test: "TestRestoresTheLast"},
 		{Name: "an incarnation is restored twice", File: "archive/mover.go",
-			Old: "	if err := p.Insert(note, ErrRestored); err != nil {\n", New: "	if err := error(nil); note == nil || err != nil {\n", Test: "TestRestoredTwice"},
+			Old: "	if err := p.Insert(note, errRestored); err != nil {\n", New: "	if err := error(nil); note == nil || err != nil {\n", Test: "TestRestoredTwice"},
 		{Name: "a restore record is swept although its incarnation is still stored", File: "archive/mover.go",
 			Old: "			if stored {\n", New: "			if stored && false {\n", Test: "TestSweep"},
 		{Name: "the newest incarnation is the one that was stored last", File: "archive/destination.go",

@@ -154,8 +154,8 @@ func TestCatalogue(t *testing.T) {
 			Old: "		case d.State == Retiring, d.State == Retired:\n", New: "		case d.State == Retiring:\n", Test: "TestFillNamesTheRest|TestFillAfterKilledRetire"},
 		{Name: "a program that must not write begins to fill", File: "internal/catalogue/change.go",
 			Old: "		if err := g.refusal(row); err != nil {\n", New: "		if err := g.refusal(row); false {\n", Test: "TestFillNamesTheRest"},
-		{Name: "Retire takes options of Fill", File: "retire.go",
-			Old: "		if option.isSet {\n", New: "		if option.isSet && option.name != \"DryRun\" {\n", Test: "TestOptionsOfRetire"},
+		{Name: "Retire takes any pass", File: "retire.go",
+			Old: "door.CheckPass(&r.opt.Pass, \"Rate\", \"Token\")", New: "door.CheckPass(&r.opt.Pass, \"Rate\", \"Token\", \"Partitions\", \"DryRun\")", Test: "TestOptionsOfRetire"},
 
 		// Requests without a response.
 		{Name: "no request overtakes one for the catalogue", File: "internal/catalogue/catalogue.go",

@@ -52,7 +52,7 @@ func TestEventual(t *testing.T) {
 		{Name: "messages are not renewed", File: "eventual/dispatcher.go",
 			Old: "		timer := time.NewTimer(max(next, 0))\n", New: "		timer := time.NewTimer(max(next, 0) + 24*time.Hour)\n", Test: "TestRenewal"},
 		{Name: "the handler of a lost message continues", File: "eventual/dispatcher.go",
-			Old: "func() { x.cancel(ErrLost) })", New: "func() {})", Test: "TestLost"},
+			Old: "func() { x.cancel(errLost) })", New: "func() {})", Test: "TestLost"},
 		{Name: "more messages are received than slow handlers execute", File: "eventual/handler.go",
 			Old: "	return int(min(float64(handlers)*", New: "	return most + 0*int(min(float64(handlers)*", Test: "TestConcurrency"},
 		{Name: "no message is taken ahead of free handlers", File: "eventual/dispatcher.go",

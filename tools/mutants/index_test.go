@@ -26,7 +26,7 @@ func TestIndex(t *testing.T) {
 		{Name: "projections are not refreshed", File: "index/index.go",
 			Old: "m.project((*stored.Row)(old)).Same(row), err", New: "true, err", Test: "TestProjectionIsRefreshed"},
 		{Name: "unique values are taken twice", File: "index/index.go",
-			Old: "		taken = ErrTaken\n", New: "		taken = nil\n", Test: "TestWriteRequests"},
+			Old: "		taken = derived.ErrTaken\n", New: "		taken = nil\n", Test: "TestWriteRequests"},
 		{Name: "maintainer state is not used", File: "index/index.go",
 			Old: "	had, contentWas := derived.SplitState(c.State())\n", New: "	had, contentWas := derived.SplitState(nil)\n	if c.Old != nil {\n		had, _ = m.rowKeys(c.Old, c.Key)\n	}\n", Test: "TestNewKeyFunction"},
 		{Name: "look-ups do not check the found entity", File: "index/rows.go",

@@ -43,7 +43,7 @@ func TestStore(t *testing.T) {
 		{Name: "the names of other tables have no prefix", File: "table.go",
 			Old: "s.tables.Add(d.name)", New: "s.tables.Add(name)", Test: "TestSettings"},
 		{Name: "a worker runs without a handler of an effect", File: "store.go",
-			Old: "!slices.Contains(s.opt.Elsewhere, h.Kind) {", New: "false {", Test: "TestEffectsElsewhere"},
+			Old: "!slices.Contains(s.opt.NotHandled, h.Kind) {", New: "false {", Test: "TestEffectsElsewhere"},
 		{Name: "a table of several types is created for each", File: "store.go",
 			Old: "!seen[name] {", New: "true {", Test: "TestSeveralTypes"},
 		{Name: "an account without queues cannot have tables", File: "store.go",

@@ -403,7 +403,7 @@ func (b *bank) check(ctx context.Context, t *testing.T, deeds []*deed, processes
 	for n := range processes {
 		partitions[2] = append(partitions[2], postingProcess.Of(n+1))
 	}
-	for i, in := range []table.AnyTable{b.accounts[0], b.accounts[1], b.ledger} {
+	for i, in := range []table.Handle{b.accounts[0], b.accounts[1], b.ledger} {
 		checkNothingPrepared(t, b.acc, in.Name())
 		checkNothingPending(t, in, partitions[i]...)
 	}

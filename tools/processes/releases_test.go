@@ -50,7 +50,7 @@ func (r released) program() (*opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &opened{store: aztablekit.Open(acc, r.Name, &aztablekit.Options{Lease: r.Lease})}
+	o := &opened{store: aztablekit.Open(acc, r.Name, &aztablekit.Options{CatalogueAge: r.Lease})}
 	var definitions []aztablekit.Definition[member]
 	if r.Newer {
 		o.byName = index.New("name", keys.Text(), func(m *member) (string, bool) { return m.Name, true }, &index.Options{Unique: true})

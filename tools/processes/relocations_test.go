@@ -122,7 +122,7 @@ func (p *relocator) work(ctx context.Context) error {
 		switch {
 		case err == nil:
 			fmt.Println("moved")
-		case ctx.Err() != nil, errors.Is(err, table.ErrChanged), errors.Is(err, table.ErrNotFound), errors.Is(err, table.ErrExists), errors.Is(err, index.ErrTaken),
+		case ctx.Err() != nil, errors.Is(err, table.ErrChanged), errors.Is(err, table.ErrNotFound), errors.Is(err, table.ErrExists), errors.Is(err, table.ErrTaken),
 			errors.Is(err, table.ErrContended), errors.Is(err, table.ErrGivenUp), errors.Is(err, table.ErrUnknownOutcome),
 			errors.Is(err, context.DeadlineExceeded): // it has met the rows of several killed processes
 		default:
@@ -321,7 +321,7 @@ func checkNothingPrepared(t *testing.T, acc *account.Account, tables ...string) 
 }
 
 // checkNothingPending fails the test if a commit record of the partitions is pending.
-func checkNothingPending(t *testing.T, in table.AnyTable, partitions ...keys.PartitionKey) {
+func checkNothingPending(t *testing.T, in table.Handle, partitions ...keys.PartitionKey) {
 	t.Helper()
 	for _, of := range partitions {
 		for r, err := range records.Of(in).List(context.Background(), of, time.Now().Add(time.Hour)) {

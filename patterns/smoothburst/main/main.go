@@ -23,5 +23,5 @@ func main() {
 			}
 		}
 	})
-	fmt.Println("stored:", result.Applied, err)
+	fmt.Println("stored:", result.Changed, err)
 }
