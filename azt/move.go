@@ -328,8 +328,7 @@ func compare(ctx context.Context, c *call) error {
 		if !c.out.json && len(names) > mostProperties {
 			names = append(names[:mostProperties:mostProperties], "…")
 		}
-		what := map[transfer.DifferenceKind]string{transfer.OnlyFirst: "only in the first", transfer.OnlySecond: "only in the second", transfer.Different: "different"}[d.Kind]
-		c.out.add(what, key(d.Key.PartitionKey()), key(d.Key.RowKey()), strings.Join(names, " "))
+		c.out.add(d.Kind, key(d.Key.PartitionKey()), key(d.Key.RowKey()), strings.Join(names, " "))
 	}
 	if n > 0 {
 		c.out.say("%s", counted(n, "difference"))

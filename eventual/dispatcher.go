@@ -251,7 +251,7 @@ func (p *pool) run(x *lease) {
 	endSpan = x.startSpan()
 	var ready bool
 	if out, ready = x.isolate(); ready {
-		out = outcome{kind: retried, class: ClassAttempts, reason: errGoexit, failed: errGoexit}
+		out = outcome{kind: retried, class: classAttempts, reason: errGoexit, failed: errGoexit}
 		out = p.execute(x.traced, x)
 	}
 }

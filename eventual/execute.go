@@ -29,15 +29,15 @@ type executor struct{ env *environment }
 func (e *executor) execute(ctx context.Context, x *lease) (out outcome) {
 	switch {
 	case errors.Is(x.err, errNewer):
-		return outcome{kind: deferred, unknown: true, class: ClassUnknown, reason: x.err}
+		return outcome{kind: deferred, unknown: true, class: classUnknown, reason: x.err}
 	case x.err == nil && x.message.Hour != "":
 		return outcome{} // of an older release, whose clean-ups had messages
 	case x.err != nil:
-		return outcome{kind: poisoned, class: ClassUndecodable, reason: errUndecodable}
+		return outcome{kind: poisoned, class: classUndecodable, reason: errUndecodable}
 	}
 	t := e.env.handlers.tableHandlers(x.message.Table)
 	if t == nil {
-		return outcome{kind: deferred, unknown: true, class: ClassUnknown, reason: "no handler is registered for its table"}
+		return outcome{kind: deferred, unknown: true, class: classUnknown, reason: "no handler is registered for its table"}
 	}
 	return e.executeRecord(ctx, t, x)
 }
@@ -69,11 +69,11 @@ func (e *executor) tryRecord(ctx context.Context, t *tableHandlers, x *lease) (o
 	var newer *table.VersionError
 	switch {
 	case errors.Is(err, errs.ErrExpired):
-		return outcome{kind: poisoned, class: ClassExpired, reason: err}, false
+		return outcome{kind: poisoned, class: classExpired, reason: err}, false
 	case errors.Is(err, engine.ErrAhead): // the write may still commit
-		return outcome{kind: deferred, unknown: true, class: ClassAhead, reason: err}, false
+		return outcome{kind: deferred, unknown: true, class: classAhead, reason: err}, false
 	case errors.As(err, &newer):
-		return outcome{kind: deferred, unknown: true, class: ClassUnknown, reason: err}, false
+		return outcome{kind: deferred, unknown: true, class: classUnknown, reason: err}, false
 	case err != nil:
 		return requestOutcome(ctx, err), false
 	case record.State == commit.Aborted:
@@ -92,7 +92,7 @@ func (e *executor) tryRecord(ctx context.Context, t *tableHandlers, x *lease) (o
 	// The effects were executed, even if the worker stops: so this context does not end.
 	switch err := t.records.MarkDone(context.WithoutCancel(ctx), record); {
 	case errors.Is(err, table.ErrChanged):
-		return outcome{kind: retried, class: ClassAttempts, reason: err, failed: err}, true
+		return outcome{kind: retried, class: classAttempts, reason: err, failed: err}, true
 	case err != nil:
 		return requestOutcome(ctx, err), false
 	}
@@ -109,7 +109,7 @@ func (e *executor) executeEffects(ctx context.Context, t *tableHandlers, record 
 		}
 		h, known := of.handler(effect.Kind)
 		if !known || effect.Version > h.Version {
-			out = out.merge(outcome{kind: deferred, unknown: true, delay: e.env.opt.Defer, class: ClassUnknown, effect: effect.Kind,
+			out = out.merge(outcome{kind: deferred, unknown: true, delay: e.env.opt.Defer, class: classUnknown, effect: effect.Kind,
 				reason: "no handler is registered for its kind and version"})
 			n++
 			continue
@@ -433,7 +433,7 @@ func requestOutcome(ctx context.Context, err error) outcome {
 	case context.Cause(ctx) == errStopped:
 		return outcome{kind: deferred, expected: true, reason: err}
 	case !isOutage(err) && (errors.As(err, &de) || errors.As(err, &re)):
-		return outcome{kind: retried, class: ClassAttempts, reason: err, failed: wire.Redact(err)}
+		return outcome{kind: retried, class: classAttempts, reason: err, failed: wire.Redact(err)}
 	}
 	return outcome{kind: deferred, outage: true, reason: err, failed: wire.Redact(err)}
 }
@@ -443,14 +443,14 @@ func handlerOutcome(ctx context.Context, effect string, unknownDelay time.Durati
 	var p *bare.PoisonError
 	var r *retryError
 	var newer *table.VersionError
-	out := outcome{kind: retried, class: ClassAttempts, effect: effect, reason: err}
+	out := outcome{kind: retried, class: classAttempts, effect: effect, reason: err}
 	switch {
 	case context.Cause(ctx) == errStopped:
 		out.kind, out.expected = deferred, true // the handler had not its full time
 	case errors.As(err, &p):
-		out.kind, out.class = poisoned, ClassHandler
+		out.kind, out.class = poisoned, classHandler
 	case errors.As(err, &newer) && newer.Got > newer.Want:
-		out.kind, out.unknown, out.class, out.delay = deferred, true, ClassUnknown, unknownDelay
+		out.kind, out.unknown, out.class, out.delay = deferred, true, classUnknown, unknownDelay
 	case errors.As(err, &r):
 		out.kind, out.requested, out.delay = deferred, true, max(r.delay, time.Second)
 	case isOutage(err):
@@ -497,7 +497,7 @@ var errDeadly = errors.New("workers crashed while they executed the message in i
 func (x *lease) isolate() (out outcome, ready bool) {
 	switch {
 	case !x.needsIsolation && x.mayBeDeadly():
-		return outcome{kind: poisoned, class: ClassCrashes, reason: errDeadly, failed: errDeadly}, false
+		return outcome{kind: poisoned, class: classCrashes, reason: errDeadly, failed: errDeadly}, false
 	case !x.needsIsolation, x.historyFull:
 		return out, true
 	}
@@ -516,7 +516,7 @@ func (x *lease) isolate() (out outcome, ready bool) {
 		if !x.isDeadly() {
 			return out, true
 		}
-		return outcome{kind: poisoned, class: ClassCrashes, reason: errDeadly, failed: errDeadly}, false
+		return outcome{kind: poisoned, class: classCrashes, reason: errDeadly, failed: errDeadly}, false
 	}
 	x.cancel(errLost) // the request may have changed the receipt
 	return outcome{kind: deferred, outage: true, reason: err}, false

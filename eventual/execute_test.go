@@ -67,7 +67,7 @@ func TestBrokenCommitRecord(t *testing.T) {
 		noError(t, o.changeRecord(context.Background(), s, "State", "odd"))
 		w := o.worker(t, fastPolling())
 		runUntilEmpty(t, w, s, 5*time.Hour)
-		o.expectPoison(t, eventual.ClassAttempts)
+		o.expectPoison(t, "attempts")
 		testkit.Expect(t, "deliveries", w.Stats().Received, 10)
 	})
 }
@@ -83,11 +83,11 @@ func TestConflicts(t *testing.T) {
 		least, most time.Duration // for two attempts of the message, with 1 s between them at most
 		poison      []string
 	}{
-		"default":      {retry: table.Retry{ConflictWait: -1}, conflicts: 1000, calls: 200, most: time.Second, poison: []string{eventual.ClassAttempts}},
-		"option":       {retry: table.Retry{ConflictAttempts: 3, ConflictWait: -1}, conflicts: 1000, calls: 6, most: time.Second, poison: []string{eventual.ClassAttempts}},
-		"one attempt":  {retry: table.Retry{ConflictAttempts: 1}, conflicts: 1000, calls: 2, most: time.Second, poison: []string{eventual.ClassAttempts}},
+		"default":      {retry: table.Retry{ConflictWait: -1}, conflicts: 1000, calls: 200, most: time.Second, poison: []string{"attempts"}},
+		"option":       {retry: table.Retry{ConflictAttempts: 3, ConflictWait: -1}, conflicts: 1000, calls: 6, most: time.Second, poison: []string{"attempts"}},
+		"one attempt":  {retry: table.Retry{ConflictAttempts: 1}, conflicts: 1000, calls: 2, most: time.Second, poison: []string{"attempts"}},
 		"few":          {retry: table.Retry{ConflictWait: -1}, conflicts: 99, calls: 100, most: time.Second},
-		"with pauses":  {retry: table.Retry{ConflictAttempts: 5, ConflictWait: 10 * time.Second, MaxConflictWait: 40 * time.Second}, conflicts: 1000, calls: 10, least: 110 * time.Second, most: 221 * time.Second, poison: []string{eventual.ClassAttempts}},
+		"with pauses":  {retry: table.Retry{ConflictAttempts: 5, ConflictWait: 10 * time.Second, MaxConflictWait: 40 * time.Second}, conflicts: 1000, calls: 10, least: 110 * time.Second, most: 221 * time.Second, poison: []string{"attempts"}},
 		"short pauses": {retry: table.Retry{}, conflicts: 30, calls: 31, least: 12 * time.Second, most: 26 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 )
 
@@ -26,7 +25,7 @@ func TestForgedHistory(t *testing.T) {
 		w := o.worker(t, fastPolling(), countingHandler(o, &calls, func(int64) error { return errors.New("no") }))
 		runUntilEmpty(t, w, s, 3*time.Hour)
 		testkit.Expect(t, "handler calls", calls.Load(), 20)
-		o.expectPoison(t, eventual.ClassAttempts, eventual.ClassAttempts)
+		o.expectPoison(t, "attempts", "attempts")
 		// A message of a later version becomes poison after an hour, even without room for a history.
 		o.put(t, "notifications", `{"v":9,"pad":"`+strings.Repeat("x", 64<<10-100)+`"}`)
 		began := time.Now()

@@ -72,7 +72,7 @@ func TestDeadly(t *testing.T) {
 				poison := map[string]bool{}
 				for _, p := range o.poison(t) {
 					poison[p.OperationID] = true
-					testkit.Expect(t, "class of poison", p.Class, eventual.ClassCrashes)
+					testkit.Expect(t, "class of poison", p.Class, "deaths")
 				}
 				testkit.Expect(t, "poison messages", len(poison), c.deadly)
 				testkit.Expect(t, "letters of healthy messages", len(s.Rows("sent")), healthy)
@@ -207,6 +207,6 @@ func TestDeadlyProcess(t *testing.T) {
 		}
 	}
 	testkit.Expect(t, "crashes", crashes, 4)
-	testkit.Expect(t, "partition of poison", o.expectPoison(t, eventual.ClassCrashes)[0].Partition, "S0")
+	testkit.Expect(t, "partition of poison", o.expectPoison(t, "deaths")[0].Partition, "S0")
 	testkit.Expect(t, "letters", len(s.Rows("sent")), 11)
 }

@@ -27,10 +27,10 @@ func TestSeveralEffects(t *testing.T) {
 		class   string              // of poison
 		letters int64               // calls of the handler; 0: any number
 	}{
-		"one fails once, one is poison":     {letter: func(n int64) error { return errorIf(n == 1, errors.New("no")) }, parcel: func(int64) error { return eventual.Poison(nil) }, class: eventual.ClassHandler, letters: 2},
-		"one is deferred, one is poison":    {letter: func(n int64) error { return errorIf(n == 1, eventual.RetryAfter(time.Minute, nil)) }, parcel: func(int64) error { return eventual.Poison(nil) }, class: eventual.ClassHandler, letters: 2, took: time.Minute},
-		"one fails always, one is deferred": {letter: func(n int64) error { return errorIf(n == 1, eventual.RetryAfter(time.Hour, nil)) }, parcel: func(int64) error { return errors.New("no") }, class: eventual.ClassAttempts, letters: 10, took: time.Hour},
-		"one is unknown, one is deferred":   {letter: func(n int64) error { return errorIf(n < 30, eventual.RetryAfter(5*time.Minute, nil)) }, class: eventual.ClassUnknown, took: 2 * time.Hour},
+		"one fails once, one is poison":     {letter: func(n int64) error { return errorIf(n == 1, errors.New("no")) }, parcel: func(int64) error { return eventual.Poison(nil) }, class: "handler", letters: 2},
+		"one is deferred, one is poison":    {letter: func(n int64) error { return errorIf(n == 1, eventual.RetryAfter(time.Minute, nil)) }, parcel: func(int64) error { return eventual.Poison(nil) }, class: "handler", letters: 2, took: time.Minute},
+		"one fails always, one is deferred": {letter: func(n int64) error { return errorIf(n == 1, eventual.RetryAfter(time.Hour, nil)) }, parcel: func(int64) error { return errors.New("no") }, class: "attempts", letters: 10, took: time.Hour},
+		"one is unknown, one is deferred":   {letter: func(n int64) error { return errorIf(n < 30, eventual.RetryAfter(5*time.Minute, nil)) }, class: "unknown", took: 2 * time.Hour},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -80,7 +80,7 @@ func TestUnknownKind(t *testing.T) {
 				runUntilEmpty(t, older, s, time.Hour)
 				atLeast(t, "time", time.Since(began), 29*time.Minute)
 				atMost(t, "time", time.Since(began), 32*time.Minute)
-				testkit.Expect(t, "kind of poison", o.expectPoison(t, eventual.ClassUnknown)[0].Kind, "parcel")
+				testkit.Expect(t, "kind of poison", o.expectPoison(t, "unknown")[0].Kind, "parcel")
 				n, err := o.poisonQueue(t).Replay(ctx, func(eventual.PoisonMessage) bool { return true })
 				noError(t, err)
 				testkit.Expect(t, "messages replayed", n, 1)
@@ -125,7 +125,7 @@ func TestClockAhead(t *testing.T) {
 			runUntilEmpty(t, w, s, time.Hour)
 			atLeast(t, "time", time.Since(began), time.Hour)
 			atMost(t, "time", time.Since(began), 62*time.Minute)
-			testkit.Expect(t, "operation ID of poison", o.expectPoison(t, eventual.ClassAhead)[0].OperationID, op)
+			testkit.Expect(t, "operation ID of poison", o.expectPoison(t, "ahead")[0].OperationID, op)
 			testkit.Expect(t, "rows", len(s.Rows("staff")), 0)
 		})
 	}

@@ -160,21 +160,29 @@ func (q *PoisonQueue) show(ctx context.Context, kept map[string]delivery) error 
 	return nil
 }
 
-// The classes of poison: why a message became poison.
+// The classes of poison; see PoisonMessage.Class.
 const (
-	ClassUndecodable = "undecodable" // the text is not a message of this library
-	ClassExpired     = "expired"     // the write is older than commit.Retention and has no commit record
-	ClassAhead       = "ahead"       // the write's clock was more than a day ahead, and it had no commit record for WorkerOptions.UnknownKindTimeout
-	ClassUnknown     = "unknown"     // no worker knew the table, kind or version for WorkerOptions.UnknownKindTimeout
-	ClassAttempts    = "attempts"    // WorkerOptions.Attempts attempts failed
-	ClassCrashes     = "deaths"      // the message crashed its workers: see WorkerOptions.Attempts
-	ClassHandler     = "handler"     // a handler returned Poison
+	classUndecodable = "undecodable" // the text is not a message of this library
+	classExpired     = "expired"     // the write is older than commit.Retention and has no commit record
+	classAhead       = "ahead"       // the write's clock was more than a day ahead, and it had no commit record for WorkerOptions.UnknownKindTimeout
+	classUnknown     = "unknown"     // no worker knew the table, kind or version for WorkerOptions.UnknownKindTimeout
+	classAttempts    = "attempts"    // WorkerOptions.Attempts attempts failed
+	classCrashes     = "deaths"      // the message crashed its workers: see WorkerOptions.Attempts
+	classHandler     = "handler"     // a handler returned Poison
 )
 
 // PoisonMessage is a message in the poison queue.
 type PoisonMessage struct {
-	ID       string
-	Class    string // one of the classes, "" for a message that no worker has moved to the poison queue
+	ID string
+
+	// Class is why the message became poison: "handler" (a handler returned [Poison]), "attempts" (so
+	// many as WorkerOptions.Attempts failed), "deaths" (it crashed its workers), "unknown" (no worker
+	// knew its table, kind or version), "undecodable" (the text is no message of this library),
+	// "expired" (the write is older than a day and has no commit record), "ahead" (its clock was more
+	// than a day ahead, and it had no commit record), or "" for a message that no worker has moved to the
+	// poison queue.
+	Class string
+
 	Kind     string // of the effect that failed, or ""
 	Attempts int
 	Time     time.Time // when the message became poison

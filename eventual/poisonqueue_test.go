@@ -34,7 +34,7 @@ func TestPoisonQueue(t *testing.T) {
 			break
 		}
 	}
-	n, err := q.Drop(ctx, func(p eventual.PoisonMessage) bool { return p.Class == eventual.ClassUndecodable })
+	n, err := q.Drop(ctx, func(p eventual.PoisonMessage) bool { return p.Class == "undecodable" })
 	noError(t, err)
 	testkit.Expect(t, "messages dropped", n, 1)
 	s.SetFaults(storagetest.OfKind(requests.MessagePut, storagetest.Refuse(503, "ServerBusy")))
@@ -46,7 +46,7 @@ func TestPoisonQueue(t *testing.T) {
 	noError(t, err)
 	testkit.Expect(t, "messages replayed", n, 39)
 	drain(t, o.worker(t, fastPolling()))
-	testkit.Expect(t, "partition of the message left", o.expectPoison(t, eventual.ClassHandler)[0].Partition, "S7")
+	testkit.Expect(t, "partition of the message left", o.expectPoison(t, "handler")[0].Partition, "S7")
 	testkit.Expect(t, "letters", len(s.Rows("sent")), 39)
 }
 

@@ -294,7 +294,7 @@ type WorkerOptions struct {
 
 	// Attempts is how often a message fails before it becomes poison. A delivery that does not end, because the worker crashes or
 	// loses the message, is no attempt. After Attempts such deliveries, the worker executes the message in isolation, while it
-	// executes nothing else, for 1 request more; after Attempts of those, the message becomes poison of ClassCrashes: at most 2 ×
+	// executes nothing else, for 1 request more; after Attempts of those, the message becomes poison of class "deaths": at most 2 ×
 	// Attempts crashes. Defaults to 10.
 	Attempts int
 

@@ -20,32 +20,16 @@ type CompareOptions struct {
 	EntitiesOnly bool
 }
 
-// DifferenceKind is the kind of a difference.
-type DifferenceKind int
-
 // The kinds of differences.
 const (
-	OnlyFirst  DifferenceKind = iota + 1 // the second source has no such row
-	OnlySecond                           // the first source has no such row
-	Different                            // some properties differ
+	OnlyFirst  = "only in the first"  // the second source has no such row
+	OnlySecond = "only in the second" // the first source has no such row
+	Different  = "different"          // some properties differ
 )
-
-// String returns the kind in words.
-func (k DifferenceKind) String() string {
-	switch k {
-	case OnlyFirst:
-		return "only in the first"
-	case OnlySecond:
-		return "only in the second"
-	case Different:
-		return "different"
-	}
-	return fmt.Sprintf("DifferenceKind(%d)", int(k))
-}
 
 // Difference is a row that two sources do not both have, or have with other properties.
 type Difference struct {
-	Kind       DifferenceKind
+	Kind       string
 	Key        keys.Key
 	Properties []string // the names of those that differ, sorted
 }
