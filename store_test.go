@@ -24,7 +24,6 @@ import (
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/materialized"
-	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
@@ -430,7 +429,7 @@ func TestAccountWithoutQueues(t *testing.T) {
 // TestEnsureFails: Ensure goes on after a failure, and names what it could not create.
 func TestEnsureFails(t *testing.T) {
 	t.Parallel()
-	service := storagetest.New(&storagetest.Options{Faults: storagetest.OfKind(requests.TableCreate, storagetest.Refuse(403, "AuthorizationFailure"))})
+	service := storagetest.New(&storagetest.Options{Faults: storagetest.OfKind(kinds.TableCreate, storagetest.Refuse(403, "AuthorizationFailure"))})
 	company := aztablekit.Open(service, "company", nil)
 	staff := aztablekit.Table(company, "staff", dept, empid)
 	if err := company.Ensure(t.Context()); err == nil || !strings.Contains(err.Error(), "table staff: ") {

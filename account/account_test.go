@@ -93,7 +93,7 @@ func TestConnectionStrings(t *testing.T) {
 		if strings.Join(got, " ") != want {
 			t.Errorf("%s:\n got %s\nwant %s", cs, strings.Join(got, " "), want)
 		}
-		if n := c.Take(); n[requests.Get] != 1 || n[requests.Other] != 1 || n[kinds.ContainerGet] != 1 {
+		if n := c.Take(); n[requests.Get] != 1 || n[kinds.Other] != 1 || n[kinds.ContainerGet] != 1 {
 			t.Errorf("got %v, want one get, one container-get and one other", n)
 		}
 		// An attempt of a blob request has no time limit, since its body is a stream.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/testkit"
-	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
@@ -41,7 +41,7 @@ func TestReady(t *testing.T) {
 		expectReady(t, "before Run", w, eventual.ErrNotRunning)
 
 		queueDown := func(f storagetest.Fault) {
-			s.SetFaults(storagetest.OfKind(requests.MessageGet, f))
+			s.SetFaults(storagetest.OfKind(kinds.MessageGet, f))
 		}
 		queueDown(storagetest.Slow(time.Second))
 		stop := start(t, w)
@@ -101,7 +101,7 @@ func TestReadyHang(t *testing.T) {
 		stop := start(t, w)
 		time.Sleep(time.Second)
 		expectReady(t, "queue up", w, nil)
-		s.SetFaults(storagetest.OfKind(requests.MessageGet, storagetest.Hang()))
+		s.SetFaults(storagetest.OfKind(kinds.MessageGet, storagetest.Hang()))
 		time.Sleep(2 * time.Second)
 		expectReady(t, "within the first attempt", w, nil)
 		time.Sleep(2 * time.Second)

@@ -125,7 +125,7 @@ func (s *shop) sent() (all []string) {
 	log := s.service.Requests()
 	for _, r := range log[s.seen:] {
 		if r.Table != "" && r.PartitionKey != "~c" {
-			all = append(all, r.Kind.String()+" "+r.Table)
+			all = append(all, string(r.Kind)+" "+r.Table)
 		}
 	}
 	s.seen = len(log)

@@ -13,6 +13,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blockblob"
 
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -29,7 +30,7 @@ type responses struct {
 
 func (r *responses) Do(req *http.Request) (*http.Response, error) {
 	resp, err := r.Service.Do(req)
-	if err == nil && r.change != nil && requests.KindOf(req) == requests.BlobGet {
+	if err == nil && r.change != nil && requests.KindOf(req) == kinds.BlobGet {
 		r.change(resp)
 	}
 	return resp, err
@@ -201,7 +202,7 @@ func TestReadContinues(t *testing.T) {
 	answers.change = func(r *http.Response) { r.Body = &cutBody{r.Body, 300} }
 	s.Count()
 	fx.expectContent(t, "cut", b, content)
-	expectCounts(t, s, "cut", requests.Counts{requests.BlobGet: 4})
+	expectCounts(t, s, "cut", requests.Counts{kinds.BlobGet: 4})
 	r, err := fx.photos.OpenRange(ctx, b, 100, 650)
 	must(t, err)
 	got, err := io.ReadAll(r)
@@ -245,7 +246,7 @@ func TestOpenAgain(t *testing.T) {
 	must(t, err)
 	var replaced, times atomic.Int64
 	s.BeforeRequest = func(r *http.Request) {
-		if requests.KindOf(r) == requests.BlobGet && replaced.Add(1) <= times.Load() {
+		if requests.KindOf(r) == kinds.BlobGet && replaced.Add(1) <= times.Load() {
 			b := other.upload(t, text(100+int(replaced.Load())))
 			_, err := other.staff.Update(ctx, at(1), func(e *employee) error { e.Photo = b; return nil })
 			if err != nil {

@@ -242,7 +242,7 @@ func TestLogged(t *testing.T) {
 	fx, s := newFixture(t, o)
 	e, err := fx.staff.Insert(ctx, &employee{Department: "Sales", ID: 1, Photo: fx.upload(t, text(20))})
 	must(t, err)
-	s.SetFaults(storagetest.OfKind(requests.BlobDelete, storagetest.Refuse(403, "AuthorizationFailure")))
+	s.SetFaults(storagetest.OfKind(kinds.BlobDelete, storagetest.Refuse(403, "AuthorizationFailure")))
 	must(t, fx.staff.Delete(ctx, e))
 	if !strings.Contains(log.String(), "could not be deleted") || !strings.Contains(log.String(), e.Value.Photo.Name()) {
 		t.Errorf("got log %q; want the blob", log.String())

@@ -103,25 +103,3 @@ func ExampleKindOf() {
 	// table-create 201
 	// insert-or-merge 204
 }
-
-// A flag or a setting names a kind. Only names of kinds are accepted.
-func ExampleKind_UnmarshalText() {
-	var kind requests.Kind
-	fmt.Println(kind.UnmarshalText([]byte("insert-or-merge")), kind == requests.InsertOrMerge)
-	fmt.Println(kind.UnmarshalText([]byte("upsert")) == nil)
-	// Output:
-	// <nil> true
-	// false
-}
-
-func ExampleKinds() {
-	writes := 0
-	for _, kind := range requests.Kinds() {
-		switch kind {
-		case requests.Insert, requests.Replace, requests.Merge, requests.InsertOrReplace, requests.InsertOrMerge, requests.Delete:
-			writes++
-		}
-	}
-	fmt.Println(writes, "kinds write one row")
-	// Output: 6 kinds write one row
-}

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aztablekit/aztablekit/requests"
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
@@ -144,7 +144,7 @@ func TestSpoofedScheme(t *testing.T) {
 // TestRefusedBesideProperties: refused requests and settings of properties race for nothing. The race detector looks on.
 func TestRefusedBesideProperties(t *testing.T) {
 	t.Parallel()
-	s := storagetest.New(&storagetest.Options{Faults: storagetest.OfKind(requests.TableQuery, storagetest.Refuse(400, "InvalidInput"))})
+	s := storagetest.New(&storagetest.Options{Faults: storagetest.OfKind(kinds.TableQuery, storagetest.Refuse(400, "InvalidInput"))})
 	const rules = `<StorageServiceProperties><Cors><CorsRule><AllowedOrigins>*</AllowedOrigins><AllowedMethods>GET</AllowedMethods><MaxAgeInSeconds>5</MaxAgeInSeconds></CorsRule></Cors></StorageServiceProperties>`
 	var both sync.WaitGroup
 	for range 20 {

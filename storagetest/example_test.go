@@ -211,7 +211,7 @@ func ExampleService_Messages() {
 	_, err = hints.EnqueueMessage(ctx, "Sales", nil)
 	check(err)
 
-	s.SetFaults(storagetest.OfKind(requests.MessageGet, storagetest.LostResponse()))
+	s.SetFaults(storagetest.OfKind("message-get", storagetest.LostResponse()))
 	_, err = hints.DequeueMessage(policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: -1}), nil)
 	fmt.Println("lost:", errors.Is(err, syscall.ECONNRESET))
 	s.SetFaults(nil)

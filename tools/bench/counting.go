@@ -9,8 +9,8 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
-	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -68,7 +68,7 @@ func (o *office) ofWorker(ctx context.Context, h host.Handler) (int, error) {
 	if err := expect("messages that the worker completed", w.Stats().Completed, 1); err != nil {
 		return 0, err
 	}
-	return counts.Total() - counts[requests.MessageGet] + 1, nil
+	return counts.Total() - counts[kinds.MessageGet] + 1, nil
 }
 
 // maintained returns the table with indexes in the entities' partitions, in which an order is stored, and the order.

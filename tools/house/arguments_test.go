@@ -494,7 +494,7 @@ func newCaller(t *testing.T) *caller {
 		keys.PartitionOf[item, string]{}, keys.PartitionOf2[item, string, string]{}, keys.PartitionOf3[item, string, string, string]{},
 		keys.RowOf[item, string]{}, keys.RowOf2[item, string, string]{}, keys.RowOf3[item, string, string, string]{}, keys.RowRanges[string]{}, keys.PartitionRanges[string]{},
 		keys.PartitionRange{}, keys.RowRange{}, keys.PartitionKey{}, keys.RowKey{}, new(keys.Key),
-		new(largeentity.Blob), numbers, slots, series.Slots{}, leases, held, guarded, tx, log, periods, blobLog, lines, reader, new(requests.Counter), new(requests.Kind),
+		new(largeentity.Blob), numbers, slots, series.Slots{}, leases, held, guarded, tx, log, periods, blobLog, lines, reader, new(requests.Counter),
 		stored, new(table.Entity[item]), row, new(table.Row), base, items, size, name, table.Field[item, int64]{}, projection,
 	}
 	return c
