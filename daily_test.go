@@ -231,7 +231,7 @@ func TestDayOverdue(t *testing.T) {
 		hour()
 		_, err := first.table.Insert(ctx, &reminder{Group: "G", ID: 1})
 		testkit.NoError(t, err)
-		_, err = service.Queue("reminders-writes").ClearMessages(ctx, nil)
+		_, err = service.Queues().NewQueueClient("reminders-writes").ClearMessages(ctx, nil)
 		testkit.NoError(t, err)
 		began := time.Now()
 		for range 10 {

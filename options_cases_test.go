@@ -29,7 +29,7 @@ type optionItem struct {
 
 var (
 	optionGroup = keys.Partition(keys.Text(), func(i *optionItem) *string { return &i.Group })
-	optionName  = keys.Row(keys.Text(), func(i *optionItem) *string { return &i.Name }).Named("item")
+	optionName  = keys.Row(keys.Text().Named("item"), func(i *optionItem) *string { return &i.Name })
 )
 
 // optionRun is a call in progress, on a store of its own.

@@ -44,10 +44,10 @@ type badge struct {
 
 var (
 	dept  = keys.Partition(keys.Text(), func(e *employee) *string { return &e.Department })
-	empid = keys.Row(keys.Digits[int](6), func(e *employee) *int { return &e.ID }).Named("empid")
+	empid = keys.Row(keys.Digits[int](6).Named("empid"), func(e *employee) *int { return &e.ID })
 
 	badgeDept = keys.Partition(keys.Text(), func(b *badge) *string { return &b.Department })
-	badgeNo   = keys.Row(keys.Digits[int](4), func(b *badge) *int { return &b.Number }).Named("badge")
+	badgeNo   = keys.Row(keys.Digits[int](4).Named("badge"), func(b *badge) *int { return &b.Number })
 )
 
 func emailOf(e *employee) (string, bool) { return e.Email, e.Email != "" }
@@ -394,7 +394,7 @@ type withoutQueues struct {
 	tables *account.Account
 }
 
-func (a withoutQueues) Queue(name string) *azqueue.QueueClient { return a.tables.Queue(name) }
+func (a withoutQueues) Queues() *azqueue.ServiceClient { return a.tables.Queues() }
 
 // TestAccountWithoutQueues: tables without effects need no queues; what needs them says so.
 func TestAccountWithoutQueues(t *testing.T) {

@@ -48,8 +48,8 @@ func (s *recorder) options(c *requests.Counter) *account.Options {
 func request(a *account.Account) [3]error {
 	ctx := context.Background()
 	_, err1 := a.Tables().NewClient("staff").GetEntity(ctx, "p", "r", nil)
-	_, err2 := a.Queue("notifications").GetProperties(ctx, nil)
-	_, err3 := a.Container("photos").GetProperties(ctx, nil)
+	_, err2 := a.Queues().NewQueueClient("notifications").GetProperties(ctx, nil)
+	_, err3 := a.Blobs().NewContainerClient("photos").GetProperties(ctx, nil)
 	return [3]error{err1, err2, err3}
 }
 

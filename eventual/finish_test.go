@@ -73,7 +73,7 @@ func TestUpdateKeepsText(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	o, s := newOffice(t, noPauses())
-	q := o.acc.Queue("notifications")
+	q := o.acc.Queues().NewQueueClient("notifications")
 	sent, err := q.EnqueueMessage(ctx, "text", nil)
 	noError(t, err)
 	hidden := int32(1)

@@ -124,7 +124,7 @@ func TestNotifyPendingArguments(t *testing.T) {
 			t.Errorf("a forged operation ID: got %v, want a *ValueError", err)
 		}
 	}
-	nowhere, err := bareworker.NewOutbox(o.acc.Queue("nowhere"), nil)
+	nowhere, err := bareworker.NewOutbox(o.acc.Queues().NewQueueClient("nowhere"), nil)
 	noError(t, err)
 	if _, err := nowhere.NotifyPending(ctx, o.base, -1, nil); !errors.Is(err, eventual.ErrQueueNotFound) {
 		t.Errorf("got %v, want ErrQueueNotFound", err)

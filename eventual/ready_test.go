@@ -140,7 +140,7 @@ func TestReadyStops(t *testing.T) {
 func TestReadyAfterError(t *testing.T) {
 	t.Parallel()
 	o, _ := newOffice(t, noPauses())
-	_, err := o.acc.Queue("notifications").Delete(context.Background(), nil)
+	_, err := o.acc.Queues().NewQueueClient("notifications").Delete(context.Background(), nil)
 	noError(t, err)
 	w := o.worker(t, fastPolling())
 	if err := w.Run(context.Background()); !errors.Is(err, eventual.ErrQueueNotFound) {

@@ -26,7 +26,7 @@ type session struct {
 
 var (
 	user = keys.Partition(keys.Text(), func(s *session) *string { return &s.User })
-	id   = keys.Row(keys.Text(), func(s *session) *string { return &s.ID }).Named("id")
+	id   = keys.Row(keys.Text().Named("id"), func(s *session) *string { return &s.ID })
 )
 
 // clock is a service's clock that a test moves.

@@ -218,7 +218,7 @@ func TestVerifyElsewherePending(t *testing.T) {
 	s.drain(t)
 	e.Value.Email = "b"
 	check(t, s.staff.Replace(ctx, e))
-	_, err := s.Service.Queue("effects").ClearMessages(ctx, nil)
+	_, err := s.Service.Queues().NewQueueClient("effects").ClearMessages(ctx, nil)
 	check(t, err)
 	for _, repair := range []bool{false, true} {
 		if report := s.verifyAll(t, repair); report.Pending == 0 || len(report.Faults) > 0 || report.Notified > 0 || !report.Sound() {

@@ -23,7 +23,7 @@ func (fx *fixture) movable(t testing.TB, transport account.Transport) {
 	t.Helper()
 	acc, err := account.FromTransport(transport, nil)
 	must(t, err)
-	out, err := bareworker.NewOutbox(acc.Queue("moves"), nil)
+	out, err := bareworker.NewOutbox(acc.Queues().NewQueueClient("moves"), nil)
 	must(t, err)
 	must(t, out.Ensure(context.Background()))
 	fx.staff, err = bare.WithOutbox(fx.staff, out)

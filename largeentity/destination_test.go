@@ -85,11 +85,11 @@ func testDestination(t *testing.T, to func(*fixture) (archive.Destination, error
 	fx, s := newFixture(t, nil)
 	destination, err := to(fx)
 	must(t, err)
-	out, err := bareworker.NewOutbox(fx.account.Queue("moves"), nil)
+	out, err := bareworker.NewOutbox(fx.account.Queues().NewQueueClient("moves"), nil)
 	must(t, err)
 	mover, err := bareworker.NewMover("staff/elsewhere", fx.staff, destination, out)
 	must(t, err)
-	w, err := bareworker.New(fx.account.Queue("moves"), fx.account.Queue("poison"), []host.Handler{mover.Handler}, nil)
+	w, err := bareworker.New(fx.account.Queues().NewQueueClient("moves"), fx.account.Queues().NewQueueClient("poison"), []host.Handler{mover.Handler}, nil)
 	must(t, err)
 	must(t, w.Ensure(ctx))
 	expectStates := func(want string, blobs int) {

@@ -39,7 +39,7 @@ func (r *responses) Do(req *http.Request) (*http.Response, error) {
 // overwrite replaces the content of a blob, as another program may do.
 func (fx *fixture) overwrite(t testing.TB, name, content string) {
 	t.Helper()
-	_, err := fx.account.Container("photos").NewBlockBlobClient(name).Upload(context.Background(), streaming.NopCloser(strings.NewReader(content)), &blockblob.UploadOptions{})
+	_, err := fx.account.Blobs().NewContainerClient("photos").NewBlockBlobClient(name).Upload(context.Background(), streaming.NopCloser(strings.NewReader(content)), &blockblob.UploadOptions{})
 	must(t, err)
 }
 
@@ -89,7 +89,7 @@ func TestReadBroken(t *testing.T) {
 		want   error
 	}{
 		"deleted": {func(fx *fixture, b largeentity.Blob) {
-			_, err := fx.account.Container("photos").NewBlobClient(b.Name()).Delete(ctx, nil)
+			_, err := fx.account.Blobs().NewContainerClient("photos").NewBlobClient(b.Name()).Delete(ctx, nil)
 			must(t, err)
 		}, largeentity.ErrBlobNotFound},
 		"other content": {func(fx *fixture, b largeentity.Blob) { fx.overwrite(t, b.Name(), "x"+content[1:]) }, largeentity.ErrAltered},
@@ -98,7 +98,7 @@ func TestReadBroken(t *testing.T) {
 		"longer":        {func(fx *fixture, b largeentity.Blob) { fx.overwrite(t, b.Name(), content+"x") }, largeentity.ErrAltered},
 		"empty":         {func(fx *fixture, b largeentity.Blob) { fx.overwrite(t, b.Name(), "") }, largeentity.ErrAltered},
 		"no container": {func(fx *fixture, _ largeentity.Blob) {
-			must(t, second(fx.account.Container("photos").Delete(ctx, nil)))
+			must(t, second(fx.account.Blobs().NewContainerClient("photos").Delete(ctx, nil)))
 		}, table.ErrContainerNotFound},
 		"another's store": {func(*fixture, largeentity.Blob) {}, nil},
 	} {

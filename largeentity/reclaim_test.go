@@ -106,7 +106,7 @@ func TestUploadAltered(t *testing.T) {
 		must(t, err)
 		h.BeforeRequest = func(r *http.Request) {
 			if requests.KindOf(r) == kinds.BlobCreate && len(s.StoredBlobs("photos")) == 0 {
-				_, err := other.account.Container("photos").NewBlockBlobClient(strings.TrimPrefix(r.URL.Path, "/photos/")).
+				_, err := other.account.Blobs().NewContainerClient("photos").NewBlockBlobClient(strings.TrimPrefix(r.URL.Path, "/photos/")).
 					Upload(ctx, streaming.NopCloser(strings.NewReader(c.stored)), &blockblob.UploadOptions{Metadata: map[string]*string{"sha256": &c.sum}})
 				must(t, err)
 			}

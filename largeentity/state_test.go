@@ -221,7 +221,7 @@ func TestSweepConcurrent(t *testing.T) {
 	// A row without a blob, which is stored before it is looked for again.
 	e, err := fx.staff.Get(ctx, at(1))
 	must(t, err)
-	_, err = fx.account.Container("photos").NewBlobClient(e.Value.Photo.Name()).Delete(ctx, nil)
+	_, err = fx.account.Blobs().NewContainerClient("photos").NewBlobClient(e.Value.Photo.Name()).Delete(ctx, nil)
 	must(t, err)
 	s.BeforeRequest = func(r *http.Request) {
 		if requests.KindOf(r) == kinds.BlobProperties {

@@ -190,7 +190,7 @@ func TestMetadata(t *testing.T) {
 	for _, n := range []int{12, 100} {
 		b, err := fx.photos.Upload(ctx, at(1), strings.NewReader(text(n)), "text/plain")
 		must(t, err)
-		p, err := fx.account.Container("photos").NewBlobClient(b.Name()).GetProperties(ctx, nil)
+		p, err := fx.account.Blobs().NewContainerClient("photos").NewBlobClient(b.Name()).GetProperties(ctx, nil)
 		must(t, err)
 		sum := ""
 		for key, v := range p.Metadata {

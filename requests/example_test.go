@@ -70,7 +70,7 @@ func ExampleCounts() {
 	company := aztablekit.Open(acc, "company", nil)
 	staff := aztablekit.Table(company, "staff",
 		keys.Partition(keys.Text(), func(e *employee) *string { return &e.Department }),
-		keys.Row(keys.Digits[int](6), func(e *employee) *int { return &e.ID }).Named("empid"))
+		keys.Row(keys.Digits[int](6).Named("empid"), func(e *employee) *int { return &e.ID }))
 	check(company.Ensure(ctx))
 	jones, err := staff.Insert(ctx, &employee{"Sales", 223, 44})
 	check(err)

@@ -70,7 +70,7 @@ func TestSignatureLimits(t *testing.T) {
 		}
 	}
 	const later, table, queue, blob = "2040-01-01", "http://storagetest.table.storagetest.test", "http://storagetest.queue.storagetest.test", "http://storagetest.blob.storagetest.test"
-	if _, err := s.Container("logs").Create(t.Context(), nil); err != nil {
+	if _, err := s.Blobs().NewContainerClient("logs").Create(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	read := func(name string) string {

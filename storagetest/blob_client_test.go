@@ -63,7 +63,7 @@ func sendBlobRequests(t *testing.T, blobs *service.Client) {
 // newLog creates an append blob called app.log in a container called logs.
 func newLog(t *testing.T, s *storagetest.Service) *appendblob.Client {
 	t.Helper()
-	c := s.Container("logs")
+	c := s.Blobs().NewContainerClient("logs")
 	if _, err := c.Create(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}

@@ -214,7 +214,7 @@ func TestDownloadInParallel(t *testing.T) {
 			t.Errorf("file: got %d bytes, %v; want bytes 1234 to 51233", len(got), err)
 		}
 		// An empty blob is no range.
-		empty := s.Container("logs").NewAppendBlobClient("empty")
+		empty := s.Blobs().NewContainerClient("logs").NewAppendBlobClient("empty")
 		if _, err := empty.Create(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}

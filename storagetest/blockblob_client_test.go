@@ -31,7 +31,7 @@ import (
 // newPhoto returns the client of a block blob called app.log, which does not exist, in a container called logs.
 func newPhoto(t *testing.T, s *storagetest.Service) *blockblob.Client {
 	t.Helper()
-	c := s.Container("logs")
+	c := s.Blobs().NewContainerClient("logs")
 	if _, err := c.Create(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ func TestClients(t *testing.T) {
 			t.Errorf("got %v, want code %q", err, want)
 		}
 	}
-	if _, err := s.Queue("letters").Create(ctx, nil); err != nil {
+	if _, err := s.Queues().NewQueueClient("letters").Create(ctx, nil); err != nil {
 		t.Error(err)
 	}
 	if _, err := s.Queues().NewListQueuesPager(nil).NextPage(ctx); err != nil {

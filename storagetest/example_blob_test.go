@@ -16,7 +16,7 @@ import (
 func ExampleService_StoredBlobs() {
 	ctx := context.Background()
 	s := storagetest.New(nil)
-	logs := s.Container("logs")
+	logs := s.Blobs().NewContainerClient("logs")
 	_, err := logs.Create(ctx, nil)
 	check(err)
 	app := logs.NewAppendBlobClient("app.log")

@@ -26,7 +26,7 @@ func hints(t *testing.T, s *storagetest.Service, connection string) *azqueue.Que
 	if err != nil {
 		t.Fatal(err)
 	}
-	q := acc.Queue("hints")
+	q := acc.Queues().NewQueueClient("hints")
 	if _, err := q.Create(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestQueuePort(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q := acc.Queue("hints")
+	q := acc.Queues().NewQueueClient("hints")
 	_, err1 := q.Create(ctx, nil)
 	_, err2 := acc.Tables().CreateTable(ctx, "hints", nil)
 	_, err3 := q.EnqueueMessage(ctx, "é <&> \r\n", nil)
@@ -156,7 +156,7 @@ func TestQueuePort(t *testing.T) {
 	if _, err := q.EnqueueMessage(ctx, "b", nil); err == nil || len(s.Messages("hints")) != 2 {
 		t.Errorf("lost response: got %v, messages %v; want an error and two messages", err, s.Messages("hints"))
 	}
-	if _, err := acc.Queue("none").GetProperties(ctx, nil); code(err) != "QueueNotFound" {
+	if _, err := acc.Queues().NewQueueClient("none").GetProperties(ctx, nil); code(err) != "QueueNotFound" {
 		t.Errorf("missing queue: got %v; want QueueNotFound", err)
 	}
 	// In this process, the same addresses work without a port.

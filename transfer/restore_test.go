@@ -281,7 +281,7 @@ func TestBadInput(t *testing.T) {
 	if err := export(tableOf(t, s, "missing"), transfer.Folder(t.TempDir()), nil); !errors.Is(err, table.ErrTableNotFound) {
 		t.Errorf("export of a missing table: got %v; want ErrTableNotFound", err)
 	}
-	if err := export(staff, transfer.Container(s.Container("missing"), "", nil), nil); !errors.Is(err, table.ErrContainerNotFound) {
+	if err := export(staff, transfer.Container(s.Blobs().NewContainerClient("missing"), "", nil), nil); !errors.Is(err, table.ErrContainerNotFound) {
 		t.Errorf("export to a missing container: got %v; want ErrContainerNotFound", err)
 	}
 }

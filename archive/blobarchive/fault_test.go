@@ -143,7 +143,7 @@ func TestPutOvertaken(t *testing.T) {
 		o := &archive.Options{}
 		o.Retry.Wait = -1
 		overtaken := false
-		c := containerOf(fx.service, func(r *http.Request) {
+		c := blobsOf(fx.service, func(r *http.Request) {
 			if puts == 1 && !overtaken {
 				overtaken = true
 				_, now := fx.get(id)
@@ -270,13 +270,13 @@ func TestPutEveryFault(t *testing.T) {
 		}
 		return crashtest.Workload{
 			Setup: func(ctx context.Context, p *crashtest.Process) error {
-				_, err := p.Service().Container("old").Create(ctx, nil)
+				_, err := p.Service().Blobs().NewContainerClient("old").Create(ctx, nil)
 				return err
 			},
 			Processes: []func(context.Context, *crashtest.Process) error{func(ctx context.Context, p *crashtest.Process) error {
 				o := &archive.Options{}
 				o.Retry.Wait, o.ReadTimeout = -1, 2*time.Minute // the slowest response takes a minute
-				d := destination(t, in{p.Service(), containerOf(p, nil)}, "old", o)
+				d := destination(t, in{p.Service(), blobsOf(p, nil)}, "old", o)
 				for _, next := range []*archive.ArchivedRow{archived(t, id, "1"), archived(t, id, "2"), tombstone(id)} {
 					stored, err := d.Get(ctx, id)
 					if err != nil {

@@ -32,7 +32,7 @@ func containerOf(t testing.TB, s account.Transport) *container.Client {
 	t.Helper()
 	acc, err := account.FromTransport(s, nil)
 	noError(t, err)
-	return acc.Container("logs")
+	return acc.Blobs().NewContainerClient("logs")
 }
 
 // blobName returns the name of a blob of source orders.

@@ -36,7 +36,7 @@ func openOffice(ctx context.Context) (*office, error) {
 	if err := tabledoor.Ensure(ctx, base); err != nil {
 		return nil, err
 	}
-	outbox, err := bareworker.NewOutbox(acc.Queue("notifications"), nil)
+	outbox, err := bareworker.NewOutbox(acc.Queues().NewQueueClient("notifications"), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (o *office) requests(f func() error) (int, error) {
 // ofWorker returns the number of requests that a worker takes for the messages of the queue, without the last one, which finds the
 // queue empty.
 func (o *office) ofWorker(ctx context.Context, h host.Handler) (int, error) {
-	w, err := bareworker.New(o.acc.Queue("notifications"), o.acc.Queue("poison"), []host.Handler{h}, nil)
+	w, err := bareworker.New(o.acc.Queues().NewQueueClient("notifications"), o.acc.Queues().NewQueueClient("poison"), []host.Handler{h}, nil)
 	if err != nil {
 		return 0, err
 	}
