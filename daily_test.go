@@ -120,7 +120,7 @@ func TestDeferredForDays(t *testing.T) {
 				calls += r.calls.Load()
 			}
 			testkit.Expect(t, fmt.Sprint("calls by ", processes, " processes"), calls, 100)
-			testkit.Expect(t, fmt.Sprint("further messages by ", processes, " processes"), service.Count()[requests.MessagePut], 0)
+			testkit.Expect(t, fmt.Sprint("further messages by ", processes, " processes"), service.Count()[kinds.MessagePut], 0)
 			testkit.Expect(t, "messages left", len(service.Messages("reminders-writes")), 0)
 		})
 	}
@@ -175,8 +175,8 @@ func TestWaitsOnPurpose(t *testing.T) {
 					testkit.NoError(t, all[n%4].store.RunDaily(ctx))
 				}
 				counts := service.Count()
-				testkit.Expect(t, "messages sent", counts[requests.MessagePut], 0)
-				testkit.Expect(t, "messages received", counts[requests.MessageGet], 0)
+				testkit.Expect(t, "messages sent", counts[kinds.MessagePut], 0)
+				testkit.Expect(t, "messages received", counts[kinds.MessageGet], 0)
 				testkit.Expect(t, "calls", all[0].calls.Load(), calls)
 			})
 		})
@@ -231,7 +231,7 @@ func TestDayOverdue(t *testing.T) {
 		hour()
 		_, err := first.table.Insert(ctx, &reminder{Group: "G", ID: 1})
 		testkit.NoError(t, err)
-		_, err = service.Queue("reminders-writes").ClearMessages(ctx, nil)
+		_, err = service.Queues().NewQueueClient("reminders-writes").ClearMessages(ctx, nil)
 		testkit.NoError(t, err)
 		began := time.Now()
 		for range 10 {
@@ -327,7 +327,7 @@ func TestNotes(t *testing.T) {
 		service.Count()
 		insert(plain.Exact(), "A", 4)
 		counts := service.Count()
-		testkit.Expect(t, "notes of the next day", counts[requests.InsertOrReplace], 1)
+		testkit.Expect(t, "notes of the next day", counts[kinds.InsertOrReplace], 1)
 		testkit.Expect(t, "notes", notesOf(service), []string{"20000101 plain A", "20000101 plain B", "20000102 plain A"})
 	})
 }
@@ -495,7 +495,7 @@ func TestNotesDenied(t *testing.T) {
 				testkit.NoError(t, err)
 			}
 			counts := service.Count()
-			testkit.Expect(t, fmt.Sprint("notes that are refused on day ", day), counts[requests.InsertOrReplace], 1)
+			testkit.Expect(t, fmt.Sprint("notes that are refused on day ", day), counts[kinds.InsertOrReplace], 1)
 			time.Sleep(24 * time.Hour)
 		}
 		testkit.NoError(t, store.RunDaily(ctx))

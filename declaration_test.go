@@ -75,7 +75,7 @@ func TestFaults(t *testing.T) {
 		}, "table staff: definition email: definition has the name of a definition of type aztablekit_test.badge"},
 		"a name that is not an index's": {plain(newUnique(), eventual.On("email", isNew, nil)), "table staff: definition email: definition has the name of another definition"},
 		"rows of two types in one range": {func(s *aztablekit.Store) *table.Table[employee] {
-			aztablekit.Table(s, "staff", badgeDept, keys.Row(keys.Digits[int](4), func(b *badge) *int { return &b.Number }).Named("empid"))
+			aztablekit.Table(s, "staff", badgeDept, keys.Row(keys.Digits[int](4).Named("empid"), func(b *badge) *int { return &b.Number }))
 			return plain()(s)
 		}, "table staff: type aztablekit_test.employee has rows in"},
 		"an index in the rows of another type": {func(s *aztablekit.Store) *table.Table[employee] {
@@ -233,7 +233,7 @@ func TestTypesWithNames(t *testing.T) {
 	t.Parallel()
 	s := aztablekit.Open(storagetest.New(nil), "company", nil)
 	aztablekit.Table(s, "staff", dept, empid, &aztablekit.Settings[employee]{Schema: table.Schema[employee]{Type: "employee"}})
-	number := keys.Row(keys.Digits[int](6), func(b *badge) *int { return &b.Number }).Named("empid")
+	number := keys.Row(keys.Digits[int](6).Named("empid"), func(b *badge) *int { return &b.Number })
 	aztablekit.Table(s, "staff", badgeDept, number, &aztablekit.Settings[badge]{Schema: table.Schema[badge]{Type: "badge"}})
 	if err := s.Ensure(t.Context()); err != nil {
 		t.Errorf("got %v; want none", err)

@@ -36,7 +36,7 @@ type seat struct{ All, User, ID string }
 
 var (
 	partyHouse = keys.Partition(keys.Text(), func(g *partyGuest) *string { return &g.House })
-	partyID    = keys.Row(keys.Text(), func(g *partyGuest) *string { return &g.ID }).Named("guest")
+	partyID    = keys.Row(keys.Text().Named("guest"), func(g *partyGuest) *string { return &g.ID })
 )
 
 func openParty(p *crashtest.Process) (*party, error) {

@@ -30,7 +30,7 @@ type online struct{ All, User, Visit string }
 func TestEndedInTheWay(t *testing.T) {
 	t.Parallel()
 	inUser := keys.RawPartitionOf(func(v *visit) *string { return &v.User })
-	ofID := keys.Row(keys.Text(), func(v *visit) *string { return &v.ID }).Named("visit")
+	ofID := keys.Row(keys.Text().Named("visit"), func(v *visit) *string { return &v.ID })
 	all := func(*visit) (string, bool) { return "all", true }
 	bytes := index.Measure[visit]{Name: "Bytes", Of: func(v *visit) (int64, bool) { return v.Bytes, true }, Most: 10}
 	account := func(*visit) (keys.RowKey, bool) { return keys.RawRow("account"), true }

@@ -53,7 +53,7 @@ type code struct {
 
 var (
 	codePerson = keys.Partition(keys.Text(), func(c *code) *string { return &c.Person })
-	codeText   = keys.Row(keys.Text(), func(c *code) *string { return &c.Text }).Named("code")
+	codeText   = keys.Row(keys.Text().Named("code"), func(c *code) *string { return &c.Text })
 )
 
 func newBusy(t *testing.T) *busy {

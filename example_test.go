@@ -36,7 +36,7 @@ func check(err error) {
 func Example() {
 	ctx := context.Background()
 	dept := keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
-	empid := keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
+	empid := keys.Row(keys.Digits[int](6).Named("empid"), func(e *Employee) *int { return &e.ID })
 	byEmail := index.NewUnique("email", keys.Fold(keys.Text()), func(e *Employee) (string, bool) {
 		return e.Email, e.Email != ""
 	}, nil)
@@ -164,7 +164,7 @@ func ExampleStore_NotifyPending() {
 	check(company.Ensure(ctx))
 	_, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 223})
 	check(err)
-	_, err = acc.Queue("company-writes").ClearMessages(ctx, nil)
+	_, err = acc.Queues().NewQueueClient("company-writes").ClearMessages(ctx, nil)
 	check(err)
 
 	done, err := company.NotifyPending(ctx, "staff", -1, nil) // RunDaily leaves out the writes of the last minutes

@@ -88,7 +88,7 @@ func indexForms() map[string]form {
 		"bytes":          indexed(keys.Bytes()),
 		"two":            indexed(keys.Row2(keys.Digits[int](6), keys.Text(), ab)),
 		"two, inverted":  indexed(keys.Row2(keys.Desc(keys.Digits[int](6)), keys.Text(), ab)),
-		"two, named":     indexed(keys.Row2(keys.Digits[int](6), keys.Text(), ab).Named("y")),
+		"two, named":     indexed(keys.Row2(keys.Digits[int](6).Named("y"), keys.Text(), ab)),
 		"two, swapped":   indexed(keys.Row2(keys.Text(), keys.Digits[int](6), ba)),
 		"three":          indexed(keys.Row3(keys.Digits[int](6), keys.Digits[int](6), keys.Text(), abc)),
 
@@ -139,7 +139,7 @@ func viewForms() map[string]form {
 		row keys.AnyRow[badge]
 	}{
 		"view": {to: "badges", row: badgeNo}, "elsewhere": {to: "others", row: badgeNo},
-		"wider": {to: "badges", row: keys.Row(keys.Digits[int](5), func(b *badge) *int { return &b.Number }).Named("badge")},
+		"wider": {to: "badges", row: keys.Row(keys.Digits[int](5).Named("badge"), func(b *badge) *int { return &b.Number })},
 	} {
 		all[what] = func(s *aztablekit.Store) {
 			to := aztablekit.Table(s, o.to, badgeDept, o.row)
@@ -170,17 +170,17 @@ func typeForms() map[string]form {
 		},
 	}
 	for what, row := range map[string]keys.AnyRow[employee]{
-		"digits": empid, "more digits": keys.Row(keys.Digits[int](7), ofID).Named("empid"), "signed": keys.Row(keys.Int[int](6), ofID).Named("empid"),
-		"inverted": keys.Row(keys.Desc(keys.Digits[int](6)), ofID).Named("empid"), "another name": empid.Named("emp"),
+		"digits": empid, "more digits": keys.Row(keys.Digits[int](7).Named("empid"), ofID), "signed": keys.Row(keys.Int[int](6).Named("empid"), ofID),
+		"inverted": keys.Row(keys.Desc(keys.Digits[int](6)).Named("empid"), ofID), "another name": keys.Row(keys.Digits[int](6).Named("emp"), ofID),
 		"by name": keys.Row(keys.Text(), ofName), "ordered": keys.Row(keys.Ordered(), ofName), "raw": keys.RawRowOf(ofName),
 		"one": keys.OneRow[employee]("one"), "another one": keys.OneRow[employee]("two"),
-		"two":    keys.Row2(keys.Digits[int](6), keys.Text(), func(e *employee) (*int, *string) { return &e.ID, &e.Name }).Named("empid"),
+		"two":    keys.Row2(keys.Digits[int](6).Named("empid"), keys.Text(), func(e *employee) (*int, *string) { return &e.ID, &e.Name }),
 		"folded": keys.RowFunc(keys.Fold(keys.Text()), func(e *employee) string { return e.Name }),
 	} {
 		all["row "+what] = func(s *aztablekit.Store) { aztablekit.Table(s, "staff", dept, row) }
 	}
 	for what, partition := range map[string]keys.AnyPartition[employee]{
-		"ordered": keys.Partition(keys.Ordered(), ofDept), "named": dept.Named("dept"), "raw": keys.RawPartitionOf(ofDept),
+		"ordered": keys.Partition(keys.Ordered(), ofDept), "named": keys.Partition(keys.Text().Named("dept"), ofDept), "raw": keys.RawPartitionOf(ofDept),
 		"one": keys.OnePartition[employee]("all"), "another one": keys.OnePartition[employee]("every"),
 		"spread":      keys.PartitionFunc(keys.Spread(keys.Text(), 8), func(e *employee) string { return e.Name }),
 		"spread more": keys.PartitionFunc(keys.Spread(keys.Text(), 9), func(e *employee) string { return e.Name }),
@@ -334,7 +334,7 @@ func TestRowsOfAnotherLayout(t *testing.T) {
 		}
 	}
 	wider := quiet(service)
-	wide := keys.Row(keys.Digits[int](7), func(e *employee) *int { return &e.ID }).Named("empid")
+	wide := keys.Row(keys.Digits[int](7).Named("empid"), func(e *employee) *int { return &e.ID })
 	other := aztablekit.Table(wider, "staff", dept, wide)
 	if _, err := other.Insert(ctx, numbered(1)); !errors.Is(err, table.ErrNotDeclared) {
 		t.Errorf("an insert by another layout: got %v; want ErrNotDeclared", err)

@@ -29,7 +29,7 @@ type optionItem struct {
 
 var (
 	optionGroup = keys.Partition(keys.Text(), func(i *optionItem) *string { return &i.Group })
-	optionName  = keys.Row(keys.Text(), func(i *optionItem) *string { return &i.Name }).Named("item")
+	optionName  = keys.Row(keys.Text().Named("item"), func(i *optionItem) *string { return &i.Name })
 )
 
 // optionRun is a call in progress, on a store of its own.
@@ -146,19 +146,22 @@ func noted[V any]() func(*optionRun) any {
 // optionCases are the calls.
 func optionCases() []optionCase {
 	one := optionGroup.Of("a").Point()
+	skip := of(func(r *optionRun) func(keys.Key, error) bool {
+		return func(keys.Key, error) bool { r.note("skipped"); return true }
+	})
 	pass := map[string]any{
+		"Skip":   skip,
 		"DryRun": true, "RecordsOnly": true, "Partitions": one, "Rows": optionName.All(), "Rate": 1, "Concurrency": 3, "Token": "x",
 		"Fault": noted[verify.Fault](), "Progress": noted[table.Progress](), "MostRows": 1, "LeavePrepared": true, "Orphans": commit.LeaveOrphans,
 	}
 	fill := map[string]any{
+		"Skip":  skip,
 		"Table": "others", "Partitions": one, "Workers": true, "DryRun": true, "Fault": noted[verify.Fault](), "Rate": 1, "Concurrency": 3, "Token": "x",
 		"Progress": noted[table.Progress](),
 	}
 	whole := map[string]any{
 		"Partitions": one, "Rate": 1, "Concurrency": 1, "Token": "x", "DryRun": true, "Progress": noted[table.Progress](),
-		"Skip": of(func(r *optionRun) func(keys.Key, error) bool {
-			return func(keys.Key, error) bool { r.note("skipped"); return true }
-		}),
+		"Skip": skip,
 	}
 	all := []optionCase{
 		{call: "verify.Repair", options: &verify.Options{}, values: pass, run: func(r *optionRun, o any) error {

@@ -43,7 +43,7 @@ type listed struct{ All, Name string }
 
 var (
 	house     = keys.Partition(keys.Text(), func(g *guest) *string { return &g.House })
-	guestName = keys.Row(keys.Text(), func(g *guest) *string { return &g.Name }).Named("guest")
+	guestName = keys.Row(keys.Text().Named("guest"), func(g *guest) *string { return &g.Name })
 )
 
 // hotel is a store in which each kind of row of the library arises.
@@ -79,7 +79,7 @@ func openHotel(t *testing.T) *hotel {
 		transfer.Snapshots[guest]("stamps"))
 	h.plain = aztablekit.Table(h.store, "plain", reminderGroup, reminderID)
 	h.leases = lease.New(h.store, "leases", nil)
-	h.visits = series.New[int64](h.store, "visits", series.Hours(time.UTC), nil)
+	h.visits = series.New[int64](h.store, "visits", series.Every(time.Hour, time.UTC), nil)
 	testkit.NoError(t, h.store.Ensure(t.Context()))
 	return h
 }

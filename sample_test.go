@@ -195,7 +195,7 @@ func TestPendingWarned(t *testing.T) {
 		if _, err := p.staff.Insert(ctx, &employee{"Sales", 2, "Smith", "", 1}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := service.Queue("company-writes").DequeueMessage(ctx, nil); err != nil { // by a worker that crashes
+		if _, err := service.Queues().NewQueueClient("company-writes").DequeueMessage(ctx, nil); err != nil { // by a worker that crashes
 			t.Fatal(err)
 		}
 		time.Sleep(11 * time.Minute)

@@ -189,7 +189,7 @@ func (s *Store) newWorker(handlers []host.Handler) (bareworker.Worker, error) {
 
 // queue returns one of the queues of the store.
 func (s *Store) queue(purpose string) *azqueue.QueueClient {
-	return s.host.Account.Queue(s.host.LowerName(s.name + "-" + purpose))
+	return s.host.Account.Queues().NewQueueClient(s.host.LowerName(s.name + "-" + purpose))
 }
 
 // workTable returns the name of the table of the store's work. The name of a table has no hyphens, and a letter first.

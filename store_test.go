@@ -25,7 +25,6 @@ import (
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/materialized"
-	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
@@ -46,10 +45,10 @@ type badge struct {
 
 var (
 	dept  = keys.Partition(keys.Text(), func(e *employee) *string { return &e.Department })
-	empid = keys.Row(keys.Digits[int](6), func(e *employee) *int { return &e.ID }).Named("empid")
+	empid = keys.Row(keys.Digits[int](6).Named("empid"), func(e *employee) *int { return &e.ID })
 
 	badgeDept = keys.Partition(keys.Text(), func(b *badge) *string { return &b.Department })
-	badgeNo   = keys.Row(keys.Digits[int](4), func(b *badge) *int { return &b.Number }).Named("badge")
+	badgeNo   = keys.Row(keys.Digits[int](4).Named("badge"), func(b *badge) *int { return &b.Number })
 )
 
 func emailOf(e *employee) (string, bool) { return e.Email, e.Email != "" }
@@ -396,7 +395,7 @@ type withoutQueues struct {
 	tables *account.Account
 }
 
-func (a withoutQueues) Queue(name string) *azqueue.QueueClient { return a.tables.Queue(name) }
+func (a withoutQueues) Queues() *azqueue.ServiceClient { return a.tables.Queues() }
 
 // TestAccountWithoutQueues: tables without effects need no queues; what needs them says so.
 func TestAccountWithoutQueues(t *testing.T) {
@@ -431,7 +430,7 @@ func TestAccountWithoutQueues(t *testing.T) {
 // TestEnsureFails: Ensure goes on after a failure, and names what it could not create.
 func TestEnsureFails(t *testing.T) {
 	t.Parallel()
-	service := storagetest.New(&storagetest.Options{Faults: storagetest.OfKind(requests.TableCreate, storagetest.Refuse(403, "AuthorizationFailure"))})
+	service := storagetest.New(&storagetest.Options{Faults: storagetest.OfKind(kinds.TableCreate, storagetest.Refuse(403, "AuthorizationFailure"))})
 	company := aztablekit.Open(service, "company", nil)
 	staff := aztablekit.Table(company, "staff", dept, empid)
 	if err := company.Ensure(t.Context()); err == nil || !strings.Contains(err.Error(), "table staff: ") {

@@ -11,7 +11,6 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
-	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/service"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
@@ -173,14 +172,8 @@ func (a *Account) Tables() *aztables.ServiceClient { return a.tables }
 // Queues returns the client of the Queue service.
 func (a *Account) Queues() *azqueue.ServiceClient { return a.queues }
 
-// Queue returns the client of one queue.
-func (a *Account) Queue(name string) *azqueue.QueueClient { return a.queues.NewQueueClient(name) }
-
 // Blobs returns the client of the Blob service.
 func (a *Account) Blobs() *service.Client { return a.blobs }
-
-// Container returns the client of one blob container.
-func (a *Account) Container(name string) *container.Client { return a.blobs.NewContainerClient(name) }
 
 // Transport is an account in the program's own process: a *storagetest.Service, or a type that wraps one.
 type Transport interface {

@@ -48,8 +48,8 @@ func (s *recorder) options(c *requests.Counter) *account.Options {
 func request(a *account.Account) [3]error {
 	ctx := context.Background()
 	_, err1 := a.Tables().NewClient("staff").GetEntity(ctx, "p", "r", nil)
-	_, err2 := a.Queue("notifications").GetProperties(ctx, nil)
-	_, err3 := a.Container("photos").GetProperties(ctx, nil)
+	_, err2 := a.Queues().NewQueueClient("notifications").GetProperties(ctx, nil)
+	_, err3 := a.Blobs().NewContainerClient("photos").GetProperties(ctx, nil)
 	return [3]error{err1, err2, err3}
 }
 
@@ -93,7 +93,7 @@ func TestConnectionStrings(t *testing.T) {
 		if strings.Join(got, " ") != want {
 			t.Errorf("%s:\n got %s\nwant %s", cs, strings.Join(got, " "), want)
 		}
-		if n := c.Take(); n[requests.Get] != 1 || n[requests.Other] != 1 || n[kinds.ContainerGet] != 1 {
+		if n := c.Take(); n[requests.Get] != 1 || n[kinds.Other] != 1 || n[kinds.ContainerGet] != 1 {
 			t.Errorf("got %v, want one get, one container-get and one other", n)
 		}
 		// An attempt of a blob request has no time limit, since its body is a stream.

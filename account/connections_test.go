@@ -69,7 +69,7 @@ func TestConnections(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tables, queue, container := a.Tables().NewClient("staff"), a.Queue("notifications"), a.Container("photos")
+		tables, queue, container := a.Tables().NewClient("staff"), a.Queues().NewQueueClient("notifications"), a.Blobs().NewContainerClient("photos")
 		const size = 64
 		for i, want := range []int64{size, 0, 0} {
 			if own && i > 0 {

@@ -107,7 +107,7 @@ func (a *Account) probes(o DiagnoseOptions) []probe {
 		}
 		return given
 	}
-	rows, queue, container := a.tables.NewClient(name(o.Table)), a.Queue(name(o.Queue)), a.Container(name(o.Container))
+	rows, queue, container := a.tables.NewClient(name(o.Table)), a.Queues().NewQueueClient(name(o.Queue)), a.Blobs().NewContainerClient(name(o.Container))
 	const tableReader, tableWriter = "Storage Table Data Reader", "Storage Table Data Contributor"
 	const queueReader, queueWriter = "Storage Queue Data Reader", "Storage Queue Data Contributor"
 	const blobReader, blobWriter = "Storage Blob Data Reader", "Storage Blob Data Contributor"

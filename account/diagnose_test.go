@@ -59,9 +59,9 @@ func TestDiagnose(t *testing.T) {
 	}
 	_, err = acc.Tables().NewClient("staff").CreateTable(ctx, nil)
 	testkit.NoError(t, err)
-	_, err = acc.Queue("work").Create(ctx, nil)
+	_, err = acc.Queues().NewQueueClient("work").Create(ctx, nil)
 	testkit.NoError(t, err)
-	_, err = acc.Container("photos").Create(ctx, nil)
+	_, err = acc.Blobs().NewContainerClient("photos").Create(ctx, nil)
 	testkit.NoError(t, err)
 	if got := lines(account.Diagnose(ctx, acc, o)); got != allRights {
 		t.Errorf("with all that is named: got\n%s\nwant\n%s", got, allRights)

@@ -31,7 +31,7 @@ func ExampleFromConnectionString() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(acc.Queue("notifications").URL())
+	fmt.Println(acc.Queues().NewQueueClient("notifications").URL())
 	// Output: http://127.0.0.1:10001/devstoreaccount1/notifications
 }
 
@@ -43,7 +43,7 @@ func ExampleFromTransport() {
 		fmt.Println(err)
 		return
 	}
-	_, err = acc.Queue("notifications").Create(context.Background(), nil)
+	_, err = acc.Queues().NewQueueClient("notifications").Create(context.Background(), nil)
 	fmt.Println(s.QueueNames(), err)
 	// Output: [notifications] <nil>
 }
@@ -55,7 +55,7 @@ func ExampleFromSAS() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(acc.Container("photos").URL())
+	fmt.Println(acc.Blobs().NewContainerClient("photos").URL())
 	// Output: https://name.blob.core.windows.net/photos?sv=2021-12-02&sig=abc
 }
 
@@ -69,7 +69,7 @@ func ExampleFromCredential() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(acc.Queue("notifications").URL())
+	fmt.Println(acc.Queues().NewQueueClient("notifications").URL())
 	// Output: https://name.queue.core.windows.net/notifications
 }
 

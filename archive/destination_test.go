@@ -100,7 +100,7 @@ func TestSharedTable(t *testing.T) {
 	must(t, w.Drain(ctx))
 	e, err := fx.mover.Restore(ctx, at(1))
 	must(t, err)
-	_, err = fx.account.Queue("moves").ClearMessages(ctx, nil) // the old incarnation stays in the destination
+	_, err = fx.account.Queues().NewQueueClient("moves").ClearMessages(ctx, nil) // the old incarnation stays in the destination
 	must(t, err)
 	must(t, fx.current.Delete(ctx, e))
 	s.Advance(30 * time.Hour)

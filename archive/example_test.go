@@ -25,7 +25,7 @@ type Employee struct {
 
 var (
 	dept2 = keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
-	empid = keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
+	empid = keys.Row(keys.Digits[int](6).Named("empid"), func(e *Employee) *int { return &e.ID })
 
 	former = archive.Into[Employee]("former", archive.ToTable("Archive", nil))
 )

@@ -86,7 +86,7 @@ func openFixture(connection string, transport policy.Transporter, c table.Common
 	if fx.destination, err = bareworker.Place(&host.Host{Tables: acc.Tables()}, to); err != nil {
 		return nil, err
 	}
-	if fx.outbox, err = bareworker.NewOutbox(acc.Queue("moves"), &c); err != nil {
+	if fx.outbox, err = bareworker.NewOutbox(acc.Queues().NewQueueClient("moves"), &c); err != nil {
 		return nil, err
 	}
 	fx.to = fx.destination
@@ -133,7 +133,7 @@ func (fx *fixture) options() eventual.WorkerOptions {
 
 // worker returns a worker of the queue "moves", for the mover and the fixture's other handlers.
 func (fx *fixture) worker(opt eventual.WorkerOptions) (bareworker.Worker, error) {
-	return bareworker.New(fx.account.Queue("moves"), fx.account.Queue("poison"), append(fx.handlers, fx.mover.Handler), &opt)
+	return bareworker.New(fx.account.Queues().NewQueueClient("moves"), fx.account.Queues().NewQueueClient("poison"), append(fx.handlers, fx.mover.Handler), &opt)
 }
 
 // newWorker is worker for tests.
@@ -147,7 +147,7 @@ func (fx *fixture) newWorker(t testing.TB, opt eventual.WorkerOptions) bareworke
 // workerOf returns a worker of the queue "moves" for some movers.
 func (fx *fixture) workerOf(t testing.TB, opt eventual.WorkerOptions, handlers ...host.Handler) bareworker.Worker {
 	t.Helper()
-	w, err := bareworker.New(fx.account.Queue("moves"), fx.account.Queue("poison"), handlers, &opt)
+	w, err := bareworker.New(fx.account.Queues().NewQueueClient("moves"), fx.account.Queues().NewQueueClient("poison"), handlers, &opt)
 	must(t, err)
 	return w
 }

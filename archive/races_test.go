@@ -256,7 +256,7 @@ func TestDuplicates(t *testing.T) {
 	text := s.Messages("moves")[0].Text
 	send := func() {
 		for range 99 {
-			_, err := fx.account.Queue("moves").EnqueueMessage(ctx, text, nil)
+			_, err := fx.account.Queues().NewQueueClient("moves").EnqueueMessage(ctx, text, nil)
 			must(t, err)
 		}
 	}

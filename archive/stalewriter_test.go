@@ -150,7 +150,7 @@ func testStaleWriter(t *testing.T, write func(context.Context, *staleWriter) err
 	must(t, err)
 	restored := storedIncarnation(s)
 	n, hidden := int32(32), int32(3600) // hide the message whose effect deletes the old incarnation
-	_, err = fx.account.Queue("moves").DequeueMessages(ctx, &azqueue.DequeueMessagesOptions{NumberOfMessages: &n, VisibilityTimeout: &hidden})
+	_, err = fx.account.Queues().NewQueueClient("moves").DequeueMessages(ctx, &azqueue.DequeueMessagesOptions{NumberOfMessages: &n, VisibilityTimeout: &hidden})
 	must(t, err)
 	if forgetFirst {
 		s.Advance(2 * time.Hour)

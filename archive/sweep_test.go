@@ -57,7 +57,7 @@ func TestSweep(t *testing.T) {
 			if c.forget {
 				must(t, fx.work(ctx))
 			} else {
-				_, err := fx.account.Queue("moves").ClearMessages(ctx, nil)
+				_, err := fx.account.Queues().NewQueueClient("moves").ClearMessages(ctx, nil)
 				must(t, err)
 			}
 			count := func() int { return len(s.Rows("old")) + strings.Count(rowKeys(s, "current"), "~l|") }
@@ -161,12 +161,12 @@ func TestSweptMoveOfAnother(t *testing.T) {
 	ctx := context.Background()
 	fx, s, e := newPendingMove(t)
 	late := s.Messages("moves")[0].Text
-	_, err := fx.account.Queue("moves").ClearMessages(ctx, nil)
+	_, err := fx.account.Queues().NewQueueClient("moves").ClearMessages(ctx, nil)
 	must(t, err)
 	must(t, fx.mover.Archive(ctx, e))
 	must(t, fx.work(ctx))
 	later := advanceAndSweepCommitRecords(t, s, 1)
-	_, err = fx.account.Queue("moves").EnqueueMessage(ctx, late, nil)
+	_, err = fx.account.Queues().NewQueueClient("moves").EnqueueMessage(ctx, late, nil)
 	must(t, err)
 	must(t, later.work(ctx))
 	wantArchived(t, later.mover, "Name1")
@@ -185,7 +185,7 @@ func TestOldMessage(t *testing.T) {
 	must(t, fx.work(ctx))
 	later := advanceAndSweepCommitRecords(t, s, 2)
 	sweepLibraryRows(t, fx.mover.Handler, s)
-	_, err = fx.account.Queue("moves").EnqueueMessage(ctx, text, nil)
+	_, err = fx.account.Queues().NewQueueClient("moves").EnqueueMessage(ctx, text, nil)
 	must(t, err)
 	must(t, later.work(ctx))
 	wantClerks(t, s, []string{"c_000001=Name1"}, nil)

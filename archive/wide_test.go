@@ -134,7 +134,7 @@ func TestWideEveryFault(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				w, err := bareworker.New(fx.account.Queue("moves"), fx.account.Queue("poison"), []host.Handler{mover.Handler}, ptr(fx.options()))
+				w, err := bareworker.New(fx.account.Queues().NewQueueClient("moves"), fx.account.Queues().NewQueueClient("poison"), []host.Handler{mover.Handler}, ptr(fx.options()))
 				if err != nil {
 					return err
 				}

@@ -201,7 +201,7 @@ func TestWide(t *testing.T) {
 	}
 	s := newShell(t, 0)
 	station := keys.Partition(keys.Text(), func(y *year) *string { return &y.Station })
-	number := keys.Row(keys.Text(), func(y *year) *string { return &y.Year }).Named("year")
+	number := keys.Row(keys.Text().Named("year"), func(y *year) *string { return &y.Year })
 	years, err := bare.NewTable(s.acc.Tables(), "years", table.Schema[year]{Partition: station, Row: number}, nil)
 	testkit.NoError(t, err)
 	testkit.NoError(t, tabledoor.Ensure(t.Context(), years))

@@ -19,7 +19,7 @@ import (
 func TestCorners(t *testing.T) {
 	t.Parallel()
 	ctx, s := t.Context(), newShell(t, 6)
-	_, err := s.acc.Container("backup").Create(ctx, nil)
+	_, err := s.acc.Blobs().NewContainerClient("backup").Create(ctx, nil)
 	testkit.NoError(t, err)
 	put := func(name, row string) {
 		t.Helper()
@@ -57,7 +57,7 @@ func TestCorners(t *testing.T) {
 	put("plain", `{"PartitionKey":"p","RowKey":"wide","_parts":"x"}`)
 	s.want(3, "query plain --scan", "row p wide is damaged")
 
-	_, err = s.acc.Queue("company-poison").EnqueueMessage(ctx, "of another program", nil)
+	_, err = s.acc.Queues().NewQueueClient("company-poison").EnqueueMessage(ctx, "of another program", nil)
 	testkit.NoError(t, err)
 	s.want(0, "poison list company", "(no message of the library)", "of another program")
 	if code := s.program.Run(ctx, []string{"frob"}, nil, nil); code != 2 { // with a note

@@ -143,7 +143,7 @@ const second = "-secondary"
 func queueOf(ctx context.Context, acc *account.Account, store, purpose string) finding {
 	name := store + "-" + purpose
 	f := finding{service: "queues", right: name}
-	r, err := acc.Queue(name).GetProperties(ctx, nil)
+	r, err := acc.Queues().NewQueueClient(name).GetProperties(ctx, nil)
 	if err != nil {
 		f.finding, f.bad, f.advice = verdict(err), true, "The store's program creates its queues when it starts."
 		return f

@@ -30,7 +30,7 @@ type employee struct {
 
 var (
 	dept  = keys.Partition(keys.Text(), func(e *employee) *string { return &e.Department })
-	empid = keys.Row(keys.Digits[int](6), func(e *employee) *int { return &e.ID }).Named("empid")
+	empid = keys.Row(keys.Digits[int](6).Named("empid"), func(e *employee) *int { return &e.ID })
 )
 
 // company is the store of a program.

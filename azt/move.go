@@ -37,7 +37,7 @@ func place(acc *account.Account, arg string) (transfer.Place, error) {
 	if container == "" {
 		return nil, usage("%s names no container; write blob:CONTAINER/PREFIX", shown(arg))
 	}
-	return transfer.Container(acc.Container(container), prefix, nil), nil
+	return transfer.Container(acc.Blobs().NewContainerClient(container), prefix, nil), nil
 }
 
 // isFile reports whether a place is a file of rows, by the end of its name, and which form it has.
@@ -132,7 +132,7 @@ func export(ctx context.Context, c *call) error {
 	if c.flags.blobs == "" {
 		return nil
 	}
-	return c.copyBlobs(ctx, transfer.Exported(at), transfer.Container(acc.Container(c.flags.blobs), "", nil), at)
+	return c.copyBlobs(ctx, transfer.Exported(at), transfer.Container(acc.Blobs().NewContainerClient(c.flags.blobs), "", nil), at)
 }
 
 // importBlobs copies the blobs of large values from an export, or from the container of another account.
@@ -145,7 +145,7 @@ func (c *call) importBlobs(ctx context.Context, rows transfer.Source, to transfe
 		}
 	}
 	if !isPlace(c.args[0]) {
-		return c.copyBlobs(ctx, rows, transfer.Container(acc.Container(c.flags.blobs), "", nil), to)
+		return c.copyBlobs(ctx, rows, transfer.Container(acc.Blobs().NewContainerClient(c.flags.blobs), "", nil), to)
 	}
 	from, err := place(acc, c.args[0])
 	if err != nil {
@@ -262,7 +262,7 @@ func importRows(ctx context.Context, c *call) error {
 	c.out.columns("from", "table", "rows", "stored", "same", "kept")
 	c.out.add(c.args[0], key(to.Name()), report.Rows, report.Changed, report.Counts["same"], report.Counts["kept"])
 	if c.flags.blobs != "" {
-		if err := c.importBlobs(ctx, from, transfer.Container(other.Container(c.flags.blobs), "", nil)); err != nil {
+		if err := c.importBlobs(ctx, from, transfer.Container(other.Blobs().NewContainerClient(c.flags.blobs), "", nil)); err != nil {
 			return err
 		}
 	}

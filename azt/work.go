@@ -27,8 +27,8 @@ func poison(ctx context.Context, c *call) error {
 		return err
 	}
 	what, store, ids := c.args[0], c.args[1], c.args[2:]
-	messages := acc.Queue(store + "-poison")
-	q, err := bareworker.NewPoisonQueue(acc.Queue(store+"-writes"), messages, nil)
+	messages := acc.Queues().NewQueueClient(store + "-poison")
+	q, err := bareworker.NewPoisonQueue(acc.Queues().NewQueueClient(store+"-writes"), messages, nil)
 	if err != nil {
 		return usage("%v", err)
 	}

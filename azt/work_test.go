@@ -62,7 +62,7 @@ func TestForged(t *testing.T) {
 		`{"v":1,"class":"` + bad + `","kind":"` + bad + `","attempts":-1,"time":"0001-01-01T00:00:00Z","message":"` + bad + `"}`,
 		`{"v":1,"class":"c","message":"{\"v\":1,\"table\":\"` + double + `\",\"partition\":\"` + double + `\",\"op\":\"` + double + `\"}"}`,
 	} {
-		_, err := s.acc.Queue("company-poison").EnqueueMessage(t.Context(), text, nil)
+		_, err := s.acc.Queues().NewQueueClient("company-poison").EnqueueMessage(t.Context(), text, nil)
 		testkit.NoError(t, err)
 	}
 	for _, row := range []string{
@@ -90,7 +90,7 @@ func TestForged(t *testing.T) {
 func TestPending(t *testing.T) {
 	t.Parallel()
 	s := newShell(t, 4)
-	_, err := s.acc.Queue("company-writes").ClearMessages(t.Context(), nil)
+	_, err := s.acc.Queues().NewQueueClient("company-writes").ClearMessages(t.Context(), nil)
 	testkit.NoError(t, err)
 	s.want(0, "pending staff --partition Sales", "payroll", "2 lines")
 	s.want(0, "pending staff --notify company --write", "0 notifications") // the writes are younger than 10 minutes
@@ -163,7 +163,7 @@ func TestTransfers(t *testing.T) {
 	dir := t.TempDir() + "/staff"
 	s.want(0, "export staff "+dir, "staff")
 	s.want(0, "compare staff "+dir, "no differences")
-	_, err := s.acc.Container("backup").Create(t.Context(), nil)
+	_, err := s.acc.Blobs().NewContainerClient("backup").Create(t.Context(), nil)
 	testkit.NoError(t, err)
 	s.want(0, "export staff blob:backup/2026 --write", "backup/2026")
 	s.want(0, "compare "+dir+" blob:backup/2026", "no differences")
@@ -222,13 +222,13 @@ func TestBlobs(t *testing.T) {
 	names := []string{blobs.Join("files", "a/b", "01KAJ5ZVW0ABCDEFGHJKMNPQRS"), blobs.Join("files", "a/b", "01KAJ5ZVW0ABCDEFGHJKMNPQRT")}
 	other := storagetest.New(nil)
 	for _, acc := range []*storagetest.Service{s.service, other} {
-		_, err := acc.Container("files").Create(ctx, nil)
+		_, err := acc.Blobs().NewContainerClient("files").Create(ctx, nil)
 		testkit.NoError(t, err)
 		_, err = acc.Tables().CreateTable(ctx, "files", nil)
 		testkit.NoError(t, err)
 	}
 	for i, name := range names {
-		_, err := s.service.Container("files").NewBlockBlobClient(name).Upload(ctx, streaming.NopCloser(strings.NewReader("content")), nil)
+		_, err := s.service.Blobs().NewContainerClient("files").NewBlockBlobClient(name).Upload(ctx, streaming.NopCloser(strings.NewReader("content")), nil)
 		testkit.NoError(t, err)
 		row := fmt.Sprintf(`{"PartitionKey":"files","RowKey":"%d","TextBlob":%q,"TextSize":"7","TextSize@odata.type":"Edm.Int64","TextSHA256":"%x","TextType":"text/plain"}`, i, name, sha256.Sum256([]byte("content")))
 		_, err = s.service.Tables().NewClient("files").AddEntity(ctx, []byte(row), nil)
@@ -246,7 +246,7 @@ func TestBlobs(t *testing.T) {
 	t.Setenv("AZT_OTHER", cs)
 	s.want(0, "import "+dir+" files --to-connection AZT_OTHER --write --blobs files", "blobs: 2 copied")
 	s.want(0, "copy files files --to-connection AZT_OTHER --write --blobs files", "blobs: 0 copied, 2 were there")
-	_, err = s.service.Container("files").NewBlobClient(names[0]).Delete(ctx, nil)
+	_, err = s.service.Blobs().NewContainerClient("files").NewBlobClient(names[0]).Delete(ctx, nil)
 	testkit.NoError(t, err)
 	s.want(3, "export files "+dir+"-later --blobs files", "blobs: 1 copied, 0 were there, 1 lost", "lost: the blob of files 0")
 }

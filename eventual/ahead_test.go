@@ -11,8 +11,8 @@ import (
 
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/testkit"
-	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
@@ -50,8 +50,8 @@ func TestThroughput(t *testing.T) {
 				}
 				testkit.Expect(t, "stats", w.Stats(), eventual.Stats{Received: n, Completed: n, Effects: n})
 				counted := s.Count()
-				atMost(t, "requests for messages", counted[requests.MessageGet], n/25)
-				delete(counted, requests.MessageGet)
+				atMost(t, "requests for messages", counted[kinds.MessageGet], n/25)
+				delete(counted, kinds.MessageGet)
 				testkit.Expect(t, "other requests", counted.String(), fmt.Sprintf("%d get, %[1]d insert-or-replace, %[1]d merge, %[1]d message-delete", n))
 			})
 		})
@@ -67,7 +67,7 @@ func TestMostWaiting(t *testing.T) {
 			o, s := newOffice(t, noPauses())
 			o.hire(t, 0, 300, 300)
 			s.SetFaults(func(q storagetest.Request) storagetest.Fault {
-				if q.Kind == requests.MessageDelete {
+				if q.Kind == kinds.MessageDelete {
 					return storagetest.Slow(100 * time.Millisecond)
 				}
 				return storagetest.Slow(latency)

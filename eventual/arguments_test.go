@@ -23,7 +23,7 @@ func TestArguments(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	o, _ := newOffice(t, noPauses())
-	queue, poison := o.acc.Queue("notifications"), o.acc.Queue("poison")
+	queue, poison := o.acc.Queues().NewQueueClient("notifications"), o.acc.Queues().NewQueueClient("poison")
 	var none *azqueue.QueueClient
 	ok := []host.Handler{o.handler()}
 	for what, c := range map[string]struct {
@@ -34,7 +34,7 @@ func TestArguments(t *testing.T) {
 	}{
 		"no queue":        {nil, poison, ok, eventual.WorkerOptions{}, "queue"},
 		"a nil queue":     {none, poison, ok, eventual.WorkerOptions{}, "queue"},
-		"a queue's name":  {o.acc.Queue("q"), poison, ok, eventual.WorkerOptions{}, "queue"},
+		"a queue's name":  {o.acc.Queues().NewQueueClient("q"), poison, ok, eventual.WorkerOptions{}, "queue"},
 		"no poison queue": {queue, nil, ok, eventual.WorkerOptions{}, "poison"},
 		"no kind":         {queue, poison, []host.Handler{{Table: o.base, Handle: ok[0].Handle}}, eventual.WorkerOptions{}, "handlers[0]"},
 		"no table":        {queue, poison, []host.Handler{{Kind: "x", Handle: ok[0].Handle}}, eventual.WorkerOptions{}, "handlers[0]"},
@@ -73,12 +73,12 @@ func TestArguments(t *testing.T) {
 	if _, err := bareworker.NewPoisonQueue(poison, poison, nil); !errors.As(err, &ve) || ve.Field != "poison" {
 		t.Errorf("NewPoisonQueue of one queue: got %v, want a *ValueError for poison", err)
 	}
-	missing, err := bareworker.New(o.acc.Queue("nowhere"), poison, ok, nil)
+	missing, err := bareworker.New(o.acc.Queues().NewQueueClient("nowhere"), poison, ok, nil)
 	noError(t, err)
 	if err := missing.Run(ctx); !errors.Is(err, table.ErrNotCreated) {
 		t.Errorf("Run: got %v, want ErrNotCreated", err)
 	}
-	nowhere, err := bareworker.NewPoisonQueue(poison, o.acc.Queue("nowhere"), nil)
+	nowhere, err := bareworker.NewPoisonQueue(poison, o.acc.Queues().NewQueueClient("nowhere"), nil)
 	noError(t, err)
 	if _, err := nowhere.Backlog(ctx); !errors.Is(err, table.ErrNotCreated) {
 		t.Errorf("Backlog of poison: got %v, want ErrNotCreated", err)
@@ -99,7 +99,7 @@ func TestSameQueues(t *testing.T) {
 	t.Parallel()
 	o, _ := newOffice(t, noPauses())
 	other, _ := newOffice(t, noPauses())
-	q, p := o.acc.Queue("notifications"), o.acc.Queue("poison")
+	q, p := o.acc.Queues().NewQueueClient("notifications"), o.acc.Queues().NewQueueClient("poison")
 	var ve *table.ValueError
 	second := other.handler()
 	second.Kind = "second"

@@ -11,8 +11,8 @@ import (
 
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/testkit"
-	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -34,8 +34,8 @@ func TestBusyPartition(t *testing.T) {
 		testkit.Expect(t, "stats", w.Stats(), eventual.Stats{Received: n, Completed: n, Effects: n})
 		// The number of messages in a response depends on the number of free handlers at that time, so on the scheduler.
 		counted := s.Count()
-		atMost(t, "requests for messages", counted[requests.MessageGet], n)
-		delete(counted, requests.MessageGet)
+		atMost(t, "requests for messages", counted[kinds.MessageGet], n)
+		delete(counted, kinds.MessageGet)
 		testkit.Expect(t, "other requests", counted.String(), fmt.Sprintf("%d get, %[1]d insert-or-replace, %[1]d merge, %[1]d message-delete", n))
 	})
 }
@@ -152,8 +152,8 @@ func TestWaitingMessageLost(t *testing.T) {
 		})
 		w := o.worker(t, eventual.WorkerOptions{Common: noPauses(), Concurrency: 2, PerPartition: 1, Visibility: 30 * time.Second}, h)
 		busy := storagetest.Refuse(503, "ServerBusy")
-		s.SetFaults(storagetest.First(storagetest.OfKind(requests.MessageUpdate, busy), storagetest.When(func(q storagetest.Request) bool {
-			return q.Kind == requests.MessageGet && calls.Load() > 0
+		s.SetFaults(storagetest.First(storagetest.OfKind(kinds.MessageUpdate, busy), storagetest.When(func(q storagetest.Request) bool {
+			return q.Kind == kinds.MessageGet && calls.Load() > 0
 		}, busy)))
 		runUntil(t, w, time.Hour, func() bool { return w.Stats().Lost == 2 })
 		testkit.Expect(t, "handler calls", calls.Load(), 1)
@@ -261,7 +261,7 @@ func TestPerPartition(t *testing.T) {
 		opt.Concurrency, opt.PerPartition, opt.Idle = 6, 2, time.Second
 		w := o.worker(t, opt, h)
 		s.SetFaults(func(q storagetest.Request) storagetest.Fault {
-			if q.Kind == requests.MessageGet {
+			if q.Kind == kinds.MessageGet {
 				atMost(t, "running handlers", running.Load(), 6)
 			}
 			return storagetest.Fault{}

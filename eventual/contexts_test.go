@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/testkit"
-	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
@@ -71,7 +71,7 @@ func TestContextsEnd(t *testing.T) {
 			return true
 		})
 		o.insert(t, clerk{"T", 2, "Jones"})
-		s.SetFaults(storagetest.OfKind(requests.MessageUpdate, storagetest.Refuse(404, "MessageNotFound")))
+		s.SetFaults(storagetest.OfKind(kinds.MessageUpdate, storagetest.Refuse(404, "MessageNotFound")))
 		lost := o.worker(t, opt, slowHandler(o, time.Hour, func(error) {}))
 		runUntil(t, lost, time.Hour, func() bool { return lost.Stats().Lost > 0 })
 		testkit.Expect(t, "contexts that have not ended after a loss", count.open.Load(), 0)

@@ -31,7 +31,7 @@ type Badge struct {
 
 var (
 	department = keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
-	empid      = keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
+	empid      = keys.Row(keys.Digits[int](6).Named("empid"), func(e *Employee) *int { return &e.ID })
 )
 
 // badgeDue reports whether an employee needs a new badge.
@@ -125,7 +125,7 @@ func ExamplePoisonQueue() {
 	check(err)
 	fmt.Println(company.Drain(ctx))
 
-	q, err := bareworker.NewPoisonQueue(acc.Queue("company-writes"), acc.Queue("company-poison"), nil) // company.Poison, in a tool of an operator
+	q, err := bareworker.NewPoisonQueue(acc.Queues().NewQueueClient("company-writes"), acc.Queues().NewQueueClient("company-poison"), nil) // company.Poison, in a tool of an operator
 	check(err)
 	n, err := q.Backlog(ctx)
 	check(err)

@@ -13,8 +13,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/testkit"
-	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
@@ -25,10 +25,10 @@ func TestPoisonCopiedFirst(t *testing.T) {
 	o.put(t, "notifications", "junk")
 	var order []string
 	s.SetFaults(func(q storagetest.Request) storagetest.Fault {
-		if q.Kind == requests.MessagePut || q.Kind == requests.MessageDelete {
-			order = append(order, q.Kind.String())
+		if q.Kind == kinds.MessagePut || q.Kind == kinds.MessageDelete {
+			order = append(order, string(q.Kind))
 		}
-		if q.Kind == requests.MessagePut && len(order) <= 4 {
+		if q.Kind == kinds.MessagePut && len(order) <= 4 {
 			return storagetest.Refuse(503, "ServerBusy")
 		}
 		return storagetest.Fault{}
@@ -58,7 +58,7 @@ func TestLostDelete(t *testing.T) {
 	o.put(t, "notifications", "junk")
 	lost := map[string]bool{}
 	s.SetFaults(storagetest.When(func(q storagetest.Request) bool {
-		first := q.Kind == requests.MessageDelete && !lost[q.Message]
+		first := q.Kind == kinds.MessageDelete && !lost[q.Message]
 		lost[q.Message] = lost[q.Message] || first
 		return first
 	}, storagetest.LostResponse()))
@@ -73,7 +73,7 @@ func TestUpdateKeepsText(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	o, s := newOffice(t, noPauses())
-	q := o.acc.Queue("notifications")
+	q := o.acc.Queues().NewQueueClient("notifications")
 	sent, err := q.EnqueueMessage(ctx, "text", nil)
 	noError(t, err)
 	hidden := int32(1)

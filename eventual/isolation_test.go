@@ -122,7 +122,7 @@ func TestDeadlyIsolated(t *testing.T) {
 		o.hire(t, 0, 5, 5)
 		second, all := int32(1), int32(32)
 		for range 3 { // received by workers that crash
-			_, err := o.acc.Queue("notifications").DequeueMessages(ctx, &azqueue.DequeueMessagesOptions{NumberOfMessages: &all, VisibilityTimeout: &second})
+			_, err := o.acc.Queues().NewQueueClient("notifications").DequeueMessages(ctx, &azqueue.DequeueMessagesOptions{NumberOfMessages: &all, VisibilityTimeout: &second})
 			noError(t, err)
 			time.Sleep(2 * time.Second)
 		}

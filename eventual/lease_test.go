@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/testkit"
-	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
@@ -54,7 +54,7 @@ func TestLost(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				o, s := newOffice(t, noPauses())
 				o.insert(t, clerk{"S", 1, "Jones"})
-				s.SetFaults(storagetest.OfKind(requests.MessageUpdate, fault))
+				s.SetFaults(storagetest.OfKind(kinds.MessageUpdate, fault))
 				var causes causeList
 				opt := fastPolling()
 				opt.Visibility = 30 * time.Second
@@ -87,7 +87,7 @@ func TestSlowReceive(t *testing.T) {
 		o.insert(t, clerk{"S", 1, "Jones"})
 		c := noPauses()
 		c.Retry.AttemptTimeout = time.Minute
-		s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Kind == requests.MessageGet && anyVisible(s) }, storagetest.Slow(25*time.Second)))
+		s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Kind == kinds.MessageGet && anyVisible(s) }, storagetest.Slow(25*time.Second)))
 		opt := fastPolling()
 		opt.Common, opt.Visibility = c, 30*time.Second
 		w := o.worker(t, opt, slowHandler(o, 20*time.Second, func(cause error) { t.Errorf("the handler's context ended: got %v, want no end", cause) }))

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/requests"
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
@@ -25,7 +25,7 @@ func TestOutboxLogsRepeatedRequests(t *testing.T) {
 		{storagetest.Refuse(503, "ServerBusy"), []string{"level=WARN", "throttled by the service; another attempt follows", "attempt=1", "code=ServerBusy", "wait="}},
 	} {
 		text.Reset()
-		s.SetFaults(storagetest.OfKind(requests.MessagePut, storagetest.Once(x.fault)))
+		s.SetFaults(storagetest.OfKind(kinds.MessagePut, storagetest.Once(x.fault)))
 		_, err := o.staff.Insert(context.Background(), &clerk{Dept: "S", ID: i, Last: "Jones"})
 		noError(t, err)
 		for _, want := range append(x.want, "table=staff operation=Notify partition=S") {

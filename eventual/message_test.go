@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -131,7 +132,7 @@ func TestForgedRemotes(t *testing.T) {
 			w := o.worker(t, fastPolling())
 			drain(t, w)
 			counted := s.Count()
-			for _, kind := range []requests.Kind{requests.MessageGet, requests.MessageDelete, requests.MessagePut} {
+			for _, kind := range []requests.Kind{kinds.MessageGet, kinds.MessageDelete, kinds.MessagePut} {
 				delete(counted, kind)
 			}
 			testkit.Expect(t, "requests to tables", counted.String(), c.requests)

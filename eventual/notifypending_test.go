@@ -16,6 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -80,7 +81,7 @@ func TestNotifyPendingResumes(t *testing.T) {
 	testkit.Expect(t, "messages after a dry run", len(s.Messages("notifications")), 0)
 	left := 7
 	s.SetFaults(func(q storagetest.Request) storagetest.Fault {
-		if q.Kind == requests.MessagePut {
+		if q.Kind == kinds.MessagePut {
 			if left--; left < 0 {
 				return storagetest.Refuse(403, "AuthorizationFailure")
 			}
@@ -123,7 +124,7 @@ func TestNotifyPendingArguments(t *testing.T) {
 			t.Errorf("a forged operation ID: got %v, want a *ValueError", err)
 		}
 	}
-	nowhere, err := bareworker.NewOutbox(o.acc.Queue("nowhere"), nil)
+	nowhere, err := bareworker.NewOutbox(o.acc.Queues().NewQueueClient("nowhere"), nil)
 	noError(t, err)
 	if _, err := nowhere.NotifyPending(ctx, o.base, -1, nil); !errors.Is(err, table.ErrNotCreated) {
 		t.Errorf("got %v, want ErrNotCreated", err)
@@ -142,9 +143,9 @@ func TestNotifyPendingConcurrently(t *testing.T) {
 			switch {
 			case q.Kind == requests.Transaction && q.Number%7 == 0:
 				return storagetest.LostResponse()
-			case q.Kind == requests.MessageUpdate && q.Number%3 == 0:
+			case q.Kind == kinds.MessageUpdate && q.Number%3 == 0:
 				return storagetest.LostRequest()
-			case q.Number%11 == 0 && strings.HasPrefix(q.Kind.String(), "message"):
+			case q.Number%11 == 0 && strings.HasPrefix(string(q.Kind), "message"):
 				return storagetest.Refuse(503, "ServerBusy")
 			}
 			return storagetest.Slow(time.Duration(q.Number%5) * 10 * time.Millisecond)

@@ -32,7 +32,7 @@ type clerk struct {
 
 var (
 	dept   = keys.Partition(keys.Text(), func(c *clerk) *string { return &c.Dept })
-	cid    = keys.Row(keys.Digits[int](6), func(c *clerk) *int { return &c.ID }).Named("c")
+	cid    = keys.Row(keys.Digits[int](6).Named("c"), func(c *clerk) *int { return &c.ID })
 	schema = table.Schema[clerk]{Partition: dept, Row: cid}
 )
 
@@ -87,7 +87,7 @@ func openOffice(connection string, tr policy.Transporter, c table.Common) (*offi
 	var errs [3]error
 	o.base, errs[0] = bare.NewTable(acc.Tables(), "staff", schema, &table.Options{Common: c, BlindWrites: true})
 	o.sent, errs[1] = bare.NewTable(acc.Tables(), "sent", table.Schema[table.Row]{}, &table.Options{Common: c, BlindWrites: true})
-	o.out, errs[2] = bareworker.NewOutbox(acc.Queue("notifications"), &c)
+	o.out, errs[2] = bareworker.NewOutbox(acc.Queues().NewQueueClient("notifications"), &c)
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
@@ -136,7 +136,7 @@ func (o *office) send(ctx context.Context, j eventual.Job, l letter) error {
 func (o *office) handler() host.Handler { return bare.NewHandler("letter", o.base, o.send) }
 
 func (o *office) newWorker(opt eventual.WorkerOptions, handlers ...host.Handler) (bareworker.Worker, error) {
-	return bareworker.New(o.acc.Queue("notifications"), o.acc.Queue("poison"), handlers, &opt)
+	return bareworker.New(o.acc.Queues().NewQueueClient("notifications"), o.acc.Queues().NewQueueClient("poison"), handlers, &opt)
 }
 
 // worker returns a worker with the given handlers, or with the handler of letters if there are none.
@@ -153,7 +153,7 @@ func (o *office) worker(t testing.TB, opt eventual.WorkerOptions, handlers ...ho
 // poisonQueue returns the poison messages.
 func (o *office) poisonQueue(t testing.TB) *eventual.PoisonQueue {
 	t.Helper()
-	q, err := bareworker.NewPoisonQueue(o.acc.Queue("notifications"), o.acc.Queue("poison"), nil)
+	q, err := bareworker.NewPoisonQueue(o.acc.Queues().NewQueueClient("notifications"), o.acc.Queues().NewQueueClient("poison"), nil)
 	noError(t, err)
 	return q
 }
@@ -186,14 +186,14 @@ func (o *office) addParcels(t testing.TB) {
 // put stores a message as another program may.
 func (o *office) put(t testing.TB, queue, text string) {
 	t.Helper()
-	_, err := o.acc.Queue(queue).EnqueueMessage(context.Background(), text, nil)
+	_, err := o.acc.Queues().NewQueueClient(queue).EnqueueMessage(context.Background(), text, nil)
 	noError(t, err)
 }
 
 // clear deletes all messages of a queue.
 func (o *office) clear(t testing.TB, queue string) {
 	t.Helper()
-	_, err := o.acc.Queue(queue).ClearMessages(context.Background(), nil)
+	_, err := o.acc.Queues().NewQueueClient(queue).ClearMessages(context.Background(), nil)
 	noError(t, err)
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -67,7 +68,7 @@ func TestOutage(t *testing.T) {
 				o, s := newOffice(t, noPauses())
 				o.insert(t, clerk{"S", 1, "Jones"})
 				s.SetFaults(storagetest.When(func(q storagetest.Request) bool {
-					return q.Table == "sent" || q.Kind == requests.MessagePut && q.Queue == "notifications"
+					return q.Table == "sent" || q.Kind == kinds.MessagePut && q.Queue == "notifications"
 				}, c.fault))
 				h := o.handle(func(ctx context.Context, _ eventual.Job) error { return c.handle(ctx, o) })
 				opt := fastPolling()

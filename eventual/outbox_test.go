@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/commit"
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -33,13 +34,13 @@ func TestQueueDown(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			o, s := newOffice(t, noPauses())
-			s.SetFaults(storagetest.OfKind(requests.MessagePut, c.fault))
+			s.SetFaults(storagetest.OfKind(kinds.MessagePut, c.fault))
 			_, err := o.staff.Insert(ctx, &clerk{"S", 1, "Jones"})
 			if !errors.Is(err, table.ErrOutbox) || errors.Is(err, table.ErrUnknownOutcome) || len(s.Rows("staff")) > 0 {
 				t.Errorf("%s: got %v and %d rows, want ErrOutbox and none", name, err, len(s.Rows("staff")))
 			}
 			counted := s.Count()
-			puts := counted[requests.MessagePut]
+			puts := counted[kinds.MessagePut]
 			testkit.Expect(t, name+": requests of other kinds", counted.Total()-puts, 0)
 			atLeast(t, name+": requests", puts, c.least)
 			atMost(t, name+": requests", puts, c.most)

@@ -10,7 +10,7 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/host"
-	"github.com/aztablekit/aztablekit/requests"
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
@@ -78,9 +78,9 @@ func messagesOf(t *testing.T, opt eventual.WorkerOptions, handler func(*office) 
 		began := time.Now()
 		s.SetFaults(func(r storagetest.Request) storagetest.Fault {
 			switch {
-			case r.Kind == requests.MessageUpdate:
+			case r.Kind == kinds.MessageUpdate:
 				returns = append(returns, time.Since(began))
-			case r.Kind == requests.MessagePut && r.Queue == "poison":
+			case r.Kind == kinds.MessagePut && r.Queue == "poison":
 				poison = time.Since(began)
 			}
 			return storagetest.Fault{}

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/testkit"
-	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -37,7 +37,7 @@ func TestPoisonQueue(t *testing.T) {
 	n, err := q.Drop(ctx, func(p eventual.PoisonMessage) bool { return p.Class == "undecodable" })
 	noError(t, err)
 	testkit.Expect(t, "messages dropped", n, 1)
-	s.SetFaults(storagetest.OfKind(requests.MessagePut, storagetest.Refuse(503, "ServerBusy")))
+	s.SetFaults(storagetest.OfKind(kinds.MessagePut, storagetest.Refuse(503, "ServerBusy")))
 	if n, err := q.Replay(ctx, func(eventual.PoisonMessage) bool { return true }); n != 0 || err == nil {
 		t.Errorf("replay into a busy queue: got %d, %v; want 0 and an error", n, err)
 	}
@@ -70,7 +70,7 @@ func TestReplayOnce(t *testing.T) {
 		testkit.Expect(t, "poison messages left", len(s.Messages("poison")), 2)
 		drain(t, o.worker(t, fastPolling()))
 		stop := start(t, o.worker(t, fastPolling()))
-		s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Kind == requests.MessagePut && q.Queue == "notifications" }, storagetest.Slow(time.Second)))
+		s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Kind == kinds.MessagePut && q.Queue == "notifications" }, storagetest.Slow(time.Second)))
 		began := time.Now()
 		short, end := context.WithTimeout(ctx, time.Minute)
 		defer end()
@@ -112,7 +112,7 @@ func TestPoisonQueueConcurrently(t *testing.T) {
 		}
 		testkit.Expect(t, "ErrIncomplete", incomplete, true)
 		atMost(t, "messages listed", seen, 70)
-		s.SetFaults(storagetest.OfKind(requests.MessageUpdate, storagetest.Hang()))
+		s.SetFaults(storagetest.OfKind(kinds.MessageUpdate, storagetest.Hang()))
 		began := time.Now()
 		for _, err := range q.List(ctx) {
 			_ = err // the messages cannot be made visible again

@@ -24,10 +24,10 @@ func TestPoisonQueueRefused(t *testing.T) {
 	var q *eventual.PoisonQueue
 	texts := []string{"a", "b", "c"}
 	prepare := func() {
-		acc.Queue("poison").ClearMessages(ctx, nil)
-		acc.Queue("moves").ClearMessages(ctx, nil)
+		acc.Queues().NewQueueClient("poison").ClearMessages(ctx, nil)
+		acc.Queues().NewQueueClient("moves").ClearMessages(ctx, nil)
 		for _, text := range texts {
-			_, err := acc.Queue("poison").EnqueueMessage(ctx, text, nil)
+			_, err := acc.Queues().NewQueueClient("poison").EnqueueMessage(ctx, text, nil)
 			testkit.NoError(t, err)
 		}
 	}
@@ -51,10 +51,10 @@ func TestPoisonQueueRefused(t *testing.T) {
 		acc, err = account.FromTransport(s, nil)
 		testkit.NoError(t, err)
 		for _, queue := range []string{"poison", "moves"} {
-			_, err := acc.Queue(queue).Create(ctx, nil)
+			_, err := acc.Queues().NewQueueClient(queue).Create(ctx, nil)
 			testkit.NoError(t, err)
 		}
-		q, err = bareworker.NewPoisonQueue(acc.Queue("moves"), acc.Queue("poison"), nil)
+		q, err = bareworker.NewPoisonQueue(acc.Queues().NewQueueClient("moves"), acc.Queues().NewQueueClient("poison"), nil)
 		testkit.NoError(t, err)
 		errs := testkit.EachRefused(t, s, name, prepare, func() error {
 			err := op()

@@ -12,8 +12,8 @@ import (
 
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/testkit"
-	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -42,7 +42,7 @@ func TestReady(t *testing.T) {
 		expectReady(t, "before Run", w, eventual.ErrNotRunning)
 
 		queueDown := func(f storagetest.Fault) {
-			s.SetFaults(storagetest.OfKind(requests.MessageGet, f))
+			s.SetFaults(storagetest.OfKind(kinds.MessageGet, f))
 		}
 		queueDown(storagetest.Slow(time.Second))
 		stop := start(t, w)
@@ -102,7 +102,7 @@ func TestReadyHang(t *testing.T) {
 		stop := start(t, w)
 		time.Sleep(time.Second)
 		expectReady(t, "queue up", w, nil)
-		s.SetFaults(storagetest.OfKind(requests.MessageGet, storagetest.Hang()))
+		s.SetFaults(storagetest.OfKind(kinds.MessageGet, storagetest.Hang()))
 		time.Sleep(2 * time.Second)
 		expectReady(t, "within the first attempt", w, nil)
 		time.Sleep(2 * time.Second)
@@ -141,7 +141,7 @@ func TestReadyStops(t *testing.T) {
 func TestReadyAfterError(t *testing.T) {
 	t.Parallel()
 	o, _ := newOffice(t, noPauses())
-	_, err := o.acc.Queue("notifications").Delete(context.Background(), nil)
+	_, err := o.acc.Queues().NewQueueClient("notifications").Delete(context.Background(), nil)
 	noError(t, err)
 	w := o.worker(t, fastPolling())
 	if err := w.Run(context.Background()); !errors.Is(err, table.ErrNotCreated) {

@@ -11,8 +11,8 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/testkit"
-	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -114,7 +114,7 @@ func TestDrainReceivesAgain(t *testing.T) {
 			}
 			return o.send(ctx, j, l)
 		})
-		s.SetFaults(storagetest.OfKind(requests.MessageGet, storagetest.Slow(3*time.Second)))
+		s.SetFaults(storagetest.OfKind(kinds.MessageGet, storagetest.Slow(3*time.Second)))
 		drain(t, o.worker(t, fastPolling(), h))
 		testkit.Expect(t, "letters", len(s.Rows("sent")), 2)
 		testkit.Expect(t, "messages left", len(s.Messages("notifications")), 0)

@@ -17,6 +17,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -37,7 +38,7 @@ type travelling struct {
 
 // Do implements policy.Transporter.
 func (s *travelling) Do(r *http.Request) (*http.Response, error) {
-	kind := requests.KindOf(r).String()
+	kind := string(requests.KindOf(r))
 	s.mu.Lock()
 	for _, other := range s.now {
 		s.together[min(kind, other)+" beside "+max(kind, other)] = true
@@ -58,7 +59,7 @@ func (s *travelling) Do(r *http.Request) (*http.Response, error) {
 		s.now = slices.Delete(s.now, i, i+1)
 	}()
 	delay := 5 * time.Millisecond
-	if kind == requests.MessageUpdate.String() {
+	if kind == kinds.MessageUpdate {
 		delay += s.showing
 	}
 	time.Sleep(delay) // of the bubble's clock
@@ -150,7 +151,7 @@ func TestShownBesideBulk(t *testing.T) {
 				counts := s.Count()
 				testkit.Expect(t, "requests", counts.String(), c.requests)
 				testkit.Expect(t, "time", took, c.took)
-				testkit.Expect(t, "all notifications visible", allVisible(s, 1+counts[requests.MessagePut]), true)
+				testkit.Expect(t, "all notifications visible", allVisible(s, 1+counts[kinds.MessagePut]), true)
 			})
 		})
 	}

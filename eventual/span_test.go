@@ -16,8 +16,8 @@ import (
 
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/testkit"
-	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
@@ -232,7 +232,7 @@ func TestSpansOfRun(t *testing.T) {
 		go func() { ended <- w.Run(ctx) }()
 		time.Sleep(time.Second)
 
-		s.SetFaults(storagetest.OfKind(requests.MessageGet, storagetest.Slow(5*time.Second)))
+		s.SetFaults(storagetest.OfKind(kinds.MessageGet, storagetest.Slow(5*time.Second)))
 		time.Sleep(time.Second)
 		o.insert(t, clerk{"S", 2, "Cao"})
 		time.Sleep(6 * time.Second) // the worker requests the message, and the context of Run ends before the response

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/testkit"
-	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
@@ -84,7 +84,7 @@ func TestStopWithoutAttemptTimeout(t *testing.T) {
 		c := noPauses()
 		c.Retry.AttemptTimeout = -1
 		o, s := newOffice(t, c)
-		s.SetFaults(storagetest.OfKind(requests.MessageGet, storagetest.Hang()))
+		s.SetFaults(storagetest.OfKind(kinds.MessageGet, storagetest.Hang()))
 		opt := fastPolling()
 		opt.Common = c
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)

@@ -10,6 +10,7 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -40,7 +41,7 @@ func TestWaits(t *testing.T) {
 				first := s.Messages("notifications")[0]
 				n := 0
 				s.SetFaults(func(q storagetest.Request) storagetest.Fault {
-					if q.Kind != requests.MessageGet {
+					if q.Kind != kinds.MessageGet {
 						if n++; n == at {
 							return is
 						}
@@ -80,7 +81,7 @@ func TestWaitsEarly(t *testing.T) {
 		w := o.worker(t, fastPolling(), o.waits(time.Now().Add(6*24*time.Hour), &calls))
 		o.insert(t, clerk{"S", 1, "Jones"})
 		s.SetFaults(storagetest.When(
-			func(r storagetest.Request) bool { return r.Kind == requests.MessageUpdate },
+			func(r storagetest.Request) bool { return r.Kind == kinds.MessageUpdate },
 			storagetest.Refuse(503, "ServerBusy")))
 		drain(t, w)
 		s.SetFaults(nil)

@@ -46,7 +46,7 @@ func TestEverything(t *testing.T) {
 	c := newClock(noon)
 	s := storagetest.New(&storagetest.Options{Now: c.now})
 	folder := keys.Partition(keys.Text(), func(d *document) *string { return &d.Folder })
-	id := keys.Row(keys.Text(), func(d *document) *string { return &d.ID }).Named("id")
+	id := keys.Row(keys.Text().Named("id"), func(d *document) *string { return &d.ID })
 	all := func(*document) (string, bool) { return "all", true }
 	library := aztablekit.Open(s, "library", &aztablekit.Options{Daily: -1, Common: table.Common{Now: c.now}})
 	files := largeentity.In[document]("files", nil)

@@ -33,7 +33,7 @@ func Example() {
 	service := storagetest.New(&storagetest.Options{Now: func() time.Time { return now }})
 
 	museum := keys.Partition(keys.Text(), func(v *Visit) *string { return &v.Museum })
-	visitor := keys.Row(keys.Text(), func(v *Visit) *string { return &v.Visitor }).Named("visitor")
+	visitor := keys.Row(keys.Text().Named("visitor"), func(v *Visit) *string { return &v.Visitor })
 	ends := expire.At(func(v *Visit) time.Time { return v.Until }, nil)
 	told := eventual.On("told", func(c *eventual.Change[Visit]) (string, bool) {
 		return c.Key.RowKey(), c.Expired()

@@ -26,7 +26,7 @@ type session struct {
 
 var (
 	user = keys.Partition(keys.Text(), func(s *session) *string { return &s.User })
-	id   = keys.Row(keys.Text(), func(s *session) *string { return &s.ID }).Named("id")
+	id   = keys.Row(keys.Text().Named("id"), func(s *session) *string { return &s.ID })
 )
 
 // clock is a service's clock that a test moves.
@@ -125,7 +125,7 @@ func (s *shop) sent() (all []string) {
 	log := s.service.Requests()
 	for _, r := range log[s.seen:] {
 		if r.Table != "" && r.PartitionKey != "~c" {
-			all = append(all, r.Kind.String()+" "+r.Table)
+			all = append(all, string(r.Kind)+" "+r.Table)
 		}
 	}
 	s.seen = len(log)

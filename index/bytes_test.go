@@ -34,7 +34,7 @@ func TestRowBytes(t *testing.T) {
 	s := storagetest.New(nil)
 	base := openAs(t, s.ConnectionString(), s, table.Schema[town]{
 		Partition: keys.Partition(keys.Text(), func(c *town) *string { return &c.Country }),
-		Row:       keys.Row(keys.Digits[int](9), func(c *town) *int { return &c.ID }).Named("city"),
+		Row:       keys.Row(keys.Digits[int](9).Named("city"), func(c *town) *int { return &c.ID }),
 	})
 	check(t, tabledoor.Ensure(ctx, base))
 	cities, err := bare.Attach(base,

@@ -245,7 +245,7 @@ func TestReservedPrefix(t *testing.T) {
 		Last string
 		Age  int
 	}
-	two := keys.Row2(keys.Ordered(), keys.Digits[int](3), func(k *lastAge) (*string, *int) { return &k.Last, &k.Age }).Named("la")
+	two := keys.Row2(keys.Ordered().Named("la"), keys.Digits[int](3), func(k *lastAge) (*string, *int) { return &k.Last, &k.Age })
 	ix := index.New("la", two, func(w *worker) (lastAge, bool) { return lastAge{w.Last, w.Age}, true },
 		&index.Options{Reserved: true})
 	staff, s := newStaff(t, ix)

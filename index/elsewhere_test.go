@@ -67,7 +67,7 @@ func openElsewhere(acc *account.Account, o *table.Options, definitions ...extend
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	if out, err = bareworker.NewOutbox(acc.Queue("effects"), &o.Common); err != nil {
+	if out, err = bareworker.NewOutbox(acc.Queues().NewQueueClient("effects"), &o.Common); err != nil {
 		return nil, nil, nil, err
 	}
 	if staff, err = bare.WithOutbox(base, out); err != nil {
@@ -76,7 +76,7 @@ func openElsewhere(acc *account.Account, o *table.Options, definitions ...extend
 	if staff, err = bare.Attach(staff, definitions...); err != nil {
 		return nil, nil, nil, err
 	}
-	w, err = bareworker.New(acc.Queue("effects"), acc.Queue("poison"), bare.Handlers(staff),
+	w, err = bareworker.New(acc.Queues().NewQueueClient("effects"), acc.Queues().NewQueueClient("poison"), bare.Handlers(staff),
 		&eventual.WorkerOptions{Common: o.Common, Wait: time.Second, MaxWait: time.Second})
 	return staff, out, w, err
 }

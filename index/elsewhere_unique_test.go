@@ -363,7 +363,7 @@ func TestVerifyGlobalCrash(t *testing.T) {
 		_, err := s.staff.Insert(short, &worker{"S", 1, "Jones", "a", 44, nil})
 		cancel()
 		s.SetFaults(nil)
-		_, cleared := s.Queue("effects").ClearMessages(ctx, nil)
+		_, cleared := s.Queues().NewQueueClient("effects").ClearMessages(ctx, nil)
 		check(t, cleared)
 		if checkLogins(s.Service) == nil {
 			t.Errorf("%d transactions arrived (%v): got nothing left; want a prepared row", sent, err)

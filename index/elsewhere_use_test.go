@@ -37,13 +37,13 @@ func openElsewhereOf[T any](t *testing.T, s *storagetest.Service, name string, s
 	base, err := bare.NewTable(acc.Tables(), name, schema, o)
 	check(t, err)
 	effects, poison := name+"effects", name+"poison"
-	out, err := bareworker.NewOutbox(acc.Queue(effects), &o.Common)
+	out, err := bareworker.NewOutbox(acc.Queues().NewQueueClient(effects), &o.Common)
 	check(t, err)
 	staff, err := bare.WithOutbox(base, out)
 	check(t, err)
 	staff, err = bare.Attach(staff, definitions...)
 	check(t, err)
-	w, err := bareworker.New(acc.Queue(effects), acc.Queue(poison), bare.Handlers(staff),
+	w, err := bareworker.New(acc.Queues().NewQueueClient(effects), acc.Queues().NewQueueClient(poison), bare.Handlers(staff),
 		&eventual.WorkerOptions{Common: o.Common, Wait: time.Second, MaxWait: time.Second})
 	check(t, err)
 	check(t, errors.Join(tabledoor.Ensure(ctx, staff), bare.Ensure(ctx, staff), w.Ensure(ctx)))

@@ -219,7 +219,7 @@ func TestVerifyElsewherePending(t *testing.T) {
 	s.drain(t)
 	e.Value.Email = "b"
 	check(t, s.staff.Replace(ctx, e))
-	_, err := s.Service.Queue("effects").ClearMessages(ctx, nil)
+	_, err := s.Service.Queues().NewQueueClient("effects").ClearMessages(ctx, nil)
 	check(t, err)
 	for _, repair := range []bool{false, true} {
 		if report := s.verifyAll(t, repair); report.Counts["pending"] == 0 || len(derived.Kinds(report)) > 0 || report.Counts["notified"] > 0 || report.Faults > 0 {

@@ -39,7 +39,7 @@ func TestGlobalWorkers(t *testing.T) {
 		o.Now = s.Now
 		staff, err := bare.With(s.staff, bare.OnChange("mail", func(*extend.Change[worker]) (string, bool) { return "", false }))
 		check(t, err)
-		w, err := bareworker.New(acc.Queue("effects"), acc.Queue("poison"), []host.Handler{handlers(staff)},
+		w, err := bareworker.New(acc.Queues().NewQueueClient("effects"), acc.Queues().NewQueueClient("poison"), []host.Handler{handlers(staff)},
 			&eventual.WorkerOptions{Common: o.Common})
 		check(t, err)
 

@@ -23,7 +23,7 @@ type Employee struct {
 }
 
 var (
-	empid    = keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
+	empid    = keys.Row(keys.Digits[int](6).Named("empid"), func(e *Employee) *int { return &e.ID })
 	lastName = table.FieldOf(func(e *Employee) *string { return &e.LastName })
 
 	byMail = index.New("email", keys.Fold(keys.Text()), func(e *Employee) (string, bool) { return e.Email, e.Email != "" },
@@ -221,7 +221,7 @@ func ExampleIndex_Rows() {
 		Age  int
 	}
 	ctx := context.Background()
-	layout := keys.Row2(keys.Ordered(), keys.Desc(keys.Digits[int](3)), func(k *key) (*string, *int) { return &k.Name, &k.Age }).Named("na")
+	layout := keys.Row2(keys.Ordered().Named("na"), keys.Desc(keys.Digits[int](3)), func(k *key) (*string, *int) { return &k.Name, &k.Age })
 	byNameAndAge := index.New("nameage", layout,
 		func(e *Employee) (key, bool) { return key{e.LastName, e.Age}, true }, nil)
 	staff := staffWith(ctx, byNameAndAge)

@@ -264,7 +264,7 @@ func TestRangesOfLayouts(t *testing.T) {
 		Last string
 		Age  int
 	}
-	two := keys.Row2(keys.Ordered(), keys.Digits[int](3), func(k *deptAge) (*string, *int) { return &k.Last, &k.Age }).Named("both")
+	two := keys.Row2(keys.Ordered().Named("both"), keys.Digits[int](3), func(k *deptAge) (*string, *int) { return &k.Last, &k.Age })
 	byBoth := index.New("both", two,
 		func(w *worker) (deptAge, bool) { return deptAge{w.Last, w.Age}, true }, nil)
 	staff, s = newStaff(t, byBoth)

@@ -48,7 +48,7 @@ func openMovers(p *crashtest.Process, definitions ...extend.Definition[worker]) 
 	c.NewID = func() string { return fmt.Sprintf("%016X", p.Rand().Uint64()) }
 	base, err := bare.NewTable(acc.Tables(), "staff", schema, &table.Options{Common: c})
 	if err == nil {
-		m.out, err = bareworker.NewOutbox(acc.Queue("moves"), &c)
+		m.out, err = bareworker.NewOutbox(acc.Queues().NewQueueClient("moves"), &c)
 	}
 	if err == nil {
 		m.staff, err = bare.WithOutbox(base, m.out)
@@ -62,7 +62,7 @@ func openMovers(p *crashtest.Process, definitions ...extend.Definition[worker]) 
 // worker returns a worker of the moves.
 func (m *movers) worker() (bareworker.Worker, error) {
 	c := quick().Common
-	return bareworker.New(m.acc.Queue("moves"), m.acc.Queue("poison"), bare.Handlers(m.staff),
+	return bareworker.New(m.acc.Queues().NewQueueClient("moves"), m.acc.Queues().NewQueueClient("poison"), bare.Handlers(m.staff),
 		&eventual.WorkerOptions{Common: c, Concurrency: 1, Idle: 16 * time.Second, Attempts: 1000, MaxWait: 4 * time.Second, Visibility: 30 * time.Second})
 }
 

@@ -75,7 +75,7 @@ func TestPartialUpdates(t *testing.T) {
 		t.Errorf("look-up of Smith, 31: got %v, error %v, rows %v; want %v and 2 rows", e, err, s.Rows("staff"), at(1))
 	}
 	testkit.Expect(t, "those of one name", ids(t, both.Query(ctx, staff, table.Query[worker]{
-		Partition: sales, Rows: keys.Row2(keys.Ordered(), keys.Digits[int](3), func(n *named) (*string, *int) { return &n.Last, &n.Age }).Named("both").Under("Smith").All(),
+		Partition: sales, Rows: keys.Row2(keys.Ordered().Named("both"), keys.Digits[int](3), func(n *named) (*string, *int) { return &n.Last, &n.Age }).Under("Smith").All(),
 	})), []int{1})
 }
 

@@ -71,7 +71,7 @@ func TestRepairChangesOnlyDerivedRows(t *testing.T) {
 			s := storagetest.New(nil)
 			acc, err := account.FromTransport(s, nil)
 			check(t, err)
-			out, err := bareworker.NewOutbox(acc.Queue("effects"), nil)
+			out, err := bareworker.NewOutbox(acc.Queues().NewQueueClient("effects"), nil)
 			check(t, err)
 			base, err := bare.NewTable(acc.Tables(), "staff", renamed(), quick())
 			check(t, err)

@@ -22,7 +22,7 @@ import (
 // container creates a fresh container.
 func (e *env) container() *container.Client {
 	e.Helper()
-	c := e.acc.Container(freshName())
+	c := e.acc.Blobs().NewContainerClient(freshName())
 	_, err := c.Create(context.Background(), nil)
 	e.must(err)
 	return c
@@ -79,7 +79,7 @@ func metadataText(m map[string]*string) string {
 
 func containerLifecycle(e *env) {
 	ctx := context.Background()
-	c := e.acc.Container(freshName())
+	c := e.acc.Blobs().NewContainerClient(freshName())
 	_, err := c.Create(ctx, &container.CreateOptions{Metadata: map[string]*string{"kind": to.Ptr("logs"), "owner": to.Ptr("index")}})
 	e.must(err)
 	_, err = c.Create(ctx, nil)
@@ -111,7 +111,7 @@ func containerList(e *env) {
 	var want []string
 	for i := range 5 {
 		name := fmt.Sprintf("%s-%d", prefix, i)
-		_, err := e.acc.Container(name).Create(ctx, &container.CreateOptions{Metadata: map[string]*string{"n": to.Ptr(fmt.Sprint(i))}})
+		_, err := e.acc.Blobs().NewContainerClient(name).Create(ctx, &container.CreateOptions{Metadata: map[string]*string{"n": to.Ptr(fmt.Sprint(i))}})
 		e.must(err)
 		want = append(want, fmt.Sprintf("%s:%d", name, i))
 	}
@@ -132,16 +132,16 @@ func containerList(e *env) {
 func containerNames(e *env) {
 	ctx := context.Background()
 	for _, name := range []string{"Upper", "a_b", "a--b", "-ab", "ab-"} {
-		_, err := e.acc.Container(name).Create(ctx, nil)
+		_, err := e.acc.Blobs().NewContainerClient(name).Create(ctx, nil)
 		e.wantBlobCode(err, bloberror.InvalidResourceName)
 	}
 	for _, name := range []string{"ab", strings.Repeat("a", 64)} {
-		_, err := e.acc.Container(name).Create(ctx, nil)
+		_, err := e.acc.Blobs().NewContainerClient(name).Create(ctx, nil)
 		e.wantBlobCode(err, bloberror.OutOfRangeInput)
 	}
 	longest := freshName()
 	longest += strings.Repeat("q", 63-len(longest))
-	_, err := e.acc.Container(longest).Create(ctx, nil)
+	_, err := e.acc.Blobs().NewContainerClient(longest).Create(ctx, nil)
 	e.must(err)
 }
 

@@ -31,7 +31,7 @@ func missingBlobs(e *env) {
 		}
 	}
 	check(e.container(), bloberror.BlobNotFound)
-	none := e.acc.Container(freshName())
+	none := e.acc.Blobs().NewContainerClient(freshName())
 	check(none, bloberror.ContainerNotFound)
 	_, err1 := none.NewAppendBlobClient("a").Create(ctx, nil)
 	_, err2 := none.GetProperties(ctx, nil)
@@ -219,7 +219,7 @@ func blobLimits(e *env) {
 		e.Errorf("got %d bytes in %d blocks; want 5 MiB and a byte in 2", *p.ContentLength, *p.BlobCommittedBlockCount)
 	}
 	var failed *azcore.ResponseError
-	if _, err := e.acc.Container(freshName()).NewListBlobsFlatPager(nil).NextPage(ctx); !errors.As(err, &failed) || failed.StatusCode != http.StatusNotFound {
+	if _, err := e.acc.Blobs().NewContainerClient(freshName()).NewListBlobsFlatPager(nil).NextPage(ctx); !errors.As(err, &failed) || failed.StatusCode != http.StatusNotFound {
 		e.Errorf("list of a missing container: got %v; want 404", err)
 	}
 }

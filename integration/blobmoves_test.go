@@ -39,7 +39,7 @@ func movesToBlobs(e *env) {
 	staff, err := bare.Attach(base, byMail)
 	e.must(err)
 	old := e.blobDestination()
-	notifications, poison := e.acc.Queue(base.Name()+"h"), e.acc.Queue(base.Name()+"p")
+	notifications, poison := e.acc.Queues().NewQueueClient(base.Name()+"h"), e.acc.Queues().NewQueueClient(base.Name()+"p")
 	out, err := bareworker.NewOutbox(notifications, nil)
 	e.must(err)
 	mover, err := bareworker.NewMover("staff/old", staff, old, out)

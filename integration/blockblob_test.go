@@ -202,7 +202,7 @@ func refusedBlocks(e *env) {
 	e.wantBlobCode(err, bloberror.BlobNotFound)
 	_, err = missing.CommitBlockList(ctx, []string{"AAAA"}, nil)
 	e.wantBlobCode(err, bloberror.InvalidBlockList)
-	none := e.acc.Container(freshName()).NewBlockBlobClient("none")
+	none := e.acc.Blobs().NewContainerClient(freshName()).NewBlockBlobClient("none")
 	_, err1 := none.StageBlock(ctx, "AAAA", block("a"), nil)
 	_, err2 := none.CommitBlockList(ctx, nil, nil)
 	_, err3 := none.Upload(ctx, block("a"), nil)

@@ -44,7 +44,7 @@ type review struct {
 }
 
 var (
-	reviewKey    = keys.Row2(keys.Digits[int](6), keys.Digits[int](4), func(r *review) (*int, *int) { return &r.ID, &r.Year }).Named("review")
+	reviewKey    = keys.Row2(keys.Digits[int](6).Named("review"), keys.Digits[int](4), func(r *review) (*int, *int) { return &r.ID, &r.Year })
 	reviewSchema = table.Schema[review]{
 		Partition: keys.Partition(dept, func(r *review) *string { return &r.Department }),
 		Row:       reviewKey,

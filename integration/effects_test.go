@@ -28,7 +28,7 @@ type badge struct {
 func effects(e *env) {
 	ctx := context.Background()
 	base := newTable(e, staffSchema, nil)
-	notifications, poison := e.acc.Queue(base.Name()+"h"), e.acc.Queue(base.Name()+"p")
+	notifications, poison := e.acc.Queues().NewQueueClient(base.Name()+"h"), e.acc.Queues().NewQueueClient(base.Name()+"p")
 	out, err := bareworker.NewOutbox(notifications, nil)
 	e.must(err)
 	staff, err := bare.WithOutbox(base, out, bare.OnChange("badge", func(c *extend.Change[employee]) (badge, bool) {

@@ -23,14 +23,14 @@ func elsewhere(e *env) {
 	names := index.NewGlobalLists("name", keys.Text(), func(w *employee) (string, bool) { return w.Last, true },
 		&index.GlobalListOptions{Inline: true})
 	base := newTable(e, staffSchema, nil)
-	queue := e.acc.Queue(base.Name() + "q")
+	queue := e.acc.Queues().NewQueueClient(base.Name() + "q")
 	out, err := bareworker.NewOutbox(queue, nil)
 	e.must(err)
 	staff, err := bare.WithOutbox(base, out)
 	e.must(err)
 	staff, err = bare.Attach(staff, byMail, byLast, names)
 	e.must(err)
-	w, err := bareworker.New(queue, e.acc.Queue(base.Name()+"p"), bare.Handlers(staff), &eventual.WorkerOptions{Concurrency: 1})
+	w, err := bareworker.New(queue, e.acc.Queues().NewQueueClient(base.Name()+"p"), bare.Handlers(staff), &eventual.WorkerOptions{Concurrency: 1})
 	e.must(err)
 	e.must(errors.Join(w.Ensure(ctx), bare.Ensure(ctx, staff)))
 

@@ -20,7 +20,7 @@ func ends(e *env) {
 	}
 	ctx := context.Background()
 	user := keys.Partition(keys.Text(), func(c *code) *string { return &c.User })
-	text := keys.Row(keys.Text(), func(c *code) *string { return &c.Text }).Named("code")
+	text := keys.Row(keys.Text().Named("code"), func(c *code) *string { return &c.Text })
 	plain, err := bare.NewTable(e.tables, freshName(), table.Schema[code]{Partition: user, Row: text}, nil)
 	e.must(err)
 	definition := expire.At(func(c *code) time.Time { return c.Ends }, nil)

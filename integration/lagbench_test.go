@@ -121,7 +121,7 @@ func measureLag(b *testing.B, service backend, attach attachment, inline bool) (
 	name := freshName()
 	base, err := bare.NewTable(acc.Tables(), name, itemSchema, nil)
 	must(err)
-	out, err := bareworker.NewOutbox(acc.Queue(name+"q"), nil)
+	out, err := bareworker.NewOutbox(acc.Queues().NewQueueClient(name+"q"), nil)
 	must(err)
 	notifying, err := bare.WithOutbox(base, out)
 	must(err)
@@ -145,7 +145,7 @@ func measureLag(b *testing.B, service backend, attach attachment, inline bool) (
 		return err
 	}
 	newWorker := func() bareworker.Worker {
-		w, err := bareworker.New(acc.Queue(name+"q"), acc.Queue(name+"p"), []host.Handler{h}, &eventual.WorkerOptions{Concurrency: 8, Idle: 500 * time.Millisecond})
+		w, err := bareworker.New(acc.Queues().NewQueueClient(name+"q"), acc.Queues().NewQueueClient(name+"p"), []host.Handler{h}, &eventual.WorkerOptions{Concurrency: 8, Idle: 500 * time.Millisecond})
 		must(err)
 		return w
 	}

@@ -29,7 +29,7 @@ type portrait struct {
 }
 
 var (
-	portraitID     = keys.Row(keys.Digits[int](6), func(p *portrait) *int { return &p.ID }).Named("m")
+	portraitID     = keys.Row(keys.Digits[int](6).Named("m"), func(p *portrait) *int { return &p.ID })
 	portraitSchema = table.Schema[portrait]{
 		Partition: keys.Partition(keys.Text(), func(p *portrait) *string { return &p.Group }),
 		Row:       portraitID,
@@ -100,7 +100,7 @@ func largeValues(e *env) {
 	if !errors.Is(err, largeentity.ErrUploadAgain) {
 		e.Errorf("got error %v; want ErrUploadAgain for the value of another entity", err)
 	}
-	_, err = e.acc.Container("missing").NewBlobClient(p.Value.Photo.Name()).Delete(ctx, nil)
+	_, err = e.acc.Blobs().NewContainerClient("missing").NewBlobClient(p.Value.Photo.Name()).Delete(ctx, nil)
 	if err == nil {
 		e.Error("got no error of a missing container")
 	}

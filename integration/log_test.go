@@ -57,7 +57,7 @@ func logs(e *env) {
 		}
 		token, next := "", 0
 		for next < 1201 {
-			cursor := logtail.NewCursor(token)
+			cursor := logtail.NewCursor(token, time.Time{})
 			for r, err := range source.Follow(ctx, cursor) {
 				if e.must(err); r.Value.Number != next {
 					e.Fatalf("Follow, spread over %d: got event %d; want %d", spread, r.Value.Number, next)

@@ -100,7 +100,7 @@ func logBlobs(e *env) {
 func logBlobChanges(e *env) {
 	ctx := context.Background()
 	name := freshName()
-	container := e.acc.Container(name)
+	container := e.acc.Blobs().NewContainerClient(name)
 	options := &bloblog.Options[event]{}
 	options.Now = func() time.Time { return logEvening }
 	events := bloblog.New(&host.Host{Account: e.acc}, name, options)

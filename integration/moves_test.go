@@ -26,7 +26,7 @@ func archiveMoves(e *env) {
 	e.must(err)
 	old, err := bareworker.Place(&host.Host{Tables: e.tables}, archive.ToTable(freshName(), nil))
 	e.must(err)
-	notifications, poison := e.acc.Queue(base.Name()+"h"), e.acc.Queue(base.Name()+"p")
+	notifications, poison := e.acc.Queues().NewQueueClient(base.Name()+"h"), e.acc.Queues().NewQueueClient(base.Name()+"p")
 	out, err := bareworker.NewOutbox(notifications, nil)
 	e.must(err)
 	mover, err := bareworker.NewMover("staff/old", staff, old, out)

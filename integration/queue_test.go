@@ -19,7 +19,7 @@ import (
 // queue creates a fresh queue.
 func (e *env) queue() *azqueue.QueueClient {
 	e.Helper()
-	q := e.acc.Queue(freshName())
+	q := e.acc.Queues().NewQueueClient(freshName())
 	_, err := q.Create(context.Background(), nil)
 	e.must(err)
 	return q
@@ -73,7 +73,7 @@ func (e *env) wantCode(err error, codes ...queueerror.Code) {
 
 func queueLifecycle(e *env) {
 	ctx := context.Background()
-	q := e.acc.Queue(freshName())
+	q := e.acc.Queues().NewQueueClient(freshName())
 	meta := map[string]*string{"kind": to.Ptr("notifications"), "owner": to.Ptr("index")}
 	for range 2 { // the second Create succeeds, too
 		_, err := q.Create(ctx, &azqueue.CreateOptions{Metadata: meta})
@@ -113,7 +113,7 @@ func queueList(e *env) {
 	var want []string
 	for i := range 5 {
 		name := fmt.Sprintf("%s-%d", prefix, i)
-		_, err := e.acc.Queue(name).Create(ctx, &azqueue.CreateOptions{Metadata: map[string]*string{"n": to.Ptr(fmt.Sprint(i))}})
+		_, err := e.acc.Queues().NewQueueClient(name).Create(ctx, &azqueue.CreateOptions{Metadata: map[string]*string{"n": to.Ptr(fmt.Sprint(i))}})
 		e.must(err)
 		want = append(want, fmt.Sprintf("%s:%d", name, i))
 	}

@@ -41,7 +41,7 @@ func messageLimits(e *env) {
 
 func missingQueues(e *env) {
 	ctx := context.Background()
-	q := e.acc.Queue(freshName())
+	q := e.acc.Queues().NewQueueClient(freshName())
 	_, err1 := q.EnqueueMessage(ctx, "a", nil)
 	_, err2 := q.DequeueMessage(ctx, nil)
 	_, err3 := q.PeekMessage(ctx, nil)
@@ -61,11 +61,11 @@ func queueNames(e *env) {
 		"Upper": queueerror.InvalidResourceName, "a_b": queueerror.InvalidResourceName, "a--b": queueerror.InvalidResourceName, "-ab": queueerror.InvalidResourceName, "ab-": queueerror.InvalidResourceName,
 		"ab": queueerror.OutOfRangeInput, strings.Repeat("a", 64): queueerror.OutOfRangeInput,
 	} {
-		_, err := e.acc.Queue(name).Create(ctx, nil)
+		_, err := e.acc.Queues().NewQueueClient(name).Create(ctx, nil)
 		e.wantCode(err, code)
 	}
 	longest := freshName()
 	longest += strings.Repeat("q", 63-len(longest))
-	_, err := e.acc.Queue(longest).Create(ctx, nil)
+	_, err := e.acc.Queues().NewQueueClient(longest).Create(ctx, nil)
 	e.must(err)
 }

@@ -53,7 +53,7 @@ func sumOf[V series.Number](e *env, s *series.Series[V], from, to time.Time) (su
 // several.
 func dataSeries(e *env) {
 	ctx := context.Background()
-	hours := newDataSeries[float64](e, series.Hours(berlinZone(e)), nil)
+	hours := newDataSeries[float64](e, series.Every(time.Hour, berlinZone(e)), nil)
 	day := time.Date(2014, 10, 26, 0, 0, 0, 0, berlinZone(e)) // of 25 hours
 	e.must(hours.Set(ctx, day.Add(3*time.Hour), 2))
 	e.must(hours.Set(ctx, day.Add(24*time.Hour), -0.5))
@@ -96,7 +96,7 @@ func dataSeriesWriters(e *env) {
 	ctx := context.Background()
 	o := &series.Options{}
 	o.Retry.ConflictAttempts, o.Retry.ConflictWait = 1000, time.Millisecond
-	hours := newDataSeries[int32](e, series.Hours(nil), o)
+	hours := newDataSeries[int32](e, series.Every(time.Hour, nil), o)
 	day := time.Date(2014, 7, 31, 0, 0, 0, 0, time.UTC)
 	const writers, each = 4, 8
 	var wait sync.WaitGroup

@@ -40,7 +40,7 @@ func views(e *env) {
 	company, err := bare.Attach(newTable(e, colleagueSchema, nil), heads)
 	e.must(err)
 	base := newTable(e, staffSchema, nil)
-	queue := e.acc.Queue(base.Name() + "q")
+	queue := e.acc.Queues().NewQueueClient(base.Name() + "q")
 	out, err := bareworker.NewOutbox(queue, nil)
 	e.must(err)
 	staff, err := bare.WithOutbox(base, out)
@@ -48,7 +48,7 @@ func views(e *env) {
 	view := materialized.New("company", company, colleagueOf, nil)
 	staff, err = bare.Attach(staff, view)
 	e.must(err)
-	w, err := bareworker.New(queue, e.acc.Queue(base.Name()+"p"), bare.Handlers(staff), &eventual.WorkerOptions{Concurrency: 1})
+	w, err := bareworker.New(queue, e.acc.Queues().NewQueueClient(base.Name()+"p"), bare.Handlers(staff), &eventual.WorkerOptions{Concurrency: 1})
 	e.must(err)
 	e.must(w.Ensure(ctx))
 

@@ -298,7 +298,7 @@ func TestClearedQueue(t *testing.T) {
 		o.took = time.Second
 		testkit.NoError(t, o.raise.Start(ctx, o.staff, "2026", 1, nil))
 		time.AfterFunc(20*time.Second, func() {
-			_, err := s.Queue("office-writes").ClearMessages(ctx, nil)
+			_, err := s.Queues().NewQueueClient("office-writes").ClearMessages(ctx, nil)
 			testkit.NoError(t, err)
 		})
 		time.AfterFunc(12*time.Minute, func() { testkit.NoError(t, o.store.RunDaily(ctx)) })

@@ -84,7 +84,7 @@ var (
 	headKey  = keys.Partition2(keys.Text(), keys.Text(), func(h *head) (*string, *string) { return &h.Kind, &h.Name })
 	partKey  = keys.Partition2(keys.Text(), keys.Text(), func(p *part) (*string, *string) { return &p.Kind, &p.Name })
 	paidKey  = keys.Partition2(keys.Text(), keys.Text(), func(p *paid) (*string, *string) { return &p.Kind, &p.Name })
-	rangeKey = keys.Row(keys.Text(), func(p *part) *string { return &p.ID }).Named("range")
+	rangeKey = keys.Row(keys.Text().Named("range"), func(p *part) *string { return &p.ID })
 )
 
 const (

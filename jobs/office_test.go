@@ -30,7 +30,7 @@ type clerk struct {
 
 var (
 	dept  = keys.Partition(keys.Text(), func(c *clerk) *string { return &c.Dept })
-	empid = keys.Row(keys.Digits[int](6), func(c *clerk) *int { return &c.ID }).Named("empid")
+	empid = keys.Row(keys.Digits[int](6).Named("empid"), func(c *clerk) *int { return &c.ID })
 	last  = table.FieldOf(func(c *clerk) *string { return &c.Last })
 )
 

@@ -68,14 +68,6 @@ func rowOf[T, A any](of *bound[T, A]) RowOf[T, A] {
 	return RowOf[T, A]{RowRanges[A]{of.ranges()}, of}
 }
 
-// Named returns the key with a name before it; see [Component.Named].
-func (p PartitionOf[T, A]) Named(prefix string) PartitionOf[T, A] {
-	return partitionOf(p.named(prefix))
-}
-
-// Named returns the key with a name before it; see [Component.Named].
-func (r RowOf[T, A]) Named(prefix string) RowOf[T, A] { return rowOf(r.named(prefix)) }
-
 // Of returns the PartitionKey of a value. The method that uses the key returns its error (*KeyError).
 func (p PartitionOf[T, A]) Of(a A) PartitionKey { return PartitionKey{p.encode(a)} }
 
@@ -124,15 +116,6 @@ func (b *bound[T, A]) ranges() *ranges[A] {
 		return nil
 	}
 	return &ranges[A]{layout: b.layout}
-}
-
-func (b *bound[T, A]) named(prefix string) *bound[T, A] {
-	if b == nil {
-		return nil
-	}
-	named := *b
-	named.layout.name = newName(prefix)
-	return &named
 }
 
 func (b *bound[T, A]) encode(a A) encoded {

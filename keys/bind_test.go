@@ -37,9 +37,9 @@ func TestBindRoundTrip(t *testing.T) {
 		key       string
 	}{
 		"one":   {keys.Partition(keys.Text(), department), keys.Row(keys.Text(), department), "R=26D"},
-		"named": {keys.Partition(keys.Text(), department).Named("d"), keys.Row(keys.Text().Named("d"), department), "d_R=26D"},
-		"two":   {keys.Partition2(six, four, idAndYear).Named("r"), keys.Row2(six, four, idAndYear).Named("r"), "r_000123_2012"},
-		"three": {keys.Partition3(six, four, keys.Text(), all3).Named("r"), keys.Row3(six, four, keys.Text(), all3).Named("r"), "r_000123_2012_x"},
+		"named": {keys.Partition(keys.Text().Named("d"), department), keys.Row(keys.Text().Named("d"), department), "d_R=26D"},
+		"two":   {keys.Partition2(six.Named("r"), four, idAndYear), keys.Row2(six.Named("r"), four, idAndYear), "r_000123_2012"},
+		"three": {keys.Partition3(six.Named("r"), four, keys.Text(), all3), keys.Row3(six.Named("r"), four, keys.Text(), all3), "r_000123_2012_x"},
 		"raw":   {keys.RawPartitionOf(department), keys.RawRowOf(department), "R&D"},
 		"same":  {keys.OnePartition[review]("all"), keys.OneRow[review]("all"), "all"},
 	} {
@@ -82,26 +82,33 @@ func TestPartitionRanges(t *testing.T) {
 	}
 }
 
-// TestNamedAgain: the last name counts, also after one that is none.
-func TestNamedAgain(t *testing.T) {
+// TestNamedFirst: the name of the first component stands before the whole key, and the last name counts, also after one that is
+// none. Another component has no name.
+func TestNamedFirst(t *testing.T) {
 	t.Parallel()
 	six := keys.Digits[int](6)
-	struct2 := keys.Row2(six, six, func(p *pair[int, int]) (*int, *int) { return &p.a, &p.b })
+	x := six.Named("?").Named("x")
+	two := keys.Row2(x, six, func(p *pair[int, int]) (*int, *int) { return &p.a, &p.b })
 	for what, got := range map[string]keys.RowKey{
-		"one":    keys.Row(six, func(r *review) *int { return &r.ID }).Named("?").Named("x").Of(1),
-		"two":    pairOf(six, six).Named("?").Named("x").Of(1, 2),
-		"three":  tripleOf(six, six, six).Named("?").Named("x").Of(1, 2, 3),
-		"struct": valuesOf(struct2.Named("?").Named("x")).RowKey(pair[int, int]{1, 2}),
+		"one":    keys.Row(x, func(r *review) *int { return &r.ID }).Of(1),
+		"two":    pairOf(x, six).Of(1, 2),
+		"three":  tripleOf(x, six, six).Of(1, 2, 3),
+		"struct": valuesOf(two).RowKey(pair[int, int]{1, 2}),
 	} {
 		if got.Err() != nil || !strings.HasPrefix(got.String(), "x_000001") {
 			t.Errorf("%s: got %v; want a key that begins with x_000001", what, got)
 		}
 	}
-	if r := struct2.Named("?").Named("x").Under(1).All(); !r.Contains("x_000001_000002") {
+	if r := two.Under(1).All(); !r.Contains("x_000001_000002") {
 		t.Errorf("struct: got the range %v; want one with x_000001_000002", r)
 	}
-	if err := pairOf(six.Named("a"), six).Named("x").Of(1, 2).Err(); err == nil {
-		t.Error("a component with a name of its own: got no error; want one, also under another name")
+	for what, got := range map[string]keys.RowKey{
+		"two": pairOf(x, six.Named("a")).Of(1, 2), "three": tripleOf(x, six, six.Named("a")).Of(1, 2, 3),
+		"the second of three": tripleOf(six, x, six).Of(1, 2, 3), "no name": pairOf(six.Named("?"), six).Of(1, 2),
+	} {
+		if got.Err() == nil {
+			t.Errorf("%s: got the key %v; want an error, for a name of another component or a wrong one", what, got)
+		}
 	}
 }
 

@@ -24,11 +24,12 @@ type Component[A any] struct {
 	inverse  func() Component[A] // for Desc
 	lossy    string              // why the value cannot be decoded, "" if it can
 	err      error               // of making the component
-	name     name                // before the keys of a layout of this component alone
+	name     name                // before the keys that begin with this component
 }
 
 // Named returns the component with a name of letters and digits before every key, as in empid_000223. Layouts with different names have
-// separate ranges, so that one partition can contain rows of several layouts. It is for a component that is a layout alone.
+// separate ranges, so that one partition can contain rows of several layouts. In a key of several components, the
+// name stands on the first one: keys.Row2(keys.Text().Named("review"), keys.Date(), …).
 func (p Component[A]) Named(prefix string) Component[A] { p.name = newName(prefix); return p }
 
 // PartitionKey returns the PartitionKey of a value. The method that uses the key returns its error (*KeyError).

@@ -38,16 +38,6 @@ func Row2[T, A, B any](a Component[A], b Component[B], at func(*T) (*A, *B)) Row
 	return rowOf2(newBound2(a, b, at))
 }
 
-// Named returns the key with a name before it; see [Component.Named].
-func (p PartitionOf2[T, A, B]) Named(prefix string) PartitionOf2[T, A, B] {
-	return partitionOf2(p.named(prefix))
-}
-
-// Named returns the key with a name before it; see [Component.Named].
-func (r RowOf2[T, A, B]) Named(prefix string) RowOf2[T, A, B] {
-	return rowOf2(r.named(prefix))
-}
-
 // Of returns the PartitionKey of two values. The method that uses the key returns its error (*KeyError).
 func (p PartitionOf2[T, A, B]) Of(a A, b B) PartitionKey { return PartitionKey{p.encode(a, b)} }
 
@@ -82,28 +72,18 @@ func rowOf2[T, A, B any](of *bound2[T, A, B]) RowOf2[T, A, B] {
 
 // bound2 are two components of a key, and the fields of a T that they hold.
 type bound2[T, A, B any] struct {
-	name name
+	name name // of the first component
 	a    Component[A]
 	b    Component[B]
 	at   func(*T) (*A, *B)
-
-	fault error // a component has a name of its own
 }
 
 //go:noinline
 func newBound2[T, A, B any](a Component[A], b Component[B], at func(*T) (*A, *B)) *bound2[T, A, B] {
-	fault := errors.Join(unnamed(1, &a), unnamed(2, &b))
-	return &bound2[T, A, B]{a: a, b: b, at: at, fault: fault, name: name{err: fault}}
-}
-
-func (l *bound2[T, A, B]) named(prefix string) *bound2[T, A, B] {
-	if l == nil {
-		return nil
-	}
-	named := *l
-	named.name = newName(prefix)
-	named.name.err = cmp.Or(l.fault, named.name.err)
-	return &named
+	l := &bound2[T, A, B]{name: a.name, a: a, b: b, at: at}
+	l.a.name = name{}
+	l.name.err = cmp.Or(unnamed(2, &b), l.name.err)
+	return l
 }
 
 func (l *bound2[T, A, B]) encode(a A, b B) encoded {
@@ -246,16 +226,6 @@ func Row3[T, A, B, C any](a Component[A], b Component[B], c Component[C], at fun
 	return rowOf3(newBound3(a, b, c, at))
 }
 
-// Named returns the key with a name before it; see [Component.Named].
-func (p PartitionOf3[T, A, B, C]) Named(prefix string) PartitionOf3[T, A, B, C] {
-	return partitionOf3(p.named(prefix))
-}
-
-// Named returns the key with a name before it; see [Component.Named].
-func (r RowOf3[T, A, B, C]) Named(prefix string) RowOf3[T, A, B, C] {
-	return rowOf3(r.named(prefix))
-}
-
 // Of returns the PartitionKey of three values. The method that uses the key returns its error (*KeyError).
 func (p PartitionOf3[T, A, B, C]) Of(a A, b B, c C) PartitionKey {
 	return PartitionKey{p.encode(a, b, c)}
@@ -302,29 +272,19 @@ func rowOf3[T, A, B, C any](of *bound3[T, A, B, C]) RowOf3[T, A, B, C] {
 
 // bound3 are three components of a key, and the fields of a T that they hold.
 type bound3[T, A, B, C any] struct {
-	name name
+	name name // of the first component
 	a    Component[A]
 	b    Component[B]
 	c    Component[C]
 	at   func(*T) (*A, *B, *C)
-
-	fault error // a component has a name of its own
 }
 
 //go:noinline
 func newBound3[T, A, B, C any](a Component[A], b Component[B], c Component[C], at func(*T) (*A, *B, *C)) *bound3[T, A, B, C] {
-	fault := errors.Join(unnamed(1, &a), unnamed(2, &b), unnamed(3, &c))
-	return &bound3[T, A, B, C]{a: a, b: b, c: c, at: at, fault: fault, name: name{err: fault}}
-}
-
-func (l *bound3[T, A, B, C]) named(prefix string) *bound3[T, A, B, C] {
-	if l == nil {
-		return nil
-	}
-	named := *l
-	named.name = newName(prefix)
-	named.name.err = cmp.Or(l.fault, named.name.err)
-	return &named
+	l := &bound3[T, A, B, C]{name: a.name, a: a, b: b, c: c, at: at}
+	l.a.name = name{}
+	l.name.err = cmp.Or(errors.Join(unnamed(2, &b), unnamed(3, &c)), l.name.err)
+	return l
 }
 
 func (l *bound3[T, A, B, C]) encode(a A, b B, c C) encoded {

@@ -105,7 +105,6 @@ func TestErrorsOfLayouts(t *testing.T) {
 		"key without JSON":           json.Unmarshal([]byte(`[1]`), &badKey),
 		"last key, open":             inclusive(keyrange.Stored("~~", "")),
 		"named component of two":     pairOf(three, three.Named("b")).Of(1, 1).Err(),
-		"named component, range":     pairOf(three.Named("a"), three).AtLeast(1).Err(),
 		"zero key":                   keys.RowOf[review, int]{}.Of(1).Err(),
 		"zero key of two, range":     keys.RowOf2[review, int, int]{}.Under(1).Between(1, 2).Err(),
 		"zero ranges":                keys.RowRanges[int]{}.Before(1).Err(),
@@ -128,7 +127,7 @@ func TestCompoundOfThree(t *testing.T) {
 		Day  int
 		Paid bool
 	}
-	l := valuesOf(keys.Row3(keys.Ordered(), keys.Digits[int](3), keys.Bool(), func(v *visit) (*string, *int, *bool) { return &v.City, &v.Day, &v.Paid }).Named("visit"))
+	l := valuesOf(keys.Row3(keys.Ordered().Named("visit"), keys.Digits[int](3), keys.Bool(), func(v *visit) (*string, *int, *bool) { return &v.City, &v.Day, &v.Paid }))
 	want := visit{"linz", 31, true}
 	k := l.RowKey(want).String()
 	if k != "visit_linz!_031_1" {

@@ -5,7 +5,7 @@
 // newest entity comes first, and reads keys back.
 //
 //	dept   := keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })        // Sales
-//	empid  := keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")  // empid_000223
+//	empid  := keys.Row(keys.Digits[int](6).Named("empid"), func(e *Employee) *int { return &e.ID })  // empid_000223
 //	review := keys.Row2(keys.Digits[int](6), keys.Digits[int](4), func(r *Review) (*int, *int) { return &r.Employee, &r.Year })
 //
 //	keys.At(dept.Of("Sales"), empid.Of(223))   // the key of an employee

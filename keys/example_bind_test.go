@@ -83,7 +83,7 @@ func ExamplePartitionFunc() {
 // A RowKey holds a field. Its name keeps it apart from rows of other types in the partition.
 func ExampleRow() {
 	type Employee struct{ ID int }
-	empid := keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
+	empid := keys.Row(keys.Digits[int](6).Named("empid"), func(e *Employee) *int { return &e.ID })
 	fmt.Println(empid.Of(223))
 	fmt.Println(empid.Between(100, 199))
 	// Output:

@@ -313,7 +313,7 @@ func unnamed[A any](n int, p *Component[A]) error {
 	if p.name == (name{}) {
 		return nil
 	}
-	return componentError(n, p, &KeyError{Reason: "has a name of its own; name the whole key"})
+	return componentError(n, p, &KeyError{Reason: "has a name; the name of a key stands on its first component"})
 }
 
 // suffixed is a layout of keys that end with another key.

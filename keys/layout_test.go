@@ -65,7 +65,7 @@ func TestEncodings(t *testing.T) {
 		{keys.Fold(keys.Text()).RowKey("Straße"), "strasse"},
 		{keys.Fold(keys.Text()).RowKey("e\u0301"), "{1m"},
 		{keys.Spread(keys.Text(), 16).RowKey("jonesj"), "02"},
-		{tripleOf(keys.Text(), keys.Spread(keys.Digits[uint64](6), 10), keys.Desc(keys.Time())).Named("log").Of("web", 123, time.Unix(0, 0)), "log_web_1_2534023007999999999"},
+		{tripleOf(keys.Text().Named("log"), keys.Spread(keys.Digits[uint64](6), 10), keys.Desc(keys.Time())).Of("web", 123, time.Unix(0, 0)), "log_web_1_2534023007999999999"},
 	} {
 		if s, err := c.got.Result(); s != c.want || err != nil {
 			t.Errorf("got %q, %v; want %q", s, err, c.want)
@@ -90,7 +90,7 @@ func TestInvalidKeysAndRanges(t *testing.T) {
 		"inverted text":           keys.Desc(keys.Text()).RowKey("a"),
 		"one bucket":              keys.Spread(keys.Text(), 1).RowKey("a"),
 		"odd name":                keys.Digits[uint64](3).Named("a_b").RowKey(1),
-		"empty name":              pairOf(keys.Digits[uint64](3), keys.Digits[uint64](3)).Named("").Of(1, 2),
+		"empty name":              pairOf(keys.Digits[uint64](3).Named(""), keys.Digits[uint64](3)).Of(1, 2),
 		"map of nothing":          keys.Map[string, int](keys.Text(), nil, nil).RowKey(1),
 		"zero component":          keys.Component[int]{}.RowKey(1),
 		"mapped zero component":   keys.Map(keys.Component[int]{}, func(i int) int { return i }, func(i int) (int, error) { return i, nil }).RowKey(1),

@@ -24,7 +24,7 @@ func laws[A any](t *testing.T, name string, p keys.Component[A], gen *rapid.Gene
 		t.Parallel()
 		alone := p
 		lead := pairOf(p, keys.Ordered())
-		named := tripleOf(keys.Ordered(), p, p).Named("n")
+		named := tripleOf(keys.Ordered().Named("n"), p, p)
 		rapid.Check(t, func(t *rapid.T) {
 			a, b := gen.Draw(t, "a"), gen.Draw(t, "b")
 			x, y := texts.Draw(t, "x"), texts.Draw(t, "y")

@@ -132,7 +132,7 @@ func TestRangesProperty(t *testing.T) {
 func rangesOf[A any](t *testing.T, name string, p keys.Component[A], gen *rapid.Generator[A], order func(a, b A) int) {
 	t.Run(name, func(t *testing.T) {
 		t.Parallel()
-		two, three := pairOf(keys.Ordered(), p), tripleOf(keys.Text(), keys.Digits[uint64](1), p).Named("n")
+		two, three := pairOf(keys.Ordered(), p), tripleOf(keys.Text().Named("n"), keys.Digits[uint64](1), p)
 		rapid.Check(t, func(t *rapid.T) {
 			lo, hi, v := gen.Draw(t, "lo"), gen.Draw(t, "hi"), gen.Draw(t, "v")
 			if order(lo, hi) > 0 {

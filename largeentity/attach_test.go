@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -29,17 +30,17 @@ func TestRequests(t *testing.T) {
 	fx, s := newFixture(t, o)
 	e, err := fx.staff.Insert(ctx, &employee{Department: "Sales", ID: 1, Last: "Jones", Photo: fx.upload(t, text(12))})
 	must(t, err)
-	expectCounts(t, s, "upload and insert", requests.Counts{requests.BlobCreate: 1, requests.Transaction: 1})
+	expectCounts(t, s, "upload and insert", requests.Counts{kinds.BlobCreate: 1, requests.Transaction: 1})
 	testkit.Expect(t, "states", states(s), "live, 1 blobs")
 
 	r, _, err := fx.photos.OpenAt(ctx, at(1), photoOf)
 	must(t, err)
 	must(t, r.Close())
-	expectCounts(t, s, "read", requests.Counts{requests.Get: 1, requests.BlobGet: 1})
+	expectCounts(t, s, "read", requests.Counts{requests.Get: 1, kinds.BlobGet: 1})
 
 	e.Value.Photo = fx.upload(t, text(100))
 	must(t, fx.staff.Replace(ctx, e))
-	expectCounts(t, s, "replace by blocks", requests.Counts{requests.BlobStage: 7, requests.BlobCommit: 1, requests.Transaction: 1, requests.BlobDelete: 1})
+	expectCounts(t, s, "replace by blocks", requests.Counts{kinds.BlobStage: 7, kinds.BlobCommit: 1, requests.Transaction: 1, kinds.BlobDelete: 1})
 	testkit.Expect(t, "states", states(s), "live unlinked, 1 blobs")
 
 	e.Value.Last = "Smith"
@@ -50,7 +51,7 @@ func TestRequests(t *testing.T) {
 	c.ahead = o.Grace + 25*60*60*1e9
 	e.Value.Photo = fx.upload(t, "small")
 	must(t, fx.staff.Replace(ctx, e))
-	expectCounts(t, s, "replace of an old value by a small one", requests.Counts{requests.Transaction: 1, requests.BlobDelete: 1, requests.Delete: 1})
+	expectCounts(t, s, "replace of an old value by a small one", requests.Counts{requests.Transaction: 1, kinds.BlobDelete: 1, requests.Delete: 1})
 	testkit.Expect(t, "states", states(s), "unlinked, 0 blobs")
 	fx.expectContent(t, "small value", e.Value.Photo, "small")
 	expectCounts(t, s, "read of a small value", requests.Counts{})

@@ -9,6 +9,7 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -22,7 +23,7 @@ func (fx *fixture) movable(t testing.TB, transport account.Transport) {
 	t.Helper()
 	acc, err := account.FromTransport(transport, nil)
 	must(t, err)
-	out, err := bareworker.NewOutbox(acc.Queue("moves"), nil)
+	out, err := bareworker.NewOutbox(acc.Queues().NewQueueClient("moves"), nil)
 	must(t, err)
 	must(t, out.Ensure(context.Background()))
 	fx.staff, err = bare.WithOutbox(fx.staff, out)
@@ -66,9 +67,9 @@ func TestMove(t *testing.T) {
 	s.Count()
 	must(t, fx.move(ctx, e))
 	expectCounts(t, s, "copy and move", requests.Counts{
-		requests.BlobGet: 1, requests.BlobStage: 7, requests.BlobCommit: 1, // the copy
-		requests.MessagePut: 1, requests.Transaction: 3, requests.MessageUpdate: 1, // the move
-		requests.BlobDelete: 1,
+		kinds.BlobGet: 1, kinds.BlobStage: 7, kinds.BlobCommit: 1, // the copy
+		kinds.MessagePut: 1, requests.Transaction: 3, kinds.MessageUpdate: 1, // the move
+		kinds.BlobDelete: 1,
 	})
 	testkit.Expect(t, "states", states(s), "live unlinked, 1 blobs")
 	moved, err := fx.staff.Get(ctx, keys.At(dept.PartitionKey("Marketing"), empid.RowKey(1)))
@@ -98,7 +99,7 @@ func TestCopy(t *testing.T) {
 	if same, err := fx.photos.Copy(ctx, keys.Key{}, b); err == nil || same != b {
 		t.Errorf("copy to no key: got %v, error %v; want an error and the value itself", same, err)
 	}
-	s.SetFaults(storagetest.OfKind(requests.BlobGet, storagetest.Refuse(404, "BlobNotFound")))
+	s.SetFaults(storagetest.OfKind(kinds.BlobGet, storagetest.Refuse(404, "BlobNotFound")))
 	if _, err := fx.photos.Copy(ctx, to, b); !errors.Is(err, largeentity.ErrBlobNotFound) {
 		t.Errorf("copy of a deleted blob: got error %v, want ErrBlobNotFound", err)
 	}

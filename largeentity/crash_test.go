@@ -60,7 +60,7 @@ func newProgram(transport account.Transport, newID func() string) (*program, err
 	if c.old, err = bareworker.Place(&host.Host{Tables: fx.account.Tables()}, to); err != nil {
 		return nil, err
 	}
-	out, err := bareworker.NewOutbox(fx.account.Queue("moves"), &o.Common)
+	out, err := bareworker.NewOutbox(fx.account.Queues().NewQueueClient("moves"), &o.Common)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func newProgram(transport account.Transport, newID func() string) (*program, err
 
 func (c *program) worker() (bareworker.Worker, error) {
 	o := &eventual.WorkerOptions{Common: c.common, Concurrency: 1, Idle: 16 * time.Second, Attempts: 1000, MaxWait: 4 * time.Second, Visibility: 30 * time.Second}
-	return bareworker.New(c.account.Queue("moves"), c.account.Queue("poison"), []host.Handler{c.mover.Handler}, o)
+	return bareworker.New(c.account.Queues().NewQueueClient("moves"), c.account.Queues().NewQueueClient("poison"), []host.Handler{c.mover.Handler}, o)
 }
 
 // process is what one program of these tests does.

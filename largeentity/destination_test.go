@@ -13,6 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/archive/blobarchive"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -84,11 +85,11 @@ func testDestination(t *testing.T, to func(*fixture) (archive.Destination, error
 	fx, s := newFixture(t, nil)
 	destination, err := to(fx)
 	must(t, err)
-	out, err := bareworker.NewOutbox(fx.account.Queue("moves"), nil)
+	out, err := bareworker.NewOutbox(fx.account.Queues().NewQueueClient("moves"), nil)
 	must(t, err)
 	mover, err := bareworker.NewMover("staff/elsewhere", fx.staff, destination, out)
 	must(t, err)
-	w, err := bareworker.New(fx.account.Queue("moves"), fx.account.Queue("poison"), []host.Handler{mover.Handler}, nil)
+	w, err := bareworker.New(fx.account.Queues().NewQueueClient("moves"), fx.account.Queues().NewQueueClient("poison"), []host.Handler{mover.Handler}, nil)
 	must(t, err)
 	must(t, w.Ensure(ctx))
 	expectStates := func(want string, blobs int) {
@@ -112,7 +113,7 @@ func testDestination(t *testing.T, to func(*fixture) (archive.Destination, error
 	must(t, w.Drain(ctx))
 	counts := s.Count()
 	testkit.Expect(t, "transactions of the move", counts[requests.Transaction], 1)
-	testkit.Expect(t, "deleted blobs", counts[requests.BlobDelete], 0)
+	testkit.Expect(t, "deleted blobs", counts[kinds.BlobDelete], 0)
 	expectStates("moved moved unlinked", 2)
 	r := fx.sweep(t, &largeentity.SweepOptions{Archived: mover.Contains})
 	testkit.Expect(t, "linked and deleted", fmt.Sprint(r.Linked, r.Replaced, r.Orphans, r.Missing, r.Foreign), "2 0 0 0 0")

@@ -17,7 +17,7 @@ import (
 func ExampleIn() {
 	ctx := context.Background()
 	dept := keys.Partition(keys.Text(), func(e *employee) *string { return &e.Department })
-	empid := keys.Row(keys.Digits[int](6), func(e *employee) *int { return &e.ID }).Named("empid")
+	empid := keys.Row(keys.Digits[int](6).Named("empid"), func(e *employee) *int { return &e.ID })
 	company := aztablekit.Open(storagetest.New(nil), "company", nil)
 	photos := largeentity.In[employee]("photos", nil)
 	staff := aztablekit.Table(company, "staff", dept, empid, photos)

@@ -13,6 +13,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blockblob"
 
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -29,7 +30,7 @@ type responses struct {
 
 func (r *responses) Do(req *http.Request) (*http.Response, error) {
 	resp, err := r.Service.Do(req)
-	if err == nil && r.change != nil && requests.KindOf(req) == requests.BlobGet {
+	if err == nil && r.change != nil && requests.KindOf(req) == kinds.BlobGet {
 		r.change(resp)
 	}
 	return resp, err
@@ -38,7 +39,7 @@ func (r *responses) Do(req *http.Request) (*http.Response, error) {
 // overwrite replaces the content of a blob, as another program may do.
 func (fx *fixture) overwrite(t testing.TB, name, content string) {
 	t.Helper()
-	_, err := fx.account.Container("photos").NewBlockBlobClient(name).Upload(context.Background(), streaming.NopCloser(strings.NewReader(content)), &blockblob.UploadOptions{})
+	_, err := fx.account.Blobs().NewContainerClient("photos").NewBlockBlobClient(name).Upload(context.Background(), streaming.NopCloser(strings.NewReader(content)), &blockblob.UploadOptions{})
 	must(t, err)
 }
 
@@ -88,7 +89,7 @@ func TestReadBroken(t *testing.T) {
 		want   error
 	}{
 		"deleted": {func(fx *fixture, b largeentity.Blob) {
-			_, err := fx.account.Container("photos").NewBlobClient(b.Name()).Delete(ctx, nil)
+			_, err := fx.account.Blobs().NewContainerClient("photos").NewBlobClient(b.Name()).Delete(ctx, nil)
 			must(t, err)
 		}, largeentity.ErrBlobNotFound},
 		"other content": {func(fx *fixture, b largeentity.Blob) { fx.overwrite(t, b.Name(), "x"+content[1:]) }, table.ErrAltered},
@@ -97,7 +98,7 @@ func TestReadBroken(t *testing.T) {
 		"longer":        {func(fx *fixture, b largeentity.Blob) { fx.overwrite(t, b.Name(), content+"x") }, table.ErrAltered},
 		"empty":         {func(fx *fixture, b largeentity.Blob) { fx.overwrite(t, b.Name(), "") }, table.ErrAltered},
 		"no container": {func(fx *fixture, _ largeentity.Blob) {
-			must(t, second(fx.account.Container("photos").Delete(ctx, nil)))
+			must(t, second(fx.account.Blobs().NewContainerClient("photos").Delete(ctx, nil)))
 		}, table.ErrNotCreated},
 		"another's store": {func(*fixture, largeentity.Blob) {}, nil},
 	} {
@@ -201,7 +202,7 @@ func TestReadContinues(t *testing.T) {
 	answers.change = func(r *http.Response) { r.Body = &cutBody{r.Body, 300} }
 	s.Count()
 	fx.expectContent(t, "cut", b, content)
-	expectCounts(t, s, "cut", requests.Counts{requests.BlobGet: 4})
+	expectCounts(t, s, "cut", requests.Counts{kinds.BlobGet: 4})
 	r, err := fx.photos.OpenRange(ctx, b, 100, 650)
 	must(t, err)
 	got, err := io.ReadAll(r)
@@ -245,7 +246,7 @@ func TestOpenAgain(t *testing.T) {
 	must(t, err)
 	var replaced, times atomic.Int64
 	s.BeforeRequest = func(r *http.Request) {
-		if requests.KindOf(r) == requests.BlobGet && replaced.Add(1) <= times.Load() {
+		if requests.KindOf(r) == kinds.BlobGet && replaced.Add(1) <= times.Load() {
 			b := other.upload(t, text(100+int(replaced.Load())))
 			_, err := other.staff.Update(ctx, at(1), func(e *employee) error { e.Photo = b; return nil })
 			if err != nil {

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/requests"
@@ -100,10 +101,10 @@ func TestUploadOneBlock(t *testing.T) {
 	fx, s := newFixture(t, nil)
 	for _, n := range []int{15, 16} {
 		fx.expectContent(t, "content", fx.upload(t, text(n)), text(n))
-		expectCounts(t, s, "upload", requests.Counts{requests.BlobCreate: 1, requests.BlobGet: 1})
+		expectCounts(t, s, "upload", requests.Counts{kinds.BlobCreate: 1, kinds.BlobGet: 1})
 	}
 	fx.upload(t, text(17))
-	expectCounts(t, s, "two blocks", requests.Counts{requests.BlobStage: 2, requests.BlobCommit: 1})
+	expectCounts(t, s, "two blocks", requests.Counts{kinds.BlobStage: 2, kinds.BlobCommit: 1})
 }
 
 // inFlight counts the blocks that are sent at the same time.
@@ -113,7 +114,7 @@ type inFlight struct {
 }
 
 func (f *inFlight) Do(r *http.Request) (*http.Response, error) {
-	if requests.KindOf(r) != requests.BlobStage {
+	if requests.KindOf(r) != kinds.BlobStage {
 		return f.Service.Do(r)
 	}
 	n := f.now.Add(1)

@@ -15,6 +15,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blockblob"
 
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/requests"
@@ -35,7 +36,7 @@ func TestReclaimRefused(t *testing.T) {
 	e, err := fx.staff.Insert(ctx, &employee{Department: "Sales", ID: 1, Photo: fx.upload(t, text(20))})
 	must(t, err)
 	c.ahead = 25 * time.Hour // nothing can link the blob any more
-	s.SetFaults(storagetest.OfKind(requests.BlobDelete, storagetest.Refuse(403, "AuthorizationFailure")))
+	s.SetFaults(storagetest.OfKind(kinds.BlobDelete, storagetest.Refuse(403, "AuthorizationFailure")))
 	must(t, fx.staff.Delete(ctx, e))
 	testkit.Expect(t, "states", states(s), "unlinked, 1 blobs")
 	testkit.Expect(t, "logged", strings.Contains(log.String(), "could not be deleted"), true)
@@ -105,8 +106,8 @@ func TestUploadAltered(t *testing.T) {
 		other, err := openFixture(s, small())
 		must(t, err)
 		h.BeforeRequest = func(r *http.Request) {
-			if requests.KindOf(r) == requests.BlobCreate && len(s.StoredBlobs("photos")) == 0 {
-				_, err := other.account.Container("photos").NewBlockBlobClient(strings.TrimPrefix(r.URL.Path, "/photos/")).
+			if requests.KindOf(r) == kinds.BlobCreate && len(s.StoredBlobs("photos")) == 0 {
+				_, err := other.account.Blobs().NewContainerClient("photos").NewBlockBlobClient(strings.TrimPrefix(r.URL.Path, "/photos/")).
 					Upload(ctx, streaming.NopCloser(strings.NewReader(c.stored)), &blockblob.UploadOptions{Metadata: map[string]*string{"sha256": &c.sum}})
 				must(t, err)
 			}

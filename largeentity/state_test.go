@@ -221,7 +221,7 @@ func TestSweepConcurrent(t *testing.T) {
 	// A row without a blob, which is stored before it is looked for again.
 	e, err := fx.staff.Get(ctx, at(1))
 	must(t, err)
-	_, err = fx.account.Container("photos").NewBlobClient(e.Value.Photo.Name()).Delete(ctx, nil)
+	_, err = fx.account.Blobs().NewContainerClient("photos").NewBlobClient(e.Value.Photo.Name()).Delete(ctx, nil)
 	must(t, err)
 	s.BeforeRequest = func(r *http.Request) {
 		if requests.KindOf(r) == kinds.BlobProperties {
@@ -242,7 +242,7 @@ func TestLogged(t *testing.T) {
 	fx, s := newFixture(t, o)
 	e, err := fx.staff.Insert(ctx, &employee{Department: "Sales", ID: 1, Photo: fx.upload(t, text(20))})
 	must(t, err)
-	s.SetFaults(storagetest.OfKind(requests.BlobDelete, storagetest.Refuse(403, "AuthorizationFailure")))
+	s.SetFaults(storagetest.OfKind(kinds.BlobDelete, storagetest.Refuse(403, "AuthorizationFailure")))
 	must(t, fx.staff.Delete(ctx, e))
 	if !strings.Contains(log.String(), "could not be deleted") || !strings.Contains(log.String(), e.Value.Photo.Name()) {
 		t.Errorf("got log %q; want the blob", log.String())

@@ -71,7 +71,7 @@ func TestSweep(t *testing.T) {
 		}
 	}, nil)
 	must(t, err)
-	container := fx.account.Container("photos")
+	container := fx.account.Blobs().NewContainerClient("photos")
 	for i := range linked {
 		if linked[i].ID%20 == 11 {
 			_, err := container.NewBlobClient(linked[i].Photo.Name()).Delete(ctx, nil)

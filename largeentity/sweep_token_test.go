@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
-	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -74,7 +74,7 @@ func TestSweepTokenErrors(t *testing.T) {
 	fx, s := newOrphans(t)
 	deletes := 0
 	s.SetFaults(storagetest.When(func(q storagetest.Request) bool {
-		if q.Kind == requests.BlobDelete {
+		if q.Kind == kinds.BlobDelete {
 			deletes++
 		}
 		return deletes > 4

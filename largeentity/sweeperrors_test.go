@@ -11,9 +11,9 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/barevalues"
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/largeentity"
-	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -61,7 +61,7 @@ func TestSweepKept(t *testing.T) {
 		fx.upload(t, text(20))
 	}
 	c.ahead = 25 * time.Hour
-	s.SetFaults(storagetest.OfKind(requests.BlobDelete, storagetest.Once(storagetest.Refuse(409, "SnapshotsPresent"))))
+	s.SetFaults(storagetest.OfKind(kinds.BlobDelete, storagetest.Once(storagetest.Refuse(409, "SnapshotsPresent"))))
 	testkit.Expect(t, "first", fx.sweep(t, nil), largeentity.SweepReport{Blobs: 3, Rows: 3, Orphans: 2, Kept: 1})
 	testkit.Expect(t, "second", fx.sweep(t, nil), largeentity.SweepReport{Blobs: 1, Rows: 3, Orphans: 1})
 	testkit.Expect(t, "states", states(s), "condemned condemned condemned, 0 blobs")

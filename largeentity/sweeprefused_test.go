@@ -33,7 +33,7 @@ func TestSweepRefused(t *testing.T) {
 		return e, b
 	}
 	_, dangling := insert(text(40))
-	_, err := fx.account.Container("photos").NewBlobClient(dangling.Name()).Delete(ctx, nil)
+	_, err := fx.account.Blobs().NewContainerClient("photos").NewBlobClient(dangling.Name()).Delete(ctx, nil)
 	must(t, err)
 	prepare := func() {
 		_, kept = insert(text(30))

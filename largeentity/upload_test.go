@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/barevalues"
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -135,14 +136,14 @@ func (s stagesNothing) Do(r *http.Request) (*http.Response, error) {
 // TestUploadLostResponses: an upload whose responses are lost is stored once, and its properties tell so.
 func TestUploadLostResponses(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []requests.Kind{requests.BlobCreate, requests.BlobStage, requests.BlobCommit} {
+	for _, kind := range []requests.Kind{kinds.BlobCreate, kinds.BlobStage, kinds.BlobCommit} {
 		for name, fault := range map[string]storagetest.Fault{"lost": storagetest.LostResponse(), "twice": storagetest.Twice(), "busy": storagetest.Refuse(503, "ServerBusy")} {
 			t.Run(fmt.Sprint(kind, " ", name), func(t *testing.T) {
 				t.Parallel()
 				fx, s := newFixture(t, nil)
 				s.SetFaults(storagetest.OfKind(kind, storagetest.Times(2, fault)))
 				n := 100
-				if kind == requests.BlobCreate {
+				if kind == kinds.BlobCreate {
 					n = 12
 				}
 				b := fx.upload(t, text(n))
@@ -154,7 +155,7 @@ func TestUploadLostResponses(t *testing.T) {
 	o := small()
 	o.WriteTimeout = 20 * time.Millisecond
 	fx, s := newFixture(t, o)
-	s.SetFaults(storagetest.OfKind(requests.BlobCommit, storagetest.Refuse(503, "ServerBusy")))
+	s.SetFaults(storagetest.OfKind(kinds.BlobCommit, storagetest.Refuse(503, "ServerBusy")))
 	if _, err := fx.photos.Upload(context.Background(), at(1), strings.NewReader(text(100)), ""); !errors.Is(err, table.ErrUnreachable) {
 		t.Errorf("got error %v; want ErrUnreachable", err)
 	}
@@ -167,7 +168,7 @@ func TestUploadRefusedBlock(t *testing.T) {
 	o := small()
 	o.BlocksInFlight = 4
 	fx, s := newFixture(t, o)
-	s.SetFaults(storagetest.OfKind(requests.BlobStage, storagetest.Refuse(403, "AuthorizationFailure")))
+	s.SetFaults(storagetest.OfKind(kinds.BlobStage, storagetest.Refuse(403, "AuthorizationFailure")))
 	if _, err := fx.photos.Upload(ctx, at(1), strings.NewReader(text(1000)), ""); !errors.Is(err, table.ErrUnreachable) {
 		t.Errorf("got error %v; want ErrUnreachable", err)
 	}
@@ -189,7 +190,7 @@ func TestMetadata(t *testing.T) {
 	for _, n := range []int{12, 100} {
 		b, err := fx.photos.Upload(ctx, at(1), strings.NewReader(text(n)), "text/plain")
 		must(t, err)
-		p, err := fx.account.Container("photos").NewBlobClient(b.Name()).GetProperties(ctx, nil)
+		p, err := fx.account.Blobs().NewContainerClient("photos").NewBlobClient(b.Name()).GetProperties(ctx, nil)
 		must(t, err)
 		sum := ""
 		for key, v := range p.Metadata {
@@ -215,5 +216,5 @@ func TestUploadRefusedLastBlock(t *testing.T) {
 	if _, err := fx.photos.Upload(context.Background(), at(1), strings.NewReader(text(24)), ""); !errors.Is(err, table.ErrUnreachable) {
 		t.Errorf("got error %v; want ErrUnreachable", err)
 	}
-	testkit.Expect(t, "commits", s.Count()[requests.BlobCommit], 0)
+	testkit.Expect(t, "commits", s.Count()[kinds.BlobCommit], 0)
 }

@@ -113,7 +113,7 @@ func TestFaultyValues(t *testing.T) {
 		expectAll(t, what, test.want, store.Ensure(ctx), methodsOf(ctx, test.values, pictures, k))
 	}
 	sketchAlbum := keys.Partition(keys.Text(), func(p *sketch) *string { return &p.Album })
-	sketchNo := keys.Row(keys.Digits[int](4), func(p *sketch) *int { return &p.No }).Named("sketch")
+	sketchNo := keys.Row(keys.Digits[int](4).Named("sketch"), func(p *sketch) *int { return &p.No })
 	store := aztablekit.Open(service, "album", nil)
 	aztablekit.Table(store, "pictures", sketchAlbum, sketchNo, largeentity.In[sketch]("sketches", nil))
 	pictures := aztablekit.Table(store, "pictures", album, no, images)

@@ -88,11 +88,11 @@ func TestParts(t *testing.T) {
 	// It is archived with its parts, and restored.
 	old, err := bareworker.Place(&host.Host{Tables: s.Tables()}, archive.ToTable("archive", nil))
 	must(t, err)
-	out, err := bareworker.NewOutbox(s.Queue("moves"), nil)
+	out, err := bareworker.NewOutbox(s.Queues().NewQueueClient("moves"), nil)
 	must(t, err)
 	mover, err := bareworker.NewMover("pages/archive", pages, old, out)
 	must(t, err)
-	w, err := bareworker.New(s.Queue("moves"), s.Queue("poison"), []host.Handler{mover.Handler}, nil)
+	w, err := bareworker.New(s.Queues().NewQueueClient("moves"), s.Queues().NewQueueClient("poison"), []host.Handler{mover.Handler}, nil)
 	must(t, err)
 	must(t, errors.Join(old.Ensure(ctx), w.Ensure(ctx)))
 	e, err = pages.Get(ctx, at(1))

@@ -49,7 +49,7 @@ func TestSlowAppends(t *testing.T) {
 						t.Errorf("AppendAll: got error %v; want none", err)
 					}
 				}()
-				got := follow(t, ctx, follower, logtail.NewCursorAt(time.Now()))
+				got := follow(t, ctx, follower, logtail.NewCursor("", time.Now()))
 				if len(got) != 4_000 {
 					t.Fatalf("got %d records; want 4000", len(got))
 				}

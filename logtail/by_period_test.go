@@ -126,7 +126,7 @@ func TestFollowByPeriod(t *testing.T) {
 			}()
 			ctx, cancel := context.WithTimeout(ctx, 3*24*time.Hour)
 			defer cancel()
-			cursor, want := logtail.NewCursor(""), 0
+			cursor, want := logtail.NewCursor("", time.Time{}), 0
 			for want < 450 {
 				follower := &periodic{Service: l.Service} // another process each time
 				follower.open(t, logtail.PeriodOptions{Keep: 30}, logtail.Options{Spread: spread, Poll: time.Minute})
@@ -137,7 +137,7 @@ func TestFollowByPeriod(t *testing.T) {
 						break
 					}
 				}
-				cursor = logtail.NewCursor(cursor.Token())
+				cursor = logtail.NewCursor(cursor.Token(), time.Time{})
 			}
 		})
 	}
@@ -151,13 +151,13 @@ func TestFollowPastRetention(t *testing.T) {
 	defer cancel()
 	l := newPeriodic(t, logtail.PeriodOptions{Keep: 3}, logtail.Options{})
 	l.appendAt(t, noon, 0, 1)
-	cursor := logtail.NewCursorAt(noon)
+	cursor := logtail.NewCursor("", noon)
 	for _, err := range l.log.Follow(ctx, cursor) {
 		noError(t, err)
 		break
 	}
 	l.appendAt(t, noon.AddDate(0, 0, 4), 2)
-	for _, err := range l.log.Follow(ctx, logtail.NewCursor(cursor.Token())) {
+	for _, err := range l.log.Follow(ctx, logtail.NewCursor(cursor.Token(), time.Time{})) {
 		if !errors.Is(err, logtail.ErrPastRetention) {
 			t.Errorf("Follow of an old cursor: got error %v; want ErrPastRetention", err)
 		}
@@ -236,7 +236,7 @@ func TestFollowDroppedByOthers(t *testing.T) {
 	all.open(t, o, lo)
 	l.appendAt(t, noon, 0, 1)
 	l.clock.set(noon.Add(time.Hour))
-	cursor := logtail.NewCursor("")
+	cursor := logtail.NewCursor("", time.Time{})
 	_, err := follow(all, cursor)
 	noError(t, err)
 	l.appendAt(t, noon.AddDate(0, 0, 3), 2)
@@ -248,7 +248,7 @@ func TestFollowDroppedByOthers(t *testing.T) {
 		l.clock.set(noon.AddDate(0, 0, 4))
 		return storagetest.Refuse(404, "TableNotFound")
 	})
-	if n, err := follow(l, logtail.NewCursor(cursor.Token())); !errors.Is(err, logtail.ErrPastRetention) {
+	if n, err := follow(l, logtail.NewCursor(cursor.Token(), time.Time{})); !errors.Is(err, logtail.ErrPastRetention) {
 		t.Errorf("Follow of a table that is dropped meanwhile: got record %d, error %v; want ErrPastRetention", n, err)
 	}
 	l.SetFaults(nil)

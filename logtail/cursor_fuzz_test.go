@@ -9,7 +9,7 @@ import (
 
 // FuzzCursor: any text is a token or is refused, and a token that is accepted is stored and read back as the same position.
 func FuzzCursor(f *testing.F) {
-	c := NewCursorAt(time.Date(2014, 7, 31, 18, 0, 0, 0, time.UTC))
+	c := NewCursor("", time.Date(2014, 7, 31, 18, 0, 0, 0, time.UTC))
 	if err := c.open("claims/log"); err != nil {
 		f.Fatal(err)
 	}
@@ -21,12 +21,12 @@ func FuzzCursor(f *testing.F) {
 	f.Add("")
 	f.Add("eyJ2IjoxfQ")
 	f.Fuzz(func(t *testing.T, text string) {
-		c := NewCursor(text)
+		c := NewCursor(text, time.Time{})
 		if c.open("claims/log") != nil {
 			return
 		}
 		token := c.Token()
-		again := NewCursor(token)
+		again := NewCursor(token, time.Time{})
 		if err := again.open("claims/log"); err != nil {
 			t.Fatalf("token %s of the accepted text %q: got error %v; want none", token, text, err)
 		}

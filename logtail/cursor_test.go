@@ -21,17 +21,17 @@ func TestTokenBeforeUse(t *testing.T) {
 			noError(t, err)
 			time.Sleep(time.Second)
 		}
-		cursor := logtail.NewCursor("")
+		cursor := logtail.NewCursor("", time.Time{})
 		testkit.Expect(t, "token of the beginning", cursor.Token(), "")
 		for _, err := range claims.Follow(context.Background(), cursor) {
 			noError(t, err)
 			break
 		}
 		saved := cursor.Token()
-		again := logtail.NewCursor(saved).Token()
+		again := logtail.NewCursor(saved, time.Time{}).Token()
 		testkit.Expect(t, "token before use", again, saved)
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		testkit.Expect(t, "records after the token", follow(t, ctx, claims, logtail.NewCursor(again)), []int{1, 2})
+		testkit.Expect(t, "records after the token", follow(t, ctx, claims, logtail.NewCursor(again, time.Time{})), []int{1, 2})
 	})
 }

@@ -153,7 +153,7 @@ func ExampleLog_Follow() {
 	claims := newClaims(nil)
 	_, err := claims.AppendAll(ctx, &Claim{223, 1}, &Claim{223, 2}, &Claim{223, 3})
 	check(err)
-	cursor := logtail.NewCursor("") // the beginning
+	cursor := logtail.NewCursor("", time.Time{}) // the beginning
 	for claim, err := range claims.Follow(ctx, cursor) {
 		check(err)
 		fmt.Println(claim.Value.Amount)
@@ -162,7 +162,7 @@ func ExampleLog_Follow() {
 		}
 	}
 	saved := cursor.Token()
-	for claim, err := range claims.Follow(ctx, logtail.NewCursor(saved)) {
+	for claim, err := range claims.Follow(ctx, logtail.NewCursor(saved, time.Time{})) {
 		check(err)
 		fmt.Println("later:", claim.Value.Amount)
 		break
@@ -179,7 +179,7 @@ func ExampleNewCursorAt() {
 	claims := newClaims(nil)
 	_, err := claims.Append(ctx, &Claim{223, 1})
 	check(err)
-	cursor := logtail.NewCursorAt(time.Now().Add(time.Nanosecond * 100))
+	cursor := logtail.NewCursor("", time.Now().Add(time.Nanosecond*100))
 	time.AfterFunc(time.Millisecond, func() {
 		_, err := claims.Append(ctx, &Claim{223, 2})
 		check(err)

@@ -40,7 +40,7 @@ func TestFaultyLogs(t *testing.T) {
 		_, tail := table.Collect(log.Tail(ctx, 1))
 		_, between := table.Collect(in.Between(ctx, time.Time{}, now))
 		_, since := table.Collect(log.Since(ctx, now))
-		_, followed := table.Collect(log.Follow(ctx, logtail.NewCursor("")))
+		_, followed := table.Collect(log.Follow(ctx, logtail.NewCursor("", time.Time{})))
 		found := []error{appended, all, once, deleted, tail, between, since, followed, log.Ensure(ctx), log.Resend(ctx, &logtail.Record[claim]{}), log.Err(), in.Err(), store.Ensure(ctx), store.RunDaily(ctx)}
 		if p := log.Periods(); p != nil {
 			_, created := p.Create(ctx)

@@ -30,7 +30,7 @@ func (f *followed) follow(spread int, d time.Duration) func(context.Context, *cr
 		}
 		ctx, cancel := context.WithTimeout(ctx, d)
 		defer cancel()
-		cursor := logtail.NewCursor(f.token)
+		cursor := logtail.NewCursor(f.token, time.Time{})
 		for r, err := range l.Follow(ctx, cursor) {
 			if err != nil && ctx.Err() != nil {
 				return nil

@@ -40,7 +40,7 @@ func TestFollowOrder(t *testing.T) {
 			}
 		}
 		want := 0
-		for r, err := range follower.Follow(ctx, logtail.NewCursorAt(time.Now())) {
+		for r, err := range follower.Follow(ctx, logtail.NewCursor("", time.Now())) {
 			noError(t, err)
 			if r.Value.Amount != want {
 				t.Fatalf("got record %d; want %d", r.Value.Amount, want)
@@ -108,7 +108,7 @@ func TestTokens(t *testing.T) {
 		_, err := claims.Append(ctx, &claim{1, i})
 		noError(t, err)
 	}
-	cursor := logtail.NewCursor("")
+	cursor := logtail.NewCursor("", time.Time{})
 	for _, err := range claims.Follow(ctx, cursor) {
 		noError(t, err)
 		break
@@ -125,7 +125,7 @@ func TestTokens(t *testing.T) {
 		"another form":   {claims, "eyJ2IjoyfQ", "version"},
 	} {
 		var te *table.ValueError
-		for _, err := range c.log.Follow(ctx, logtail.NewCursor(c.token)) {
+		for _, err := range c.log.Follow(ctx, logtail.NewCursor(c.token, time.Time{})) {
 			if !errors.As(err, &te) || !strings.Contains(te.Reason, c.want) {
 				t.Errorf("%s: got error %v; want a *table.ValueError about %q", name, err, c.want)
 			}
@@ -136,7 +136,7 @@ func TestTokens(t *testing.T) {
 		}
 	}
 	next := 1
-	for r, err := range claims.Follow(ctx, logtail.NewCursor(token)) {
+	for r, err := range claims.Follow(ctx, logtail.NewCursor(token, time.Time{})) {
 		if noError(t, err); r.Value.Amount != next {
 			t.Errorf("behind the token: got record %d; want %d", r.Value.Amount, next)
 		}

@@ -38,7 +38,7 @@ func TestCursorBeforeUse(t *testing.T) {
 		_, err := claims.Append(context.Background(), &claim{1, 1})
 		noError(t, err)
 		time.Sleep(time.Second)
-		token := logtail.NewCursorAt(time.Now()).Token()
+		token := logtail.NewCursor("", time.Now()).Token()
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		go func() {
@@ -47,7 +47,7 @@ func TestCursorBeforeUse(t *testing.T) {
 				t.Errorf("Append: got error %v; want none", err)
 			}
 		}()
-		testkit.Expect(t, "records", follow(t, ctx, claims, logtail.NewCursor(token)), []int{2})
+		testkit.Expect(t, "records", follow(t, ctx, claims, logtail.NewCursor(token, time.Time{})), []int{2})
 	})
 }
 
@@ -72,7 +72,7 @@ func TestFollowFromNow(t *testing.T) {
 				}
 				s.Count()
 			}()
-			for r, err := range claims.Follow(ctx, logtail.NewCursorAt(time.Now())) {
+			for r, err := range claims.Follow(ctx, logtail.NewCursor("", time.Now())) {
 				noError(t, err)
 				testkit.Expect(t, "record", r.Value.Amount, 3)
 				break
@@ -148,7 +148,7 @@ func TestTokenSize(t *testing.T) {
 				noError(t, err)
 			}
 		}
-		cursor, n := logtail.NewCursor(""), 0
+		cursor, n := logtail.NewCursor("", time.Time{}), 0
 		for _, err := range a.Follow(ctx, cursor) {
 			noError(t, err)
 			if n++; n == 500 {
@@ -173,7 +173,7 @@ func TestFuture(t *testing.T) {
 		s.Count()
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 		defer cancel()
-		cursor := logtail.NewCursor("")
+		cursor := logtail.NewCursor("", time.Time{})
 		claims := openLog(t, s, &logtail.Options{Poll: 10 * time.Second})
 		testkit.Expect(t, "records after 10 minutes", len(follow(t, ctx, claims, cursor)), 0)
 		if n := s.Count()[requests.Query]; n > 80 {
@@ -201,7 +201,7 @@ func TestFollowersClock(t *testing.T) {
 			return time.Now()
 		}
 		unsteady := openLog(t, s, o)
-		cursor, n := logtail.NewCursor(""), 0
+		cursor, n := logtail.NewCursor("", time.Time{}), 0
 		for r, err := range unsteady.Follow(context.Background(), cursor) {
 			if noError(t, err); r.Value.Amount != n {
 				t.Fatalf("got record %d; want %d", r.Value.Amount, n)
@@ -216,7 +216,7 @@ func TestFollowersClock(t *testing.T) {
 		testkit.Expect(t, "records before and after the step", follow(t, ctx, unsteady, cursor), []int{4})
 		again, cancelAgain := context.WithTimeout(context.Background(), 10*time.Minute) // a follower that begins after the step
 		defer cancelAgain()
-		testkit.Expect(t, "records after the step", follow(t, again, unsteady, logtail.NewCursor(cursor.Token())), []int(nil))
+		testkit.Expect(t, "records after the step", follow(t, again, unsteady, logtail.NewCursor(cursor.Token(), time.Time{})), []int(nil))
 		if n := s.Count()[requests.Query]; n > 200 {
 			t.Errorf("requests in 30 minutes: got %d queries; want 200 at most", n)
 		}
@@ -227,6 +227,6 @@ func TestFollowersClock(t *testing.T) {
 			_, err := claims.Append(later, &claim{1, 9})
 			testkit.Expect(t, "error of Append", err, nil)
 		}()
-		testkit.Expect(t, "records after an hour", follow(t, later, openLog(t, s, &logtail.Options{Poll: 10 * time.Second}), logtail.NewCursorAt(time.Now().Add(time.Hour))), []int{9})
+		testkit.Expect(t, "records after an hour", follow(t, later, openLog(t, s, &logtail.Options{Poll: 10 * time.Second}), logtail.NewCursor("", time.Now().Add(time.Hour))), []int{9})
 	})
 }

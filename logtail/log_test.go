@@ -173,7 +173,7 @@ func TestTicksWithSuffix(t *testing.T) {
 			t.Errorf("%v: got time %v, writer %q, number %d; want %v, none, 0", r.Key, r.Time, r.Writer, r.Sequence, at)
 		}
 	}
-	c := logtail.NewCursorAt(at.Add(-time.Hour))
+	c := logtail.NewCursor("", at.Add(-time.Hour))
 	following, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	var followed []int
@@ -280,7 +280,7 @@ func TestFollow(t *testing.T) {
 				last := map[string]int64{}
 				token := ""
 				for n := 0; n < 300; {
-					cursor := logtail.NewCursor(token)
+					cursor := logtail.NewCursor(token, time.Time{})
 					for r, err := range openLog(t, s, &logtail.Options{Spread: spread}).Follow(ctx, cursor) {
 						if err != nil {
 							t.Fatalf("after %d records: got error %v; want none", n, err)

@@ -294,7 +294,7 @@ type periodRow struct {
 }
 
 var (
-	periodUnit   = keys.Partition(keys.Text(), func(r *periodRow) *string { return &r.Unit }).Named("periods")
+	periodUnit   = keys.Partition(keys.Text().Named("periods"), func(r *periodRow) *string { return &r.Unit })
 	periodDigits = keys.Row(keys.Text(), func(r *periodRow) *string { return &r.Digits })
 	periodSchema = table.Schema[periodRow]{
 		Partition: periodUnit,

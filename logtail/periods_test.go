@@ -12,6 +12,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/logtail"
 	"github.com/aztablekit/aztablekit/requests"
@@ -273,7 +274,7 @@ func TestDropHalf(t *testing.T) {
 	for i := range 6 {
 		l.appendAt(t, noon.AddDate(0, 0, i), i)
 	}
-	l.SetFaults(storagetest.OfKind(requests.TableDelete, storagetest.Times(10, storagetest.Refuse(403, "AuthorizationFailure"))))
+	l.SetFaults(storagetest.OfKind(kinds.TableDelete, storagetest.Times(10, storagetest.Refuse(403, "AuthorizationFailure"))))
 	dropped, err := l.periods.Drop(ctx, nil)
 	if len(dropped) > 0 || !errors.Is(err, table.ErrUnreachable) {
 		t.Fatalf("Drop: got %v, error %v; want none and ErrUnreachable", dropped, err)

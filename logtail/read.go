@@ -157,13 +157,15 @@ type Cursor struct {
 	log    string // the table and the source
 }
 
-// NewCursor returns a cursor at the position of a token, or at the beginning for "". If the token cannot be used, Follow fails with
-// a *table.ValueError.
-func NewCursor(token string) *Cursor { return &Cursor{token: token} }
-
-// NewCursorAt returns a cursor that begins with the records of a time, for example with the records that are appended from now
-// on.
-func NewCursorAt(from time.Time) *Cursor { return &Cursor{from: from.UTC().Truncate(tick)} }
+// NewCursor returns a cursor at the position of a token, which a program has stored. For the token "" it begins with the records of
+// a time: of time.Now() for those that are appended from now on, and of the zero time for all. If the token cannot be used, Follow
+// fails with a *table.ValueError.
+func NewCursor(token string, from time.Time) *Cursor {
+	if token != "" {
+		return &Cursor{token: token}
+	}
+	return &Cursor{from: from.UTC().Truncate(tick)}
+}
 
 // token is the text of a cursor.
 type token struct {

@@ -45,7 +45,7 @@ type member struct {
 var (
 	dept        = keys.Text()
 	empid       = keys.Digits[int](6).Named("empid")
-	memberID    = keys.Row(keys.Digits[int](6), func(m *member) *int { return &m.ID }).Named("member")
+	memberID    = keys.Row(keys.Digits[int](6).Named("member"), func(m *member) *int { return &m.ID })
 	perDept     = keys.Text().Named("sum")
 	staffSchema = table.Schema[employee]{
 		Partition: keys.Partition(dept, func(e *employee) *string { return &e.Department }),
@@ -105,7 +105,7 @@ func open(connection string, transport policy.Transporter, o table.Options, is s
 			return nil, err
 		}
 	}
-	if p.outbox, err = bareworker.NewOutbox(p.account.Queue("effects"), &o.Common); err != nil {
+	if p.outbox, err = bareworker.NewOutbox(p.account.Queues().NewQueueClient("effects"), &o.Common); err != nil {
 		return nil, err
 	}
 	p.view = materialized.New("company", p.company, is.derive, &materialized.Options{Inline: is.inline})
@@ -118,7 +118,7 @@ func open(connection string, transport policy.Transporter, o table.Options, is s
 
 // worker returns a worker that takes one message at a time.
 func (p *program) worker() (bareworker.Worker, error) {
-	return bareworker.New(p.account.Queue("effects"), p.account.Queue("poison"), bare.Handlers(p.staff),
+	return bareworker.New(p.account.Queues().NewQueueClient("effects"), p.account.Queues().NewQueueClient("poison"), bare.Handlers(p.staff),
 		&eventual.WorkerOptions{Common: p.options.Common, Concurrency: 1, Idle: 16 * time.Second, Attempts: 1000, MaxWait: 4 * time.Second, Visibility: 30 * time.Second})
 }
 

@@ -188,7 +188,7 @@ func TestForeignNote(t *testing.T) {
 	testkit.NoError(t, err)
 	testkit.NoError(t, other.MergeAny(ctx, employeeKey(1), salary.Set(30)))
 	h := bare.Handlers(other)[0]
-	w, err = bareworker.New(s.account.Queue("effects"), s.account.Queue("poison"), []host.Handler{h}, &eventual.WorkerOptions{Common: s.options.Common})
+	w, err = bareworker.New(s.account.Queues().NewQueueClient("effects"), s.account.Queues().NewQueueClient("poison"), []host.Handler{h}, &eventual.WorkerOptions{Common: s.options.Common})
 	testkit.NoError(t, err)
 	testkit.Failed(t, w.Drain(ctx))
 	testkit.Expect(t, "poison", len(s.Messages("poison")), 2)
@@ -261,7 +261,7 @@ func TestIndexOfView(t *testing.T) {
 	testkit.NoError(t, err)
 	staff, err = bare.Attach(staff, materialized.New("company", company, memberOf, nil))
 	testkit.NoError(t, err)
-	w, err := bareworker.New(s.account.Queue("effects"), s.account.Queue("poison"), bare.Handlers(staff), &eventual.WorkerOptions{Common: s.options.Common})
+	w, err := bareworker.New(s.account.Queues().NewQueueClient("effects"), s.account.Queues().NewQueueClient("poison"), bare.Handlers(staff), &eventual.WorkerOptions{Common: s.options.Common})
 	testkit.NoError(t, err)
 	e, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 1, Salary: 1})
 	testkit.NoError(t, err)

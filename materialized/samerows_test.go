@@ -36,7 +36,7 @@ func TestViewSameRows(t *testing.T) {
 		Row:       keys.Row(empid, func(e *short) *int { return &e.ID }),
 	}, nil)
 	testkit.NoError(t, err)
-	out, err := bareworker.NewOutbox(acc.Queue("effects"), nil)
+	out, err := bareworker.NewOutbox(acc.Queues().NewQueueClient("effects"), nil)
 	testkit.NoError(t, err)
 	staff, err := bare.WithOutbox(base, out)
 	testkit.NoError(t, err)
@@ -46,7 +46,7 @@ func TestViewSameRows(t *testing.T) {
 	if err != nil {
 		return
 	}
-	_, qerr := acc.Queue("effects").Create(ctx, nil)
+	_, qerr := acc.Queues().NewQueueClient("effects").Create(ctx, nil)
 	testkit.NoError(t, errors.Join(tabledoor.Ensure(ctx, staff), qerr))
 	_, err = staff.Insert(ctx, &employee{Department: "S", ID: 1, Last: "Jones", Salary: 5})
 	testkit.NoError(t, err)

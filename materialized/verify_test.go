@@ -180,7 +180,7 @@ func TestPending(t *testing.T) {
 	testkit.NoError(t, s.staff.DeleteAny(ctx, employeeKey(1)))
 	r := s.verify(t, verify.Options{}, "")
 	testkit.Expect(t, "pending", r.Counts["pending"], 2)
-	_, err := s.account.Queue("effects").ClearMessages(ctx, nil)
+	_, err := s.account.Queues().NewQueueClient("effects").ClearMessages(ctx, nil)
 	testkit.NoError(t, err)
 	s.Advance(11 * time.Minute)
 	s.repair(t, "1 missing, 1 dangling")
@@ -258,7 +258,7 @@ func TestHandover(t *testing.T) {
 	first := s.insert(t, "Sales", 1, 10)
 	s.drain(t)
 	testkit.NoError(t, s.staff.Delete(ctx, first))
-	held, err := s.account.Queue("effects").DequeueMessages(ctx, nil) // is delivered later
+	held, err := s.account.Queues().NewQueueClient("effects").DequeueMessages(ctx, nil) // is delivered later
 	testkit.NoError(t, err)
 	testkit.Expect(t, "messages", len(held.Messages), 1)
 	s.insert(t, "IT", 1, 20)
@@ -368,7 +368,7 @@ func blind(m *engine.Mode) { m.BlindWrites = true }
 // fewAttempts returns a worker that makes messages poison after 2 attempts.
 func (p *program) fewAttempts(t testing.TB) bareworker.Worker {
 	t.Helper()
-	w, err := bareworker.New(p.account.Queue("effects"), p.account.Queue("poison"), bare.Handlers(p.staff),
+	w, err := bareworker.New(p.account.Queues().NewQueueClient("effects"), p.account.Queues().NewQueueClient("poison"), bare.Handlers(p.staff),
 		&eventual.WorkerOptions{Common: p.options.Common, Attempts: 2})
 	testkit.NoError(t, err)
 	return w
@@ -426,7 +426,7 @@ func TestVerifyEverything(t *testing.T) {
 	run(verify.Options{Pass: table.Pass{DryRun: true}}, "map[company missing:3 salaries missing:3]", s.view, bySalary)
 	r = run(verify.Options{}, "map[ids missing:3]") // the repair of the entities notifies the workers
 	testkit.Expect(t, "repaired and pending", []int{r.Changed, r.Counts["pending"]}, []int{3, 6})
-	w, err := bareworker.New(s.account.Queue("effects"), s.account.Queue("poison"), bare.Handlers(staff),
+	w, err := bareworker.New(s.account.Queues().NewQueueClient("effects"), s.account.Queues().NewQueueClient("poison"), bare.Handlers(staff),
 		&eventual.WorkerOptions{Common: s.options.Common})
 	testkit.NoError(t, err)
 	testkit.NoError(t, w.Drain(ctx))

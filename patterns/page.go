@@ -80,7 +80,7 @@ func (r request) lane() (lane, rest string) {
 	if end := strings.IndexAny(r.What, "(/ "); end >= 0 {
 		lane, rest = r.What[:end], strings.Trim(strings.TrimPrefix(r.What[end:], "()"), "/ ")
 	}
-	switch kind, _, _ := strings.Cut(r.Kind.String(), "-"); kind {
+	switch kind, _, _ := strings.Cut(string(r.Kind), "-"); kind {
 	case "message", "queue":
 		return "queue " + lane, "" // the rest is the random ID of a message
 	case "blob", "container":

@@ -33,7 +33,7 @@ var indexEntities = recipe{
 
 		// The guide's list, in a table of its own.
 		dept := keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
-		empid := keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
+		empid := keys.Row(keys.Digits[int](6).Named("empid"), func(e *Employee) *int { return &e.ID })
 		lists := index.NewLists("name", keys.Text(), func(e *Employee) (string, bool) { return e.LastName, true }, &index.ListOptions{Property: "EmployeeIDs"})
 		guide := aztablekit.Open(r.Account(), "guide", r.StoreOptions("guide", "listed"))
 		listed := aztablekit.Table(guide, "listed", dept, empid, lists)

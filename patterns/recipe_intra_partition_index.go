@@ -91,7 +91,7 @@ var intraPartitionIndex = recipe{
 		}
 		return r.Naive("find smithj@contoso.com by a filter, which reads all rows of the department, 1 request for each 1,000, and finds this spelling only", func() error {
 			dept := keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
-			empid := keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
+			empid := keys.Row(keys.Digits[int](6).Named("empid"), func(e *Employee) *int { return &e.ID })
 			email := table.FieldOf(func(e *Employee) *string { return &e.Email })
 			reader := aztablekit.Open(r.Account(), "company", r.StoreOptions("company"))
 			base := aztablekit.Table(reader, "staff", dept, empid)

@@ -56,7 +56,7 @@ var logTail = recipe{
 		}
 		if err := r.Do("follow the log from its beginning, and stop after 2,401 claims", func() error {
 			n := 0
-			for claim, err := range company.Follow(ctx, sales, logtail.NewCursor("")) {
+			for claim, err := range company.Follow(ctx, sales, logtail.NewCursor("", time.Time{})) {
 				if err != nil {
 					return err
 				}

@@ -36,7 +36,7 @@ var newIndex = recipe{
 
 		// The release before, which has no index.
 		dept := keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
-		empid := keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
+		empid := keys.Row(keys.Digits[int](6).Named("empid"), func(e *Employee) *int { return &e.ID })
 		before := aztablekit.Open(r.Account(), "company", o)
 		old := aztablekit.Table(before, "staff", dept, empid)
 		if err := before.Ensure(ctx); err != nil {

@@ -4,21 +4,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
-	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/patterns/searchindex"
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// queuesDown is an account whose queues do not exist.
-type queuesDown struct{ *account.Account }
+// queuesDown is a policy of an account whose queues do not exist.
+type queuesDown struct{}
 
-func (a queuesDown) Queue(name string) *azqueue.QueueClient {
-	return a.Account.Queue(name + "-nowhere")
+func (queuesDown) Do(r *policy.Request) (*http.Response, error) {
+	u := r.Raw().URL
+	u.Path = strings.Replace(u.Path, "/messages", "-nowhere/messages", 1)
+	return r.Next()
 }
 
 var searchIndex = recipe{
@@ -71,8 +74,12 @@ var searchIndex = recipe{
 		}{
 			{"a worker updates the index: read the commit record and the article; write the file; mark the commit record as done", work},
 			{"a write whose queue is down fails before anything is written", func() error {
-				down := searchindex.Open(queuesDown{r.Account()}, path, o)
-				_, err := down.Articles.Insert(ctx, &searchindex.Article{Section: "News", ID: 2, Title: "Lost"})
+				acc, err := r.service.open(queuesDown{})
+				if err != nil {
+					return err
+				}
+				down := searchindex.Open(acc, path, o)
+				_, err = down.Articles.Insert(ctx, &searchindex.Article{Section: "News", ID: 2, Title: "Lost"})
 				if !errors.Is(err, table.ErrOutbox) {
 					return fmt.Errorf("got error %v, want: %w", err, table.ErrOutbox)
 				}

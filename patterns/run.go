@@ -99,7 +99,7 @@ func (r *Run) Table(name string) *aztables.Client {
 
 // Queue returns the client of a queue of this run.
 func (r *Run) Queue(name string) *azqueue.QueueClient {
-	return r.service.acc.Queue(r.QueueName(name))
+	return r.service.acc.Queues().NewQueueClient(r.QueueName(name))
 }
 
 // ContainerName returns the name in the account for a blob container of this run. The container is deleted after the run.
@@ -125,12 +125,12 @@ func (r *Run) cleanUp(ctx context.Context) (err error) {
 		}
 	}
 	for _, name := range r.queues {
-		if _, failed := r.service.acc.Queue(name).Delete(ctx, nil); failed != nil && !queueerror.HasCode(failed, queueerror.QueueNotFound) {
+		if _, failed := r.service.acc.Queues().NewQueueClient(name).Delete(ctx, nil); failed != nil && !queueerror.HasCode(failed, queueerror.QueueNotFound) {
 			err = errors.Join(err, fmt.Errorf("queue %s was not deleted: %w", name, failed))
 		}
 	}
 	for _, name := range r.containers {
-		if _, failed := r.service.acc.Container(name).Delete(ctx, nil); failed != nil && !bloberror.HasCode(failed, bloberror.ContainerNotFound) {
+		if _, failed := r.service.acc.Blobs().NewContainerClient(name).Delete(ctx, nil); failed != nil && !bloberror.HasCode(failed, bloberror.ContainerNotFound) {
 			err = errors.Join(err, fmt.Errorf("container %s was not deleted: %w", name, failed))
 		}
 	}

@@ -24,27 +24,27 @@ func TestKindOfBlobs(t *testing.T) {
 		"PUT /logs?comp=metadata&restype=container":  kinds.ContainerSet,
 		"PUT /logs?comp=lease&restype=container":     kinds.ContainerLease,
 		"GET /logs?comp=list&restype=container":      kinds.BlobList,
-		"PUT /logs/a.log":                            requests.BlobCreate,
-		"PUT /logs/a.log?comp=copy&copyid=a":         requests.BlobCreate,
-		"PUT /logs/a.log?comp=appendblock":           requests.BlobAppend,
-		"GET /logs/a.log":                            requests.BlobGet,
+		"PUT /logs/a.log":                            kinds.BlobCreate,
+		"PUT /logs/a.log?comp=copy&copyid=a":         kinds.BlobCreate,
+		"PUT /logs/a.log?comp=appendblock":           kinds.BlobAppend,
+		"GET /logs/a.log":                            kinds.BlobGet,
 		"HEAD /logs/a.log":                           kinds.BlobProperties,
 		"PUT /logs/a.log?comp=metadata":              kinds.BlobSetMetadata,
 		"PUT /logs/a.log?comp=properties":            kinds.BlobSetHeaders,
-		"DELETE /logs/a.log":                         requests.BlobDelete,
+		"DELETE /logs/a.log":                         kinds.BlobDelete,
 		"PUT /logs/a.log?comp=lease":                 kinds.BlobLease,
-		"GET /logs/messages":                         requests.BlobGet,
-		"GET /logs/Tables":                           requests.BlobGet,
-		"PUT /logs/a.log?comp=block&blockid=AAAA":    requests.BlobStage,
-		"PUT /logs/a.log?comp=blocklist":             requests.BlobCommit,
+		"GET /logs/messages":                         kinds.BlobGet,
+		"GET /logs/Tables":                           kinds.BlobGet,
+		"PUT /logs/a.log?comp=block&blockid=AAAA":    kinds.BlobStage,
+		"PUT /logs/a.log?comp=blocklist":             kinds.BlobCommit,
 		"GET /logs/a.log?comp=blocklist":             kinds.BlobBlocks,
-		"PUT /logs/a.log?comp=snapshot":              requests.Other,
-		"GET /logs/a.log?snapshot=2014-07-31":        requests.Other,
-		"GET /logs/a.log?versionid=2014-07-31":       requests.Other,
-		"GET /logs?comp=acl&restype=container":       requests.Other,
-		"GET /?comp=properties&restype=service":      requests.Other,
-		"POST /logs?comp=batch&restype=container":    requests.Other,
-		"PUT /logs/$batch?comp=appendblock":          requests.BlobAppend,
+		"PUT /logs/a.log?comp=snapshot":              kinds.Other,
+		"GET /logs/a.log?snapshot=2014-07-31":        kinds.Other,
+		"GET /logs/a.log?versionid=2014-07-31":       kinds.Other,
+		"GET /logs?comp=acl&restype=container":       kinds.Other,
+		"GET /?comp=properties&restype=service":      kinds.Other,
+		"POST /logs?comp=batch&restype=container":    kinds.Other,
+		"PUT /logs/$batch?comp=appendblock":          kinds.BlobAppend,
 		"GET /$root?restype=container&comp=metadata": kinds.ContainerGet,
 	} {
 		method, address, _ := strings.Cut(request, " ")
@@ -68,7 +68,7 @@ func TestKindOfBlobs(t *testing.T) {
 			r := &http.Request{Method: method, URL: u, Header: http.Header{"Accept": {"application/xml"}, "User-Agent": {c.agent}}}
 			expected := want
 			if !c.known {
-				expected = requests.Other
+				expected = kinds.Other
 			}
 			if got := requests.KindOf(r); got != expected {
 				t.Errorf("%s at %s with User-Agent %q: got %s; want %s", request, c.base, c.agent, got, expected)

@@ -56,9 +56,8 @@ func (c Counts) String() string {
 	if len(c) == 0 {
 		return "none"
 	}
-	byName := func(a, b Kind) int { return strings.Compare(a.String(), b.String()) }
 	var s []string
-	for _, k := range slices.SortedFunc(maps.Keys(c), byName) {
+	for _, k := range slices.Sorted(maps.Keys(c)) {
 		s = append(s, fmt.Sprintf("%d %s", c[k], k))
 	}
 	return strings.Join(s, ", ")

@@ -17,6 +17,4 @@
 // Package storagetest uses the same kinds to choose faults and to list requests:
 //
 //	s.SetFaults(storagetest.OfKind(requests.Insert, storagetest.Once(storagetest.LostResponse())))
-//
-// In text and JSON, a kind is its name, such as insert-or-replace.
 package requests

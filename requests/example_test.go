@@ -70,7 +70,7 @@ func ExampleCounts() {
 	company := aztablekit.Open(acc, "company", nil)
 	staff := aztablekit.Table(company, "staff",
 		keys.Partition(keys.Text(), func(e *employee) *string { return &e.Department }),
-		keys.Row(keys.Digits[int](6), func(e *employee) *int { return &e.ID }).Named("empid"))
+		keys.Row(keys.Digits[int](6).Named("empid"), func(e *employee) *int { return &e.ID }))
 	check(company.Ensure(ctx))
 	jones, err := staff.Insert(ctx, &employee{"Sales", 223, 44})
 	check(err)
@@ -102,26 +102,4 @@ func ExampleKindOf() {
 	// Output:
 	// table-create 201
 	// insert-or-merge 204
-}
-
-// A flag or a setting names a kind. Only names of kinds are accepted.
-func ExampleKind_UnmarshalText() {
-	var kind requests.Kind
-	fmt.Println(kind.UnmarshalText([]byte("insert-or-merge")), kind == requests.InsertOrMerge)
-	fmt.Println(kind.UnmarshalText([]byte("upsert")) == nil)
-	// Output:
-	// <nil> true
-	// false
-}
-
-func ExampleKinds() {
-	writes := 0
-	for _, kind := range requests.Kinds() {
-		switch kind {
-		case requests.Insert, requests.Replace, requests.Merge, requests.InsertOrReplace, requests.InsertOrMerge, requests.Delete:
-			writes++
-		}
-	}
-	fmt.Println(writes, "kinds write one row")
-	// Output: 6 kinds write one row
 }

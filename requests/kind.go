@@ -1,136 +1,48 @@
 package requests
 
 import (
-	"fmt"
+	"cmp"
 	"net/http"
-	"slices"
 	"strings"
+
+	"github.com/aztablekit/aztablekit/internal/kinds"
 )
 
-// Kind is what a request asks for. The kinds are the constants of this package, and kinds with a name only, such as queue-create:
-// [Kinds] has them all.
-type Kind int
+// Kind is what a request asks for. The kinds of requests for rows are constants. The other kinds are texts:
+//
+//	other, table-create, table-delete, table-query,
+//	message-put, message-get, message-peek, message-update, message-delete, message-clear,
+//	queue-create, queue-delete, queue-list, queue-get, queue-set,
+//	container-create, container-delete, container-list, container-get, container-set, container-lease,
+//	blob-create, blob-append, blob-stage, blob-commit, blob-blocks, blob-get, blob-properties,
+//	blob-set-metadata, blob-set-headers, blob-delete, blob-list, blob-lease
+//
+// For example, counts["blob-stage"] is the number of uncommitted blocks of a block blob that were sent. A list asks for one page,
+// message-get receives messages, and blob-commit makes a block blob of its blocks.
+type Kind string
 
-// The kinds of requests. Conditional and unconditional writes are different kinds, as the service distinguishes them. The request
-// of the SDK's UpdateEntity is a Merge or a Replace, and the request of UpsertEntity an InsertOrMerge or an InsertOrReplace.
+// The kinds of requests for rows. Conditional and unconditional writes are different kinds, as the service distinguishes them. The
+// request of the SDK's UpdateEntity is a Merge or a Replace. That of UpsertEntity is of kind insert-or-merge or insert-or-replace:
+// it writes a row whether it exists or not.
 const (
-	Other Kind = iota // all other requests
-
-	Get             // one row by its keys
-	Query           // one page of a query
-	Insert          // a new row
-	Replace         // a row by If-Match, all properties
-	Merge           // a row by If-Match, some properties
-	InsertOrReplace // a row whether it exists or not, all properties
-	InsertOrMerge   // a row whether it exists or not, some properties
-	Delete          // a row
-	Transaction     // an entity group transaction
-	TableCreate
-	TableDelete
-	TableQuery // one page of the list of tables
-
-	MessagePut
-	MessageGet // receives messages and hides them
-	messagePeek
-	MessageUpdate
-	MessageDelete
-	messageClear // all messages of a queue
-
-	queueCreate
-	queueDelete
-	queueList // one page of the list of queues
-	queueGet  // the metadata of a queue
-	queueSet  // the metadata of a queue
-
-	containerCreate
-	containerDelete
-	containerList // one page of the list of containers
-	containerGet  // the properties and the metadata of a container
-	containerSet  // the metadata of a container
-	containerLease
-
-	BlobCreate // or replaces a blob, also by a copy
-	BlobAppend // a block to an append blob
-	BlobStage  // an uncommitted block of a block blob
-	BlobCommit // creates or replaces a block blob by a list of blocks
-	blobBlocks // the lists of the blocks of a block blob
-	BlobGet    // the content of a blob, or a range of it
-	blobProperties
-	blobSetMetadata
-	blobSetHeaders
-	BlobDelete
-	blobList // one page of the blobs of a container
-	blobLease
+	Get         Kind = "get"         // one row by its keys
+	Query       Kind = "query"       // one page of a query
+	Insert      Kind = "insert"      // a new row
+	Replace     Kind = "replace"     // a row by If-Match, all properties
+	Merge       Kind = "merge"       // a row by If-Match, some properties
+	Delete      Kind = "delete"      // a row
+	Transaction Kind = "transaction" // an entity group transaction
 )
-
-var names = [...]string{
-	Other: "other",
-
-	Get: "get", Query: "query", Insert: "insert", Replace: "replace", Merge: "merge", InsertOrReplace: "insert-or-replace",
-	InsertOrMerge: "insert-or-merge", Delete: "delete", Transaction: "transaction",
-	TableCreate: "table-create", TableDelete: "table-delete", TableQuery: "table-query",
-
-	MessagePut: "message-put", MessageGet: "message-get", messagePeek: "message-peek", MessageUpdate: "message-update",
-	MessageDelete: "message-delete", messageClear: "message-clear",
-
-	queueCreate: "queue-create", queueDelete: "queue-delete", queueList: "queue-list", queueGet: "queue-get", queueSet: "queue-set",
-
-	containerCreate: "container-create", containerDelete: "container-delete", containerList: "container-list", containerGet: "container-get",
-	containerSet: "container-set", containerLease: "container-lease",
-
-	BlobCreate: "blob-create", BlobAppend: "blob-append", BlobStage: "blob-stage", BlobCommit: "blob-commit",
-	blobBlocks: "blob-blocks", BlobGet: "blob-get", blobProperties: "blob-properties", blobSetMetadata: "blob-set-metadata",
-	blobSetHeaders: "blob-set-headers", BlobDelete: "blob-delete", blobList: "blob-list", blobLease: "blob-lease",
-}
-
-// Kinds returns all kinds.
-func Kinds() []Kind {
-	all := make([]Kind, len(names))
-	for i := range names {
-		all[i] = Kind(i)
-	}
-	return all
-}
-
-// known reports whether k is one of the constants.
-func (k Kind) known() bool { return k >= 0 && int(k) < len(names) }
-
-// String returns the name of the kind, such as "insert-or-replace". The name of a number that is no kind is such as "Kind(99)".
-func (k Kind) String() string {
-	if !k.known() {
-		return fmt.Sprintf("Kind(%d)", int(k))
-	}
-	return names[k]
-}
-
-// MarshalText returns the name of the kind, so that a kind is its name in JSON. It returns an error without a type for a number
-// that is no kind.
-func (k Kind) MarshalText() ([]byte, error) {
-	if !k.known() {
-		return nil, fmt.Errorf("requests: %v is no kind of request; use the constants of this package", k)
-	}
-	return []byte(names[k]), nil
-}
-
-// UnmarshalText sets k to the kind with a name. It returns an error without a type if no kind has the name.
-func (k *Kind) UnmarshalText(name []byte) error {
-	i := slices.Index(names[:], string(name))
-	if i < 0 {
-		return fmt.Errorf("requests: no request is of kind %q; the kinds are %s", name, strings.Join(names[:], ", "))
-	}
-	*k = Kind(i)
-	return nil
-}
 
 // KindOf returns the kind of a request that one of the SDK's clients sends to the Table service, to the Blob service, or for a
-// message of a queue. The kind of all other requests is [Other], also of requests to clear, create, read or delete a queue, because
+// message of a queue. The kind of all other requests is other, also of requests to clear, create, read or delete a queue, because
 // their URLs may also name a blob. Package storagetest recognizes these requests, too.
 //
 // A request for a blob shows its service in its host name or in the SDK's User-Agent. Without both, as with an IP address and
-// disabled telemetry, its kind is Other.
+// disabled telemetry, its kind is other.
 func KindOf(r *http.Request) Kind {
 	if r == nil || r.URL == nil {
-		return Other
+		return kinds.Other
 	}
 	path := strings.TrimSuffix(r.URL.Path, "/")
 	// The last segment names the resource; keys contain no slash.
@@ -149,14 +61,14 @@ func KindOf(r *http.Request) Kind {
 	case name == "$batch":
 		return Transaction
 	case name == "Tables" && r.Method == http.MethodPost:
-		return TableCreate
+		return kinds.TableCreate
 	case name == "Tables" && r.Method == http.MethodDelete:
-		return TableDelete
+		return kinds.TableDelete
 	case name == "Tables":
-		return TableQuery
+		return kinds.TableQuery
 	//lint:ignore SA1008 the SDK sets the header in this spelling, which is not Go's canonical one
 	case len(r.Header["DataServiceVersion"]) == 0:
-		return Other
+		return kinds.Other
 	case r.Method == http.MethodGet && keyed && args != ")":
 		return Get
 	case r.Method == http.MethodGet:
@@ -168,35 +80,35 @@ func KindOf(r *http.Request) Kind {
 	case r.Method == http.MethodPut && conditional:
 		return Replace
 	case r.Method == http.MethodPut:
-		return InsertOrReplace
+		return kinds.InsertOrReplace
 	case (r.Method == http.MethodPatch || r.Method == "MERGE") && conditional:
 		return Merge
 	case r.Method == http.MethodPatch || r.Method == "MERGE":
-		return InsertOrMerge
+		return kinds.InsertOrMerge
 	}
-	return Other
+	return kinds.Other
 }
 
-// messageKind is KindOf for messages of queues. A GET without parameters is Other, since the same URL may name a blob.
+// messageKind is KindOf for messages of queues. A GET without parameters is other, since the same URL may name a blob.
 func messageKind(r *http.Request, path string) Kind {
 	q := r.URL.Query()
 	if q.Has("comp") || q.Has("restype") {
-		return Other
+		return kinds.Other
 	}
 	all, one := strings.HasSuffix(path, "/messages"), strings.Contains(path, "/messages/") && q.Has("popreceipt")
 	switch {
 	case all && r.Method == http.MethodPost:
-		return MessagePut
+		return kinds.MessagePut
 	case all && r.Method == http.MethodGet && q.Get("peekonly") == "true":
-		return messagePeek
+		return kinds.MessagePeek
 	case all && r.Method == http.MethodGet && (q.Has("numofmessages") || q.Has("visibilitytimeout")):
-		return MessageGet
+		return kinds.MessageGet
 	case one && r.Method == http.MethodPut:
-		return MessageUpdate
+		return kinds.MessageUpdate
 	case one && r.Method == http.MethodDelete:
-		return MessageDelete
+		return kinds.MessageDelete
 	}
-	return Other
+	return kinds.Other
 }
 
 // isForBlobs reports whether a request is for the Blob service, by its host name or by the name of the SDK in its header. The URL
@@ -223,24 +135,28 @@ func blobKind(r *http.Request) Kind {
 	}
 	switch {
 	case q.Has("snapshot") || q.Has("versionid"):
-		return Other
+		return kinds.Other
 	case q.Get("restype") == "container":
-		return containerKinds[operation]
+		return orOther(containerKinds[operation])
 	case q.Has("restype"):
-		return Other
+		return kinds.Other
 	case operation == "GET" && r.Method == http.MethodHead:
-		return blobProperties
+		return kinds.BlobProperties
 	}
-	return blobKinds[operation]
+	return orOther(blobKinds[operation])
 }
 
+// orOther returns a kind that was looked up, or other if it was not found.
+func orOther(kind Kind) Kind { return cmp.Or(kind, kinds.Other) }
+
 var containerKinds = map[string]Kind{
-	"PUT": containerCreate, "DELETE": containerDelete, "GET": containerGet, "GET metadata": containerGet, "PUT metadata": containerSet,
-	"PUT lease": containerLease, "GET list": blobList,
+	"PUT": kinds.ContainerCreate, "DELETE": kinds.ContainerDelete, "GET": kinds.ContainerGet,
+	"GET metadata": kinds.ContainerGet, "PUT metadata": kinds.ContainerSet, "PUT lease": kinds.ContainerLease, "GET list": kinds.BlobList,
 }
 
 var blobKinds = map[string]Kind{
-	"GET list": containerList, "PUT": BlobCreate, "PUT copy": BlobCreate, "PUT appendblock": BlobAppend,
-	"PUT block": BlobStage, "PUT blocklist": BlobCommit, "GET blocklist": blobBlocks, "GET": BlobGet, "GET metadata": blobProperties,
-	"PUT metadata": blobSetMetadata, "PUT properties": blobSetHeaders, "DELETE": BlobDelete, "PUT lease": blobLease,
+	"GET list": kinds.ContainerList, "PUT": kinds.BlobCreate, "PUT copy": kinds.BlobCreate,
+	"PUT appendblock": kinds.BlobAppend, "PUT block": kinds.BlobStage, "PUT blocklist": kinds.BlobCommit,
+	"GET blocklist": kinds.BlobBlocks, "GET": kinds.BlobGet, "GET metadata": kinds.BlobProperties,
+	"PUT metadata": kinds.BlobSetMetadata, "PUT properties": kinds.BlobSetHeaders, "DELETE": kinds.BlobDelete, "PUT lease": kinds.BlobLease,
 }

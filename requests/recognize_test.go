@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/requests"
 )
 
@@ -21,18 +22,18 @@ func TestKindOf(t *testing.T) {
 		{"GET", "/acct/staff", "", requests.Query},
 		{"POST", "/staff", "", requests.Insert},
 		{"PUT", "/staff(PartitionKey='a',RowKey='b')", "*", requests.Replace},
-		{"PUT", "/staff(PartitionKey='a',RowKey='b')", "", requests.InsertOrReplace},
+		{"PUT", "/staff(PartitionKey='a',RowKey='b')", "", kinds.InsertOrReplace},
 		{"PATCH", "/staff(PartitionKey='a',RowKey='b')", "x", requests.Merge},
-		{"MERGE", "/staff(PartitionKey='a',RowKey='b')", "", requests.InsertOrMerge},
+		{"MERGE", "/staff(PartitionKey='a',RowKey='b')", "", kinds.InsertOrMerge},
 		{"DELETE", "/staff(PartitionKey='a',RowKey='b')", "x", requests.Delete},
 		{"POST", "/acct/$batch", "", requests.Transaction},
-		{"POST", "/Tables", "", requests.TableCreate},
-		{"DELETE", "/acct/Tables('staff')", "", requests.TableDelete},
-		{"GET", "/Tables", "", requests.TableQuery},
-		{"HEAD", "/staff", "", requests.Other},
+		{"POST", "/Tables", "", kinds.TableCreate},
+		{"DELETE", "/acct/Tables('staff')", "", kinds.TableDelete},
+		{"GET", "/Tables", "", kinds.TableQuery},
+		{"HEAD", "/staff", "", kinds.Other},
 	} {
 		r := &http.Request{Method: c.method, URL: &url.URL{Path: c.path}, Header: http.Header{}}
-		if c.want != requests.TableDelete {
+		if c.want != kinds.TableDelete {
 			r.Header["DataServiceVersion"] = []string{"3.0"}
 		}
 		r.Header.Set("Accept", "application/json;odata=minimalmetadata")
@@ -45,8 +46,8 @@ func TestKindOf(t *testing.T) {
 	}
 	for _, path := range []string{"/photos/blob", "/photos/Tables", "/photos/$batch"} {
 		for _, method := range []string{"PUT", "GET", "POST", "DELETE"} {
-			if got := requests.KindOf(&http.Request{Method: method, URL: &url.URL{Path: path}, Header: http.Header{"Accept": {"application/xml"}}}); got != requests.Other {
-				t.Errorf("%s of the blob %s: got %s, want %s", method, path, got, requests.Other)
+			if got := requests.KindOf(&http.Request{Method: method, URL: &url.URL{Path: path}, Header: http.Header{"Accept": {"application/xml"}}}); got != kinds.Other {
+				t.Errorf("%s of the blob %s: got %s, want %s", method, path, got, kinds.Other)
 			}
 		}
 	}

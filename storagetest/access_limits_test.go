@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aztablekit/aztablekit/requests"
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
@@ -70,7 +70,7 @@ func TestSignatureLimits(t *testing.T) {
 		}
 	}
 	const later, table, queue, blob = "2040-01-01", "http://storagetest.table.storagetest.test", "http://storagetest.queue.storagetest.test", "http://storagetest.blob.storagetest.test"
-	if _, err := s.Container("logs").Create(t.Context(), nil); err != nil {
+	if _, err := s.Blobs().NewContainerClient("logs").Create(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	read := func(name string) string {
@@ -144,7 +144,7 @@ func TestSpoofedScheme(t *testing.T) {
 // TestRefusedBesideProperties: refused requests and settings of properties race for nothing. The race detector looks on.
 func TestRefusedBesideProperties(t *testing.T) {
 	t.Parallel()
-	s := storagetest.New(&storagetest.Options{Faults: storagetest.OfKind(requests.TableQuery, storagetest.Refuse(400, "InvalidInput"))})
+	s := storagetest.New(&storagetest.Options{Faults: storagetest.OfKind(kinds.TableQuery, storagetest.Refuse(400, "InvalidInput"))})
 	const rules = `<StorageServiceProperties><Cors><CorsRule><AllowedOrigins>*</AllowedOrigins><AllowedMethods>GET</AllowedMethods><MaxAgeInSeconds>5</MaxAgeInSeconds></CorsRule></Cors></StorageServiceProperties>`
 	var both sync.WaitGroup
 	for range 20 {

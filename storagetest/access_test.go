@@ -123,7 +123,7 @@ func TestTablePolicies(t *testing.T) {
 func TestQueueAccess(t *testing.T) {
 	t.Parallel()
 	s := storagetest.New(nil)
-	jobs := s.Queue("jobs")
+	jobs := s.Queues().NewQueueClient("jobs")
 	if _, err := jobs.Create(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +166,7 @@ func TestQueueAccess(t *testing.T) {
 func TestBlobAccess(t *testing.T) {
 	t.Parallel()
 	s := storagetest.New(nil)
-	photos := s.Container("photos")
+	photos := s.Blobs().NewContainerClient("photos")
 	if _, err := photos.Create(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -236,8 +236,8 @@ func TestSkew(t *testing.T) {
 		s := storagetest.New(&storagetest.Options{MaxSkew: c.skew})
 		s.Advance(c.ahead)
 		_, table := s.Tables().CreateTable(t.Context(), "staff", nil)
-		_, queue := s.Queue("jobs").Create(t.Context(), nil)
-		_, blob := s.Container("photos").Create(t.Context(), nil)
+		_, queue := s.Queues().NewQueueClient("jobs").Create(t.Context(), nil)
+		_, blob := s.Blobs().NewContainerClient("photos").Create(t.Context(), nil)
 		for name, err := range map[string]error{"table": table, "queue": queue, "blob": blob} {
 			if code(err) != c.want {
 				t.Errorf("%s, %v ahead, at most %v: got %v; want %q", name, c.ahead, c.skew, err, c.want)

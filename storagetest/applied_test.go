@@ -204,7 +204,7 @@ func seeded(t *testing.T, account *storagetest.Service, path string) *strings.Re
 		}
 	}
 	received := sendToken(t, account, "queue", "GET", toJobs+"/messages", "").body
-	signed, err := account.Container("logs").NewBlobClient("src.txt").GetSASURL(sas.BlobPermissions{Read: true}, recordedTime.AddDate(20, 0, 0), nil)
+	signed, err := account.Blobs().NewContainerClient("logs").NewBlobClient("src.txt").GetSASURL(sas.BlobPermissions{Read: true}, recordedTime.AddDate(20, 0, 0), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/lease"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/service"
 
-	"github.com/aztablekit/aztablekit/requests"
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
@@ -63,7 +63,7 @@ func sendBlobRequests(t *testing.T, blobs *service.Client) {
 // newLog creates an append blob called app.log in a container called logs.
 func newLog(t *testing.T, s *storagetest.Service) *appendblob.Client {
 	t.Helper()
-	c := s.Container("logs")
+	c := s.Blobs().NewContainerClient("logs")
 	if _, err := c.Create(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestBlobAtPort(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A cut body has the length of the whole, and the SDK's reader reads on.
-	s.SetFaults(storagetest.OfKind(requests.BlobGet, storagetest.Once(storagetest.Cut(2))))
+	s.SetFaults(storagetest.OfKind(kinds.BlobGet, storagetest.Once(storagetest.Cut(2))))
 	got, err := b.DownloadStream(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)

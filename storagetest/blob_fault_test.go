@@ -18,7 +18,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/appendblob"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
 
-	"github.com/aztablekit/aztablekit/requests"
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
@@ -70,7 +70,7 @@ func TestBlobFaults(t *testing.T) {
 				if err := appendText(ctx, b, "a", nil); err != nil {
 					t.Fatal(err)
 				}
-				s.SetFaults(storagetest.OfKind(requests.BlobAppend, c.fault))
+				s.SetFaults(storagetest.OfKind(kinds.BlobAppend, c.fault))
 				if err := appendText(ctx, b, "b", nil); !c.wantErr(err) {
 					t.Errorf("got error %v", err)
 				}
@@ -104,7 +104,7 @@ func TestAppendRepeated(t *testing.T) {
 			{storagetest.LostRequest(), atPosition(5), "", "aaaaaa"},
 			{storagetest.Refuse(503, "ServerBusy"), nil, "", "aaaaaaa"},
 		} {
-			s.SetFaults(storagetest.OfKind(requests.BlobAppend, storagetest.Once(c.fault)))
+			s.SetFaults(storagetest.OfKind(kinds.BlobAppend, storagetest.Once(c.fault)))
 			if err := appendText(t.Context(), b, "a", c.options); code(err) != c.code || (err == nil) != (c.code == "") {
 				t.Errorf("%v: got error %v; want code %q", c.fault, err, c.code)
 			}
@@ -113,7 +113,7 @@ func TestAppendRepeated(t *testing.T) {
 			}
 		}
 		// The last attempt of three retries succeeds.
-		s.SetFaults(storagetest.OfKind(requests.BlobAppend, storagetest.Times(3, storagetest.Refuse(503, "ServerBusy"))))
+		s.SetFaults(storagetest.OfKind(kinds.BlobAppend, storagetest.Times(3, storagetest.Refuse(503, "ServerBusy"))))
 		if err := appendText(t.Context(), b, "b", atPosition(7)); err != nil || stored(s) != "aaaaaaab" {
 			t.Errorf("got %v and content %q; want aaaaaaab", err, stored(s))
 		}
@@ -140,7 +140,7 @@ func TestDownloadResumed(t *testing.T) {
 		content, err := io.ReadAll(got.NewRetryReader(t.Context(), nil))
 		return string(content), err
 	}
-	s.SetFaults(storagetest.OfKind(requests.BlobGet, storagetest.Times(2, storagetest.Cut(3))))
+	s.SetFaults(storagetest.OfKind(kinds.BlobGet, storagetest.Times(2, storagetest.Cut(3))))
 	s.Count()
 	if got, err := read(func() {}); got != "123456789" || err != nil {
 		t.Errorf("got %q, %v; want 123456789", got, err)
@@ -149,7 +149,7 @@ func TestDownloadResumed(t *testing.T) {
 		t.Errorf("got %s; want 3 blob-get", got)
 	}
 	// The reader asks for the rest of the blob with the same ETag, so it does not read on after an append.
-	s.SetFaults(storagetest.OfKind(requests.BlobGet, storagetest.Once(storagetest.Cut(3))))
+	s.SetFaults(storagetest.OfKind(kinds.BlobGet, storagetest.Once(storagetest.Cut(3))))
 	got, err := read(func() {
 		if err := appendText(t.Context(), b, "x", nil); err != nil {
 			t.Error(err)
@@ -182,7 +182,7 @@ func TestDownloadInParallel(t *testing.T) {
 		}
 		s.SetFaults(func(r storagetest.Request) storagetest.Fault {
 			switch {
-			case r.Kind != requests.BlobGet:
+			case r.Kind != kinds.BlobGet:
 				return storagetest.Fault{}
 			case r.Number%5 == 0:
 				return storagetest.Cut(100)
@@ -200,7 +200,7 @@ func TestDownloadInParallel(t *testing.T) {
 				t.Errorf("blocks of %d: got %d bytes, %v, equal %v; want the content", size, n, err, bytes.Equal(buffer, content))
 			}
 		}
-		s.SetFaults(storagetest.When(func(r storagetest.Request) bool { return r.Kind == requests.BlobGet && r.Number%3 == 0 }, storagetest.Cut(-1)))
+		s.SetFaults(storagetest.When(func(r storagetest.Request) bool { return r.Kind == kinds.BlobGet && r.Number%3 == 0 }, storagetest.Cut(-1)))
 		file, err := os.Create(filepath.Join(t.TempDir(), "app.log"))
 		if err != nil {
 			t.Fatal(err)
@@ -214,7 +214,7 @@ func TestDownloadInParallel(t *testing.T) {
 			t.Errorf("file: got %d bytes, %v; want bytes 1234 to 51233", len(got), err)
 		}
 		// An empty blob is no range.
-		empty := s.Container("logs").NewAppendBlobClient("empty")
+		empty := s.Blobs().NewContainerClient("logs").NewAppendBlobClient("empty")
 		if _, err := empty.Create(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
@@ -232,7 +232,7 @@ func TestDownloadTruncated(t *testing.T) {
 	if err := appendText(t.Context(), b, strings.Repeat("x", 100), nil); err != nil {
 		t.Fatal(err)
 	}
-	s.SetFaults(storagetest.OfKind(requests.BlobGet, storagetest.Truncate(10)))
+	s.SetFaults(storagetest.OfKind(kinds.BlobGet, storagetest.Truncate(10)))
 	got, err := b.DownloadStream(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -64,7 +64,7 @@ func names(t *testing.T, c *container.Client, o *container.ListBlobsFlatOptions)
 func TestBlobPages(t *testing.T) {
 	t.Parallel()
 	s := storagetest.New(nil)
-	c := s.Container("logs")
+	c := s.Blobs().NewContainerClient("logs")
 	if _, err := c.Create(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestBlobPages(t *testing.T) {
 func TestBlobHierarchy(t *testing.T) {
 	t.Parallel()
 	s := storagetest.New(nil)
-	c := s.Container("logs")
+	c := s.Blobs().NewContainerClient("logs")
 	if _, err := c.Create(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blockblob"
 
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
@@ -30,7 +31,7 @@ import (
 // newPhoto returns the client of a block blob called app.log, which does not exist, in a container called logs.
 func newPhoto(t *testing.T, s *storagetest.Service) *blockblob.Client {
 	t.Helper()
-	c := s.Container("logs")
+	c := s.Blobs().NewContainerClient("logs")
 	if _, err := c.Create(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -56,13 +57,13 @@ func TestUploads(t *testing.T) {
 		b := newPhoto(t, s)
 		faults := func(r storagetest.Request) storagetest.Fault {
 			switch {
-			case r.Number%5 == 0 && r.Kind != requests.BlobCommit:
+			case r.Number%5 == 0 && r.Kind != kinds.BlobCommit:
 				return storagetest.Refuse(503, "ServerBusy")
 			case r.Number%7 == 0:
 				return storagetest.LostResponse()
-			case r.Number%11 == 0 && r.Kind == requests.BlobGet:
+			case r.Number%11 == 0 && r.Kind == kinds.BlobGet:
 				return storagetest.Cut(100)
-			case r.Number%13 == 0 && r.Kind == requests.BlobStage:
+			case r.Number%13 == 0 && r.Kind == kinds.BlobStage:
 				return storagetest.Twice()
 			}
 			return storagetest.Fault{}
@@ -175,20 +176,20 @@ func TestBlockBlobFaults(t *testing.T) {
 		{storagetest.Slow(time.Second), true, true, fine},
 	} {
 		for kind, request := range map[requests.Kind]func(context.Context, *blockblob.Client) error{
-			requests.BlobCreate: func(ctx context.Context, b *blockblob.Client) error {
+			kinds.BlobCreate: func(ctx context.Context, b *blockblob.Client) error {
 				_, err := b.Upload(ctx, streaming.NopCloser(strings.NewReader("new")), nil)
 				return err
 			},
-			requests.BlobStage: func(ctx context.Context, b *blockblob.Client) error {
+			kinds.BlobStage: func(ctx context.Context, b *blockblob.Client) error {
 				_, err := b.StageBlock(ctx, "BBBB", streaming.NopCloser(strings.NewReader("new")), nil)
 				return err
 			},
-			requests.BlobCommit: func(ctx context.Context, b *blockblob.Client) error {
+			kinds.BlobCommit: func(ctx context.Context, b *blockblob.Client) error {
 				_, err := b.CommitBlockList(ctx, []string{"AAAA"}, nil)
 				return err
 			},
 		} {
-			t.Run(kind.String()+" "+c.fault.String(), func(t *testing.T) {
+			t.Run(string(kind)+" "+c.fault.String(), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 					defer cancel()
@@ -216,7 +217,7 @@ func TestBlockBlobFaults(t *testing.T) {
 						}
 						want := "old AAAA"
 						if executed {
-							want = map[requests.Kind]string{requests.BlobCreate: "new", requests.BlobStage: "old AAAA BBBB", requests.BlobCommit: "new"}[kind]
+							want = map[requests.Kind]string{kinds.BlobCreate: "new", kinds.BlobStage: "old AAAA BBBB", kinds.BlobCommit: "new"}[kind]
 						}
 						if got != want {
 							t.Errorf("%s: got content and uncommitted blocks %q; want %q", when, got, want)

@@ -25,13 +25,13 @@ func TestClients(t *testing.T) {
 	s := storagetest.New(&storagetest.Options{Account: "contoso", Client: azcore.ClientOptions{
 		Transport: http.DefaultClient, Retry: policy.RetryOptions{MaxRetries: -1}, PerRetryPolicies: []policy.Policy{&counter},
 	}})
-	s.SetFaults(storagetest.OfKind(requests.TableCreate, storagetest.Once(storagetest.Refuse(503, "ServerBusy"))))
+	s.SetFaults(storagetest.OfKind(kinds.TableCreate, storagetest.Once(storagetest.Refuse(503, "ServerBusy"))))
 	for _, want := range []string{"ServerBusy", ""} {
 		if _, err := s.Tables().CreateTable(ctx, "staff", nil); code(err) != want {
 			t.Errorf("got %v, want code %q", err, want)
 		}
 	}
-	if _, err := s.Queue("letters").Create(ctx, nil); err != nil {
+	if _, err := s.Queues().NewQueueClient("letters").Create(ctx, nil); err != nil {
 		t.Error(err)
 	}
 	if _, err := s.Queues().NewListQueuesPager(nil).NextPage(ctx); err != nil {
@@ -76,7 +76,7 @@ func (r *recognized) Do(req *http.Request) (*http.Response, error) {
 	want := d.Kind
 	switch d.Kind {
 	case kinds.MessageClear, kinds.QueueCreate, kinds.QueueDelete, kinds.QueueList, kinds.QueueGet, kinds.QueueSet:
-		want = requests.Other // because the URL may name a blob
+		want = kinds.Other // because the URL may name a blob
 	}
 	if got := requests.KindOf(req); got != want {
 		r.Errorf("KindOf(%s): got %v, want %v", d, got, want)
@@ -110,8 +110,8 @@ func TestRecognized(t *testing.T) {
 	sendTableRequests(t, tab)
 	sendQueueRequests(t, acc.Queues())
 	sendBlobRequests(t, acc.Blobs())
-	for _, kind := range requests.Kinds() {
-		if !r.kinds[kind] {
+	for _, kind := range kinds.All() {
+		if !r.kinds[requests.Kind(kind)] {
 			t.Errorf("got no request of kind %v, want one", kind)
 		}
 	}

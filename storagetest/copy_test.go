@@ -49,7 +49,7 @@ func (r *copier) signed(name string) string {
 func (r *copier) signedBy(name string, permissions sas.BlobPermissions, years int) string {
 	r.Helper()
 	start := recordedTime.AddDate(-9, 0, 0)
-	u, err := r.Container("logs").NewBlobClient(name).GetSASURL(permissions, recordedTime.AddDate(years, 0, 0), &blob.GetSASURLOptions{StartTime: &start})
+	u, err := r.Blobs().NewContainerClient("logs").NewBlobClient(name).GetSASURL(permissions, recordedTime.AddDate(years, 0, 0), &blob.GetSASURLOptions{StartTime: &start})
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -277,7 +277,7 @@ func TestFromURL(t *testing.T) {
 func TestCopySignature(t *testing.T) {
 	t.Parallel()
 	r := newCopier(t)
-	u, err := r.Container("logs").GetSASURL(sas.ContainerPermissions{Read: true, Create: true, Write: true}, recordedTime.AddDate(20, 0, 0), nil)
+	u, err := r.Blobs().NewContainerClient("logs").GetSASURL(sas.ContainerPermissions{Read: true, Create: true, Write: true}, recordedTime.AddDate(20, 0, 0), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/appendblob"
 
-	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
@@ -17,14 +16,14 @@ import (
 func ExampleService_StoredBlobs() {
 	ctx := context.Background()
 	s := storagetest.New(nil)
-	logs := s.Container("logs")
+	logs := s.Blobs().NewContainerClient("logs")
 	_, err := logs.Create(ctx, nil)
 	check(err)
 	app := logs.NewAppendBlobClient("app.log")
 	_, err = app.Create(ctx, nil)
 	check(err)
 
-	s.SetFaults(storagetest.OfKind(requests.BlobAppend, storagetest.Once(storagetest.LostResponse())))
+	s.SetFaults(storagetest.OfKind("blob-append", storagetest.Once(storagetest.LostResponse())))
 	at := int64(0)
 	_, err = app.AppendBlock(ctx, streaming.NopCloser(strings.NewReader("Jones hired\n")), &appendblob.AppendBlockOptions{
 		AppendPositionAccessConditions: &appendblob.AppendPositionAccessConditions{AppendPosition: &at},

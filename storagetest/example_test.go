@@ -40,7 +40,7 @@ func Example() {
 	company := aztablekit.Open(s, "company", nil)
 	staff := aztablekit.Table(company, "staff",
 		keys.Partition(keys.Text(), func(e *employee) *string { return &e.Department }),
-		keys.Row(keys.Digits[int](6), func(e *employee) *int { return &e.ID }).Named("empid"))
+		keys.Row(keys.Digits[int](6).Named("empid"), func(e *employee) *int { return &e.ID }))
 	check(company.Ensure(ctx))
 	jones, err := staff.Insert(ctx, &employee{"Sales", 223, 44})
 	check(err)
@@ -79,7 +79,7 @@ func ExampleNew() {
 	check(err)
 	_, err = s.Queues().CreateQueue(ctx, "letters", nil)
 	check(err)
-	_, err = s.Queue("letters").EnqueueMessage(ctx, "Dear Jones", nil)
+	_, err = s.Queues().NewQueueClient("letters").EnqueueMessage(ctx, "Dear Jones", nil)
 	check(err)
 	fmt.Println(s.Account(), len(s.Key()) > 0)
 	fmt.Println(s.TableNames(), s.QueueNames(), len(s.Messages("letters")))
@@ -205,13 +205,13 @@ func ExampleService_Describe() {
 func ExampleService_Messages() {
 	ctx := context.Background()
 	s := storagetest.New(nil)
-	hints := s.Queue("hints")
+	hints := s.Queues().NewQueueClient("hints")
 	_, err := hints.Create(ctx, nil)
 	check(err)
 	_, err = hints.EnqueueMessage(ctx, "Sales", nil)
 	check(err)
 
-	s.SetFaults(storagetest.OfKind(requests.MessageGet, storagetest.LostResponse()))
+	s.SetFaults(storagetest.OfKind("message-get", storagetest.LostResponse()))
 	_, err = hints.DequeueMessage(policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: -1}), nil)
 	fmt.Println("lost:", errors.Is(err, syscall.ECONNRESET))
 	s.SetFaults(nil)

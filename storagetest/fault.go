@@ -165,7 +165,7 @@ func (f Fault) failure() protocol.Failure {
 	text := map[string]string{"ServerBusy": "The server is busy.", "OperationTimedOut": "Operation could not be completed within the specified time."}[f.code]
 	switch {
 	case f.kind == unknownKind:
-		text = fmt.Sprintf("storagetest.OfKind: no request is of kind '%v'; the kinds are the constants of package requests.", f.unknown)
+		text = fmt.Sprintf("storagetest.OfKind: no request is of kind '%v'; package requests has the kinds.", f.unknown)
 	case text == "":
 		text = http.StatusText(f.n) + "."
 	}
@@ -202,10 +202,10 @@ func AtRequest(number int, f Fault) FaultFunc {
 //
 //	s.SetFaults(storagetest.OfKind(requests.Insert, storagetest.Once(storagetest.LostResponse())))
 //
-// If kind is not one of requests.Kinds, the FaultFunc refuses every request with 400 UnknownRequestKind, because the test contains a
+// If kind is not one of the kinds of package requests, the FaultFunc refuses every request with 400 UnknownRequestKind, because the test contains a
 // mistake.
 func OfKind(kind requests.Kind, f Fault) FaultFunc {
-	if !slices.Contains(requests.Kinds(), kind) {
+	if !slices.Contains(kinds.All(), string(kind)) {
 		return func(Request) Fault {
 			return Fault{kind: unknownKind, n: http.StatusBadRequest, code: "UnknownRequestKind", unknown: kind}
 		}
@@ -299,7 +299,7 @@ func (a *adverse) choose(r Request) Fault {
 	shortPage, partitionPage, move, late := oneIn(shortPages), oneIn(partitionPages), oneIn(moves), oneIn(delays)
 	spread := oneIn(spreads)
 	switch r.Kind {
-	case requests.Query, requests.TableQuery, kinds.QueueList, kinds.ContainerList, kinds.BlobList:
+	case requests.Query, kinds.TableQuery, kinds.QueueList, kinds.ContainerList, kinds.BlobList:
 		switch {
 		case partitionPage && r.Kind == requests.Query:
 			return PartitionPage()
@@ -308,7 +308,7 @@ func (a *adverse) choose(r Request) Fault {
 		case shortPage:
 			return ShortPage(random.IntN(2))
 		}
-	case requests.Get, requests.Insert, requests.Replace, requests.Merge, requests.InsertOrReplace, requests.InsertOrMerge, requests.Delete, requests.Transaction:
+	case requests.Get, requests.Insert, requests.Replace, requests.Merge, kinds.InsertOrReplace, kinds.InsertOrMerge, requests.Delete, requests.Transaction:
 		if f := a.refusal(r, move); f != (Fault{}) {
 			return f
 		}

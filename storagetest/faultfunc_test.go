@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/kinds"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/requests"
@@ -72,11 +74,11 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// TestUnknownKind: a FaultFunc for an unknown kind refuses every request and names the kind. A misspelled constant does not compile.
+// TestUnknownKind: a FaultFunc for an unknown kind refuses every request and names the kind.
 func TestUnknownKind(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	for _, kind := range []requests.Kind{-1, requests.Kind(len(requests.Kinds())), 1000} {
+	for _, kind := range []requests.Kind{"", "insrt", "Insert", "insert "} {
 		for _, faults := range []storagetest.FaultFunc{storagetest.OfKind(kind, storagetest.LostResponse()), storagetest.First(storagetest.OfKind(requests.Get, storagetest.LostResponse()), storagetest.OfKind(kind, storagetest.Once(storagetest.LostResponse())))} {
 			s := storagetest.New(nil)
 			tab := newStaffTable(t, s)
@@ -93,7 +95,8 @@ func TestUnknownKind(t *testing.T) {
 			}
 		}
 	}
-	for _, kind := range requests.Kinds() {
+	for _, text := range kinds.All() {
+		kind := requests.Kind(text)
 		if f := storagetest.OfKind(kind, storagetest.LostResponse())(storagetest.Request{Kind: kind}); f != storagetest.LostResponse() {
 			t.Errorf("%s: got %v; want the fault", kind, f)
 		}

@@ -84,10 +84,10 @@ func filled(t *testing.T) *storagetest.Service {
 	staff := s.Tables().NewClient("staff")
 	_, table := staff.CreateTable(t.Context(), nil)
 	_, added := staff.AddEntity(t.Context(), []byte(`{"PartitionKey":"p","RowKey":"r","a":1}`), nil)
-	_, queue := s.Queue("jobs").Create(t.Context(), nil)
-	_, message := s.Queue("jobs").EnqueueMessage(t.Context(), "text", nil)
-	_, container := s.Container("logs").Create(t.Context(), nil)
-	_, blob := s.Container("logs").NewBlockBlobClient("src").UploadBuffer(t.Context(), []byte("hello"), nil)
+	_, queue := s.Queues().NewQueueClient("jobs").Create(t.Context(), nil)
+	_, message := s.Queues().NewQueueClient("jobs").EnqueueMessage(t.Context(), "text", nil)
+	_, container := s.Blobs().NewContainerClient("logs").Create(t.Context(), nil)
+	_, blob := s.Blobs().NewContainerClient("logs").NewBlockBlobClient("src").UploadBuffer(t.Context(), []byte("hello"), nil)
 	for _, err := range []error{table, added, queue, message, container, blob} {
 		if err != nil {
 			t.Fatal(err)

@@ -26,7 +26,7 @@ func hints(t *testing.T, s *storagetest.Service, connection string) *azqueue.Que
 	if err != nil {
 		t.Fatal(err)
 	}
-	q := acc.Queue("hints")
+	q := acc.Queues().NewQueueClient("hints")
 	if _, err := q.Create(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -72,13 +72,13 @@ func TestQueueFaults(t *testing.T) {
 	} {
 		t.Run(c.fault.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				for _, kind := range []requests.Kind{requests.MessagePut, requests.MessageGet} {
+				for _, kind := range []requests.Kind{kinds.MessagePut, kinds.MessageGet} {
 					ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 					s := storagetest.New(nil)
 					q := hints(t, s, s.ConnectionString())
 					_, err1 := q.EnqueueMessage(ctx, "a", nil)
 					before, after, do := c.put, c.putEnd, func() error { _, err := q.EnqueueMessage(ctx, "b", nil); return err }
-					if kind == requests.MessageGet {
+					if kind == kinds.MessageGet {
 						err1 = errors.Join(err1, do())
 						before, after, do = c.get, c.getEnd, func() error { _, err := q.DequeueMessage(ctx, nil); return err }
 					}
@@ -141,7 +141,7 @@ func TestQueuePort(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q := acc.Queue("hints")
+	q := acc.Queues().NewQueueClient("hints")
 	_, err1 := q.Create(ctx, nil)
 	_, err2 := acc.Tables().CreateTable(ctx, "hints", nil)
 	_, err3 := q.EnqueueMessage(ctx, "é <&> \r\n", nil)
@@ -152,11 +152,11 @@ func TestQueuePort(t *testing.T) {
 	if text := *got.Messages[0].MessageText; text != "é <&> \r\n" || s.Messages("hints")[0].Text != text || len(s.TableNames()) != 1 {
 		t.Errorf("got %q, messages %v, tables %v; want the text that was sent, and one table", text, s.Messages("hints"), s.TableNames())
 	}
-	s.SetFaults(storagetest.OfKind(requests.MessagePut, storagetest.LostResponse()))
+	s.SetFaults(storagetest.OfKind(kinds.MessagePut, storagetest.LostResponse()))
 	if _, err := q.EnqueueMessage(ctx, "b", nil); err == nil || len(s.Messages("hints")) != 2 {
 		t.Errorf("lost response: got %v, messages %v; want an error and two messages", err, s.Messages("hints"))
 	}
-	if _, err := acc.Queue("none").GetProperties(ctx, nil); code(err) != "QueueNotFound" {
+	if _, err := acc.Queues().NewQueueClient("none").GetProperties(ctx, nil); code(err) != "QueueNotFound" {
 		t.Errorf("missing queue: got %v; want QueueNotFound", err)
 	}
 	// In this process, the same addresses work without a port.

@@ -21,8 +21,8 @@ func TestPolicyPermissions(t *testing.T) {
 	} {
 		s := storagetest.New(nil)
 		_, table := s.Tables().CreateTable(t.Context(), "staff", nil)
-		_, queue := s.Queue("jobs").Create(t.Context(), nil)
-		_, blob := s.Container("logs").Create(t.Context(), nil)
+		_, queue := s.Queues().NewQueueClient("jobs").Create(t.Context(), nil)
+		_, blob := s.Blobs().NewContainerClient("logs").Create(t.Context(), nil)
 		if table != nil || queue != nil || blob != nil {
 			t.Fatal(table, queue, blob)
 		}

@@ -48,16 +48,16 @@ func TestSecondary(t *testing.T) {
 
 		_, err = s.Tables().NewClient("staff").CreateTable(ctx, nil)
 		must(err)
-		_, err = s.Queue("hints").Create(ctx, nil)
+		_, err = s.Queues().NewQueueClient("hints").Create(ctx, nil)
 		must(err)
-		_, err = s.Container("files").Create(ctx, nil)
+		_, err = s.Blobs().NewContainerClient("files").Create(ctx, nil)
 		must(err)
 		s.SetLag(lag)
 		entity, err := s.Tables().NewClient("staff").AddEntity(ctx, []byte(`{"PartitionKey":"p","RowKey":"r"}`), nil)
 		must(err)
-		sent, err := s.Queue("hints").EnqueueMessage(ctx, "hint", nil)
+		sent, err := s.Queues().NewQueueClient("hints").EnqueueMessage(ctx, "hint", nil)
 		must(err)
-		blob, err := s.Container("files").NewBlockBlobClient("a").UploadBuffer(ctx, []byte("text"), nil)
+		blob, err := s.Blobs().NewContainerClient("files").NewBlockBlobClient("a").UploadBuffer(ctx, []byte("text"), nil)
 		must(err)
 
 		read := func() (etag, id, blobTag string) {
@@ -135,7 +135,7 @@ func TestSecondaryOfAll(t *testing.T) {
 	t.Parallel()
 	s := storagetest.New(&storagetest.Options{GeoRedundant: true, ShuffleSeed: 5})
 	ctx := t.Context()
-	staff, hints := s.Tables().NewClient("staff"), s.Queue("hints")
+	staff, hints := s.Tables().NewClient("staff"), s.Queues().NewQueueClient("hints")
 	if _, err := staff.CreateTable(ctx, nil); err != nil {
 		t.Fatal(err)
 	}

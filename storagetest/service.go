@@ -11,7 +11,6 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
-	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/service"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
@@ -364,9 +363,6 @@ func (s *Service) Queues() *azqueue.ServiceClient {
 	return c
 }
 
-// Queue returns the SDK's client of one queue; see [Service.Queues].
-func (s *Service) Queue(name string) *azqueue.QueueClient { return s.Queues().NewQueueClient(name) }
-
 // Blobs returns the SDK's client of the Blob service, with [Options].Client. Blobs panics if the SDK refuses the name of the
 // account.
 func (s *Service) Blobs() *service.Client {
@@ -374,9 +370,6 @@ func (s *Service) Blobs() *service.Client {
 	s.mustAccept(err)
 	return c
 }
-
-// Container returns the SDK's client of one blob container; see [Service.Blobs].
-func (s *Service) Container(name string) *container.Client { return s.Blobs().NewContainerClient(name) }
 
 // clientOptions returns the options of clients in this process.
 func (s *Service) clientOptions() azcore.ClientOptions {

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
 )
@@ -138,7 +139,7 @@ func (r Request) String() string {
 
 // target returns the kind of the request and what the request addresses.
 func (r Request) target() string {
-	s := r.Kind.String()
+	s := string(r.Kind)
 	if r.Table != "" {
 		s += " " + r.Table
 	}
@@ -227,7 +228,7 @@ type received struct {
 func (r *received) reads() bool {
 	switch r.Method {
 	case http.MethodGet:
-		return r.call.Describe(false).Kind != requests.MessageGet // which hides messages
+		return r.call.Describe(false).Kind != kinds.MessageGet // which hides messages
 	case http.MethodHead, http.MethodOptions:
 		return true
 	}

@@ -16,8 +16,8 @@ import (
 // programClients are the clients of a program: an account for aztablekit.Open.
 type programClients struct{ tables *aztables.ServiceClient }
 
-func (c programClients) Tables() *aztables.ServiceClient        { return c.tables }
-func (c programClients) Queue(name string) *azqueue.QueueClient { return memory.Queue(name) }
+func (c programClients) Tables() *aztables.ServiceClient { return c.tables }
+func (c programClients) Queues() *azqueue.ServiceClient  { return memory.Queues() }
 
 // ClientOptions adds to a client of your own what account's clients have.
 func ExampleClientOptions() {

@@ -9,7 +9,7 @@ import (
 )
 
 // ratings sorts the reviews of an employee behind the employee's own row.
-var ratings = keys.Row2(keys.Digits[int](6), keys.Digits[int](4), func(r *review) (*int, *int) { return &r.ID, &r.Year }).Named("empid")
+var ratings = keys.Row2(keys.Digits[int](6).Named("empid"), keys.Digits[int](4), func(r *review) (*int, *int) { return &r.ID, &r.Year })
 
 // staffWithReviews returns two handles of a table with two employees and two reviews.
 func staffWithReviews() (*table.Table[employee], *table.Table[review]) {

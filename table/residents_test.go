@@ -32,7 +32,7 @@ type resident struct {
 }
 
 var (
-	residentID   = keys.Row(keys.Digits[int](6), func(p *resident) *int { return &p.ID }).Named("p")
+	residentID   = keys.Row(keys.Digits[int](6).Named("p"), func(p *resident) *int { return &p.ID })
 	peopleSchema = table.Schema[resident]{
 		Partition: keys.Partition(dept, func(p *resident) *string { return &p.Dept }),
 		Row:       residentID,

@@ -96,7 +96,7 @@ func TestBlobs(t *testing.T) {
 			for _, want := range []table.Progress{{Rows: n, Changed: n, Counts: map[string]int{"bytes": length}}, {Rows: n, Counts: map[string]int{"same": n}}} {
 				var calls []table.Progress
 				o := &table.Pass{Progress: func(r table.Progress) { calls = append(calls, r) }}
-				got, err := transfer.CopyBlobs(ctx, transfer.Exported(at), transfer.Container(s.Container("texts"), "", nil), at, o)
+				got, err := transfer.CopyBlobs(ctx, transfer.Exported(at), transfer.Container(s.Blobs().NewContainerClient("texts"), "", nil), at, o)
 				testkit.NoError(t, err)
 				testkit.Expect(t, "backup", got, want)
 				if len(calls) != n || !reflect.DeepEqual(calls[n-1], want) {
@@ -108,7 +108,7 @@ func TestBlobs(t *testing.T) {
 			_, err = transfer.Import(ctx, transfer.Exported(at), to.documents, nil)
 			testkit.NoError(t, err)
 			other.Count()
-			got, err := transfer.CopyBlobs(ctx, transfer.Exported(at), at, transfer.Container(other.Container("texts"), "", nil), nil)
+			got, err := transfer.CopyBlobs(ctx, transfer.Exported(at), at, transfer.Container(other.Blobs().NewContainerClient("texts"), "", nil), nil)
 			testkit.NoError(t, err)
 			testkit.Expect(t, "restore", got, table.Progress{Rows: n, Changed: n, Counts: map[string]int{"bytes": length}})
 			testkit.Expect(t, "requests of the restore", other.Count().String(), "4 blob-commit, 2 blob-create, 6 blob-properties, 8 blob-stage")
@@ -128,7 +128,7 @@ func TestLostBlobs(t *testing.T) {
 	ctx, s := t.Context(), storagetest.New(nil)
 	from := openArchive(s)
 	addDocuments(t, from)
-	source, backup := s.Container("texts"), transfer.Folder(t.TempDir())
+	source, backup := s.Blobs().NewContainerClient("texts"), transfer.Folder(t.TempDir())
 	name := func(folder, name string) string {
 		e, err := from.documents.Get(ctx, from.documents.Key(document{Folder: folder, Name: name}))
 		testkit.NoError(t, err)
@@ -155,7 +155,7 @@ func TestLostBlobs(t *testing.T) {
 		t.Errorf("got %+v, %v; want 6 blobs, of these 1 missing and 3 altered", report, lost)
 	}
 
-	other := storagetest.New(nil).Container("texts")
+	other := storagetest.New(nil).Blobs().NewContainerClient("texts")
 	to := transfer.Container(other, "", nil)
 	if _, err := transfer.CopyBlobs(ctx, transfer.Of(from.documents), backup, to, nil); !errors.Is(err, table.ErrNotCreated) {
 		t.Errorf("got error %v; want ErrNotCreated", err)
@@ -176,12 +176,12 @@ func TestBlobCrashes(t *testing.T) {
 	ctx, s := t.Context(), storagetest.New(nil)
 	from := openArchive(s)
 	addDocuments(t, from, 2, 4)
-	source := transfer.Container(s.Container("texts"), "", nil)
+	source := transfer.Container(s.Blobs().NewContainerClient("texts"), "", nil)
 	n := 0
 	for i, fault := range testkit.Some([]storagetest.Fault{storagetest.LostRequest(), storagetest.LostResponse(), storagetest.Refuse(403, "AuthorizationFailure"), storagetest.Truncate(1000), storagetest.Twice()}) {
 		for at := 1 + i%testkit.Sample(1); ; at += testkit.Sample(1) {
 			other := storagetest.New(nil)
-			container := other.Container("texts")
+			container := other.Blobs().NewContainerClient("texts")
 			_, err := container.Create(ctx, nil)
 			testkit.NoError(t, err)
 			to := transfer.Container(container, "", nil)
@@ -223,7 +223,7 @@ func TestBlobCrashes(t *testing.T) {
 func TestBlobsOfWrites(t *testing.T) {
 	t.Parallel()
 	ctx, s := t.Context(), storagetest.New(nil)
-	from, names := s.Container("files"), []string{}
+	from, names := s.Blobs().NewContainerClient("files"), []string{}
 	_, err := from.Create(ctx, nil)
 	testkit.NoError(t, err)
 	var rows []string
@@ -235,7 +235,7 @@ func TestBlobsOfWrites(t *testing.T) {
 		rows = append(rows, jsonRow("a", key, fmt.Sprintf(`"TextBlob":%q,"TextSize":"7","TextSize@odata.type":"Edm.Int64","TextSHA256":"%x"`, name, sha256.Sum256([]byte("content")))))
 	}
 	fill(t, s, "files", rows...)
-	to := storagetest.New(nil).Container("files")
+	to := storagetest.New(nil).Blobs().NewContainerClient("files")
 	_, err = to.Create(ctx, nil)
 	testkit.NoError(t, err)
 	report, err := transfer.CopyBlobs(ctx, transfer.Of(tableOf(t, s, "files")), transfer.Container(from, "", nil), transfer.Container(to, "", nil), nil)
@@ -257,7 +257,7 @@ func TestBlobOfOtherContent(t *testing.T) {
 	name, sum := blobs.Join("files", "a", "01KAJ5ZVW0ABCDEFGHJKMNPQRS"), fmt.Sprintf("%x", sha256.Sum256([]byte("content")))
 	s := storagetest.New(nil)
 	fill(t, s, "files", jsonRow("a", "1", fmt.Sprintf(`"TextBlob":%q,"TextSize":"7","TextSize@odata.type":"Edm.Int64","TextSHA256":%q`, name, sum)))
-	from := s.Container("files")
+	from := s.Blobs().NewContainerClient("files")
 	_, err := from.Create(ctx, nil)
 	testkit.NoError(t, err)
 	_, err = from.NewBlockBlobClient(name).Upload(ctx, streaming.NopCloser(strings.NewReader("content")), nil)
@@ -267,7 +267,7 @@ func TestBlobOfOtherContent(t *testing.T) {
 		sum  *string
 		want error
 	}{"another hash": {&other, table.ErrAltered}, "its hash": {&sum, nil}, "no hash": {nil, nil}} {
-		to := storagetest.New(nil).Container("files")
+		to := storagetest.New(nil).Blobs().NewContainerClient("files")
 		_, err := to.Create(ctx, nil)
 		testkit.NoError(t, err)
 		o := &blockblob.UploadOptions{}

@@ -33,9 +33,9 @@ func openWorks(t testing.TB) (*table.Table[worker], *table.Table[project], *stor
 	s := storagetest.New(nil)
 	store := aztablekit.Open(s, "works", &aztablekit.Options{Daily: -1})
 	workers := aztablekit.Table(store, "staff", keys.Partition(keys.Text(), func(w *worker) *string { return &w.Dept }),
-		keys.Row(keys.Digits[int](6), func(w *worker) *int { return &w.ID }).Named("empid"))
+		keys.Row(keys.Digits[int](6).Named("empid"), func(w *worker) *int { return &w.ID }))
 	projects := aztablekit.Table(store, "staff", keys.Partition(keys.Text(), func(p *project) *string { return &p.Dept }),
-		keys.Row(keys.Digits[int](3), func(p *project) *int { return &p.ID }).Named("project"))
+		keys.Row(keys.Digits[int](3).Named("project"), func(p *project) *int { return &p.ID }))
 	testkit.NoError(t, store.Ensure(t.Context()))
 	return workers, projects, s
 }

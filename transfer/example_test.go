@@ -105,7 +105,7 @@ func ExampleCopyBlobs() {
 	at := transfer.Folder(dir)
 	_, err = transfer.Export(ctx, staff, at, nil)
 	check(err)
-	photos := transfer.Container(acc.Container("photos"), "", nil)
+	photos := transfer.Container(acc.Blobs().NewContainerClient("photos"), "", nil)
 	report, err := transfer.CopyBlobs(ctx, transfer.Exported(at), photos, at, nil)
 	check(err)
 	fmt.Println(report.Changed, "copied,", report.Faults, "lost")

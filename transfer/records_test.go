@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/testkit"
-	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/transfer"
@@ -65,7 +65,7 @@ func TestImportedRecords(t *testing.T) {
 			b.service.Count()
 			_, err := transfer.Import(ctx, transfer.Exported(at), b.counters, nil)
 			testkit.NoError(t, err)
-			if n := b.service.Count()[requests.InsertOrReplace]; n > 2 {
+			if n := b.service.Count()[kinds.InsertOrReplace]; n > 2 {
 				t.Errorf("got %d notes stored; want one for each partition", n)
 			}
 			records, notes := recordsAndNotes(b)
@@ -117,7 +117,7 @@ func TestImportedRecordsOfNewStore(t *testing.T) {
 		b := openBank(storagetest.New(nil), 0)
 		report, err := transfer.Import(t.Context(), transfer.Exported(at), b.counters, &transfer.ImportOptions{Pass: table.Pass{Concurrency: 1}})
 		testkit.NoError(t, err)
-		testkit.Expect(t, "requests for notes", b.service.Count()[requests.InsertOrReplace], 1)
+		testkit.Expect(t, "requests for notes", b.service.Count()[kinds.InsertOrReplace], 1)
 		records, notes := recordsAndNotes(b)
 		if records != 4 || notes != 0 || report.Changed != report.Rows {
 			t.Errorf("got %+v, %d records and %d notes; want all rows, and no notes", report, records, notes)

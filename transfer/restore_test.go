@@ -280,7 +280,7 @@ func TestBadInput(t *testing.T) {
 	if err := export(tableOf(t, s, "missing"), transfer.Folder(t.TempDir()), nil); !errors.Is(err, table.ErrNotCreated) {
 		t.Errorf("export of a missing table: got %v; want ErrNotCreated", err)
 	}
-	if err := export(staff, transfer.Container(s.Container("missing"), "", nil), nil); !errors.Is(err, table.ErrNotCreated) {
+	if err := export(staff, transfer.Container(s.Blobs().NewContainerClient("missing"), "", nil), nil); !errors.Is(err, table.ErrNotCreated) {
 		t.Errorf("export to a missing container: got %v; want ErrNotCreated", err)
 	}
 }

@@ -36,7 +36,7 @@ func openArchive(s *storagetest.Service) *archiveStore {
 	a.texts = largeentity.In[document]("texts", nil)
 	a.documents = aztablekit.Table(a.Store, "documents", keys.Partition(keys.Text(), func(d *document) *string { return &d.Folder }), keys.Row(keys.Text(), func(d *document) *string { return &d.Name }), a.texts)
 	a.log = logtail.New[member](a.Store, "audit", nil)
-	a.visits = series.New[int64](a.Store, "visits", series.Hours(nil), nil)
+	a.visits = series.New[int64](a.Store, "visits", series.Every(time.Hour, nil), nil)
 	return a
 }
 

@@ -21,7 +21,7 @@ var places = map[string]func(t testing.TB) transfer.Place{
 	"folder": func(t testing.TB) transfer.Place { return transfer.Folder(t.TempDir()) },
 	"container": func(t testing.TB) transfer.Place {
 		s := storagetest.New(nil)
-		c := s.Container("backups")
+		c := s.Blobs().NewContainerClient("backups")
 		_, err := c.Create(t.Context(), nil)
 		testkit.NoError(t, err)
 		return transfer.Container(c, "monday/staff", nil)

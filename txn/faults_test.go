@@ -94,7 +94,7 @@ func TestCrashed(t *testing.T) {
 				} else if !errors.Is(err, table.ErrUnknownOutcome) {
 					t.Errorf("got %v; want ErrUnknownOutcome", err)
 				}
-				_, err = s.Queue("bank-writes").ClearMessages(ctx, nil)
+				_, err = s.Queues().NewQueueClient("bank-writes").ClearMessages(ctx, nil)
 				testkit.NoError(t, err)
 				testkit.Expect(t, "a list", b.cents(t), c.want)
 				began := time.Now()

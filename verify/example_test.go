@@ -22,7 +22,7 @@ type Employee struct {
 
 var dept = keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
 
-var empid = keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
+var empid = keys.Row(keys.Digits[int](6).Named("empid"), func(e *Employee) *int { return &e.ID })
 
 // newStaff returns a table of three employees with definitions, on a service in memory.
 func newStaff(ctx context.Context, s *storagetest.Service, definitions ...aztablekit.Definition[Employee]) *table.Table[Employee] {

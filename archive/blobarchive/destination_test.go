@@ -17,8 +17,8 @@ import (
 
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/archive/blobarchive"
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -215,13 +215,13 @@ func TestSweep(t *testing.T) {
 	expect(t, "blobs", fx.blobNames(), "S/foreign.txt S/foreign/"+incarnation+".json S/new/"+incarnation+".json S/row/"+incarnation+".json T/other/"+incarnation+".json")
 	// A tombstone that changes while it is swept stays.
 	fx.service.Advance(24 * time.Hour)
-	fx.service.SetFaults(storagetest.OfKind(requests.BlobDelete, storagetest.Once(storagetest.Refuse(412, "ConditionNotMet"))))
+	fx.service.SetFaults(storagetest.OfKind(kinds.BlobDelete, storagetest.Once(storagetest.Refuse(412, "ConditionNotMet"))))
 	must(t, fx.Sweep(ctx, keys.RawPartition("S"), fx.service.Now()))
 	if !strings.Contains(fx.blobNames(), "S/new/") {
 		t.Errorf("got blobs %s; want the changed tombstone", fx.blobNames())
 	}
 	for _, fault := range []storagetest.Fault{storagetest.LostResponse(), storagetest.Refuse(503, "ServerBusy"), storagetest.ExecuteThenRefuse(500, "InternalError")} {
-		fx.service.SetFaults(storagetest.OfKind(requests.BlobDelete, storagetest.Once(fault)))
+		fx.service.SetFaults(storagetest.OfKind(kinds.BlobDelete, storagetest.Once(fault)))
 		must(t, fx.Sweep(ctx, keys.RawPartition("S"), fx.service.Now()))
 		if strings.Contains(fx.blobNames(), "S/new/") {
 			t.Errorf("%v: got blobs %s; want no tombstone", fault, fx.blobNames())

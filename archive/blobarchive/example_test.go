@@ -29,7 +29,7 @@ func Example() {
 	acc := storagetest.New(nil)
 	company := aztablekit.Open(acc, "company", nil)
 	dept := keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
-	empid := keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
+	empid := keys.Row(keys.Digits[int](6).Named("empid"), func(e *Employee) *int { return &e.ID })
 	former := archive.Into[Employee]("former", blobarchive.New("archive", nil))
 	staff := aztablekit.Table(company, "staff", dept, empid, former)
 	check(company.Ensure(ctx)) // also the container

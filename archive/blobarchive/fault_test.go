@@ -40,7 +40,7 @@ func result(err error) string {
 func lostThenForbidden() storagetest.FaultFunc {
 	n := 0
 	return func(r storagetest.Request) storagetest.Fault {
-		if r.Kind != requests.BlobCreate {
+		if r.Kind != kinds.BlobCreate {
 			return storagetest.Fault{}
 		}
 		if n++; n == 1 {
@@ -54,7 +54,7 @@ func lostThenForbidden() storagetest.FaultFunc {
 func TestPutFaults(t *testing.T) {
 	t.Parallel()
 	creating := func(f func() storagetest.Fault) func() storagetest.FaultFunc {
-		return func() storagetest.FaultFunc { return storagetest.OfKind(requests.BlobCreate, f()) }
+		return func() storagetest.FaultFunc { return storagetest.OfKind(kinds.BlobCreate, f()) }
 	}
 	for _, c := range []struct {
 		name   string
@@ -80,7 +80,7 @@ func TestPutFaults(t *testing.T) {
 		{"response lost, then forbidden", lostThenForbidden, "unknown", "new", "2 blob-create"},
 		{"response lost, and reads fail", func() storagetest.FaultFunc {
 			return func(r storagetest.Request) storagetest.Fault {
-				if r.Kind == requests.BlobGet {
+				if r.Kind == kinds.BlobGet {
 					return storagetest.Refuse(403, "AuthorizationFailure")
 				}
 				return storagetest.LostResponse()
@@ -131,7 +131,7 @@ func TestPutOvertaken(t *testing.T) {
 		_, version := fx.get(id)
 		puts := 0
 		fx.service.SetFaults(func(r storagetest.Request) storagetest.Fault {
-			if r.Kind != requests.BlobCreate || puts > 0 {
+			if r.Kind != kinds.BlobCreate || puts > 0 {
 				return storagetest.Fault{}
 			}
 			puts++
@@ -143,7 +143,7 @@ func TestPutOvertaken(t *testing.T) {
 		o := &archive.Options{}
 		o.Retry.Wait = -1
 		overtaken := false
-		c := containerOf(fx.service, func(r *http.Request) {
+		c := blobsOf(fx.service, func(r *http.Request) {
 			if puts == 1 && !overtaken {
 				overtaken = true
 				_, now := fx.get(id)
@@ -195,7 +195,7 @@ func TestOutages(t *testing.T) {
 					"List":         func(ctx context.Context) error { return first(fx.List(ctx, keys.RawPartition("S"))) },
 					"Sweep":        func(ctx context.Context) error { return fx.Sweep(ctx, keys.RawPartition("S"), fx.service.Now()) },
 				} {
-					for _, kind := range []requests.Kind{requests.BlobGet, requests.BlobCreate, kinds.BlobList, requests.BlobDelete} {
+					for _, kind := range []requests.Kind{kinds.BlobGet, kinds.BlobCreate, kinds.BlobList, kinds.BlobDelete} {
 						fx.service.SetFaults(nil)
 						_, version = fx.get(id)
 						fx.service.SetFaults(storagetest.OfKind(kind, f))
@@ -215,7 +215,7 @@ func TestOutages(t *testing.T) {
 // harmless reports whether a method can succeed although each request of a kind has a fault: a delete whose response is lost finds
 // nothing to delete when it is repeated, and the body of a response to a write is empty.
 func harmless(kind requests.Kind, f storagetest.Fault) bool {
-	return kind == requests.BlobDelete && (f == storagetest.LostResponse() || f == storagetest.ExecuteThenHang()) || (kind == requests.BlobCreate || kind == requests.BlobDelete) && (f == storagetest.Truncate(10) || f == storagetest.Cut(10))
+	return kind == kinds.BlobDelete && (f == storagetest.LostResponse() || f == storagetest.ExecuteThenHang()) || (kind == kinds.BlobCreate || kind == kinds.BlobDelete) && (f == storagetest.Truncate(10) || f == storagetest.Cut(10))
 }
 
 // TestCutOnce: a response that is cut is read again.
@@ -225,7 +225,7 @@ func TestCutOnce(t *testing.T) {
 	id := idOf("a", incarnation)
 	fx.put(archived(t, id, strings.Repeat("x", 1000)), "")
 	for _, n := range []int{0, 1, 500, -1} {
-		fx.service.SetFaults(storagetest.OfKind(requests.BlobGet, storagetest.Once(storagetest.Cut(n))))
+		fx.service.SetFaults(storagetest.OfKind(kinds.BlobGet, storagetest.Once(storagetest.Cut(n))))
 		fx.service.Count()
 		last, _ := fx.get(id)
 		if got := fx.service.Count().String(); last != strings.Repeat("x", 1000) || got != "2 blob-get" {
@@ -270,13 +270,13 @@ func TestPutEveryFault(t *testing.T) {
 		}
 		return crashtest.Workload{
 			Setup: func(ctx context.Context, p *crashtest.Process) error {
-				_, err := p.Service().Container("old").Create(ctx, nil)
+				_, err := p.Service().Blobs().NewContainerClient("old").Create(ctx, nil)
 				return err
 			},
 			Processes: []func(context.Context, *crashtest.Process) error{func(ctx context.Context, p *crashtest.Process) error {
 				o := &archive.Options{}
 				o.Retry.Wait, o.ReadTimeout = -1, 2*time.Minute // the slowest response takes a minute
-				d := destination(t, in{p.Service(), containerOf(p, nil)}, "old", o)
+				d := destination(t, in{p.Service(), blobsOf(p, nil)}, "old", o)
 				for _, next := range []*archive.ArchivedRow{archived(t, id, "1"), archived(t, id, "2"), tombstone(id)} {
 					stored, err := d.Get(ctx, id)
 					if err != nil {

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/service"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
@@ -39,19 +41,19 @@ type fixture struct {
 	container *container.Client
 }
 
-// in is an account that has one container.
+// in is an account that has other clients of blobs.
 type in struct {
 	*storagetest.Service
-	container *container.Client
+	blobs *service.Client
 }
 
-func (a in) Container(string) *container.Client { return a.container }
+func (a in) Blobs() *service.Client { return a.blobs }
 
 // newFixture returns a destination without pauses between attempts.
 func newFixture(t testing.TB) *fixture {
 	t.Helper()
 	s := storagetest.New(nil)
-	c := s.Container("old")
+	c := s.Blobs().NewContainerClient("old")
 	o := &archive.Options{}
 	o.Retry.Attempts = 4
 	o.Retry.Wait = -1
@@ -161,10 +163,10 @@ func (h hooked) Do(r *http.Request) (*http.Response, error) {
 	return h.transport.Do(r)
 }
 
-// containerOf returns the client of the container "old" through a transport, whose reads are not repeated. before, if any, is called
-// before each request.
-func containerOf(via transport, before func(*http.Request)) *container.Client {
-	c, err := container.NewClientFromConnectionString(via.ConnectionString(), "old", &container.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: hooked{via, before}, Retry: policy.RetryOptions{MaxRetries: -1}}})
+// blobsOf returns the clients of blobs through a transport, whose reads are not repeated. before, if any, is called before each
+// request.
+func blobsOf(via transport, before func(*http.Request)) *service.Client {
+	c, err := service.NewClientFromConnectionString(via.ConnectionString(), &service.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: hooked{via, before}, Retry: policy.RetryOptions{MaxRetries: -1}}})
 	if err != nil {
 		panic(err)
 	}

@@ -49,7 +49,7 @@ func TestByHand(t *testing.T) {
 		t.Fatal(err)
 	}
 	dept := keys.Partition(keys.Text(), func(e *person) *string { return &e.Department })
-	empid := keys.Row(keys.Digits[int](6), func(e *person) *int { return &e.ID }).Named("empid")
+	empid := keys.Row(keys.Digits[int](6).Named("empid"), func(e *person) *int { return &e.ID })
 	company := aztablekit.Open(here, "company", nil)
 	byEmail := index.New("email", keys.Fold(keys.Text()), func(e *person) (string, bool) { return e.Email, e.Email != "" }, &index.Options{Unique: true})
 	staff := aztablekit.Table(company, "staff", dept, empid, byEmail)

@@ -70,8 +70,8 @@ type clients struct {
 	queues *azqueue.ServiceClient
 }
 
-func (c clients) Tables() *aztables.ServiceClient        { return c.tables }
-func (c clients) Queue(name string) *azqueue.QueueClient { return c.queues.NewQueueClient(name) }
+func (c clients) Tables() *aztables.ServiceClient { return c.tables }
+func (c clients) Queues() *azqueue.ServiceClient  { return c.queues }
 
 // page:end
 

@@ -16,7 +16,6 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
-	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/service"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
@@ -62,20 +61,20 @@ func (s sdkServices) Tables() *aztables.ServiceClient {
 	return c
 }
 
-func (s sdkServices) Queue(name string) *azqueue.QueueClient {
-	c, err := azqueue.NewQueueClientFromConnectionString(s.connection, name, &azqueue.ClientOptions{ClientOptions: s.options})
+func (s sdkServices) Queues() *azqueue.ServiceClient {
+	c, err := azqueue.NewServiceClientFromConnectionString(s.connection, &azqueue.ClientOptions{ClientOptions: s.options})
 	if err != nil {
 		panic(err)
 	}
 	return c
 }
 
-func (s sdkServices) Container(name string) *container.Client {
+func (s sdkServices) Blobs() *service.Client {
 	c, err := service.NewClientFromConnectionString(s.connection, &service.ClientOptions{ClientOptions: s.options})
 	if err != nil {
 		panic(err)
 	}
-	return c.NewContainerClient(name)
+	return c
 }
 
 // bothPaths are the clients of an account, which take requests of the library, and those of the SDK.

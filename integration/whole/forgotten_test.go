@@ -67,11 +67,11 @@ func forgottenCalls(t *testing.T) []forgotten {
 	d := &device{"A", "1", "s"}
 	k := present.Key(*d)
 
-	work, err := bareworker.NewOutbox(s.Queue("work"), nil)
+	work, err := bareworker.NewOutbox(s.Queues().NewQueueClient("work"), nil)
 	testkit.NoError(t, err)
 	quiet, err := bare.WithOutbox(present, work)
 	testkit.NoError(t, err)
-	jobs, err := bareworker.NewOutbox(s.Queue("jobs"), nil)
+	jobs, err := bareworker.NewOutbox(s.Queues().NewQueueClient("jobs"), nil)
 	testkit.NoError(t, err)
 	testkit.NoError(t, jobs.Ensure(ctx))
 	heard, err := bare.WithOutbox(present, jobs)
@@ -89,9 +89,9 @@ func forgottenCalls(t *testing.T) []forgotten {
 	views := materialized.New("view", open("views"), func(d *device, _ keys.Key) (device, bool) { return *d, true }, nil)
 	viewed, err := bare.Attach(heard, views)
 	testkit.NoError(t, err)
-	worker, err := bareworker.New(s.Queue("none"), s.Queue("poison"), bare.Handlers(indexed), nil)
+	worker, err := bareworker.New(s.Queues().NewQueueClient("none"), s.Queues().NewQueueClient("poison"), bare.Handlers(indexed), nil)
 	testkit.NoError(t, err)
-	poison, err := bareworker.NewPoisonQueue(s.Queue("none"), s.Queue("poison"), nil)
+	poison, err := bareworker.NewPoisonQueue(s.Queues().NewQueueClient("none"), s.Queues().NewQueueClient("poison"), nil)
 	testkit.NoError(t, err)
 
 	type photographed struct{ Photo largeentity.Blob }
@@ -109,7 +109,7 @@ func forgottenCalls(t *testing.T) []forgotten {
 	writer, err := lines.Writer("source")
 	testkit.NoError(t, err)
 	testkit.NoError(t, writer.Append(ctx, d))
-	visits := series.New[int64](&host.Host{Tables: s.Tables()}, "visits", series.Hours(nil), nil)
+	visits := series.New[int64](&host.Host{Tables: s.Tables()}, "visits", series.Every(time.Hour, nil), nil)
 	err = visits.Err()
 	testkit.NoError(t, err)
 	old, err := bareworker.Place(&host.Host{Tables: s.Tables()}, archive.ToTable("old", nil))

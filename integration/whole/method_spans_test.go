@@ -35,7 +35,7 @@ type piece struct {
 
 var (
 	hall   = keys.Partition(keys.Text(), func(p *piece) *string { return &p.Hall })
-	no     = keys.Row(keys.Digits[int](4), func(p *piece) *int { return &p.No }).Named("no")
+	no     = keys.Row(keys.Digits[int](4).Named("no"), func(p *piece) *int { return &p.No })
 	weight = table.FieldOf(func(p *piece) *int { return &p.Weight })
 )
 
@@ -417,7 +417,7 @@ var definitionMethods = map[string]func(context.Context, *museum) error{
 	"Log.Between": func(ctx context.Context, m *museum) error { return all(m.log.Between(ctx, time.Time{}, time.Now())) },
 	"Log.Since":   func(ctx context.Context, m *museum) error { return all(m.log.Since(ctx, time.Now().Add(-time.Hour))) },
 	"Log.Follow": func(ctx context.Context, m *museum) error {
-		for _, err := range m.log.Follow(ctx, logtail.NewCursorAt(time.Now().Add(-time.Hour))) {
+		for _, err := range m.log.Follow(ctx, logtail.NewCursor("", time.Now().Add(-time.Hour))) {
 			return err // the caller leaves the loop
 		}
 		return nil

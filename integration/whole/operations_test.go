@@ -67,7 +67,7 @@ func TestOperations(t *testing.T) {
 	}
 	_, err = staff.Insert(t.Context(), &Employee{Department: "Sales", ID: "000225", Name: "Smith"}) // no worker runs
 	fatal(t, err)
-	_, err = acc.Queue("company-writes").ClearMessages(t.Context(), nil)
+	_, err = acc.Queues().NewQueueClient("company-writes").ClearMessages(t.Context(), nil)
 	fatal(t, err)
 	later := aztablekit.Open(acc, "company", &aztablekit.Options{Common: table.Common{Now: func() time.Time { return time.Now().Add(time.Hour) }}})
 	aztablekit.Table(later, "staff", dept, empid, hire())

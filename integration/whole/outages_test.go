@@ -11,9 +11,10 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/service"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
-	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
 	"github.com/aztablekit/aztablekit/archive"
@@ -61,8 +62,8 @@ type outage struct {
 // services are the clients of a service in memory: those of an account, or the SDK's own.
 type services interface {
 	Tables() *aztables.ServiceClient
-	Queue(name string) *azqueue.QueueClient
-	Container(name string) *container.Client
+	Queues() *azqueue.ServiceClient
+	Blobs() *service.Client
 }
 
 func newOutage(t *testing.T) *outage {
@@ -82,7 +83,7 @@ func openOutage(t *testing.T, s services, common table.Common) *outage {
 	x := &outage{tables: s.Tables(), client: s.Tables().NewClient("staff"), base: openStaffWith(t, s.Tables(), common)}
 	x.indexed = attach(t, x.base)
 	var err error
-	x.out, err = bareworker.NewOutbox(s.Queue("notifications"), &common)
+	x.out, err = bareworker.NewOutbox(s.Queues().NewQueueClient("notifications"), &common)
 	fatal(t, err)
 	x.sending, err = bare.WithOutbox(x.base, x.out, bare.OnChange("badge", func(*extend.Change[Employee]) (string, bool) { return "new", true }))
 	fatal(t, err)
@@ -103,7 +104,7 @@ func openOutage(t *testing.T, s services, common table.Common) *outage {
 	x.events = bloblog.New(&host.Host{Account: s}, "events", &bloblog.Options[Employee]{Common: common})
 	x.log, err = x.events.Writer("staff")
 	fatal(t, err)
-	x.poison, err = bareworker.NewPoisonQueue(s.Queue("moves"), s.Queue("notifications"), &common)
+	x.poison, err = bareworker.NewPoisonQueue(s.Queues().NewQueueClient("moves"), s.Queues().NewQueueClient("notifications"), &common)
 	fatal(t, err)
 	x.cold, err = bareworker.Place(&host.Host{Account: s}, blobarchive.New("cold", &archive.Options{Common: common}))
 	fatal(t, err)
@@ -145,7 +146,7 @@ var outageMethods = []struct {
 	{"Insert, exact", false, func(ctx context.Context, x *outage) error { _, err := x.base.Exact().Insert(ctx, smith); return err }, sdkOutageTransaction},
 	{"Insert, indexed", false, func(ctx context.Context, x *outage) error { _, err := x.indexed.Insert(ctx, smith); return err }, sdkOutageTransaction},
 	{"Insert, outbox", false, func(ctx context.Context, x *outage) error { _, err := x.sending.Insert(ctx, smith); return err }, func(ctx context.Context, x *outage) error {
-		if _, err := x.s.Queue("notifications").EnqueueMessage(ctx, "m", nil); err != nil {
+		if _, err := x.s.Queues().NewQueueClient("notifications").EnqueueMessage(ctx, "m", nil); err != nil {
 			return err
 		}
 		return sdkOutageTransaction(ctx, x)
@@ -203,7 +204,7 @@ var outageMethods = []struct {
 		return errors.Join(sdkOutageList(ctx, x), sdkOutageDelete(ctx, x))
 	}},
 	{"Outbox.Ensure", false, func(ctx context.Context, x *outage) error { return x.out.Ensure(ctx) }, func(ctx context.Context, x *outage) error {
-		_, err := x.s.Queue("notifications").Create(ctx, nil)
+		_, err := x.s.Queues().NewQueueClient("notifications").Create(ctx, nil)
 		return err
 	}},
 	{"Store.Ensure", false, func(ctx context.Context, x *outage) error { return x.photos.Ensure(ctx) }, sdkOutageContainer},
@@ -270,12 +271,12 @@ func sdkOutageList(ctx context.Context, x *outage) error {
 }
 
 func sdkOutageContainer(ctx context.Context, x *outage) error {
-	_, err := x.s.Container("new").Create(ctx, nil)
+	_, err := x.s.Blobs().NewContainerClient("new").Create(ctx, nil)
 	return err
 }
 
 func sdkOutageBlob(ctx context.Context, x *outage) error {
-	_, err := x.s.Container("photos").NewBlockBlobClient("b").Upload(ctx, streaming.NopCloser(strings.NewReader("x")), nil)
+	_, err := x.s.Blobs().NewContainerClient("photos").NewBlockBlobClient("b").Upload(ctx, streaming.NopCloser(strings.NewReader("x")), nil)
 	return err
 }
 

@@ -229,7 +229,7 @@ func TestAztablesQueriesBesideIndexes(t *testing.T) {
 					t.Errorf("%q before: got no rows; want some", filter)
 				}
 			}
-			out, err := bareworker.NewOutbox(acc.Queue("effects"), nil)
+			out, err := bareworker.NewOutbox(acc.Queues().NewQueueClient("effects"), nil)
 			fatal(t, err)
 			withOutbox, err := bare.WithOutbox(base, out)
 			fatal(t, err)

@@ -24,7 +24,6 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/tracing"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
-	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/service"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
@@ -195,20 +194,20 @@ func (s signedServices) Tables() *aztables.ServiceClient {
 	return c
 }
 
-func (s signedServices) Queue(name string) *azqueue.QueueClient {
+func (s signedServices) Queues() *azqueue.ServiceClient {
 	c, err := azqueue.NewServiceClientWithNoCredential("https://a.queue.core.windows.net/"+signed, &azqueue.ClientOptions{ClientOptions: s.options})
 	if err != nil {
 		panic(err)
 	}
-	return c.NewQueueClient(name)
+	return c
 }
 
-func (s signedServices) Container(name string) *container.Client {
+func (s signedServices) Blobs() *service.Client {
 	c, err := service.NewClientWithNoCredential("https://a.blob.core.windows.net/"+signed, &service.ClientOptions{ClientOptions: s.options})
 	if err != nil {
 		panic(err)
 	}
-	return c.NewContainerClient(name)
+	return c
 }
 
 // transportFunc is a transport.
@@ -266,7 +265,7 @@ func (x *outage) worker(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	o := &eventual.WorkerOptions{Common: x.common}
-	w, err := bareworker.New(x.queues.Queue("notifications"), x.queues.Queue("poison"), nil, o)
+	w, err := bareworker.New(x.queues.Queues().NewQueueClient("notifications"), x.queues.Queues().NewQueueClient("poison"), nil, o)
 	if err != nil {
 		return err
 	}

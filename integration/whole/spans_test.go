@@ -141,7 +141,7 @@ var refusedMethods = map[string]func(context.Context, *outage) error{
 	},
 	"Worker": func(ctx context.Context, x *outage) error {
 		handler := bare.NewHandler("badge", x.sending, func(context.Context, eventual.Job, string) error { return nil })
-		w, err := bareworker.New(x.queues.Queue("notifications"), x.queues.Queue("poison"), []host.Handler{handler}, &eventual.WorkerOptions{Common: x.common})
+		w, err := bareworker.New(x.queues.Queues().NewQueueClient("notifications"), x.queues.Queues().NewQueueClient("poison"), []host.Handler{handler}, &eventual.WorkerOptions{Common: x.common})
 		if err != nil {
 			return err
 		}
@@ -157,7 +157,7 @@ var refusedMethods = map[string]func(context.Context, *outage) error{
 		if err != nil {
 			return err
 		}
-		w, err := bareworker.New(x.queues.Queue("notifications"), x.queues.Queue("poison"), []host.Handler{mover.Handler}, &eventual.WorkerOptions{Common: x.common})
+		w, err := bareworker.New(x.queues.Queues().NewQueueClient("notifications"), x.queues.Queues().NewQueueClient("poison"), []host.Handler{mover.Handler}, &eventual.WorkerOptions{Common: x.common})
 		if err != nil {
 			return err
 		}
@@ -180,7 +180,7 @@ var refusedMethods = map[string]func(context.Context, *outage) error{
 		if err != nil {
 			return err
 		}
-		w, err := bareworker.New(x.queues.Queue("notifications"), x.queues.Queue("poison"), bare.Handlers(staff), &eventual.WorkerOptions{Common: x.common})
+		w, err := bareworker.New(x.queues.Queues().NewQueueClient("notifications"), x.queues.Queues().NewQueueClient("poison"), bare.Handlers(staff), &eventual.WorkerOptions{Common: x.common})
 		if err != nil {
 			return err
 		}

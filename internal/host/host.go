@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/service"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
@@ -129,11 +131,11 @@ type RemoteWriter interface {
 	RemoteTables() []string
 }
 
-// Account is what a store needs of a storage account. If it also has the method Container of *account.Account, definitions can store
+// Account is what a store needs of a storage account. If it also has the method Blobs of *account.Account, definitions can store
 // blobs.
 type Account interface {
 	Tables() *aztables.ServiceClient
-	Queue(name string) *azqueue.QueueClient
+	Queues() *azqueue.ServiceClient
 }
 
 // Store is an *aztablekit.Store, or a *Host, for the constructors of what belongs to a store.
@@ -245,13 +247,17 @@ func (h *Host) Container(name string) (*container.Client, error) {
 		return nil, h.Invalid
 	}
 	account, is := h.Account.(interface {
-		Container(string) *container.Client
+		Blobs() *service.Client
 	})
 	if !is {
-		return nil, &table.ValueError{Field: "account", Reason: "has no method Container, and so no blobs"}
+		return nil, &table.ValueError{Field: "account", Reason: "has no method Blobs, and so no blobs"}
 	}
-	c := account.Container(h.LowerName(name))
-	return c, engine.CheckClient("container", "container", c, c == nil)
+	blobs := account.Blobs()
+	if blobs == nil {
+		return nil, &table.ValueError{Field: "account", Reason: "has a nil client of blobs"}
+	}
+	c := blobs.NewContainerClient(h.LowerName(name))
+	return c, engine.CheckClient("container", "container", c, false)
 }
 
 // Declare adds a thing of the store that belongs to no table of entities, with what it needs. name is for errors, and things of one name

@@ -41,7 +41,7 @@ func TestInlinePanic(t *testing.T) {
 	testkit.NoError(t, err)
 	rows, err := bare.NewTable(s.Tables(), "names", table.Schema[table.Row]{}, o)
 	testkit.NoError(t, err)
-	out, err := bareworker.NewOutbox(s.Queue("effects"), nil)
+	out, err := bareworker.NewOutbox(s.Queues().NewQueueClient("effects"), nil)
 	testkit.NoError(t, err)
 	broken := false
 	names := fragile{byLast{rows}, &broken}

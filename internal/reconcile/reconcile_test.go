@@ -33,7 +33,7 @@ type employee struct {
 
 var (
 	dept        = keys.Partition(keys.Text(), func(e *employee) *string { return &e.Department })
-	empid       = keys.Row(keys.Digits[int](6), func(e *employee) *int { return &e.ID }).Named("empid")
+	empid       = keys.Row(keys.Digits[int](6).Named("empid"), func(e *employee) *int { return &e.ID })
 	staffSchema = table.Schema[employee]{Partition: dept, Row: empid}
 )
 
@@ -107,13 +107,13 @@ func (s *scene) open(t testing.TB, transport policy.Transporter) *scene {
 	testkit.NoError(t, err)
 	rows, err := bare.NewTable(acc.Tables(), "names", table.Schema[table.Row]{}, o)
 	testkit.NoError(t, err)
-	out, err := bareworker.NewOutbox(acc.Queue("effects"), &o.Common)
+	out, err := bareworker.NewOutbox(acc.Queues().NewQueueClient("effects"), &o.Common)
 	testkit.NoError(t, err)
 	p := &scene{Service: s.Service}
 	names := byLast{rows}
 	p.staff, err = bare.WithOutbox(base, out, names)
 	testkit.NoError(t, err)
-	p.worker, err = bareworker.New(acc.Queue("effects"), acc.Queue("poison"), []host.Handler{reconcile.Handler("names", p.staff, names)},
+	p.worker, err = bareworker.New(acc.Queues().NewQueueClient("effects"), acc.Queues().NewQueueClient("poison"), []host.Handler{reconcile.Handler("names", p.staff, names)},
 		&eventual.WorkerOptions{Common: o.Common})
 	testkit.NoError(t, err)
 	return p

@@ -27,7 +27,7 @@ type employee struct {
 
 var (
 	dept        = keys.Partition(keys.Text(), func(e *employee) *string { return &e.Department })
-	empid       = keys.Row(keys.Digits[int](6), func(e *employee) *int { return &e.ID }).Named("empid")
+	empid       = keys.Row(keys.Digits[int](6).Named("empid"), func(e *employee) *int { return &e.ID })
 	staffSchema = table.Schema[employee]{Partition: dept, Row: empid}
 	age         = table.FieldOf(func(e *employee) *int32 { return &e.Age })
 )

@@ -20,7 +20,7 @@ import (
 func TestAdd(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	visits, s := newSeries(t, series.Hours(nil))
+	visits, s := newSeries(t, series.Every(time.Hour, nil))
 	for i, want := range []int64{2, 4, 6} {
 		got, err := visits.Add(ctx, july.Add(time.Duration(i)*time.Minute), 2)
 		noError(t, err)
@@ -57,8 +57,8 @@ func TestAddConflict(t *testing.T) {
 					h := &testkit.Hooked{Service: storagetest.New(nil)}
 					o := &series.Options{}
 					o.Retry.ConflictWait, o.Retry.ConflictAttempts = -1, 3
-					visits := open[int64](t, h, series.Hours(nil), o)
-					plain := open[int64](t, h.Service, series.Hours(nil), nil)
+					visits := open[int64](t, h, series.Every(time.Hour, nil), o)
+					plain := open[int64](t, h.Service, series.Every(time.Hour, nil), nil)
 					if exists {
 						noError(t, plain.Set(ctx, july, 5))
 					}
@@ -99,7 +99,7 @@ func TestAddConflict(t *testing.T) {
 func TestAddAll(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	visits, s := newSeries(t, series.Hours(nil))
+	visits, s := newSeries(t, series.Every(time.Hour, nil))
 	noError(t, visits.Set(ctx, july, 5))
 	s.Count()
 	increments := func(days int) iter.Seq2[time.Time, int64] {

@@ -43,7 +43,7 @@ func (c *tally) visitsOf(p *crashtest.Process) (*series.Series[int64], error) {
 	}
 	o := &series.Options{}
 	o.Retry.Wait = -1
-	visits := series.New[int64](&host.Host{Tables: acc.Tables()}, "visits", series.Hours(nil), o)
+	visits := series.New[int64](&host.Host{Tables: acc.Tables()}, "visits", series.Every(time.Hour, nil), o)
 	err = visits.Err()
 	if err == nil && c.exact {
 		visits = visits.Exact()

@@ -4,7 +4,7 @@
 // A day of hourly counts is one entity with 24 properties. One request stores an hour, and one request reads the day:
 //
 //	berlin, err := time.LoadLocation("Europe/Berlin")
-//	visits := series.New[int64](company, "visits", series.Hours(berlin), nil) // in an aztablekit.Store
+//	visits := series.New[int64](company, "visits", series.Every(time.Hour, berlin), nil) // in an aztablekit.Store
 //	home := visits.In(page.PartitionKey("home")) // one page, with a partition of its own
 //
 //	err = home.Set(ctx, at, 17)        // property H07 of row 2014-07-31
@@ -14,7 +14,7 @@
 //		fmt.Println(v.From, v.Value, v.Present)
 //	}
 //
-// [Slots] say which slots there are: [Hours], [Days], [Every] (such as 5 minutes) or [Named] (slots of a day with names). A
+// [Slots] say which slots there are: [Every] (such as an hour, or 5 minutes), [Days] or [Named] (slots of a day with names). A
 // period of more than 250 slots has several entities, which are read together. [Slots.Named] returns the time of a stored
 // property.
 //
@@ -26,7 +26,7 @@
 //
 // # Time zones
 //
-// Each instant is in exactly one slot. On a day of 23 or 25 hours, Hours has 23 or 25 slots, counted from the beginning of the day.
+// Each instant is in exactly one slot. On a day of 23 or 25 hours, Every(time.Hour) has 23 or 25 slots, counted from the beginning of the day.
 // See [Slots] for changes of the rules of a time zone.
 //
 // # Guarantees

@@ -34,7 +34,7 @@ func newVisits(slots series.Slots) *series.Series[int64] {
 func Example() {
 	ctx := context.Background()
 	page := keys.Text()
-	home := newVisits(series.Hours(nil)).In(page.PartitionKey("home"))
+	home := newVisits(series.Every(time.Hour, nil)).In(page.PartitionKey("home"))
 
 	morning := time.Date(2014, 7, 31, 7, 15, 0, 0, time.UTC)
 	check(home.Set(ctx, morning, 17))
@@ -82,7 +82,7 @@ func ExampleSeries_Between() {
 // A program counts in memory, and stores the counts of a while together.
 func ExampleSeries_AddAll() {
 	ctx := context.Background()
-	visits := newVisits(series.Hours(nil))
+	visits := newVisits(series.Every(time.Hour, nil))
 	counts := map[time.Time]int64{}
 	start := time.Date(2014, 7, 31, 22, 0, 0, 0, time.UTC)
 	for i := range 100 { // one visit every 2 minutes
@@ -103,7 +103,7 @@ func ExampleSeries_AddAll() {
 // The outcome of an exact increment is known, or can be resolved.
 func ExampleSeries_Exact() {
 	ctx := context.Background()
-	visits := newVisits(series.Hours(nil)).Exact()
+	visits := newVisits(series.Every(time.Hour, nil)).Exact()
 	at := time.Date(2014, 7, 31, 7, 0, 0, 0, time.UTC)
 	sum, err := visits.Add(ctx, at, 1)
 	var unknown *table.UnknownError
@@ -124,7 +124,7 @@ func ExampleSeries_Of() {
 	ctx := context.Background()
 	dept := keys.Text()
 	empid := keys.Digits[int](6).Named("empid")
-	sales := newVisits(series.Hours(nil)).In(dept.PartitionKey("Sales"))
+	sales := newVisits(series.Every(time.Hour, nil)).In(dept.PartitionKey("Sales"))
 	at := time.Date(2014, 7, 31, 7, 0, 0, 0, time.UTC)
 	check(sales.Of(empid.RowKey(223)).Set(ctx, at, 17)) // RowKey empid_000223_2014-07-31
 	check(sales.Of(empid.RowKey(300)).Set(ctx, at, 9))
@@ -137,7 +137,7 @@ func ExampleSeries_Of() {
 // The entities of old days are deleted as a whole.
 func ExampleSeries_Delete() {
 	ctx := context.Background()
-	visits := newVisits(series.Hours(nil))
+	visits := newVisits(series.Every(time.Hour, nil))
 	today := time.Date(2014, 7, 31, 12, 0, 0, 0, time.UTC)
 	for i := range 10 {
 		check(visits.Set(ctx, today.AddDate(0, 0, -i), 1))
@@ -152,7 +152,7 @@ func ExampleSeries_Delete() {
 func ExampleSlots_All() {
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	check(err)
-	all, err := series.Hours(berlin).All(time.Date(2014, 10, 26, 12, 0, 0, 0, berlin))
+	all, err := series.Every(time.Hour, berlin).All(time.Date(2014, 10, 26, 12, 0, 0, 0, berlin))
 	check(err)
 	for _, slot := range all[1:5] {
 		fmt.Println(slot.Name, slot.From.Format("15:04 MST"))

@@ -20,7 +20,7 @@ import (
 func TestForeignRows(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	visits, s := newSeries(t, series.Hours(nil))
+	visits, s := newSeries(t, series.Every(time.Hour, nil))
 	acc, err := account.FromTransport(s, nil)
 	noError(t, err)
 	rows, err := bare.NewTable(acc.Tables(), "visits", table.Schema[table.Row]{}, nil)
@@ -63,11 +63,11 @@ func TestForeignRows(t *testing.T) {
 			}
 		}
 	}
-	narrow := open[int32](t, s, series.Hours(nil), nil)
+	narrow := open[int32](t, s, series.Every(time.Hour, nil), nil)
 	_, err = narrow.Read(ctx, july)
 	testkit.Expect(t, "error", err.Error(), "table: Read visits('series','2014-07-31'): property H04 is 1099511627780, which no int32 is")
 	put("2014-08-06", map[string]any{"H00": int64(math.MaxInt64)})
-	if day, err := open[float64](t, s, series.Hours(nil), nil).Read(ctx, july.AddDate(0, 0, 6)); err == nil {
+	if day, err := open[float64](t, s, series.Every(time.Hour, nil), nil).Read(ctx, july.AddDate(0, 0, 6)); err == nil {
 		t.Errorf("MaxInt64 as a float64: got %v; want an error", day[0])
 	}
 }

@@ -22,7 +22,7 @@ func TestFarTimes(t *testing.T) {
 	t.Parallel()
 	berlin := zone(t, "Europe/Berlin")
 	const year1 = -62135596800 // in Unix time; time.Time counts from it
-	for _, slots := range []series.Slots{series.Hours(berlin), series.Days(nil), series.Named(berlin, series.NamedSlot{Name: "A"})} {
+	for _, slots := range []series.Slots{series.Every(time.Hour, berlin), series.Days(nil), series.Named(berlin, series.NamedSlot{Name: "A"})} {
 		for _, sec := range []int64{math.MaxInt64 + year1, math.MaxInt64, math.MinInt64 - year1, math.MinInt64, 1 << 55, -1 << 55} {
 			result := make(chan error, 1)
 			go func() {
@@ -51,7 +51,7 @@ func TestDeleteOthers(t *testing.T) {
 		own, other    string
 	}{
 		"days":    {series.Days(nil), series.Days(nil), "x", "x_2014"},
-		"hours":   {series.Hours(nil), series.Days(nil), "x", "x_2014-07-31"},
+		"hours":   {series.Every(time.Hour, nil), series.Days(nil), "x", "x_2014-07-31"},
 		"parts":   {series.Named(nil, series.NamedSlot{Name: "A"}), series.Days(nil), "x", "x_2014-07-31"},
 		"minutes": {series.Every(time.Minute, nil), series.Days(nil), "x", "x_2014-07-31"},
 	} {
@@ -121,8 +121,8 @@ func TestLongestDay(t *testing.T) {
 func TestNoWrongRequests(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	_, s := newSeries(t, series.Hours(nil))
-	visits := open[float64](t, s, series.Hours(nil), nil)
+	_, s := newSeries(t, series.Every(time.Hour, nil))
+	visits := open[float64](t, s, series.Every(time.Hour, nil), nil)
 	s.Count()
 	days := func(n int, last float64) iter.Seq2[time.Time, float64] {
 		values := map[time.Time]float64{july.AddDate(0, 0, n): last}

@@ -59,7 +59,7 @@ func New[V Number](s extend.Store, name string, slots Slots, o *Options) *Series
 		parts = host.Parts{Tables: []string{rows.Name()}, Ensure: []host.Task{{Name: "table " + rows.Name(), Do: door.Table(rows).Ensure}}}
 	}
 	if err = h.Declare("series "+name, parts, err); err != nil {
-		rows, slots = door.Faulty[*table.Table[table.Row]](name, err), Hours(nil)
+		rows, slots = door.Faulty[*table.Table[table.Row]](name, err), Every(time.Hour, nil)
 	}
 	return &Series[V]{rows: rows, slots: slots, partition: keys.RawPartition(defaultPartition), most: maxEntities, err: err}
 }

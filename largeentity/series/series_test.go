@@ -84,7 +84,7 @@ func stored(s *storagetest.Service) string {
 func TestSet(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	visits, s := newSeries(t, series.Hours(nil))
+	visits, s := newSeries(t, series.Every(time.Hour, nil))
 	noError(t, visits.Set(ctx, july.Add(9*time.Hour+59*time.Minute), 3))
 	noError(t, visits.Set(ctx, july.Add(7*time.Hour), 17)) // late
 	noError(t, visits.Set(ctx, july.Add(8*time.Hour), 0))
@@ -125,7 +125,7 @@ func TestKeys(t *testing.T) {
 func TestLongKey(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	visits, _ := newSeries(t, series.Hours(nil))
+	visits, _ := newSeries(t, series.Every(time.Hour, nil))
 	long := visits.Of(keys.RawRow(strings.Repeat("a", 501)))
 	noError(t, long.Set(ctx, july, 1))
 	testkit.Expect(t, "slots", text(t, long.Between(ctx, july, july.Add(2*time.Hour))), "H00=1, 1 absent")
@@ -173,7 +173,7 @@ func TestBetween(t *testing.T) {
 func TestSetAll(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	visits, s := newSeries(t, series.Hours(nil))
+	visits, s := newSeries(t, series.Every(time.Hour, nil))
 	values := func(days int) iter.Seq2[time.Time, int64] {
 		return func(yield func(time.Time, int64) bool) {
 			for i := range 24 * days {
@@ -217,8 +217,8 @@ func TestRange(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := storagetest.New(nil)
-	small := open[int32](t, s, series.Hours(nil), nil)
-	large := open[float64](t, s, series.Hours(nil), nil).Of(keys.RawRow("f"))
+	small := open[int32](t, s, series.Every(time.Hour, nil), nil)
+	large := open[float64](t, s, series.Every(time.Hour, nil), nil).Of(keys.RawRow("f"))
 	noError(t, small.Set(ctx, july, math.MaxInt32))
 	noError(t, large.Set(ctx, july, math.MaxFloat64))
 	s.Count()
@@ -246,11 +246,11 @@ func TestTypes(t *testing.T) {
 	ctx := context.Background()
 	type celsius float64
 	s := storagetest.New(nil)
-	noError(t, open[int](t, s, series.Hours(nil), nil).Set(ctx, july, 1))
-	noError(t, open[int32](t, s, series.Hours(nil), nil).Set(ctx, july.Add(time.Hour), 2))
-	temperature := open[celsius](t, s, series.Hours(nil), nil)
+	noError(t, open[int](t, s, series.Every(time.Hour, nil), nil).Set(ctx, july, 1))
+	noError(t, open[int32](t, s, series.Every(time.Hour, nil), nil).Set(ctx, july.Add(time.Hour), 2))
+	temperature := open[celsius](t, s, series.Every(time.Hour, nil), nil)
 	noError(t, temperature.Set(ctx, july.Add(2*time.Hour), 3))
-	delay := open[time.Duration](t, s, series.Hours(nil), nil)
+	delay := open[time.Duration](t, s, series.Every(time.Hour, nil), nil)
 	_, err := delay.Add(ctx, july.Add(3*time.Hour), 4)
 	noError(t, err)
 	_, err = temperature.Add(ctx, july.Add(4*time.Hour), 0.5)
@@ -259,14 +259,14 @@ func TestTypes(t *testing.T) {
 	got := fmt.Sprintf("%T %T %T %T %T", row.Get("H00"), row.Get("H01"), row.Get("H02"), row.Get("H03"), row.Get("H04"))
 	testkit.Expect(t, "types", got, "int64 int32 float64 int64 float64")
 	testkit.Expect(t, "temperatures", text(t, temperature.Between(ctx, july, july.Add(5*time.Hour))), "H00=1 H01=2 H02=3 H03=4 H04=0.5, 0 absent")
-	testkit.Expect(t, "numbers", text(t, open[int32](t, s, series.Hours(nil), nil).Between(ctx, july, july.Add(2*time.Hour))), "H00=1 H01=2, 0 absent")
+	testkit.Expect(t, "numbers", text(t, open[int32](t, s, series.Every(time.Hour, nil), nil).Between(ctx, july, july.Add(2*time.Hour))), "H00=1 H01=2, 0 absent")
 }
 
 // TestWrongKeys: keys that no row can have are refused before any request.
 func TestWrongKeys(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	visits, s := newSeries(t, series.Hours(nil))
+	visits, s := newSeries(t, series.Every(time.Hour, nil))
 	for name, wrong := range map[string]*series.Series[int64]{
 		"no partition": visits.In(keys.PartitionKey{}), "no key": visits.Of(keys.RowKey{}), "slash": visits.In(keys.RawPartition("a/b")), "slash in a row": visits.Of(keys.RawRow("a/b")),
 		"library": visits.Of(keys.RawRow("~a")), "long row": visits.Of(keys.RawRow(strings.Repeat("a", 505))),
@@ -302,13 +302,13 @@ func TestWrongKeys(t *testing.T) {
 	if err := series.New[int64](&host.Host{Tables: acc.Tables()}, "visits", series.Slots{}, nil).Err(); err == nil {
 		t.Error("zero slots: got no error")
 	}
-	if err := series.New[int64](&host.Host{Tables: acc.Tables()}, "v", series.Hours(nil), nil).Err(); err == nil {
+	if err := series.New[int64](&host.Host{Tables: acc.Tables()}, "v", series.Every(time.Hour, nil), nil).Err(); err == nil {
 		t.Error("a name of one letter: got no error")
 	}
 	for want, faulty := range map[string]*series.Series[int64]{
 		"Slots":      series.New[int64](&host.Host{Tables: acc.Tables()}, "visits", series.Slots{}, nil),
-		"table name": series.New[int64](&host.Host{Tables: acc.Tables()}, "v", series.Hours(nil), nil),
-		"s is nil":   series.New[int64](nil, "visits", series.Hours(nil), nil),
+		"table name": series.New[int64](&host.Host{Tables: acc.Tables()}, "v", series.Every(time.Hour, nil), nil),
+		"s is nil":   series.New[int64](nil, "visits", series.Every(time.Hour, nil), nil),
 	} {
 		of := faulty.In(keys.RawPartition("p")).Of(keys.RawRow("r")).Exact()
 		_, added := of.Add(ctx, july, 1)
@@ -328,7 +328,7 @@ func TestWrongKeys(t *testing.T) {
 func TestFirstAndLastDay(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	for _, slots := range []series.Slots{series.Hours(nil), series.Days(nil)} {
+	for _, slots := range []series.Slots{series.Every(time.Hour, nil), series.Days(nil)} {
 		visits, s := newSeries(t, slots)
 		for _, at := range []time.Time{{}, time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)} {
 			noError(t, visits.Set(ctx, at, 1))
@@ -349,7 +349,7 @@ func TestNoTable(t *testing.T) {
 	ctx := context.Background()
 	acc, err := account.FromTransport(storagetest.New(nil), nil)
 	noError(t, err)
-	visits := series.New[int64](&host.Host{Tables: acc.Tables()}, "visits", series.Hours(nil), nil)
+	visits := series.New[int64](&host.Host{Tables: acc.Tables()}, "visits", series.Every(time.Hour, nil), nil)
 	err = visits.Err()
 	noError(t, err)
 	_, err1 := visits.Read(ctx, july)

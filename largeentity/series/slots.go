@@ -14,7 +14,7 @@ import (
 )
 
 // Slots divides time into periods, and each period into slots. A period is a day or a year of a time zone. It is stored as one
-// entity, or as several if it has too many slots, and each slot is a property. [Hours], [Days], [Every] and [Named] return Slots.
+// entity, or as several if it has too many slots, and each slot is a property. [Every], [Days] and [Named] return Slots.
 // The zero value is invalid.
 //
 // Each instant is in exactly one slot. If the clock is set back, the repeated hour has slots of its own. A day begins at the first
@@ -51,13 +51,10 @@ const (
 	day         = 24 * time.Hour
 )
 
-// Hours returns the hours of each day, as H00 to H23 in the row 2014-07-31. Hours are counted from the beginning of the day: if
-// the clock is set by an hour, the day has H00 to H22 or H00 to H24, and the later hours differ from the hours of the clock. If
-// the clock is set by half an hour, the last slot of the day is half an hour. A nil zone is UTC.
-func Hours(zone *time.Location) Slots { return Every(time.Hour, zone) }
-
-// Every returns the slots of a length of each day, named by the time since the beginning of the day: T1435, or T143510 for slots of
-// less than a minute. The length must be whole seconds and divide a day into at most 10,000 slots. A day of more than 250 slots is
+// Every returns the slots of a length of each day. Those of time.Hour are H00 to H23, and others are named by the time since the
+// beginning of the day: T1435, or T143510 for slots of less than a minute. Time is counted from the beginning of the day: if the clock
+// is set by an hour, the day has H00 to H22 or H00 to H24, and the later hours differ from the hours of the clock. If it is set by half
+// an hour, the last hour of the day is half an hour. The length must be whole seconds and divide a day into at most 10,000 slots. A day of more than 250 slots is
 // stored in several entities of the same number of slots: of 5 minutes, 2014-07-31 has T0000 to T1155, and 2014-07-31_01 has T1200
 // to T2355. A nil zone is UTC. New returns the *table.ValueError or *table.LimitError of a wrong length.
 func Every(length time.Duration, zone *time.Location) Slots {
@@ -129,7 +126,7 @@ func newSlots(s Slots) Slots {
 // check returns a *table.ValueError or *table.LimitError for invalid Slots.
 func (s Slots) check() error {
 	if s.err == nil && s.zone == nil {
-		return &table.ValueError{Field: "series.Slots", Reason: "is the zero value; use Hours, Days, Every or Named"}
+		return &table.ValueError{Field: "series.Slots", Reason: "is the zero value; use Every, Days or Named"}
 	}
 	return s.err
 }

@@ -58,7 +58,7 @@ func TestLocalDays(t *testing.T) {
 	} {
 		t.Run(c.zone+" "+c.day, func(t *testing.T) {
 			t.Parallel()
-			all, err := series.Hours(zone(t, c.zone)).All(local(t, c.zone, c.day+" 12:00:00"))
+			all, err := series.Every(time.Hour, zone(t, c.zone)).All(local(t, c.zone, c.day+" 12:00:00"))
 			noError(t, err)
 			last := all[len(all)-1]
 			testkit.Expect(t, "slots", len(all), c.slots)
@@ -84,15 +84,15 @@ func TestNames(t *testing.T) {
 		at         string // in UTC
 		want       string // period, name and local times
 	}{
-		{"hour", "UTC", series.Hours, "2014-07-31 07:59:59", "2014-07-31 H07 07:00 08:00"},
-		{"before the repeated hour", "Europe/Berlin", series.Hours, "2014-10-26 00:30:00", "2014-10-26 H02 02:00 02:00"},
-		{"repeated hour", "Europe/Berlin", series.Hours, "2014-10-26 01:30:00", "2014-10-26 H03 02:00 03:00"},
-		{"after the repeated hour", "Europe/Berlin", series.Hours, "2014-10-26 02:30:00", "2014-10-26 H04 03:00 04:00"},
-		{"after the lost hour", "Europe/Berlin", series.Hours, "2014-03-30 01:30:00", "2014-03-30 H02 03:00 04:00"},
-		{"no midnight", "America/Sao_Paulo", series.Hours, "2018-11-04 03:00:00", "2018-11-04 H00 01:00 02:00"},
-		{"the day before goes on", "America/St_Johns", series.Hours, "2010-11-07 02:30:00", "2010-11-07 H00 00:00 00:00"},
+		{"hour", "UTC", hours, "2014-07-31 07:59:59", "2014-07-31 H07 07:00 08:00"},
+		{"before the repeated hour", "Europe/Berlin", hours, "2014-10-26 00:30:00", "2014-10-26 H02 02:00 02:00"},
+		{"repeated hour", "Europe/Berlin", hours, "2014-10-26 01:30:00", "2014-10-26 H03 02:00 03:00"},
+		{"after the repeated hour", "Europe/Berlin", hours, "2014-10-26 02:30:00", "2014-10-26 H04 03:00 04:00"},
+		{"after the lost hour", "Europe/Berlin", hours, "2014-03-30 01:30:00", "2014-03-30 H02 03:00 04:00"},
+		{"no midnight", "America/Sao_Paulo", hours, "2018-11-04 03:00:00", "2018-11-04 H00 01:00 02:00"},
+		{"the day before goes on", "America/St_Johns", hours, "2010-11-07 02:30:00", "2010-11-07 H00 00:00 00:00"},
 		{"zone west of UTC", "America/New_York", series.Days, "2015-01-01 04:59:59", "2014 D1231 00:00 00:00"},
-		{"end of a leap year", "Europe/Berlin", series.Hours, "2044-12-31 11:00:00", "2044-12-31 H12 12:00 13:00"},
+		{"end of a leap year", "Europe/Berlin", hours, "2044-12-31 11:00:00", "2044-12-31 H12 12:00 13:00"},
 		{"night after a leap year", "Europe/Berlin", series.Days, "2044-12-31 23:00:00", "2045 D0101 00:00 00:00"},
 		{"leap day", "UTC", series.Days, "2016-02-29 12:00:00", "2016 D0229 00:00 00:00"},
 		{"day after a skipped one", "Pacific/Apia", series.Days, "2011-12-30 10:00:00", "2011 D1231 00:00 00:00"},
@@ -131,13 +131,13 @@ func TestWrongSlots(t *testing.T) {
 		err  error
 		text string
 	}{
-		{"zero", at(series.Slots{}), "series.Slots is the zero value; use Hours, Days, Every or Named"},
+		{"zero", at(series.Slots{}), "series.Slots is the zero value; use Every, Days or Named"},
 		{"7 hours", at(series.Every(7*h, nil)), "Every.length is 7h0m0s; it must be whole seconds and divide 24 hours into equal slots"},
 		{"parts of a second", at(series.Every(500*time.Millisecond, nil)), "Every.length is 500ms; it must be whole seconds and divide 24 hours into equal slots"},
 		{"negative", at(series.Every(-h, nil)), "Every.length is -1h0m0s; it must be whole seconds and divide 24 hours into equal slots"},
 		{"2 days", at(series.Every(48*h, nil)), "Every.length is 48h0m0s; it must be whole seconds and divide 24 hours into equal slots"},
 		{"seconds", at(series.Every(time.Second, nil)), "Every.length has 86400 slots in a day; at most 10000 are allowed"},
-		{"no time zone", at(series.Hours(time.FixedZone("Berlin", 3*24*3600))), "Slots.zone is Berlin, 72h0m0s from UTC; at most 48h0m0s are possible"},
+		{"no time zone", at(series.Every(time.Hour, time.FixedZone("Berlin", 3*24*3600))), "Slots.zone is Berlin, 72h0m0s from UTC; at most 48h0m0s are possible"},
 		{"no time zone of days", at(series.Days(time.FixedZone("Berlin", -3*24*3600))), "Slots.zone is Berlin, -72h0m0s from UTC; at most 48h0m0s are possible"},
 		{"no slots", at(series.Named(nil)), "Named.slots must begin with a slot from 0"},
 		{"late first slot", at(series.Named(nil, series.NamedSlot{Name: "A", From: h})), "Named.slots must begin with a slot from 0"},
@@ -148,15 +148,15 @@ func TestWrongSlots(t *testing.T) {
 		{"reserved name", at(series.Named(nil, series.NamedSlot{Name: "_op"})), `property "_op": the library reserves the names _op _life _ix _type _v _sys _parts _part _tx _end`},
 		{"name of the service", at(series.Named(nil, series.NamedSlot{Name: "RowKey"})), `property "RowKey": the service reserves the name`},
 		{"many slots", at(series.Named(nil, many...)), "Named.slots has 251 slots of a day; at most 250 are allowed"},
-		{"zero, named", named(series.Slots{}, "2014-07-31", "H00"), "series.Slots is the zero value; use Hours, Days, Every or Named"},
+		{"zero, named", named(series.Slots{}, "2014-07-31", "H00"), "series.Slots is the zero value; use Every, Days or Named"},
 		{"7 hours, named", named(series.Every(7*h, nil), "2014-07-31", "T0000"), "Every.length is 7h0m0s; it must be whole seconds and divide 24 hours into equal slots"},
-		{"24th hour", named(series.Hours(nil), "2014-07-31", "H24"), `Slot.Name is "H24", a slot that 2014-07-31 lacks in UTC; its slots are H00 to H23`},
-		{"lost hour", named(series.Hours(zone(t, "Europe/Berlin")), "2014-03-30", "H23"), `Slot.Name is "H23", a slot that 2014-03-30 lacks in Europe/Berlin; its slots are H00 to H22`},
+		{"24th hour", named(series.Every(time.Hour, nil), "2014-07-31", "H24"), `Slot.Name is "H24", a slot that 2014-07-31 lacks in UTC; its slots are H00 to H23`},
+		{"lost hour", named(series.Every(time.Hour, zone(t, "Europe/Berlin")), "2014-03-30", "H23"), `Slot.Name is "H23", a slot that 2014-03-30 lacks in Europe/Berlin; its slots are H00 to H22`},
 		{"leap day", named(series.Days(nil), "2014", "D0229"), `Slot.Name is "D0229", a slot that 2014 lacks in UTC; its slots are D0101 to D1231`},
-		{"no day", named(series.Hours(nil), "2014-02-29", "H00"), `Slot.Period is "2014-02-29"; it must be like 2006-01-02`},
-		{"year for a day", named(series.Hours(nil), "2014", "H00"), `Slot.Period is "2014"; it must be like 2006-01-02`},
+		{"no day", named(series.Every(time.Hour, nil), "2014-02-29", "H00"), `Slot.Period is "2014-02-29"; it must be like 2006-01-02`},
+		{"year for a day", named(series.Every(time.Hour, nil), "2014", "H00"), `Slot.Period is "2014"; it must be like 2006-01-02`},
 		{"skipped day of a year", named(series.Days(zone(t, "Pacific/Apia")), "2011", "D1230"), `Slot.Name is "D1230", a slot that 2011 lacks in Pacific/Apia; its slots are D0101 to D1231`},
-		{"skipped day", named(series.Hours(zone(t, "Pacific/Apia")), "2011-12-30", "H00"), "Slot.Period is 2011-12-30, a day that Pacific/Apia has skipped"},
+		{"skipped day", named(series.Every(time.Hour, zone(t, "Pacific/Apia")), "2011-12-30", "H00"), "Slot.Period is 2011-12-30, a day that Pacific/Apia has skipped"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -174,7 +174,7 @@ func TestWrongSlots(t *testing.T) {
 func TestYears(t *testing.T) {
 	t.Parallel()
 	last := time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
-	for _, slots := range []func(*time.Location) series.Slots{series.Hours, series.Days} {
+	for _, slots := range []func(*time.Location) series.Slots{hours, series.Days} {
 		for _, c := range []struct {
 			zone string
 			at   time.Time
@@ -199,7 +199,7 @@ var fuzzZones = []string{"UTC", "Europe/Berlin", "America/New_York", "Australia/
 // fuzzSlots returns kinds of slots.
 func fuzzSlots(zone *time.Location) []series.Slots {
 	return []series.Slots{
-		series.Hours(zone), series.Days(zone), series.Every(5*time.Minute, zone), series.Every(40*time.Second, zone), series.Every(6*time.Hour, zone),
+		series.Every(time.Hour, zone), series.Days(zone), series.Every(5*time.Minute, zone), series.Every(40*time.Second, zone), series.Every(6*time.Hour, zone),
 		series.Named(zone, series.NamedSlot{Name: "Night"}, series.NamedSlot{Name: "A", From: time.Minute}, series.NamedSlot{Name: "B", From: 2*time.Hour + 30*time.Minute}, series.NamedSlot{Name: "C", From: 23*time.Hour + 30*time.Minute}),
 	}
 }
@@ -333,3 +333,6 @@ func FuzzNamed(f *testing.F) {
 		}
 	})
 }
+
+// hours are the hours of each day.
+func hours(zone *time.Location) series.Slots { return series.Every(time.Hour, zone) }

@@ -32,7 +32,7 @@ func containerOf(t testing.TB, s account.Transport) *container.Client {
 	t.Helper()
 	acc, err := account.FromTransport(s, nil)
 	noError(t, err)
-	return acc.Container("logs")
+	return acc.Blobs().NewContainerClient("logs")
 }
 
 // blobName returns the name of a blob of source orders.
@@ -53,14 +53,14 @@ func TestLostResponses(t *testing.T) {
 		fault    storagetest.Fault
 		requests string
 	}{
-		"of a new blob": {requests.BlobCreate, storagetest.LostResponse(), "1 blob-append, 2 blob-create, 1 blob-list"},
-		"of a block":    {requests.BlobAppend, storagetest.LostResponse(), "1 blob-append, 1 blob-create, 1 blob-get, 1 blob-properties"},
-		"lost block":    {requests.BlobAppend, storagetest.LostRequest(), "2 blob-append, 1 blob-create, 1 blob-properties"},
-		"block twice":   {requests.BlobAppend, storagetest.Twice(), "1 blob-append, 1 blob-create, 1 blob-get, 1 blob-properties"},
-		"blob twice":    {requests.BlobCreate, storagetest.Twice(), "1 blob-append, 1 blob-create, 1 blob-list"},
-		"late block":    {requests.BlobAppend, storagetest.Late(1), "2 blob-append, 1 blob-create, 1 blob-get, 2 blob-properties"},
-		"busy":          {requests.BlobAppend, storagetest.Refuse(503, "ServerBusy"), "2 blob-append, 1 blob-create, 1 blob-properties"},
-		"not sent":      {requests.BlobAppend, storagetest.NotSent(), "2 blob-append, 1 blob-create"},
+		"of a new blob": {kinds.BlobCreate, storagetest.LostResponse(), "1 blob-append, 2 blob-create, 1 blob-list"},
+		"of a block":    {kinds.BlobAppend, storagetest.LostResponse(), "1 blob-append, 1 blob-create, 1 blob-get, 1 blob-properties"},
+		"lost block":    {kinds.BlobAppend, storagetest.LostRequest(), "2 blob-append, 1 blob-create, 1 blob-properties"},
+		"block twice":   {kinds.BlobAppend, storagetest.Twice(), "1 blob-append, 1 blob-create, 1 blob-get, 1 blob-properties"},
+		"blob twice":    {kinds.BlobCreate, storagetest.Twice(), "1 blob-append, 1 blob-create, 1 blob-list"},
+		"late block":    {kinds.BlobAppend, storagetest.Late(1), "2 blob-append, 1 blob-create, 1 blob-get, 2 blob-properties"},
+		"busy":          {kinds.BlobAppend, storagetest.Refuse(503, "ServerBusy"), "2 blob-append, 1 blob-create, 1 blob-properties"},
+		"not sent":      {kinds.BlobAppend, storagetest.NotSent(), "2 blob-append, 1 blob-create"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -89,7 +89,7 @@ func TestUnknownOutcome(t *testing.T) {
 				l, s := newLog(t, nil)
 				w := newWriter(t, l, "orders")
 				appendAll(t, w, 1)
-				s.SetFaults(storagetest.OfKind(requests.BlobAppend, storagetest.Once(fault)))
+				s.SetFaults(storagetest.OfKind(kinds.BlobAppend, storagetest.Once(fault)))
 				short, cancel := context.WithTimeout(ctx, time.Second)
 				defer cancel()
 				err := w.Flush(short)
@@ -174,7 +174,7 @@ func TestForeignAfterLostResponse(t *testing.T) {
 	o.Now = func() time.Time { return evening }
 	l := openLog(t, s, o)
 	c := containerOf(t, s.Service)
-	s.SetFaults(storagetest.OfKind(requests.BlobAppend, storagetest.Once(storagetest.LostResponse())))
+	s.SetFaults(storagetest.OfKind(kinds.BlobAppend, storagetest.Once(storagetest.LostResponse())))
 	s.BeforeRequest = func(r *http.Request) {
 		if r.Method == http.MethodHead {
 			foreignAppend(t, c, blobName(1), "{}\n")
@@ -200,7 +200,7 @@ func TestFull(t *testing.T) {
 				w := newWriter(t, l, "orders")
 				appendAll(t, w, 1)
 				noError(t, w.Flush(ctx))
-				s.SetFaults(storagetest.OfKind(requests.BlobAppend, storagetest.Once(fault)))
+				s.SetFaults(storagetest.OfKind(kinds.BlobAppend, storagetest.Once(fault)))
 				appendAll(t, w, 2)
 				noError(t, w.Close(ctx))
 				testkit.Expect(t, "records", numbers(t, between(l)), []int{1, 2})
@@ -227,10 +227,10 @@ func TestLeasedInDoubt(t *testing.T) {
 		noError(t, err)
 		appends := 0
 		s.SetFaults(storagetest.When(func(r storagetest.Request) bool {
-			if r.Kind == requests.BlobAppend {
+			if r.Kind == kinds.BlobAppend {
 				appends++
 			}
-			return r.Kind == requests.BlobAppend && appends == 1
+			return r.Kind == kinds.BlobAppend && appends == 1
 		}, storagetest.Late(0)))
 		appendAll(t, w, 2)
 		short, cancel := context.WithTimeout(ctx, time.Millisecond)
@@ -286,7 +286,7 @@ func TestCloseTwice(t *testing.T) {
 func TestNoAppends(t *testing.T) {
 	t.Parallel()
 	l, s := newLog(t, nil)
-	s.SetFaults(storagetest.OfKind(requests.BlobAppend, storagetest.Refuse(409, "BlobImmutableDueToPolicy")))
+	s.SetFaults(storagetest.OfKind(kinds.BlobAppend, storagetest.Refuse(409, "BlobImmutableDueToPolicy")))
 	w := newWriter(t, l, "orders")
 	appendAll(t, w, 1)
 	for range 3 {
@@ -305,8 +305,8 @@ func TestNoAppends(t *testing.T) {
 // TestRefusals: a request that the service does not allow is not repeated, and its records stay.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []requests.Kind{requests.BlobCreate, requests.BlobAppend} {
-		t.Run(kind.String(), func(t *testing.T) {
+	for _, kind := range []requests.Kind{kinds.BlobCreate, kinds.BlobAppend} {
+		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			ctx := context.Background()
 			l, s := newLog(t, nil)

@@ -16,9 +16,9 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/logtail/bloblog"
-	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -204,7 +204,7 @@ func TestBrokenResponses(t *testing.T) {
 		s.Count()
 		breaks := 0
 		s.SetFaults(func(r storagetest.Request) storagetest.Fault {
-			if r.Kind != requests.BlobGet || breaks == 6 {
+			if r.Kind != kinds.BlobGet || breaks == 6 {
 				return storagetest.Fault{}
 			}
 			breaks++
@@ -237,7 +237,7 @@ func TestNoLength(t *testing.T) {
 	w := newWriter(t, l, "orders")
 	appendAll(t, w, 1)
 	noError(t, w.Flush(ctx))
-	s.SetFaults(storagetest.OfKind(requests.BlobAppend, storagetest.Once(storagetest.LostResponse())))
+	s.SetFaults(storagetest.OfKind(kinds.BlobAppend, storagetest.Once(storagetest.LostResponse())))
 	appendAll(t, w, 2)
 	if err := w.Flush(ctx); !errors.Is(err, table.ErrUnknownOutcome) {
 		t.Errorf("Flush: got error %v; want ErrUnknownOutcome", err)
@@ -284,7 +284,7 @@ func TestSilentResponse(t *testing.T) {
 		if d := time.Since(began); d < time.Minute || d > 2*time.Minute {
 			t.Errorf("got the records after %v; want them after 1 minute", d)
 		}
-		s.SetFaults(storagetest.OfKind(requests.BlobGet, storagetest.Hang()))
+		s.SetFaults(storagetest.OfKind(kinds.BlobGet, storagetest.Hang()))
 		began = time.Now()
 		for _, err := range list {
 			if !errors.Is(err, table.ErrUnreachable) {

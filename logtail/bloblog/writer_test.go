@@ -15,9 +15,9 @@ import (
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/logtail/bloblog"
-	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -49,7 +49,7 @@ func TestBounds(t *testing.T) {
 				var flushes []string
 				for i := 1; i <= 8; i++ {
 					appendAll(t, w, i)
-					if s.Count()[requests.BlobAppend] > 0 {
+					if s.Count()[kinds.BlobAppend] > 0 {
 						flushes = append(flushes, fmt.Sprint(i))
 					}
 					time.Sleep(time.Second)
@@ -79,7 +79,7 @@ func TestRun(t *testing.T) {
 		testkit.Expect(t, "requests before", s.Count().String(), "none")
 		time.Sleep(time.Second + time.Millisecond)
 		testkit.Expect(t, "requests after the interval", s.Count().String(), "1 blob-append, 1 blob-create")
-		s.SetFaults(storagetest.OfKind(requests.BlobAppend, storagetest.Once(storagetest.LostRequest())))
+		s.SetFaults(storagetest.OfKind(kinds.BlobAppend, storagetest.Once(storagetest.LostRequest())))
 		appendAll(t, w, 3)
 		time.Sleep(12 * time.Second)
 		testkit.Expect(t, "records after a flush that failed", len(numbers(t, l.Between(ctx, "orders", time.Time{}, time.Time{}))), 2)
@@ -164,7 +164,7 @@ func TestOutage(t *testing.T) {
 		o.Now = time.Now
 		l, s := newLog(t, o)
 		w := newWriter(t, l, "orders")
-		s.SetFaults(storagetest.OfKind(requests.BlobCreate, storagetest.NotSent()))
+		s.SetFaults(storagetest.OfKind(kinds.BlobCreate, storagetest.NotSent()))
 		for i := 1; i <= 100; i++ {
 			appendAll(t, w, 0)
 		}
@@ -360,7 +360,7 @@ func TestConcurrentAppends(t *testing.T) {
 	ctx := context.Background()
 	l, s := newLog(t, &bloblog.Options[event]{FlushRecords: 7, Buffer: 500, BlobBlocks: 3})
 	s.SetFaults(func(r storagetest.Request) storagetest.Fault {
-		if r.Kind == requests.BlobAppend && r.Number%5 == 0 {
+		if r.Kind == kinds.BlobAppend && r.Number%5 == 0 {
 			return storagetest.Twice()
 		}
 		return storagetest.Fault{}

@@ -19,7 +19,7 @@ type Report struct {
 
 var (
 	dept   = keys.Partition(keys.Text(), func(r *Report) *string { return &r.Department })
-	number = keys.Row(keys.Digits[int](6), func(r *Report) *int { return &r.Number }).Named("report")
+	number = keys.Row(keys.Digits[int](6).Named("report"), func(r *Report) *int { return &r.Number })
 )
 
 // Reports is the reports in the table, and those in files.

@@ -26,7 +26,7 @@ type Change struct{ What string }
 
 var (
 	dept  = keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
-	empid = keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
+	empid = keys.Row(keys.Digits[int](6).Named("empid"), func(e *Employee) *int { return &e.ID })
 )
 
 // Company is the employees and the log. Each write of Employees that the log contains takes 2 requests more, for a message. The log has the

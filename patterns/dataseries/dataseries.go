@@ -26,7 +26,7 @@ type Site struct {
 // Open declares the counts, whose days are those of UTC. Call Ensure of the result when the program starts.
 func Open(acc aztablekit.Account, o *aztablekit.Options) *Site {
 	s := aztablekit.Open(acc, "site", o)
-	return &Site{s, series.New[int64](s, "visits", series.Hours(time.UTC), nil)}
+	return &Site{s, series.New[int64](s, "visits", series.Every(time.Hour, time.UTC), nil)}
 }
 
 func (s *Site) counts(name string) *series.Series[int64] {

@@ -21,7 +21,7 @@ type Task struct {
 
 var (
 	queue = keys.Partition(keys.Text(), func(t *Task) *string { return &t.Queue })
-	name  = keys.Row(keys.Text(), func(t *Task) *string { return &t.Name }).Named("task")
+	name  = keys.Row(keys.Text().Named("task"), func(t *Task) *string { return &t.Name })
 )
 
 // Program is one of the programs that stand for election.

@@ -164,8 +164,8 @@ func TestStory(t *testing.T) {
 
 // TestLostResponse: after a lost response to a request of a write, the client gets the same status, and the log has each change once.
 func TestLostResponse(t *testing.T) {
-	for _, kind := range []requests.Kind{requests.MessagePut, requests.Transaction, requests.MessageUpdate} {
-		t.Run(kind.String(), func(t *testing.T) {
+	for _, kind := range []requests.Kind{"message-put", requests.Transaction, "message-update"} {
+		t.Run(string(kind), func(t *testing.T) {
 			bubble(t, func(t *testing.T, c *client) {
 				loseOne := func() { c.storage.SetFaults(storagetest.OfKind(kind, storagetest.Once(storagetest.LostResponse()))) }
 				loseOne()

@@ -19,7 +19,7 @@ type Employee struct {
 
 var (
 	dept  = keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
-	empid = keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
+	empid = keys.Row(keys.Digits[int](6).Named("empid"), func(e *Employee) *int { return &e.ID })
 
 	salary = table.FieldOf(func(e *Employee) *int64 { return &e.Salary })
 )

@@ -20,7 +20,7 @@ type Employee struct {
 
 var (
 	dept  = keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
-	empid = keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
+	empid = keys.Row(keys.Digits[int](6).Named("empid"), func(e *Employee) *int { return &e.ID })
 
 	// A row without fields for each employee, under the last name.
 	members = index.New("last", keys.Text(), func(e *Employee) (string, bool) { return e.LastName, true }, nil).Only()

@@ -7,6 +7,8 @@ import (
 	"iter"
 	"strings"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/service"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 
 	"github.com/aztablekit/aztablekit"
@@ -25,7 +27,7 @@ type Employee struct {
 
 var (
 	dept  = keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
-	empid = keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
+	empid = keys.Row(keys.Digits[int](6).Named("empid"), func(e *Employee) *int { return &e.ID })
 
 	// A row for each name, in the partition of the employees. It changes in the transaction of an employee.
 	inDepartment = index.NewLists("name", keys.Text(), lastName, nil)
@@ -45,7 +47,7 @@ type Staff struct {
 // Account is an *account.Account, or a *storagetest.Service.
 type Account interface {
 	aztablekit.Account
-	Container(name string) *container.Client
+	Blobs() *service.Client
 }
 
 // Open declares the table of the employees. Call Ensure of the result when the program starts, and Run in one program.
@@ -54,7 +56,7 @@ func Open(acc Account, o *aztablekit.Options) *Staff {
 	if o != nil {
 		name = strings.ToLower(o.Prefix) + name
 	}
-	s := &Staff{Store: aztablekit.Open(acc, "company", o), blobs: acc.Container(name)}
+	s := &Staff{Store: aztablekit.Open(acc, "company", o), blobs: acc.Blobs().NewContainerClient(name)}
 	s.Employees = aztablekit.Table(s.Store, "staff", dept, empid, inDepartment, everywhere, eventual.On("names", renamed, s.writeBlobs))
 	return s
 }

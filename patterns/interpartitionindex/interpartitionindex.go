@@ -22,7 +22,7 @@ type Employee struct {
 
 var (
 	dept      = keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
-	empid     = keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
+	empid     = keys.Row(keys.Digits[int](6).Named("empid"), func(e *Employee) *int { return &e.ID })
 	hiredDept = keys.Text().Named("hired")
 
 	// A full copy of each employee in the partition of the address, in a table of all addresses.

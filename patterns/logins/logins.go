@@ -25,9 +25,9 @@ type Code struct {
 
 var (
 	user    = keys.Partition(keys.Text(), func(s *Session) *string { return &s.User })
-	id      = keys.Row(keys.Text(), func(s *Session) *string { return &s.ID }).Named("session")
+	id      = keys.Row(keys.Text().Named("session"), func(s *Session) *string { return &s.ID })
 	ofCode  = keys.Partition(keys.Text(), func(c *Code) *string { return &c.User })
-	codeRow = keys.Row(keys.Text(), func(c *Code) *string { return &c.Text }).Named("code")
+	codeRow = keys.Row(keys.Text().Named("code"), func(c *Code) *string { return &c.Text })
 
 	sessionsEnd = expire.At(func(s *Session) time.Time { return s.Ends }, nil)
 	codesEnd    = expire.At(func(c *Code) time.Time { return c.Ends }, &expire.Options{Name: "codesend", Once: true})

@@ -21,7 +21,7 @@ type Send func(ctx context.Context, id string, o Order) error
 
 var (
 	shop   = keys.Partition(keys.Text(), func(o *Order) *string { return &o.Shop })
-	number = keys.Row(keys.Digits[int](6), func(o *Order) *int { return &o.ID }).Named("order")
+	number = keys.Row(keys.Digits[int](6).Named("order"), func(o *Order) *int { return &o.ID })
 )
 
 // Shops is the orders of all shops.

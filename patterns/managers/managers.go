@@ -35,7 +35,7 @@ const departmentRow = "department"
 var (
 	name  = keys.Partition(keys.Text(), func(d *Department) *string { return &d.Name })
 	dept  = keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
-	empid = keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
+	empid = keys.Row(keys.Digits[int](6).Named("empid"), func(e *Employee) *int { return &e.ID })
 
 	lastName = table.FieldOf(func(e *Employee) *string { return &e.LastName })
 	email    = table.FieldOf(func(e *Employee) *string { return &e.Email })

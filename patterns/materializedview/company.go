@@ -31,8 +31,8 @@ const everybody = "company"
 
 var (
 	dept   = keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
-	empid  = keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
-	member = keys.Row(keys.Digits[int](6), func(m *Member) *int { return &m.ID }).Named("member")
+	empid  = keys.Row(keys.Digits[int](6).Named("empid"), func(e *Employee) *int { return &e.ID })
+	member = keys.Row(keys.Digits[int](6).Named("member"), func(m *Member) *int { return &m.ID })
 	heads  = index.NewSummary("heads", keys.Text(), func(m *Member) (string, bool) { return m.Department, true }, nil)
 )
 

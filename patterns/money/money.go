@@ -36,10 +36,10 @@ type Posting struct {
 
 var (
 	city   = keys.Partition(keys.Text(), func(a *Account) *string { return &a.City })
-	number = keys.Row(keys.Digits[int](6), func(a *Account) *int { return &a.Number }).Named("account")
+	number = keys.Row(keys.Digits[int](6).Named("account"), func(a *Account) *int { return &a.Number })
 
 	posted   = keys.Partition2(keys.Text(), keys.Digits[int](6), func(p *Posting) (*string, *int) { return &p.City, &p.Number }) // Bern_000001
-	transfer = keys.Row(keys.Text(), func(p *Posting) *string { return &p.Transfer }).Named("transfer")
+	transfer = keys.Row(keys.Text().Named("transfer"), func(p *Posting) *string { return &p.Transfer })
 )
 
 // Bank is the accounts of all cities, and their ledger.

@@ -24,7 +24,7 @@ type Response struct {
 
 var (
 	customer = keys.Partition(keys.Text(), func(r *Response) *string { return &r.Customer })
-	key      = keys.Row(keys.Text(), func(r *Response) *string { return &r.Key }).Named("response")
+	key      = keys.Row(keys.Text().Named("response"), func(r *Response) *string { return &r.Key })
 	ends     = expire.At(func(r *Response) time.Time { return r.Ends }, nil)
 )
 

@@ -27,10 +27,10 @@ type Day struct {
 
 var (
 	market = keys.Partition(keys.Text(), func(p *Price) *string { return &p.Market })
-	item   = keys.Row(keys.Text(), func(p *Price) *string { return &p.Item }).Named("item")
+	item   = keys.Row(keys.Text().Named("item"), func(p *Price) *string { return &p.Item })
 
 	marketOf = keys.Partition(keys.Text(), func(d *Day) *string { return &d.Market })
-	date     = keys.Row(keys.Text(), func(d *Day) *string { return &d.Date }).Named("day")
+	date     = keys.Row(keys.Text().Named("day"), func(d *Day) *string { return &d.Date })
 )
 
 // Prices is the prices of all markets.

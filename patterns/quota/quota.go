@@ -26,7 +26,7 @@ const (
 
 var (
 	customer = keys.Partition(keys.Text(), func(f *File) *string { return &f.Customer })
-	name     = keys.Row(keys.Text(), func(f *File) *string { return &f.Name }).Named("file")
+	name     = keys.Row(keys.Text().Named("file"), func(f *File) *string { return &f.Name })
 
 	used = index.NewSummary("used", keys.Text(), func(*File) (string, bool) { return "all", true }, &index.SummaryOptions{Most: MostFiles},
 		index.Measure[File]{Name: "Size", Of: func(f *File) (int64, bool) { return f.Bytes, true }, Most: MostBytes})

@@ -16,7 +16,7 @@ type Employee struct {
 
 var (
 	dept  = keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
-	empid = keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid") // six digits, which sort as the numbers do
+	empid = keys.Row(keys.Digits[int](6).Named("empid"), func(e *Employee) *int { return &e.ID }) // six digits, which sort as the numbers do
 )
 
 // Staff is the employees of a company.

@@ -23,7 +23,7 @@ type Article struct {
 
 var (
 	section = keys.Partition(keys.Text(), func(a *Article) *string { return &a.Section })
-	number  = keys.Row(keys.Digits[int](6), func(a *Article) *int { return &a.ID }).Named("article")
+	number  = keys.Row(keys.Digits[int](6).Named("article"), func(a *Article) *int { return &a.ID })
 )
 
 // Site is the articles, and the file of their titles. Each write of Articles that changes a title takes 2 requests more, for a message.

@@ -29,7 +29,7 @@ var (
 	department = keys.OneRow[Department]("department") // a partition has one
 
 	dept  = keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
-	empid = keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
+	empid = keys.Row(keys.Digits[int](6).Named("empid"), func(e *Employee) *int { return &e.ID })
 )
 
 // Company is departments and employees.

@@ -34,10 +34,10 @@ var (
 	quota  = keys.OneRow[Quota]("quota") // a team has one
 
 	team = keys.Partition(keys.Text(), func(s *Stack) *string { return &s.Team })
-	name = keys.Row(keys.Text(), func(s *Stack) *string { return &s.Name }).Named("stack")
+	name = keys.Row(keys.Text().Named("stack"), func(s *Stack) *string { return &s.Name })
 
 	ofStack = keys.Partition2(keys.Text(), keys.Text(), func(c *Chart) (*string, *string) { return &c.Team, &c.Stack }) // web_shop
-	chart   = keys.Row(keys.Text(), func(c *Chart) *string { return &c.Name }).Named("chart")
+	chart   = keys.Row(keys.Text().Named("chart"), func(c *Chart) *string { return &c.Name })
 )
 
 // Stacks is the stacks of all teams.

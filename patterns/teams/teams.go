@@ -21,7 +21,7 @@ type Employee struct {
 
 var (
 	dept  = keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
-	empid = keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
+	empid = keys.Row(keys.Digits[int](6).Named("empid"), func(e *Employee) *int { return &e.ID })
 
 	byTeam = index.NewSummary("team", keys.Text(), func(e *Employee) (string, bool) { return e.Team, true }, nil,
 		index.Measure[Employee]{Name: "Salary", Of: func(e *Employee) (int64, bool) { return e.Salary, e.Salary > 0 }})

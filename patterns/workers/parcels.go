@@ -24,7 +24,7 @@ type Send func(ctx context.Context, id string, p Parcel) error
 
 var (
 	shop   = keys.Partition(keys.Text(), func(p *Parcel) *string { return &p.Shop })
-	number = keys.Row(keys.Digits[int](6), func(p *Parcel) *int { return &p.ID }).Named("parcel")
+	number = keys.Row(keys.Digits[int](6).Named("parcel"), func(p *Parcel) *int { return &p.ID })
 )
 
 // Shops is the parcels of all shops.

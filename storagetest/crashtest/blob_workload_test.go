@@ -101,9 +101,9 @@ func TestBlobFaults(t *testing.T) {
 		return false
 	}
 	for kind, want := range map[requests.Kind]bool{
-		kinds.ContainerCreate: true, kinds.ContainerDelete: true, kinds.ContainerSet: true, kinds.ContainerLease: true, requests.BlobCreate: true, requests.BlobAppend: true, requests.BlobStage: true, requests.BlobCommit: true,
-		kinds.BlobSetMetadata: true, kinds.BlobSetHeaders: true, requests.BlobDelete: true, kinds.BlobLease: true,
-		kinds.ContainerGet: false, kinds.ContainerList: false, requests.BlobGet: false, kinds.BlobBlocks: false, kinds.BlobProperties: false, kinds.BlobList: false,
+		kinds.ContainerCreate: true, kinds.ContainerDelete: true, kinds.ContainerSet: true, kinds.ContainerLease: true, kinds.BlobCreate: true, kinds.BlobAppend: true, kinds.BlobStage: true, kinds.BlobCommit: true,
+		kinds.BlobSetMetadata: true, kinds.BlobSetHeaders: true, kinds.BlobDelete: true, kinds.BlobLease: true,
+		kinds.ContainerGet: false, kinds.ContainerList: false, kinds.BlobGet: false, kinds.BlobBlocks: false, kinds.BlobProperties: false, kinds.BlobList: false,
 	} {
 		if got := has(kind, storagetest.Twice()); got != want {
 			t.Errorf("%s: got Twice %v; want %v", kind, got, want)

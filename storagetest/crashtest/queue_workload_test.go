@@ -220,7 +220,7 @@ func TestQueueFaults(t *testing.T) {
 		return false
 	}
 	for kind, want := range map[requests.Kind]bool{
-		requests.MessageGet: true, requests.MessagePut: true, requests.MessageUpdate: true, requests.MessageDelete: true, kinds.MessageClear: true, kinds.QueueCreate: true, kinds.QueueSet: true, kinds.QueueDelete: true,
+		kinds.MessageGet: true, kinds.MessagePut: true, kinds.MessageUpdate: true, kinds.MessageDelete: true, kinds.MessageClear: true, kinds.QueueCreate: true, kinds.QueueSet: true, kinds.QueueDelete: true,
 		kinds.MessagePeek: false, kinds.QueueGet: false, kinds.QueueList: false,
 	} {
 		if got := canArriveTwice(kind); got != want {

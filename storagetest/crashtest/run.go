@@ -232,8 +232,8 @@ func Faults(r storagetest.Request) []storagetest.Fault {
 // isRead reports whether a request changes nothing. A request for messages is not a read, because it hides the messages.
 func isRead(r storagetest.Request) bool {
 	switch r.Kind {
-	case requests.Get, requests.Query, requests.TableQuery, kinds.MessagePeek, kinds.QueueGet, kinds.QueueList,
-		kinds.ContainerGet, kinds.ContainerList, requests.BlobGet, kinds.BlobProperties, kinds.BlobBlocks, kinds.BlobList:
+	case requests.Get, requests.Query, kinds.TableQuery, kinds.MessagePeek, kinds.QueueGet, kinds.QueueList,
+		kinds.ContainerGet, kinds.ContainerList, kinds.BlobGet, kinds.BlobProperties, kinds.BlobBlocks, kinds.BlobList:
 		return true
 	}
 	return false

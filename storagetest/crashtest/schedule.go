@@ -107,7 +107,7 @@ func (s *schedule) choose(withFaults bool) chooser {
 			return
 		case late > 0 && s.rng.IntN(4) == 0:
 			r := s.run.service.DeliverOne(s.rng.IntN(late))
-			fmt.Fprint(s.hash, "late ", r.Kind.String(), r.Status, ";")
+			fmt.Fprint(s.hash, "late ", string(r.Kind), r.Status, ";")
 			return
 		}
 		h := held[s.rng.IntN(len(held))]
@@ -116,7 +116,7 @@ func (s *schedule) choose(withFaults bool) chooser {
 		if withFaults && s.rng.Float64() < s.run.options.FaultRate {
 			f, crash = s.fault(h.request)
 		}
-		fmt.Fprint(s.hash, h.process, h.request.Kind.String(), h.request.Table, h.request.Queue, h.request.Container, h.request.Blob, h.request.PartitionKey, len(h.request.Operations), f, crash, ";")
+		fmt.Fprint(s.hash, h.process, string(h.request.Kind), h.request.Table, h.request.Queue, h.request.Container, h.request.Blob, h.request.PartitionKey, len(h.request.Operations), f, crash, ";")
 		s.run.release(h, f, crash)
 	}
 }

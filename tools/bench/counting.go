@@ -9,8 +9,8 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
-	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -36,7 +36,7 @@ func openOffice(ctx context.Context) (*office, error) {
 	if err := tabledoor.Ensure(ctx, base); err != nil {
 		return nil, err
 	}
-	outbox, err := bareworker.NewOutbox(acc.Queue("notifications"), nil)
+	outbox, err := bareworker.NewOutbox(acc.Queues().NewQueueClient("notifications"), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (o *office) requests(f func() error) (int, error) {
 // ofWorker returns the number of requests that a worker takes for the messages of the queue, without the last one, which finds the
 // queue empty.
 func (o *office) ofWorker(ctx context.Context, h host.Handler) (int, error) {
-	w, err := bareworker.New(o.acc.Queue("notifications"), o.acc.Queue("poison"), []host.Handler{h}, nil)
+	w, err := bareworker.New(o.acc.Queues().NewQueueClient("notifications"), o.acc.Queues().NewQueueClient("poison"), []host.Handler{h}, nil)
 	if err != nil {
 		return 0, err
 	}
@@ -68,7 +68,7 @@ func (o *office) ofWorker(ctx context.Context, h host.Handler) (int, error) {
 	if err := expect("messages that the worker completed", w.Stats().Completed, 1); err != nil {
 		return 0, err
 	}
-	return counts.Total() - counts[requests.MessageGet] + 1, nil
+	return counts.Total() - counts[kinds.MessageGet] + 1, nil
 }
 
 // maintained returns the table with indexes in the entities' partitions, in which an order is stored, and the order.

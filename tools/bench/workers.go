@@ -53,7 +53,7 @@ func work(ctx context.Context, n, partitions int) (time.Duration, error) {
 	if err := tabledoor.Ensure(ctx, base); err != nil {
 		return 0, err
 	}
-	outbox, err := bareworker.NewOutbox(acc.Queue("notifications"), nil)
+	outbox, err := bareworker.NewOutbox(acc.Queues().NewQueueClient("notifications"), nil)
 	if err != nil {
 		return 0, err
 	}
@@ -62,7 +62,7 @@ func work(ctx context.Context, n, partitions int) (time.Duration, error) {
 		return 0, err
 	}
 	ship := bare.NewHandler("ship", t, func(context.Context, eventual.Job, int) error { return nil })
-	w, err := bareworker.New(acc.Queue("notifications"), acc.Queue("poison"), []host.Handler{ship}, &eventual.WorkerOptions{Concurrency: slots, PerPartition: slots})
+	w, err := bareworker.New(acc.Queues().NewQueueClient("notifications"), acc.Queues().NewQueueClient("poison"), []host.Handler{ship}, &eventual.WorkerOptions{Concurrency: slots, PerPartition: slots})
 	if err != nil {
 		return 0, err
 	}

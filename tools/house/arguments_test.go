@@ -345,7 +345,7 @@ func newCaller(t *testing.T) *caller {
 	base, err := bare.NewTable(s.Tables(), "items", schema, &table.Options{Common: retry})
 	no(err)
 	no(tabledoor.Ensure(ctx, base))
-	outbox, err := bareworker.NewOutbox(s.Queue("work"), nil)
+	outbox, err := bareworker.NewOutbox(s.Queues().NewQueueClient("work"), nil)
 	no(err)
 	no(outbox.Ensure(ctx))
 	nameOf := func(v *item) (string, bool) { return v.Name, true }
@@ -372,11 +372,11 @@ func newCaller(t *testing.T) *caller {
 	views := materialized.New("views", targets, func(v *item, _ keys.Key) (item, bool) { return *v, true }, nil)
 	destination, blobs := archive.ToTable("archived", nil), blobarchive.New("archive", nil)
 	mover := archive.Into[item]("archive", destination)
-	poison, err := bareworker.NewPoisonQueue(s.Queue("notifications"), s.Queue("poison"), nil)
+	poison, err := bareworker.NewPoisonQueue(s.Queues().NewQueueClient("notifications"), s.Queues().NewQueueClient("poison"), nil)
 	no(err)
-	_, err = s.Queue("poison").Create(ctx, nil)
+	_, err = s.Queues().NewQueueClient("poison").Create(ctx, nil)
 	no(err)
-	slots := series.Hours(time.UTC)
+	slots := series.Every(time.Hour, time.UTC)
 	numbers := series.New[int64](&host.Host{Tables: s.Tables()}, "numbers", slots, nil)
 	err = numbers.Err()
 	no(err)
@@ -414,7 +414,7 @@ func newCaller(t *testing.T) *caller {
 	no(checked.Ensure(ctx))
 	declaration := bare.Declare(host.Of(company), items)
 	put(base, items, company, declaration, byName, lists, sums, details, stored, row, views, destination, blobs, mover, outbox, poison, slots, numbers, log, periods, text, key, key.Row(), schema, size, ctx,
-		"group", &table.Options{}, table.Query[item]{Partition: text.PartitionKey("g")}, nameOf, operations, tabledoor.PinOp(items, stored), door.Table(items), s.Queue("work"), s.Container("blobs"), time.Now(), s.Tables())
+		"group", &table.Options{}, table.Query[item]{Partition: text.PartitionKey("g")}, nameOf, operations, tabledoor.PinOp(items, stored), door.Table(items), s.Queues().NewQueueClient("work"), s.Blobs().NewContainerClient("blobs"), time.Now(), s.Tables())
 	c.valid[reflect.TypeFor[engine.Service]()] = reflect.ValueOf(s.Tables())
 	c.valid[reflect.TypeFor[keys.Layout[string]]()] = reflect.ValueOf(text)
 	c.valid[reflect.TypeFor[extend.Definition[item]]()] = reflect.ValueOf(byName)
@@ -452,12 +452,12 @@ func newCaller(t *testing.T) *caller {
 		"keys.RawPartitions": keys.RawPartitions, "keys.RawRow": keys.RawRow, "keys.RawRowOf": keys.RawRowOf[item, string], "keys.RawRows": keys.RawRows,
 		"keys.Row": keys.Row[item, string], "keys.Row2": keys.Row2[item, string, string], "keys.Row3": keys.Row3[item, string, string, string], "keys.RowFunc": keys.RowFunc[item, string],
 		"keys.Spread": keys.Spread[string], "keys.Raw": keys.Raw,
-		"largeentity/series.Days": series.Days, "largeentity/series.Every": series.Every, "largeentity/series.Hours": series.Hours, "largeentity/series.New": series.New[int64], "largeentity/series.Named": series.Named, "lease.New": lease.New,
+		"largeentity/series.Days": series.Days, "largeentity/series.Every": series.Every, "largeentity/series.New": series.New[int64], "largeentity/series.Named": series.Named, "lease.New": lease.New,
 		"txn.Run": txn.Run, "txn.Get": txn.Get[item], "txn.Find": txn.Find[item],
 
 		"expire.At": expire.At[item], "jobs.Archive": jobs.Archive[item, int], "jobs.Delete": jobs.Delete[item, int], "jobs.New": jobs.New[item, int], "jobs.Rows": jobs.Rows[item, int],
 		"jobs.Upgrade": jobs.Upgrade[item], "jobs.Repair": jobs.Repair[item], "jobs.List": jobs.List, "jobs.Export": jobs.Export[item], "jobs.Cancel": jobs.Cancel,
-		"logtail/bloblog.New": bloblog.New[item], "logtail.NewByPeriod": logtail.NewByPeriod[item], "logtail.NewCursor": logtail.NewCursor, "logtail.NewCursorAt": logtail.NewCursorAt,
+		"logtail/bloblog.New": bloblog.New[item], "logtail.NewByPeriod": logtail.NewByPeriod[item], "logtail.NewCursor": logtail.NewCursor,
 		"logtail.New":      logtail.New[item],
 		"bare.With":        bare.With[item],
 		"materialized.New": materialized.New[item, item],
@@ -488,7 +488,7 @@ func newCaller(t *testing.T) *caller {
 		keys.PartitionOf[item, string]{}, keys.PartitionOf2[item, string, string]{}, keys.PartitionOf3[item, string, string, string]{},
 		keys.RowOf[item, string]{}, keys.RowOf2[item, string, string]{}, keys.RowOf3[item, string, string, string]{}, keys.RowRanges[string]{}, keys.PartitionRanges[string]{},
 		keys.PartitionRange{}, keys.RowRange{}, keys.PartitionKey{}, keys.RowKey{}, new(keys.Key),
-		new(largeentity.Blob), numbers, slots, series.Slots{}, leases, held, guarded, tx, log, periods, blobLog, lines, reader, new(requests.Counter), new(requests.Kind),
+		new(largeentity.Blob), numbers, slots, series.Slots{}, leases, held, guarded, tx, log, periods, blobLog, lines, reader, new(requests.Counter),
 		stored, new(table.Entity[item]), row, new(table.Row), base, items, size, name, table.Field[item, int64]{}, projection,
 	}
 	return c

@@ -45,7 +45,7 @@ type employee struct {
 
 var (
 	dept  = keys.Partition(keys.Digits[int](6), func(e *employee) *int { return &e.Department })
-	empid = keys.Row(keys.Digits[int](6), func(e *employee) *int { return &e.ID }).Named("empid")
+	empid = keys.Row(keys.Digits[int](6).Named("empid"), func(e *employee) *int { return &e.ID })
 )
 
 // open opens the store of the source.

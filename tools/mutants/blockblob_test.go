@@ -32,7 +32,7 @@ func TestBlockBlobs(t *testing.T) {
 		{Name: "If-None-Match: * replaces a blob", File: dir + "blobs.go",
 			Old: `case b.exists() && x.noneMatch == "*":`, New: `case b.exists() && x.noneMatch == "*" && false:`, Test: "TestBlockBlobLimits"},
 		{Name: "a blob with uncommitted blocks only is read", File: dir + "service.go",
-			Old: "!b.exists() && kind != kinds.BlobBlocks && kind != kinds.BlobLease", New: "!b.exists() && kind == requests.BlobAppend", Test: "TestUncommittedBlob"},
+			Old: "!b.exists() && kind != kinds.BlobBlocks && kind != kinds.BlobLease", New: "!b.exists() && kind == kinds.BlobAppend", Test: "TestUncommittedBlob"},
 		{Name: "a blob with uncommitted blocks only is listed", File: dir + "list.go",
 			Old: `(e.blob == nil || !xmlform.Includes(c.Query, "uncommittedblobs"))`, New: "e.blob == nil", Test: "TestUncommittedBlob"},
 		{Name: "a block is copied for each range", File: dir + "store.go",

@@ -342,11 +342,11 @@ func (b *bank) drain(ctx context.Context, t *testing.T) {
 	t.Helper()
 	for left := int64(1); left > 0; time.Sleep(100 * time.Millisecond) {
 		must(t, b.store.Drain(ctx))
-		props, err := b.acc.Queue(b.Prefix+"bank-writes").GetProperties(ctx, nil)
+		props, err := b.acc.Queues().NewQueueClient(b.Prefix+"bank-writes").GetProperties(ctx, nil)
 		must(t, err)
 		left = *props.ApproximateMessagesCount
 	}
-	props, err := b.acc.Queue(b.Prefix+"bank-poison").GetProperties(ctx, nil)
+	props, err := b.acc.Queues().NewQueueClient(b.Prefix+"bank-poison").GetProperties(ctx, nil)
 	must(t, err)
 	testkit.Expect(t, "poison messages", *props.ApproximateMessagesCount, 0)
 }

@@ -130,7 +130,7 @@ func TestLogWriters(t *testing.T) {
 	t.Cleanup(func() { cancel(); <-killed })
 	got := map[event]int{}
 	next := map[string]int64{}
-	for r, err := range events.Follow(ctx, logtail.NewCursor("")) {
+	for r, err := range events.Follow(ctx, logtail.NewCursor("", time.Time{})) {
 		if err != nil {
 			t.Fatalf("Follow: got error %v, with %d acknowledged events missing; want none", err, acknowledged.missing(got))
 		}

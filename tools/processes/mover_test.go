@@ -60,7 +60,7 @@ func (mp *moverProcess) connect(more ...policy.Policy) error {
 	if mp.old, err = bareworker.Place(&host.Host{Tables: mp.acc.Tables()}, to); err != nil {
 		return err
 	}
-	out, err := bareworker.NewOutbox(mp.acc.Queue(mp.Name+"q"), &opt.Common)
+	out, err := bareworker.NewOutbox(mp.acc.Queues().NewQueueClient(mp.Name+"q"), &opt.Common)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (mp *moverProcess) connect(more ...policy.Policy) error {
 }
 
 func (mp *moverProcess) worker() (bareworker.Worker, error) {
-	return bareworker.New(mp.acc.Queue(mp.Name+"q"), mp.acc.Queue(mp.Name+"p"), []host.Handler{mp.mover.Handler}, &eventual.WorkerOptions{
+	return bareworker.New(mp.acc.Queues().NewQueueClient(mp.Name+"q"), mp.acc.Queues().NewQueueClient(mp.Name+"p"), []host.Handler{mp.mover.Handler}, &eventual.WorkerOptions{
 		Concurrency: 4, Visibility: 2 * time.Second, Idle: 200 * time.Millisecond, Wait: time.Second, MaxWait: 2 * time.Second, Attempts: 100,
 	})
 }

@@ -195,7 +195,7 @@ func checkAllArchived(t *testing.T, mp *moverProcess, n int) {
 		}
 	}
 	for _, q := range []string{"q", "p"} {
-		props, err := mp.acc.Queue(mp.Name+q).GetProperties(ctx, nil)
+		props, err := mp.acc.Queues().NewQueueClient(mp.Name+q).GetProperties(ctx, nil)
 		must(t, err)
 		if n := *props.ApproximateMessagesCount; n != 0 {
 			t.Errorf("queue %s: got %d messages; want none", q, n)

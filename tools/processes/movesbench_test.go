@@ -85,7 +85,7 @@ func measureMoves(b *testing.B, rate, moves int, ours bool) (p measurement) {
 				}
 				return err
 			}
-			w, err := bareworker.New(mp.acc.Queue(mp.Name+"q"), mp.acc.Queue(mp.Name+"p"), []host.Handler{h}, &eventual.WorkerOptions{Concurrency: 8, Idle: 500 * time.Millisecond})
+			w, err := bareworker.New(mp.acc.Queues().NewQueueClient(mp.Name+"q"), mp.acc.Queues().NewQueueClient(mp.Name+"p"), []host.Handler{h}, &eventual.WorkerOptions{Concurrency: 8, Idle: 500 * time.Millisecond})
 			must(b, err)
 			workers.Go(func() { w.Run(working) })
 		} else {
@@ -105,7 +105,7 @@ func measureMoves(b *testing.B, rate, moves int, ours bool) (p measurement) {
 			if ours {
 				err = mp.mover.Archive(ctx, e)
 			} else {
-				_, err = mp.acc.Queue(mp.Name+"q").EnqueueMessage(ctx, e.Key.PartitionKey()+"/"+e.Key.RowKey(), nil)
+				_, err = mp.acc.Queues().NewQueueClient(mp.Name+"q").EnqueueMessage(ctx, e.Key.PartitionKey()+"/"+e.Key.RowKey(), nil)
 			}
 			if err != nil {
 				b.Errorf("request of a move: got error %v; want none", err)
@@ -135,7 +135,7 @@ func measureMoves(b *testing.B, rate, moves int, ours bool) (p measurement) {
 
 // workAsInGuide is a worker of the guide's pattern.
 func (mp *moverProcess) workAsInGuide(ctx context.Context, done func(string)) {
-	q := mp.acc.Queue(mp.Name + "q")
+	q := mp.acc.Queues().NewQueueClient(mp.Name + "q")
 	from, to := mp.acc.Tables().NewClient(mp.Name+"c"), mp.acc.Tables().NewClient(mp.Name+"o")
 	for ctx.Err() == nil {
 		got, err := q.DequeueMessage(ctx, nil)

@@ -25,7 +25,7 @@ type member struct {
 
 var (
 	club         = keys.Partition(keys.Text(), func(m *member) *string { return &m.Club })
-	memberNumber = keys.Row(keys.Digits[int](8), func(m *member) *int { return &m.Number }).Named("number")
+	memberNumber = keys.Row(keys.Digits[int](8).Named("number"), func(m *member) *int { return &m.Number })
 )
 
 // released is a program of one of two releases, of which the newer one has two indexes. Its process writes until its input ends.

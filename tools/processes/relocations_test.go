@@ -65,7 +65,7 @@ func (p *relocator) connect(more ...policy.Policy) error {
 	if err != nil {
 		return err
 	}
-	out, err := bareworker.NewOutbox(p.acc.Queue(p.Table+"q"), &c)
+	out, err := bareworker.NewOutbox(p.acc.Queues().NewQueueClient(p.Table+"q"), &c)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (p *relocator) connect(more ...policy.Policy) error {
 }
 
 func (p *relocator) worker() (bareworker.Worker, error) {
-	return bareworker.New(p.acc.Queue(p.Table+"q"), p.acc.Queue(p.Table+"p"), bare.Handlers(p.items), &eventual.WorkerOptions{
+	return bareworker.New(p.acc.Queues().NewQueueClient(p.Table+"q"), p.acc.Queues().NewQueueClient(p.Table+"p"), bare.Handlers(p.items), &eventual.WorkerOptions{
 		Concurrency: 4, Visibility: 2 * time.Second, Idle: 200 * time.Millisecond, Wait: time.Second, MaxWait: 2 * time.Second, Attempts: 100,
 	})
 }

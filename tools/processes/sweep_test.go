@@ -23,7 +23,7 @@ type visit struct {
 
 var (
 	visitHouse = keys.Partition(keys.Text(), func(v *visit) *string { return &v.House })
-	visitID    = keys.Row(keys.Text(), func(v *visit) *string { return &v.ID }).Named("visit")
+	visitID    = keys.Row(keys.Text().Named("visit"), func(v *visit) *string { return &v.ID })
 
 	manyVisits = testkit.Count("sweepvisits", 2000, "entities that end, swept by two processes of which one is killed")
 )

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aztablekit/aztablekit/requests"
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/storagetest/internal/access"
 	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
 	"github.com/aztablekit/aztablekit/storagetest/internal/xmlform"
@@ -94,7 +94,7 @@ func (c *call) source(now time.Time) (*blob, *xmlform.Failure) {
 	switch {
 	case f != nil || a.blob == "":
 		return nil, xmlform.InvalidHeader(copySource, value)
-	case read.kind(a, nil) != requests.BlobGet:
+	case read.kind(a, nil) != kinds.BlobGet:
 		return nil, xmlform.ErrNotImplemented // a snapshot or a version
 	}
 	b, f := read.readable(a, c.use() == plainCopy && c.rights == nil, now)
@@ -146,7 +146,7 @@ func (c *call) readable(a address, trusted bool, now time.Time) (*blob, *xmlform
 		return nil, errPublicAccess
 	}
 	parent := c.store.containers[a.container]
-	denied := c.permits(a, requests.BlobGet, now)
+	denied := c.permits(a, kinds.BlobGet, now)
 	switch {
 	case f != nil:
 		return nil, xmlform.FailureOf(f)

@@ -1,6 +1,7 @@
 package blobs
 
 import (
+	"cmp"
 	"maps"
 	"net/http"
 	"net/url"
@@ -145,9 +146,9 @@ func (c *call) execute(now time.Time, in protocol.Injection) *xmlform.Response {
 		return c.accessPolicies(c.store.containers[a.container], now)
 	case a == address{} && c.Query.Get("restype") == "container":
 		return xmlform.Refuse(xmlform.InvalidParameter("comp", c.Query.Get("comp"), ""))
-	case kind == requests.Other && (len(c.Query) > 0 || a == address{}):
+	case kind == kinds.Other && (len(c.Query) > 0 || a == address{}):
 		return xmlform.Refuse(xmlform.ErrNotImplemented)
-	case kind == requests.Other:
+	case kind == kinds.Other:
 		return xmlform.Refuse(xmlform.ErrMethod)
 	}
 	if f := c.permits(a, kind, now); f != nil {
@@ -207,7 +208,7 @@ func (c *call) executeOnContainer(kind requests.Kind, target *container, now tim
 // executeOnBlob executes a call to a blob, which may not exist.
 func (c *call) executeOnBlob(kind requests.Kind, parent *container, name string, now time.Time) *xmlform.Response {
 	b := parent.lookup(name, now)
-	if kind == requests.BlobCreate {
+	if kind == kinds.BlobCreate {
 		switch how := c.use(); {
 		case c.Query.Get("comp") == "copy":
 			return c.abortCopy(b, now)
@@ -221,11 +222,11 @@ func (c *call) executeOnBlob(kind requests.Kind, parent *container, name string,
 	switch {
 	case f != nil:
 		return xmlform.Refuse(f)
-	case kind == requests.BlobCreate:
+	case kind == kinds.BlobCreate:
 		return c.createBlob(parent, name, b, &blob{}, now)
-	case kind == requests.BlobStage:
+	case kind == kinds.BlobStage:
 		return c.putBlock(parent, name, b, now)
-	case kind == requests.BlobCommit:
+	case kind == kinds.BlobCommit:
 		return c.commitBlocks(parent, name, b, now)
 	case b == nil, !b.exists() && kind != kinds.BlobBlocks && kind != kinds.BlobLease:
 		return xmlform.Refuse(errBlobNotFound)
@@ -233,9 +234,9 @@ func (c *call) executeOnBlob(kind requests.Kind, parent *container, name string,
 	switch kind {
 	case kinds.BlobBlocks:
 		return c.getBlockList(b, now)
-	case requests.BlobAppend:
+	case kinds.BlobAppend:
 		return c.appendBlock(b, now)
-	case requests.BlobGet:
+	case kinds.BlobGet:
 		return c.override(c.structured(c.getBlob(b, now)))
 	case kinds.BlobProperties:
 		return c.override(c.blobProperties(b, now))
@@ -243,7 +244,7 @@ func (c *call) executeOnBlob(kind requests.Kind, parent *container, name string,
 		return c.setBlobMetadata(b, now)
 	case kinds.BlobSetHeaders:
 		return c.setBlobHeaders(b, now)
-	case requests.BlobDelete:
+	case kinds.BlobDelete:
 		return c.deleteBlob(parent, b, now)
 	default: // kinds.BlobLease
 		return c.changeLease(&b.lease, b.etag, b.modified, now, blobLease)
@@ -255,8 +256,8 @@ func (c *call) executeOnBlob(kind requests.Kind, parent *container, name string,
 func (c *call) content(kind requests.Kind, now time.Time) (*call, *xmlform.Failure) {
 	form := c.Header.Get(structuredBody)
 	switch kind {
-	case requests.BlobCreate, requests.BlobAppend, requests.BlobStage:
-	case requests.BlobGet:
+	case kinds.BlobCreate, kinds.BlobAppend, kinds.BlobStage:
+	case kinds.BlobGet:
 		return c, nil
 	default:
 		if form != "" {
@@ -286,18 +287,18 @@ func (c *call) kind(a address, f *xmlform.Failure) requests.Kind {
 	if c.Query.Has("comp") {
 		method += " " + c.Query.Get("comp")
 	}
-	kinds := blobKinds
+	known := blobKinds
 	switch {
 	case f != nil || slices.ContainsFunc(parametersNotApplied, c.Query.Has):
-		return requests.Other
+		return kinds.Other
 	case a.container == "":
-		kinds = accountKinds
+		known = accountKinds
 	case c.Query.Get("restype") == "container":
-		kinds = containerKinds
+		known = containerKinds
 	case c.Query.Has("restype") || a.blob == "":
-		return requests.Other
+		return kinds.Other
 	}
-	return kinds[method]
+	return cmp.Or(known[method], kinds.Other)
 }
 
 // headersNotApplied are the headers that change the meaning of a request, and that no operation
@@ -337,10 +338,10 @@ var (
 	}
 
 	blobKinds = map[string]requests.Kind{
-		http.MethodPut: requests.BlobCreate, "PUT copy": requests.BlobCreate, "PUT appendblock": requests.BlobAppend,
-		"PUT block": requests.BlobStage, "PUT blocklist": requests.BlobCommit, "GET blocklist": kinds.BlobBlocks, http.MethodGet: requests.BlobGet,
+		http.MethodPut: kinds.BlobCreate, "PUT copy": kinds.BlobCreate, "PUT appendblock": kinds.BlobAppend,
+		"PUT block": kinds.BlobStage, "PUT blocklist": kinds.BlobCommit, "GET blocklist": kinds.BlobBlocks, http.MethodGet: kinds.BlobGet,
 		http.MethodHead: kinds.BlobProperties, "GET metadata": kinds.BlobProperties, "HEAD metadata": kinds.BlobProperties,
-		"PUT metadata": kinds.BlobSetMetadata, "PUT properties": kinds.BlobSetHeaders, http.MethodDelete: requests.BlobDelete,
+		"PUT metadata": kinds.BlobSetMetadata, "PUT properties": kinds.BlobSetHeaders, http.MethodDelete: kinds.BlobDelete,
 		"PUT lease": kinds.BlobLease,
 	}
 )
@@ -405,16 +406,16 @@ var needs = map[requests.Kind]access.Need{
 	kinds.ContainerSet:    {Type: "c", Permissions: []string{"w"}, Account: true},
 	kinds.ContainerLease:  {Type: "c", Permissions: []string{"w", "d"}, Account: true},
 	kinds.BlobList:        {Type: "c", Permissions: []string{"l"}},
-	requests.BlobCreate:   {Type: "o", Permissions: []string{"c", "w"}},
-	requests.BlobAppend:   {Type: "o", Permissions: []string{"a", "w"}},
-	requests.BlobStage:    {Type: "o", Permissions: []string{"c", "w"}},
-	requests.BlobCommit:   {Type: "o", Permissions: []string{"c", "w"}},
+	kinds.BlobCreate:      {Type: "o", Permissions: []string{"c", "w"}},
+	kinds.BlobAppend:      {Type: "o", Permissions: []string{"a", "w"}},
+	kinds.BlobStage:       {Type: "o", Permissions: []string{"c", "w"}},
+	kinds.BlobCommit:      {Type: "o", Permissions: []string{"c", "w"}},
 	kinds.BlobBlocks:      {Type: "o", Permissions: []string{"r"}},
-	requests.BlobGet:      {Type: "o", Permissions: []string{"r"}},
+	kinds.BlobGet:         {Type: "o", Permissions: []string{"r"}},
 	kinds.BlobProperties:  {Type: "o", Permissions: []string{"r"}},
 	kinds.BlobSetMetadata: {Type: "o", Permissions: []string{"w"}},
 	kinds.BlobSetHeaders:  {Type: "o", Permissions: []string{"w"}},
-	requests.BlobDelete:   {Type: "o", Permissions: []string{"d"}},
+	kinds.BlobDelete:      {Type: "o", Permissions: []string{"d"}},
 	kinds.BlobLease:       {Type: "o", Permissions: []string{"w", "d"}},
 }
 
@@ -451,7 +452,7 @@ func (c *call) permits(a address, kind requests.Kind, now time.Time) *xmlform.Fa
 	}
 	need := needs[kind]
 	if target := c.store.containers[a.container]; target != nil {
-		if (kind == requests.BlobCreate || kind == requests.BlobCommit) && target.lookup(a.blob, now).exists() {
+		if (kind == kinds.BlobCreate || kind == kinds.BlobCommit) && target.lookup(a.blob, now).exists() {
 			need.Permissions = []string{"w"}
 		}
 	}

@@ -140,11 +140,11 @@ func (c *call) execute(now time.Time, in protocol.Injection) *xmlform.Response {
 		return xmlform.Properties(c.settings, c.Request, c.rights, now)
 	case c.Query.Get("comp") == "acl" && !a.isMessages && a.queue != "":
 		return c.accessPolicies(c.store.queue(a.queue, now))
-	case c.Query.Has("restype") || c.Query.Has("comp") && kind == requests.Other:
+	case c.Query.Has("restype") || c.Query.Has("comp") && kind == kinds.Other:
 		return xmlform.Refuse(xmlform.ErrNotImplemented)
-	case kind == requests.Other && a.queue == "":
+	case kind == kinds.Other && a.queue == "":
 		return xmlform.Refuse(xmlform.ErrName)
-	case kind == requests.Other:
+	case kind == kinds.Other:
 		return xmlform.Refuse(xmlform.ErrMethod)
 	}
 	if f := c.permits(a, kind, now); f != nil {
@@ -174,15 +174,15 @@ func (c *call) execute(now time.Time, in protocol.Injection) *xmlform.Response {
 		return q.properties()
 	case kinds.QueueSet:
 		return c.setMetadata(q)
-	case requests.MessagePut:
+	case kinds.MessagePut:
 		return c.putMessage(q, now)
-	case requests.MessageGet:
+	case kinds.MessageGet:
 		return c.getMessages(q, now, limit)
 	case kinds.MessagePeek:
 		return c.peekMessages(q, now, limit)
-	case requests.MessageUpdate:
+	case kinds.MessageUpdate:
 		return c.updateMessage(q, a.message, now)
-	case requests.MessageDelete:
+	case kinds.MessageDelete:
 		return c.deleteMessage(q, a.message)
 	default: // kinds.MessageClear
 		q.messages = nil
@@ -214,20 +214,20 @@ func (c *call) kind(a address, f *xmlform.Failure) requests.Kind {
 	case a.message != "":
 		switch method {
 		case "PUT":
-			return requests.MessageUpdate
+			return kinds.MessageUpdate
 		case "DELETE":
-			return requests.MessageDelete
+			return kinds.MessageDelete
 		}
 	case a.isMessages:
 		switch {
 		case method == "POST":
-			return requests.MessagePut
+			return kinds.MessagePut
 		case method == "DELETE":
 			return kinds.MessageClear
 		case method == "GET" && c.Query.Get("peekonly") == "true":
 			return kinds.MessagePeek
 		case method == "GET":
-			return requests.MessageGet
+			return kinds.MessageGet
 		}
 	default:
 		switch method {
@@ -241,7 +241,7 @@ func (c *call) kind(a address, f *xmlform.Failure) requests.Kind {
 			return kinds.QueueSet
 		}
 	}
-	return requests.Other
+	return kinds.Other
 }
 
 // address is what a path addresses: the account, a queue, the messages of a queue, or one message.
@@ -279,17 +279,17 @@ func parseAddress(path string) (a address, f *xmlform.Failure) {
 
 // needs are the rights that the operations need. An operation that is not listed cannot be permitted by a signature.
 var needs = map[requests.Kind]access.Need{
-	kinds.QueueList:        {Type: "s", Permissions: []string{"l"}, Account: true},
-	kinds.QueueCreate:      {Type: "c", Permissions: []string{"c", "w"}, Account: true},
-	kinds.QueueDelete:      {Type: "c", Permissions: []string{"d"}, Account: true},
-	kinds.QueueGet:         {Type: "c", Permissions: []string{"r"}},
-	kinds.QueueSet:         {Type: "c", Permissions: []string{"w"}, Account: true},
-	requests.MessagePut:    {Type: "o", Permissions: []string{"a"}},
-	requests.MessageGet:    {Type: "o", Permissions: []string{"p"}},
-	kinds.MessagePeek:      {Type: "o", Permissions: []string{"r"}},
-	requests.MessageUpdate: {Type: "o", Permissions: []string{"u"}},
-	requests.MessageDelete: {Type: "o", Permissions: []string{"p"}},
-	kinds.MessageClear:     {Type: "o", Permissions: []string{"d"}, Account: true},
+	kinds.QueueList:     {Type: "s", Permissions: []string{"l"}, Account: true},
+	kinds.QueueCreate:   {Type: "c", Permissions: []string{"c", "w"}, Account: true},
+	kinds.QueueDelete:   {Type: "c", Permissions: []string{"d"}, Account: true},
+	kinds.QueueGet:      {Type: "c", Permissions: []string{"r"}},
+	kinds.QueueSet:      {Type: "c", Permissions: []string{"w"}, Account: true},
+	kinds.MessagePut:    {Type: "o", Permissions: []string{"a"}},
+	kinds.MessageGet:    {Type: "o", Permissions: []string{"p"}},
+	kinds.MessagePeek:   {Type: "o", Permissions: []string{"r"}},
+	kinds.MessageUpdate: {Type: "o", Permissions: []string{"u"}},
+	kinds.MessageDelete: {Type: "o", Permissions: []string{"p"}},
+	kinds.MessageClear:  {Type: "o", Permissions: []string{"d"}, Account: true},
 }
 
 // permissions are the letters of the permissions for a queue, in their order.

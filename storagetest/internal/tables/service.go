@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest/internal/odata"
 	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
@@ -305,9 +306,9 @@ func (c *call) Describe(withBody bool) protocol.Description {
 		return d
 	}
 	switch d.Kind {
-	case requests.TableCreate, requests.TableDelete, requests.TableQuery:
+	case kinds.TableCreate, kinds.TableDelete, kinds.TableQuery:
 		d.Table = a.tableName
-		if d.Kind == requests.TableCreate {
+		if d.Kind == kinds.TableCreate {
 			if members, ok := odata.ParseObject(c.Body); ok && len(members) == 1 {
 				d.Table, _ = members[0].Value.(string)
 			}
@@ -345,17 +346,17 @@ func (c *call) kind(a address, f *odata.Failure) requests.Kind {
 	conditional := c.Get("If-Match") != ""
 	switch {
 	case f != nil || settings.IsPreflight(c.Request) || a.resource == "" || c.Query.Has("comp") || c.Query.Has("restype"):
-		return requests.Other
+		return kinds.Other
 	case a.resource == batchResource:
 		return requests.Transaction
 	case a.resource == tablesResource:
 		switch c.Method {
 		case http.MethodPost:
-			return requests.TableCreate
+			return kinds.TableCreate
 		case http.MethodDelete:
-			return requests.TableDelete
+			return kinds.TableDelete
 		}
-		return requests.TableQuery
+		return kinds.TableQuery
 	}
 	switch c.Method {
 	case http.MethodGet:
@@ -371,14 +372,14 @@ func (c *call) kind(a address, f *odata.Failure) requests.Kind {
 		if conditional {
 			return requests.Replace
 		}
-		return requests.InsertOrReplace
+		return kinds.InsertOrReplace
 	case http.MethodPatch, "MERGE":
 		if conditional {
 			return requests.Merge
 		}
-		return requests.InsertOrMerge
+		return kinds.InsertOrMerge
 	}
-	return requests.Other
+	return kinds.Other
 }
 
 // The names of resources that are not tables.

@@ -40,13 +40,13 @@ func run(ctx context.Context, dir string) error {
 		return err
 	}
 	dept := keys.Partition(keys.Text(), func(e *employee) *string { return &e.Department })
-	empid := keys.Row(keys.Digits[int](6), func(e *employee) *int { return &e.ID }).Named("empid")
+	empid := keys.Row(keys.Digits[int](6).Named("empid"), func(e *employee) *int { return &e.ID })
 	staff, err := bare.NewTable(acc.Tables(), "staff", table.Schema[employee]{Partition: dept, Row: empid}, nil)
 	if err != nil {
 		return err
 	}
 	byName := index.New("last", keys.Fold(keys.Text()), func(e *employee) (string, bool) { return e.LastName, true }, nil)
-	outbox, err := bareworker.NewOutbox(acc.Queue("writes"), nil)
+	outbox, err := bareworker.NewOutbox(acc.Queues().NewQueueClient("writes"), nil)
 	if err != nil {
 		return err
 	}
