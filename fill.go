@@ -72,7 +72,7 @@ var ErrUnfilled = errors.New("some rows could not be written")
 // Errors: the mistakes of the declarations; [ErrUnfilled], counted in the Progress: mend the entities and call Fill again;
 // an error of the catalogue if another program has changed a state meanwhile, for a table without a catalogue, and if the program must not
 // write the table; an error for each definition that Fill has left out, after it has filled the others: one that is being
-// retired (ErrNotReadable), or whose form is another one until Ensure (ErrNotRecorded); *table.ValueError; *table.ValueError for options
+// retired (ErrNotReadable), or whose form is another one until Ensure (ErrNotRecorded); *table.ValueError for options
 // that cannot be used together;
 // *keys.KeyError for an invalid range; the errors of verify.Repair. Requests: 1 for each table; for each with definitions to fill 3 more, and those of verify.Repair; those of a run with RecordsOnly
 // before it for definitions elsewhere and views, so that a token resumes; a scan of the table for transfer.Snapshots; twice those if concurrent writers changed what was read.

@@ -12,7 +12,6 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/expire"
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/jobs"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -152,7 +151,7 @@ func optionCases() []optionCase {
 	pass := map[string]any{
 		"Skip":   skip,
 		"DryRun": true, "RecordsOnly": true, "Partitions": one, "Rows": optionName.All(), "Rate": 1, "Concurrency": 3, "Token": "x",
-		"Fault": noted[verify.Fault](), "Progress": noted[table.Progress](), "MostRows": 1, "LeavePrepared": true, "Orphans": commit.LeaveOrphans,
+		"Fault": noted[verify.Fault](), "Progress": noted[table.Progress](), "MostRows": 1, "LeavePrepared": true, "CommitOrphans": true, "RollBackOrphans": true,
 	}
 	fill := map[string]any{
 		"Skip":  skip,
@@ -167,11 +166,11 @@ func optionCases() []optionCase {
 		{call: "verify.Repair", options: &verify.Options{}, values: pass, run: func(r *optionRun, o any) error {
 			_, err := verify.Repair(r.ctx, r.items, o.(*verify.Options))
 			return err
-		}, elsewhere: map[string]string{"LeavePrepared": "nothing is prepared", "Orphans": "there are none"}},
+		}, elsewhere: map[string]string{"LeavePrepared": "nothing is prepared", "CommitOrphans": "there are none", "RollBackOrphans": "there are none"}},
 		{call: "Store.Repair", options: &verify.Options{}, values: pass, run: func(r *optionRun, o any) error {
 			_, err := r.store.Repair(r.ctx, o.(*verify.Options))
 			return err
-		}, elsewhere: map[string]string{"LeavePrepared": "nothing is prepared", "Orphans": "there are none"}},
+		}, elsewhere: map[string]string{"LeavePrepared": "nothing is prepared", "CommitOrphans": "there are none", "RollBackOrphans": "there are none"}},
 		{call: "Store.Fill", options: &aztablekit.FillOptions{}, values: fill, run: func(r *optionRun, o any) error {
 			r.unfill()
 			_, err := r.store.Fill(r.ctx, o.(*aztablekit.FillOptions))

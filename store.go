@@ -339,7 +339,7 @@ func do(ctx context.Context, task host.Task) error {
 // Run executes the effects of all writes, also those of other programs, and does the work of each day, until ctx ends. One program runs
 // it, or all do. It returns nil when ctx has ended and the running handlers have returned. What fails in the work of a day is logged
 // (Options.Common.Logger). Errors: the mistakes of the declarations; *table.ValueError for an effect without a handler;
-// table.ErrNotCreated; *table.ValueError while Run or Drain runs. Requests: those of [bareworker.Worker.Run]; 1 when it begins and 1 a day to see whether
+// table.ErrNotCreated; *table.ValueError while Run or Drain runs. Requests: those of package eventual; 1 when it begins and 1 a day to see whether
 // the work of the day is due, and in one process those of RunDaily with 2, 1 for each task and 1 every 3 minutes.
 func (s *Store) Run(ctx context.Context) error {
 	w, err := s.ready()
@@ -365,8 +365,8 @@ func (s *Store) Run(ctx context.Context) error {
 // Drain executes the effects that are due, and returns: for tests, and for programs that are started
 // from time to time. An effect that failed is due again a moment later, which Drain does not wait for.
 // Errors: those of Run, also *table.ValueError while Run runs; the first error of a queue; the errors
-// of handlers, joined, also of one that returned eventual.Poison; see [bareworker.Worker.Drain].
-// Requests: those of [bareworker.Worker.Drain].
+// of handlers, joined, also of one that returned eventual.Poison.
+// Requests: those of package eventual.
 func (s *Store) Drain(ctx context.Context) error {
 	w, err := s.ready()
 	if w == nil || err != nil {
@@ -408,7 +408,7 @@ func noTable(name string) error {
 	return &table.ValueError{Field: "tableName", Reason: fmt.Sprintf("%.80q is no table of the store", name)}
 }
 
-// Ready returns nil if Run executes effects and its queue responds, for readiness probes; see [bareworker.Worker.Ready]. Requests: none.
+// Ready returns nil if Run executes effects and its queue responds, for readiness probes. Requests: none.
 func (s *Store) Ready() error {
 	if err := s.Err(); err != nil {
 		return err

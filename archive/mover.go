@@ -299,7 +299,7 @@ var errCannotList = &table.ValueError{Field: "to", Reason: "cannot list its rows
 // has no ETag and cannot be written; see Restore. If the destination has several incarnations, Find returns the newest. Find may
 // miss an entity that is restored and archived again at the same time. An entity from the destination may have a pending move, or
 // may have been deleted meanwhile. Errors: table.ErrNotFound; table.ErrForeignRow for a row of the destination that no move has
-// stored; table.ErrForeignRow, *keys.KeyError, *table.VersionError or *table.DecodeError for a row that is no entity of T;
+// stored; *keys.KeyError, *table.VersionError or *table.DecodeError for a row that is no entity of T;
 // *table.DefinitionError for a handle without the mover; errors of a read (see package table) and of the destination. 1 request if the entity was not moved, 2 if it was moved, 3 if it is in
 // neither place.
 func (m *Mover[T]) Find(ctx context.Context, t *table.Table[T], k keys.Key) (e *table.Entity[T], archived bool, err error) {
@@ -356,7 +356,7 @@ func (m *mover[T]) newest(ctx context.Context, k keys.Key) (newest *ArchivedRow,
 // Archived yields the entities of a partition that movers of this kind have stored in the destination, all incarnations. For an
 // entity that cannot be read, it yields an error and continues. Errors: *table.ValueError for a destination without the method List;
 // *table.DefinitionError for a handle without the mover; table.ErrForeignRow or
-// table.ErrNotDeclared for a stored row that no move has stored, or whose parts were not read; table.ErrForeignRow,
+// table.ErrNotDeclared for a stored row that no move has stored, or whose parts were not read;
 // *keys.KeyError, *table.VersionError or *table.DecodeError for a row that is no entity of T; other errors of the destination,
 // which end the list. Requests are the destination's.
 func (m *Mover[T]) Archived(ctx context.Context, t *table.Table[T], partition keys.PartitionKey) iter.Seq2[*table.Entity[T], error] {
@@ -407,7 +407,7 @@ var errUnderway = errs.Of(table.ErrIncomplete, "archive: the entity's move is no
 //
 // Errors: table.ErrNotFound if the destination does not contain the key; table.ErrIncomplete if the move is not complete; table.ErrExists
 // if the table contains another entity under that key by now, or if a concurrent Restore was first; table.ErrForeignRow
-// for a row of the destination that no move has stored; table.ErrForeignRow, *keys.KeyError, *table.VersionError or
+// for a row of the destination that no move has stored; *keys.KeyError, *table.VersionError or
 // *table.DecodeError for a row that is no entity of T; *table.DefinitionError for a handle without the mover; table.ErrUnknownOutcome
 // and the other errors of a write (see package table). Requests: 6, and 1 more for each move that has stored the row and not moved the entity; and the worker's 6.
 func (m *Mover[T]) Restore(ctx context.Context, t *table.Table[T], k keys.Key) (*table.Entity[T], error) {

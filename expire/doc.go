@@ -9,7 +9,7 @@
 //
 // # Guarantees
 //
-//   - Get, GetMany, Exists, List, Page, Count, views, Mixed and look-ups answer as if an entity that is over were not there, by the service's clock, so that readers agree, whatever their own.
+//   - Get, GetMany, List, Page, Count, views, Mixed and look-ups answer as if an entity that is over were not there, by the service's clock, so that readers agree, whatever their own.
 //   - What a reader has called over stays over: a read for a certain key, or a unique value, deletes the entity before it says so. Lists leave it out, and say nothing of it.
 //   - An entity that is over holds neither its key nor its unique values: an insert takes them.
 //   - The sweep never deletes what was extended, and an entity is deleted with everything that follows from it: rows of indexes, parts, unique values, blobs, effects. eventual.On

@@ -30,7 +30,7 @@ import (
 // The target holds the details of one entity. Details of a second entity fail with table.ErrTaken until the first gives them up. Details
 // of another type or definition under the same prefix fail with table.ErrForeignRow. In one transaction, put the operation that gives the
 // details up first; two entities that swap targets need two transactions. If the target is deleted, or written whole by a value
-// that lacks the details, they are gone until a copied field changes or verify.Run repairs them.
+// that lacks the details, they are gone until a copied field changes or verify.Repair repairs them.
 //
 // A write that does not change the details costs nothing; other writes read the target, 1 request,
 // and 1 more if the target contains the details of another entity, and 1 more if the write is

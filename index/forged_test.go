@@ -255,7 +255,7 @@ func (s *forgedScene) methods() []forgedMethod {
 		{"a worker", false, func(ctx context.Context) error { return s.drain(ctx) }},
 		{"verify with Repair a day later", false, func(ctx context.Context) error {
 			s.Advance(26 * time.Hour)
-			_, err := verify.Repair(ctx, s.staff, &verify.Options{Orphans: commit.RollBackOrphans})
+			_, err := verify.Repair(ctx, s.staff, &verify.Options{RollBackOrphans: true})
 			return err
 		}},
 		{"table.BulkDelete", false, func(ctx context.Context) error {

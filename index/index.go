@@ -129,7 +129,7 @@ func newIndex[T, K any](name string, layout keys.Layout[K], most int, o options)
 //	byName := index.New("name", keys.Text(), func(e *Employee) (string, bool) { return e.LastName, true }, nil).Only(lastName, email)
 //
 // The fields must include all that the key function uses. If a copy is of an older version than the schema, or of another kind,
-// look-ups read the entity itself, 1 request more, until the entity is written again or verify.Run repairs the copy.
+// look-ups read the entity itself, 1 request more, until the entity is written again or verify.Repair repairs the copy.
 //
 // Without fields, a row contains only the key of its entity: a pointer, small, and not written by a write that leaves the value as
 // it was. Look-ups read the entity itself, 1 request more for each, and so are right in a table in which other programs write

@@ -58,7 +58,7 @@ type Measure[T any] struct {
 // verify.Repair after declaring a summary for a table in use: it counts each group once.
 //
 // Limitation: a group may still count an entity that another program has deleted, or moved to another group without its _ix. If the
-// entity is inserted again into that group, or joins it later from the other group, the group counts it twice until verify.Run
+// entity is inserted again into that group, or joins it later from the other group, the group counts it twice until verify.Repair
 // repairs the group.
 //
 // Sums are whole numbers, which do not drift: for money, count cents. A write fails with a *table.LimitError if a sum would have more than

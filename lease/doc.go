@@ -26,7 +26,7 @@
 // # Guarantees
 //
 //   - Once a later holder has entered a partition, no transaction with the guard of an earlier one is applied there. This depends on no clock.
-//   - Tokens grow with each acquisition, and two holders never have one, as long as the table of leases is not restored or dropped. In finds out if it was.
+//   - Fences grow with each acquisition, and two holders never have the same, as long as the table of leases is not restored or dropped. In finds out if it was.
 //   - If the clocks of two machines run at the same rate, to 2 percent, the belief of a holder ends before another one can have the lease: at least 2 seconds.
 //     What the clocks say does not matter. The age of a lease is measured by the service.
 //   - Renewals of a holder, and its transactions with a guard, never refuse each other.

@@ -198,7 +198,8 @@ func (h handle) insert(method string, k keys.Key, e entity, agrees bool) Op {
 	return op
 }
 
-// UpsertOp is [Table.Upsert] as an operation of a transaction. [Stored] gives the entity.
+// UpsertOp is [Table.Upsert] as an operation of a transaction: without Options.BlindWrites, the row is read
+// first. [Stored] gives the entity.
 func (t *Table[T]) UpsertOp(v *T, mode UpsertMode) Op {
 	e := newEntity(v)
 	return t.h.upsert("Upsert", t.h.schema.keyOf(e.fields().value), e, mode, true)

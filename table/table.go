@@ -77,7 +77,7 @@ type Options struct {
 //	chunks      a string or []byte of up to several MiB, in properties of 64 KiB each: m00, m01, …
 //	part=n      the field is stored in part n of the entity, 0 to 98; see below
 //
-// New fails if two fields have one property, also if one of them is in an embedded struct and hidden in Go.
+// The declaration fails if two fields have one property, also if one of them is in an embedded struct and hidden in Go.
 //
 // A column may contain numbers of another type, because another program stored them or the field's type has changed. An integer
 // field reads Edm.Int32 and Edm.Int64, and a floating-point field also Edm.Double, if the value fits the field. A condition finds

@@ -36,7 +36,7 @@ func Stored[T any](r *Receipt, i int) *Entity[T] {
 //	table.Transact(ctx, staff.ReplaceOp(e), reviews.InsertOp(&r))
 //
 // Errors: *BatchError for a refused operation, whether a check or the service refused it, around ErrExists, ErrChanged,
-// ErrNotFound, *ValueError, *ValueError, *ValueError for another table or outbox, or the error that the operation's own
+// ErrNotFound, *ValueError, or the error that the operation's own
 // method would return; *LimitError for a transaction that is empty or too large; the other errors of a write (see package table),
 // such as ErrUnknownOutcome, after which the entities cannot be used until they are read again. The size is that of the request
 // body. Clients made with [ClientOptions] count it to the byte before it is sent; with other clients, the service refuses the few

@@ -34,7 +34,7 @@ type ExportOptions struct {
 	// without Part exports what no part contains, and fails if rows are missing. Unset means all.
 	Part keys.PartitionRange
 
-	// GoOn goes on with an export that Export would leave as it is (table.ErrExists for an export that stays as it is): its rows
+	// GoOn goes on with an export that Export would leave as it is (table.ErrExists): its rows
 	// are then of times that may be days apart, and what a damaged
 	// line of the manifest has named is exported again, as the table is now.
 	GoOn bool

@@ -44,9 +44,11 @@ type Options struct {
 	// for a StateMismatch. Defaults to 500,000.
 	MostRows int
 
-	// Orphans says what Repair does with what a write over several partitions has prepared more than a
-	// day ago, if its commit record cannot be read. By default it is reported as Unreadable.
-	Orphans commit.Orphans
+	// CommitOrphans and RollBackOrphans say what Repair does with what a write over several partitions
+	// has prepared more than a day ago, if its commit record cannot be read: as if the write had
+	// committed, so that no moved entity is lost, or as if it had been given up, so that forged rows are
+	// removed. By default it is reported as Unreadable; both are refused.
+	CommitOrphans, RollBackOrphans bool
 
 	// LeavePrepared leaves the writes over several partitions whose programs have crashed to another
 	// run. They are read as their commit records say. It saves Repair a scan of the table.
@@ -63,6 +65,8 @@ func (o *Options) check() (after *string, err error) {
 		return nil, err
 	}
 	switch {
+	case o.CommitOrphans && o.RollBackOrphans:
+		return nil, &table.ValueError{Field: "Options.RollBackOrphans", Reason: "is set together with CommitOrphans: leave one out"}
 	case o.MostRows < 0:
 		return nil, &table.ValueError{Field: "Options.MostRows", Reason: "is negative; 0 means 500,000"}
 	case o.Partitions.Err() != nil:
@@ -93,7 +97,7 @@ func (o *Options) tokenOf(partitionKey string) string {
 
 // The kinds of faults. The rows of an Unreadable entity are not compared. If the commit record of a
 // write over several partitions cannot be read, the fault has the row that the write has prepared,
-// and no entity; see Options.Orphans.
+// and no entity; see Options.CommitOrphans.
 const (
 	// Missing: a row that should exist does not, or the blob of a link.
 	Missing = derived.Missing
@@ -123,6 +127,17 @@ type Fault struct {
 	Blob       string   // the name of the blob, of a fault of Values.Sweep of package largeentity
 	Repaired   bool
 	Err        error // why the fault cannot be repaired; of an Unreadable fault, why the row cannot be read
+}
+
+// orphans returns what becomes of what cannot be ended.
+func (o *Options) orphans() commit.Orphans {
+	switch {
+	case o.CommitOrphans:
+		return commit.CommitOrphans
+	case o.RollBackOrphans:
+		return commit.RollBackOrphans
+	}
+	return commit.LeaveOrphans
 }
 
 // report counts the work so far.

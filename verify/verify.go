@@ -13,7 +13,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
@@ -62,8 +61,7 @@ import (
 // entities of each at once: it reads the rows that these record, 1 request each, or none with RecordsOnly.
 //
 // Errors: *table.DefinitionError for a definition that t does not have; *keys.KeyError for an invalid
-// range; *table.ValueError for wrong options, and if there are no definitions; *table.ValueError
-// for a damaged Options.Token; [table.ErrRanged] if the client's signature is for a range of keys,
+// range; *table.ValueError for wrong options and a damaged Token, and if there are no definitions; [table.ErrRanged] if the client's signature is for a range of keys,
 // because Run would see a part of the table only; errors of a read (see package table). The Progress
 // counts what was done, also beside an error.
 //
@@ -438,7 +436,7 @@ func (r *run[T]) finishPrepared(ctx context.Context) error {
 
 // finishIn ends such writes in a table, and reports the orphans that are left.
 func (r *run[T]) finishIn(ctx context.Context, t *engine.Table, in keys.PartitionRange, before time.Time) error {
-	n, left, err := t.FinishPrepared(ctx, in, before, commit.Orphans(r.opt.Orphans))
+	n, left, err := t.FinishPrepared(ctx, in, before, r.opt.orphans())
 	r.count(report{Finished: n})
 	for _, orphan := range left {
 		r.recorder.noteFault(Fault{Kind: Unreadable, Row: orphan.Row, Err: orphan})

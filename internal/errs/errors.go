@@ -171,7 +171,7 @@ func (e *HomeError) Error() string {
 	if e.Gone {
 		why = "does not exist any more"
 	}
-	return fmt.Sprintf("the row %v was prepared by a write whose commit record is in table %q, which %s; verify.Repair ends such writes by Options.Orphans", e.Row, e.Table, why)
+	return fmt.Sprintf("the row %v was prepared by a write whose commit record is in table %q, which %s; verify.Repair ends such writes by Options.CommitOrphans or RollBackOrphans", e.Row, e.Table, why)
 }
 
 // Unwrap returns Err.
