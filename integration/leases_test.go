@@ -41,7 +41,9 @@ func leases(e *env) {
 	first, err := one.Acquire(ctx, "x")
 	e.must(err)
 	_, err = two.Acquire(ctx, "x")
-	wantIs("a second holder", err, lease.ErrHeld)
+	if !errors.As(err, new(*lease.HeldError)) {
+		e.Errorf("a second holder: got error %v; want a *lease.HeldError", err)
+	}
 	p, err := first.In(ctx, data, keys.RawPartition("p"))
 	e.must(err)
 	e.must(write(p))

@@ -162,7 +162,7 @@ func (f *fight) invariant(s *storagetest.Service) error {
 func (f *fight) drain(ctx context.Context, _ *crashtest.Process, a *fighter) error {
 	time.Sleep(time.Minute)
 	held, err := a.acquire(ctx)
-	for errors.Is(err, lease.ErrHeld) { // by a late request of a process that has crashed
+	for errors.As(err, new(*lease.HeldError)) { // by a late request of a process that has crashed
 		time.Sleep(20 * time.Second)
 		held, err = a.acquire(ctx)
 	}

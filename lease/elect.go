@@ -21,16 +21,16 @@ import (
 //		time.Sleep(time.Second)
 //	}
 //
-// When the lease is lost, the context of f ends, with a *[LostError] as its cause, at least 2 seconds before another holder can have the lease; with a TTL of 15 s, 2.3 s.
-// f should then return: Elect waits for it, and returns the *LostError, with another error of f beside it. A process that was suspended notices within a second that its
+// When the lease is lost, the context of f ends, with [ErrLost] as its cause, at least 2 seconds before another holder can have the lease; with a TTL of 15 s, 2.3 s.
+// f should then return: Elect waits for it, and returns the error, with another error of f beside it. A process that was suspended notices within a second that its
 // lease is over; until then only [Partition.Guard] protects what it writes.
 //
 // While a holder renews the lease as Elect does, three times in each time to live, another Elect sends 1 request for each time to live. It goes by the age of the row at the service, and begins
 // to wait again whenever the holder has renewed it. After the death of a holder, another one has the lease 2 seconds and a third of TTL after its end at the latest; after a
 // release, within a time to live.
 //
-// f runs in the goroutine of the caller. No goroutine outlives Elect, also if f panics; the lease is then released, too. Errors: that of f; *LostError; *table.ValueError
-// for a nil f; those of [Leases.Acquire], but for *HeldError; an error of the release is not returned, but for *LostError. Requests: those of Acquire, 1 for each third of TTL while f
+// f runs in the goroutine of the caller. No goroutine outlives Elect, also if f panics; the lease is then released, too. Errors: that of f; ErrLost; *table.ValueError
+// for a nil f; those of [Leases.Acquire], but for *HeldError; an error of the release is not returned, but for ErrLost. Requests: those of Acquire, 1 for each third of TTL while f
 // runs, and 1 to release.
 func (s *Leases) Elect(ctx context.Context, name string, f func(ctx context.Context, held *Lease) error) error {
 	if err := s.checkCall("Elect", name, f); err != nil {
@@ -51,7 +51,7 @@ func (s *Leases) Elect(ctx context.Context, name string, f func(ctx context.Cont
 //	err := leases.Try(ctx, "invoices", func(ctx context.Context, held *lease.Lease) error {
 //		return sendInvoices(ctx, held)
 //	})
-//	if errors.Is(err, lease.ErrHeld) {
+//	if errors.As(err, new(*lease.HeldError)) {
 //		return nil // another machine does it
 //	}
 //
@@ -60,7 +60,7 @@ func (s *Leases) Elect(ctx context.Context, name string, f func(ctx context.Cont
 // [Partition.Guard] at the end, as the example does.
 //
 // Try returns nil only if f has, and no other program has had the lease meanwhile. Errors:
-// *[HeldError] at once, which is [ErrHeld]; those of Elect. Requests: those of [Leases.Acquire], 1
+// *[HeldError] at once; those of Elect. Requests: those of [Leases.Acquire], 1
 // for each third of TTL while f runs, and 1 to release.
 func (s *Leases) Try(ctx context.Context, name string, f func(ctx context.Context, held *Lease) error) error {
 	if err := s.checkCall("Try", name, f); err != nil {
@@ -178,7 +178,7 @@ func (l *Lease) sinceRenewal() time.Duration {
 const longestRelease = 15 * time.Second
 
 // releaseAfter releases the lease when its function has returned, also if the context has ended: by
-// then nothing is done under it any more. The error is a *LostError; if the release fails
+// then nothing is done under it any more. The error is ErrLost; if the release fails
 // otherwise, the lease ends by itself.
 func (l *Lease) releaseAfter(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(l.lasts, longestRelease))

@@ -6,15 +6,11 @@ import (
 	"time"
 )
 
-var (
-	// ErrHeld: another holder has the lease. The error is a *[HeldError].
-	ErrHeld = errors.New("another holder has the lease")
+// ErrLost: the holder does not have the lease any more, as far as it can know. The text of the error says why; if the
+// last renewal failed, the error wraps its error, too.
+var ErrLost = errors.New("the lease is lost")
 
-	// ErrLost: the holder does not have the lease any more. The error is a *[LostError].
-	ErrLost = errors.New("the lease is lost")
-)
-
-// HeldError reports that another holder has a lease. It is [ErrHeld].
+// HeldError reports that another holder has a lease.
 type HeldError struct {
 	Name  string        // of the lease
 	Owner string        // as the holder's program names itself; for people
@@ -25,11 +21,8 @@ type HeldError struct {
 }
 
 func (e *HeldError) Error() string {
-	return fmt.Sprintf("lease %s: %v: %.100q, with fence %d; it ends in %v unless it is renewed", e.Name, ErrHeld, e.Owner, e.Fence, e.Left.Round(time.Second))
+	return fmt.Sprintf("lease %s: another holder has the lease: %.100q, with fence %d; it ends in %v unless it is renewed", e.Name, e.Owner, e.Fence, e.Left.Round(time.Second))
 }
-
-// Unwrap returns ErrHeld.
-func (e *HeldError) Unwrap() error { return ErrHeld }
 
 // wait returns for how long to wait until the lease is looked at again: until it can be over, but for the time to live if its holder has
 // renewed it in time.
@@ -44,28 +37,9 @@ func (e *HeldError) wait() time.Duration {
 	return left
 }
 
-// LostError reports that a holder does not have its lease any more, as far as it can know. It is [ErrLost].
-type LostError struct {
-	Name   string // of the lease
-	Fence  int64  // of the holder that has lost it
-	Reason string // a sentence without a full stop
-	Err    error  // of the last renewal, if that is the cause; nil for none
-}
-
-func (e *LostError) Error() string {
-	text := fmt.Sprintf("lease %s: %v, which was held with fence %d: %s", e.Name, ErrLost, e.Fence, e.Reason)
-	if e.Err != nil {
-		text += "; the last renewal failed: " + e.Err.Error()
-	}
-	return text
-}
-
-// Unwrap returns ErrLost, and Err if it is not nil.
-func (e *LostError) Unwrap() []error {
-	if e.Err == nil {
-		return []error{ErrLost}
-	}
-	return []error{ErrLost, e.Err}
+// lost returns the error of a holder that has lost its lease: the reason is a sentence without a full stop.
+func (l *Lease) lost(reason string) error {
+	return fmt.Errorf("lease %s: %w, which was held with fence %d: %s", l.name, ErrLost, l.fence, reason)
 }
 
 // RestoredError reports that another holder has entered a partition, with a fence that is greater or the same, although the row of the lease says that none

@@ -152,7 +152,7 @@ func ExampleLeases_Try() {
 			_, err = table.Transact(ctx, sales.Guard(), o.days.InsertOp(&payday{"Sales", "2026-11-30"}))
 			return err
 		})
-		if errors.Is(err, lease.ErrHeld) {
+		if errors.As(err, new(*lease.HeldError)) {
 			err = nil // another machine is doing it
 		}
 		check(err)

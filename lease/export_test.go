@@ -9,3 +9,10 @@ func (l *Lease) Believe() {
 	l.lasts = 24 * time.Hour
 	l.ended = nil
 }
+
+// Fail ends the belief of a holder whose last renewal has failed.
+func (l *Lease) Fail(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lasts, l.ended, l.failed = 0, nil, err
+}

@@ -36,7 +36,7 @@ type Partition struct {
 //
 // A partition has two rows for each lease whose holders have entered it, and keeps them: ~h|NAME|head and ~h|NAME|TOKEN. Each partition can have any number of leases.
 //
-// Errors: *[LostError] if the lease is lost, and if a later holder has entered; *[RestoredError]; *keys.KeyError for a wrong key; *table.ValueError for a nil table; the
+// Errors: [ErrLost] if the lease is lost, and if a later holder has entered; *[RestoredError]; *keys.KeyError for a wrong key; *table.ValueError for a nil table; the
 // mistake of a table that was declared wrong; *table.DecodeError for rows that cannot be used; errors of a read and of a write (see package table).
 // Requests: 2, and 1 if this holder has entered already. Idempotent.
 func (l *Lease) In(ctx context.Context, t table.Handle, partition keys.PartitionKey) (_ *Partition, err error) {
@@ -81,7 +81,7 @@ func guardOf(fence int64) string { return fmt.Sprintf("%019d", fence) }
 
 // overtaken returns the error of a write after a later holder has entered.
 func (l *Lease) overtaken(tableName, partition string) error {
-	return &LostError{Name: l.name, Fence: l.fence, Reason: fmt.Sprintf("a later holder has entered the partition %q of table %s", partition, tableName)}
+	return l.lost(fmt.Sprintf("a later holder has entered the partition %q of table %s", partition, tableName))
 }
 
 // entering is the entry of a holder into a partition.
@@ -208,7 +208,7 @@ func (l *Lease) explainGreater(ctx context.Context, tableName, partition string,
 // partition, of any types and definitions of its table. The service refuses the transaction as a whole once a later holder has entered the partition, and
 // the library sends it only while this holder may believe in its lease. Several transactions of one holder do not refuse each other.
 //
-// The error of the refused transaction is a *[LostError]: errors.Is(err, lease.ErrLost); after a lost request or response it is table.ErrUnknownOutcome. Give Guard first: if several operations are refused, the service reports the first. It
+// The error of the refused transaction is [ErrLost]; after a lost request or response it is table.ErrUnknownOutcome. Give Guard first: if several operations are refused, the service reports the first. It
 // takes one of the 100 operations of a transaction, and no request. [table.Bulk] refuses it, because it divides its operations into several transactions.
 func (p *Partition) Guard() table.Op {
 	made := p.rows.DeleteAnyOp(p.key)

@@ -107,7 +107,7 @@ func TestExpiredIsTaken(t *testing.T) {
 			a.enter(t)
 			for range 16 { // it is over when 16 s are
 				_, err := b.leases.Acquire(t.Context(), "x")
-				expectIs(t, "before its end", err, lease.ErrHeld)
+				expectHeld(t, "before its end", err)
 				time.Sleep(time.Second)
 			}
 			time.Sleep(time.Second)

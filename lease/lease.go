@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -66,12 +67,15 @@ func (l *Lease) Until() time.Time {
 	return l.leases.rows.Options.Now().Add(l.left())
 }
 
-// Err returns nil while the holder may believe that it has the lease, and a *[LostError] from then on. It sends nothing.
+// Err returns nil while the holder may believe that it has the lease, and [ErrLost] from then on. It sends nothing.
 func (l *Lease) Err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.ended == nil && l.leftLocked() <= 0 {
-		l.ended = &LostError{Name: l.name, Fence: l.fence, Reason: "it was not renewed in time", Err: l.failed}
+		l.ended = l.lost("it was not renewed in time")
+		if l.failed != nil {
+			l.ended = fmt.Errorf("%w; the last renewal failed: %w", l.ended, l.failed)
+		}
 	}
 	return l.ended
 }
@@ -95,7 +99,7 @@ func (l *Lease) end(reason string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.ended == nil {
-		l.ended = &LostError{Name: l.name, Fence: l.fence, Reason: reason}
+		l.ended = l.lost(reason)
 	}
 	return l.ended
 }
@@ -115,7 +119,7 @@ func (l *Lease) leave() { <-l.turn }
 // Renew renews the lease for another time to live, which counts from before the request is sent. It does not refuse writes of this holder, nor
 // do they refuse it. [Leases.Elect] renews by itself.
 //
-// Errors: *[LostError] if the lease is over, was released, or is another holder's; other errors of a write (see package table), after which the lease may
+// Errors: [ErrLost] if the lease is over, was released, or is another holder's; other errors of a write (see package table), after which the lease may
 // still be renewed until [Lease.Until]. 1 request; 3 more after a lost response. Safe to repeat.
 func (l *Lease) Renew(ctx context.Context) (err error) {
 	if err := l.begin(ctx); err != nil {
@@ -188,12 +192,12 @@ func (l *Lease) findRow(ctx context.Context, method string) error {
 }
 
 // Release gives the lease back, so that another program need not wait for its end. From its call on, the holder does not believe in the lease any
-// more: its transactions with a guard fail with a *[LostError].
+// more: its transactions with a guard fail with [ErrLost].
 //
 // If Release returns nil, no other program has had the lease from its acquisition until then, also
 // if it was over for a while.
 //
-// Errors: *[LostError] if another program has it, or has had it; table.ErrUnknownOutcome if the
+// Errors: [ErrLost] if another program has it, or has had it; table.ErrUnknownOutcome if the
 // response was lost, and another program has it, which may have taken it behind the release; those of a read and of a write
 // (see package table), after which the lease ends by itself. Requests: 1; none if the lease was
 // released, and 2 more after a lost response. Idempotent.
@@ -221,7 +225,7 @@ func (l *Lease) Release(ctx context.Context) (err error) {
 			return l.leases.rows.OpError("Release", keyOf(l.name), table.ErrUnknownOutcome)
 		case rowTaken:
 			reason := "another holder has it or had it before the release, or its row is gone"
-			return &LostError{Name: l.name, Fence: l.fence, Reason: reason}
+			return l.lost(reason)
 		}
 		etag, err := l.merge(ctx, "Release", l.leases.rows, l.etag, edm.Column{Name: propertyReleased, Value: edm.Value{Kind: edm.Bool, I: 1}})
 		l.etag = etag

@@ -108,7 +108,7 @@ func TestOnceADay(t *testing.T) {
 			for i, p := range []*program{a, b, c} {
 				group.Go(func() {
 					time.Sleep(time.Duration(i) * 700 * time.Millisecond) // its clock is behind
-					if err := p.leases.Try(t.Context(), "x", n.job(p, took)); err != nil && !errors.Is(err, lease.ErrHeld) {
+					if err := p.leases.Try(t.Context(), "x", n.job(p, took)); err != nil && !errors.As(err, new(*lease.HeldError)) {
 						t.Errorf("Try: got error %v", err)
 					}
 					if err := n.invariant(s); err != nil {
@@ -147,7 +147,7 @@ func TestOnceSchedules(t *testing.T) {
 		w.Drain = f.opens(0, func(ctx context.Context, _ *crashtest.Process, a *fighter) error {
 			time.Sleep(time.Minute)
 			err := a.leases.Try(ctx, "x", n.job(a.program, time.Minute))
-			for errors.Is(err, lease.ErrHeld) { // by a late request of a process that has crashed
+			for errors.As(err, new(*lease.HeldError)) { // by a late request of a process that has crashed
 				time.Sleep(20 * time.Second)
 				err = a.leases.Try(ctx, "x", n.job(a.program, time.Minute))
 			}
@@ -181,7 +181,7 @@ func TestTry(t *testing.T) {
 		err := a.leases.Try(t.Context(), "x", func(context.Context, *lease.Lease) error {
 			s.Count()
 			began := time.Now()
-			expectIs(t, "Try beside it", b.leases.Try(t.Context(), "x", minutes), lease.ErrHeld)
+			expectHeld(t, "Try beside it", b.leases.Try(t.Context(), "x", minutes))
 			testkit.Expect(t, "how long that took", time.Since(began), 0)
 			testkit.Expect(t, "requests of Try beside it", s.Count().String(), "1 get")
 			return nil

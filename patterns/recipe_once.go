@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/aztablekit/aztablekit/lease"
 	"github.com/aztablekit/aztablekit/patterns/once"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -45,7 +44,7 @@ var onceOnly = recipe{
 			{"send an order: no response under its key, so take the lease, enter, look again, work, and store the response", func() error { return order(ctx, "7f3a", alone) }},
 			{"send the order again: the response of the first", func() error { return order(ctx, "7f3a", alone) }},
 			{"send another order, and the same at the same time", func() error {
-				return order(ctx, "91bc", func() error { return r.Refused(order(ctx, "91bc", alone), lease.ErrHeld) })
+				return order(ctx, "91bc", func() error { return r.Held(order(ctx, "91bc", alone)) })
 			}},
 		} {
 			if err := r.Do(step.what, step.run); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/keyrange"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/lease"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -57,6 +58,15 @@ func (r *Run) Refused(err, want error) error {
 		return fmt.Errorf("got error: %w; want: %w", err, want)
 	}
 	r.Answer("refused: %v", want)
+	return nil
+}
+
+// Held expects that another holder has a lease, and adds that to the report.
+func (r *Run) Held(err error) error {
+	if !errors.As(err, new(*lease.HeldError)) {
+		return fmt.Errorf("got error: %v; want a *lease.HeldError", err)
+	}
+	r.Answer("refused: another holder has the lease")
 	return nil
 }
 

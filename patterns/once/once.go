@@ -42,7 +42,7 @@ func Open(acc aztablekit.Account, o *aztablekit.Options) *Once {
 }
 
 // Do works for a customer's key, unless a response is stored: then it returns that. While one
-// request of a customer is at work, others get lease.ErrHeld. The context of work ends when another
+// request of a customer is at work, others get a *lease.HeldError. The context of work ends when another
 // program may take its place; a program that was asleep meanwhile stores no response:
 // lease.ErrLost. work may be called again after a crash: what it changes in this partition it can
 // return as operations, which are stored together with the response, or not at all. Requests: 1 if
@@ -88,7 +88,7 @@ func (o *Once) Handler(work func(r *http.Request) (status int, body string, err 
 			return status, body, nil, err
 		})
 		switch {
-		case errors.Is(err, lease.ErrHeld):
+		case errors.As(err, new(*lease.HeldError)):
 			w.Header().Set("Retry-After", "1")
 			http.Error(w, "another request of yours is at work", http.StatusConflict)
 		case err != nil:

@@ -52,7 +52,7 @@ func Open(acc aztablekit.Account, owner string, o *aztablekit.Options) *Prices {
 }
 
 // Compute stores the prices of a market for a day, at most 98, once for all programs. It fails with
-// lease.ErrHeld at once if another program is at work for the market, and returns nil if the day is
+// a *lease.HeldError at once if another program is at work for the market, and returns nil if the day is
 // done. The context of compute ends when the lease is lost; what a program stores that was asleep
 // meanwhile is refused, with lease.ErrLost. After a crash, another call computes the day again.
 // Requests: 7, and 1 for each price; 6 if the day is done; 1 if another program is at work; and 1

@@ -76,7 +76,7 @@ func TestLease(t *testing.T) {
 		{Name: "a lease that was released counts as restored", File: "lease/guard.go",
 			Old: "case r.nonce != l.nonce || r.released:", New: "case r.nonce != l.nonce:", Test: "TestReleasedBeside"},
 		{Name: "a release does not say that another program had the lease", File: "lease/lease.go",
-			Old: "			return &LostError{Name: l.name, Fence: l.fence, Reason: reason}\n",
+			Old: "			return l.lost(reason)\n",
 			New: "			_ = reason\n			return nil\n", Test: "TestRelease$"},
 		{Name: "Try returns nil for what two programs have done", File: "lease/elect.go",
 			Old: "			lost = l.releaseAfter(spanned)", New: "			_ = l.releaseAfter(spanned)", Test: "TestTryLost"},
