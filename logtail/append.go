@@ -274,7 +274,7 @@ type writer struct {
 	now     func() time.Time
 	newID   func() string
 	overlap time.Duration
-	unit    *Unit // of the tables; nil for one table
+	unit    *unit // of the tables; nil for one table
 
 	mu   sync.Mutex
 	id   string

@@ -85,30 +85,25 @@ func alternate(lists []iter.Seq2[table.Op, error]) iter.Seq2[table.Op, error] {
 	}
 }
 
-// DropOptions are options of [Periods.Drop]. The zero value of each field is its default.
-type DropOptions struct {
-	// DryRun drops nothing: Drop returns what it would drop.
-	DryRun bool
-
-	// Progress is called after each table that was dropped.
-	Progress func(Period)
-}
-
 // Drop deletes the tables of the periods past the retention, the oldest first, and returns their periods; with an error, it
 // returns the periods whose tables are dropped. Look at a dry run first:
 //
-//	old, err := days.Drop(ctx, &logtail.DropOptions{DryRun: true})
+//	old, err := days.Drop(ctx, &table.Pass{DryRun: true})
 //
-// Drop deletes no table that [Periods.Create] has not made. The next run finishes a run that has stopped half-way. Tables are
+// It uses DryRun and Progress of the pass, which may be nil. Progress is called after each table, with its name; Changed is the number
+// of tables. Drop deletes no table that [Periods.Create] has not made. The next run finishes a run that has stopped half-way. Tables are
 // dropped once: a name is never used again. Drop trusts PeriodOptions.Now: a clock that is far ahead drops what is still needed.
 // Drop may run while other programs append, read and follow: for them, the table is empty.
 //
-// Errors: table.ErrUnknownOutcome, after which Drop can be called again; table.ErrChanged if another Drop runs at the same time;
+// Errors: *table.ValueError for a field of the pass that is not used; table.ErrUnknownOutcome, after which Drop can be called again; table.ErrChanged if another Drop runs at the same time;
 // table.ErrNotCreated if Create has not made the table of the states; errors of a read and of a write (see package table).
 // Requests: 1 query for each 1,000 periods that ever were; for each table 1 to delete it, and 2 to write its state. Idempotent.
-func (p *Periods) Drop(ctx context.Context, o *DropOptions) (dropped []Period, err error) {
-	if o == nil {
-		o = &DropOptions{}
+func (p *Periods) Drop(ctx context.Context, pass *table.Pass) (dropped []Period, err error) {
+	if pass == nil {
+		pass = &table.Pass{}
+	}
+	if err := door.CheckPass(pass, "DryRun"); err != nil {
+		return nil, fmt.Errorf("logtail: Drop %s: %w", p.prefix, err)
 	}
 	horizon := p.Horizon()
 	if horizon.IsZero() {
@@ -120,17 +115,17 @@ func (p *Periods) Drop(ctx context.Context, o *DropOptions) (dropped []Period, e
 		if err != nil {
 			return dropped, fmt.Errorf("logtail: Drop %s: %w", p.prefix, err)
 		}
-		if e.Value.State == StateDropped {
+		if e.Value.State == stateDropped {
 			continue
 		}
-		if !o.DryRun {
+		if !pass.DryRun {
 			if err := p.drop(ctx, e); err != nil {
 				return dropped, fmt.Errorf("logtail: Drop %s: %w", p.tableName(e.Value.From), err)
 			}
 		}
 		dropped = append(dropped, p.period(e.Value))
-		if o.Progress != nil && !o.DryRun {
-			o.Progress(p.period(e.Value))
+		if pass.Progress != nil {
+			pass.Progress(table.Progress{Table: p.tableName(e.Value.From), Changed: len(dropped)})
 		}
 	}
 	return dropped, nil
@@ -138,7 +133,7 @@ func (p *Periods) Drop(ctx context.Context, o *DropOptions) (dropped []Period, e
 
 // drop takes a period from state to state until its table is dropped. Another job may do the same: states only move forward.
 func (p *Periods) drop(ctx context.Context, e *table.Entity[periodRow]) error {
-	for e.Value.State != StateDropped {
+	for e.Value.State != stateDropped {
 		err := p.step(ctx, e)
 		if errors.Is(err, table.ErrChanged) {
 			var fresh *table.Entity[periodRow]
@@ -157,9 +152,9 @@ func (p *Periods) drop(ctx context.Context, e *table.Entity[periodRow]) error {
 // step takes a period to its next state.
 func (p *Periods) step(ctx context.Context, e *table.Entity[periodRow]) error {
 	switch e.Value.State {
-	case StateOpen:
-		e.Value.State = StateDropping
-	case StateDropping:
+	case stateOpen:
+		e.Value.State = stateDropping
+	case stateDropping:
 		t, err := p.table(e.Value.From)
 		if err != nil {
 			return err
@@ -167,7 +162,7 @@ func (p *Periods) step(ctx context.Context, e *table.Entity[periodRow]) error {
 		if err := door.Table(t).Drop(ctx); err != nil {
 			return err
 		}
-		e.Value.State = StateDropped
+		e.Value.State = stateDropped
 	default:
 		return &table.ValueError{Field: "State", Reason: "is not one of this version of the library"}
 	}

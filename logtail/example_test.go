@@ -233,10 +233,10 @@ func ExampleNewByPeriod() {
 }
 
 // The names of the tables end with the digits of their periods.
-func ExampleUnit() {
+func ExamplePeriodOptions() {
 	store := aztablekit.Open(storagetest.New(nil), "company", nil)
 	claims := logtail.NewByPeriod[Claim](store, "claims", &logtail.PeriodOptions{
-		Unit:   logtail.Monthly,
+		Unit:   "month",
 		Ahead:  1,
 		Common: table.Common{Now: func() time.Time { return time.Date(2014, 7, 31, 0, 0, 0, 0, time.UTC) }},
 	}, nil)
@@ -256,17 +256,17 @@ func ExamplePeriods_Drop() {
 	now := time.Date(2014, 7, 31, 12, 0, 0, 0, time.UTC)
 	days, _ := newDays(func() time.Time { return now })
 	now = now.AddDate(0, 0, 31)
-	old, err := days.Drop(ctx, &logtail.DropOptions{DryRun: true})
+	old, err := days.Drop(ctx, &table.Pass{DryRun: true})
 	check(err)
 	for _, p := range old {
-		fmt.Println(p.Table, p.State)
+		fmt.Println(p.Table, p.Dropped)
 	}
 	old, err = days.Drop(ctx, nil)
 	check(err)
-	fmt.Println(len(old), old[0].State)
+	fmt.Println(len(old), old[0].Dropped)
 	// Output:
-	// claims20140731 open
-	// 1 dropped
+	// claims20140731 false
+	// 1 true
 }
 
 // List yields all periods that ever were.
@@ -275,12 +275,12 @@ func ExamplePeriods_List() {
 	days, _ := newDays(func() time.Time { return now })
 	for p, err := range days.List(context.Background()) {
 		check(err)
-		fmt.Println(p.From.Format(time.DateOnly), p.State)
+		fmt.Println(p.From.Format(time.DateOnly), p.Dropped)
 	}
 	// Output:
-	// 2014-07-31 open
-	// 2014-08-01 open
-	// 2014-08-02 open
+	// 2014-07-31 false
+	// 2014-08-01 false
+	// 2014-08-02 false
 }
 
 // Records before the horizon are past the retention.

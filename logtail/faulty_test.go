@@ -86,7 +86,7 @@ func TestLogBesideATable(t *testing.T) {
 	}
 	for what, l := range map[string]*logtail.Log[claim]{
 		"another Keep":                 logtail.NewByPeriod[claim](store, "claims", &logtail.PeriodOptions{Keep: 30}, nil),
-		"another Unit":                 logtail.NewByPeriod[claim](store, "claims", &logtail.PeriodOptions{Keep: 7, Unit: logtail.Monthly}, nil),
+		"another Unit":                 logtail.NewByPeriod[claim](store, "claims", &logtail.PeriodOptions{Keep: 7, Unit: "month"}, nil),
 		"a log in a table of a period": logtail.New[claim](store, "claims20260731", nil),
 	} {
 		if err := l.Err(); err == nil || !strings.Contains(err.Error(), "belongs to log by period claims (daily, Keep 7, Ahead 2)") {

@@ -108,7 +108,7 @@ func NewByPeriod[T any](s extend.Store, prefix string, p *PeriodOptions, o *Opti
 	}
 	of := "log by period " + prefix
 	if err == nil { // logs of one prefix have the same periods
-		of = fmt.Sprintf("%s (%v, Keep %d, Ahead %d)", of, periods.opt.Unit, periods.opt.Keep, periods.opt.Ahead)
+		of = fmt.Sprintf("%s (%v, Keep %d, Ahead %d)", of, periods.unit, periods.opt.Keep, periods.opt.Ahead)
 	}
 	l = declared(h, of, l, err)
 	if l.fault != nil {
@@ -179,9 +179,9 @@ func newLog[T any](h *host.Host, name string, p *Periods, o *Options) (*Log[T], 
 		writer:       &writer{now: common.Now, newID: common.NewID, overlap: opt.Overlap},
 	}
 	if p != nil {
-		l.writer.unit = &p.opt.Unit
-		if p.opt.Keep > 0 && int((opt.Overlap-1)/p.opt.Unit.shortest()) >= p.opt.Keep {
-			return nil, fmt.Errorf("logtail: NewByPeriod %s: %w", name, &table.ValueError{Field: "Options.Overlap", Reason: fmt.Sprintf("is longer than the %d %s periods that PeriodOptions.Keep keeps", p.opt.Keep, p.opt.Unit)})
+		l.writer.unit = &p.unit
+		if p.opt.Keep > 0 && int((opt.Overlap-1)/p.unit.shortest()) >= p.opt.Keep {
+			return nil, fmt.Errorf("logtail: NewByPeriod %s: %w", name, &table.ValueError{Field: "Options.Overlap", Reason: fmt.Sprintf("is longer than the %d %s periods that PeriodOptions.Keep keeps", p.opt.Keep, p.unit)})
 		}
 	}
 	return l.In(keys.RawPartition(defaultSource)), nil
@@ -376,7 +376,7 @@ func (l *Log[T]) nextPeriod(ctx context.Context, c *Cursor, known *calendar, fin
 		known.upTo = final
 	}
 	end = earlier(known.upTo, final) // the clock may have stepped back
-	for len(known.open) > 0 && !p.opt.Unit.add(known.open[0], 1).After(c.from) {
+	for len(known.open) > 0 && !p.unit.add(known.open[0], 1).After(c.from) {
 		known.open = known.open[1:]
 	}
 	if len(known.open) == 0 {
@@ -386,7 +386,7 @@ func (l *Log[T]) nextPeriod(ctx context.Context, c *Cursor, known *calendar, fin
 	if start := earlier(known.open[0], end); c.from.Before(start) {
 		c.moveTo(start)
 	}
-	return earlier(p.opt.Unit.add(known.open[0], 1), end), nil
+	return earlier(p.unit.add(known.open[0], 1), end), nil
 }
 
 // merge yields the records of lists that have the newest first, the newest of all first. The first records of the lists are read

@@ -30,8 +30,9 @@ type PeriodOptions struct {
 	// Common bounds the requests. Now is the clock that says which periods are past the retention, and the default of that of the log.
 	table.Common
 
-	// Unit is the length of a period. Never change it: the tables of another unit are neither read nor dropped. Defaults to Daily.
-	Unit Unit
+	// Unit is the length of a period by the calendar of UTC: "day", "month" or "hour", with tables such as claims20140731, claims201407
+	// and claims2014073118. Never change it: the tables of another unit are neither read nor dropped. Defaults to "day".
+	Unit string
 
 	// Keep is the number of periods before the present one whose tables are kept, 1 to 100,000. Drop deletes older ones. By default,
 	// all are kept.
@@ -49,11 +50,12 @@ const (
 
 // Periods are the tables of a log that has one for each day, month or hour, so that old records are deleted with their tables. The
 // tables are named by a prefix and digits, as claims20140731. The table that has the prefix as its name contains a row for each
-// period, with its [State]. Periods is safe for concurrent use. See [NewByPeriod] for the log.
+// period, and says whether it is dropped. Periods is safe for concurrent use. See [NewByPeriod] for the log.
 type Periods struct {
 	service engine.Service
 	prefix  string
 	opt     PeriodOptions
+	unit    unit
 	states  *table.Table[periodRow]
 
 	mu     sync.Mutex
@@ -77,6 +79,7 @@ func newPeriods(h *host.Host, prefix string, o *PeriodOptions) (*Periods, error)
 	if err := p.opt.check(); err != nil {
 		return fail(err)
 	}
+	p.unit = unitOf(p.opt.Unit)
 	var err error
 	if p.states, err = bare.NewTable(service, prefix, periodSchema, &table.Options{Common: p.opt.Common}); err != nil {
 		return nil, err
@@ -94,8 +97,8 @@ func newPeriods(h *host.Host, prefix string, o *PeriodOptions) (*Periods, error)
 
 func (o *PeriodOptions) check() error {
 	switch {
-	case o.Unit.String() == "invalid":
-		return &table.ValueError{Field: "PeriodOptions.Unit", Reason: "is not Daily, Monthly or Hourly"}
+	case unitOf(o.Unit) == "":
+		return &table.ValueError{Field: "PeriodOptions.Unit", Reason: `is not "day", "month" or "hour"`}
 	case o.Keep < 0:
 		return &table.ValueError{Field: "PeriodOptions.Keep", Reason: "is negative"}
 	case o.Keep > maxKeep:
@@ -109,7 +112,7 @@ func (o *PeriodOptions) check() error {
 }
 
 // tableName returns the name of the table of the period of a time.
-func (p *Periods) tableName(t time.Time) string { return p.prefix + p.opt.Unit.digits(t) }
+func (p *Periods) tableName(t time.Time) string { return p.prefix + p.unit.digits(t) }
 
 // table returns a handle of the table of the period of a time, to make and delete it.
 func (p *Periods) table(t time.Time) (*table.Table[struct{}], error) {
@@ -128,7 +131,7 @@ func (p *Periods) Horizon() time.Time {
 	if p.opt.Keep == 0 {
 		return time.Time{}
 	}
-	if h := p.opt.Unit.add(p.opt.Unit.start(p.latest), -p.opt.Keep); h.Year() >= 1 {
+	if h := p.unit.add(p.unit.start(p.latest), -p.opt.Keep); h.Year() >= 1 {
 		return h
 	}
 	return time.Time{}
@@ -158,7 +161,7 @@ func (p *Periods) open(ctx context.Context, from, to time.Time) (all []time.Time
 		if err != nil {
 			return nil, false, err
 		}
-		if e.Value.State == StateOpen {
+		if e.Value.State == stateOpen {
 			all = append(all, e.Value.From)
 		} else {
 			dropped = true
@@ -169,7 +172,7 @@ func (p *Periods) open(ctx context.Context, from, to time.Time) (all []time.Time
 
 // period returns the period of a row.
 func (p *Periods) period(r periodRow) Period {
-	return Period{r.From, p.opt.Unit.add(r.From, 1), p.tableName(r.From), r.State}
+	return Period{r.From, p.unit.add(r.From, 1), p.tableName(r.From), r.State == stateDropped}
 }
 
 // rows yields the rows of the periods that overlap from ≤ time < to, the oldest first. A zero time is no bound. Rows whose keys
@@ -177,19 +180,19 @@ func (p *Periods) period(r periodRow) Period {
 func (p *Periods) rows(ctx context.Context, from, to time.Time) iter.Seq2[*table.Entity[periodRow], error] {
 	first, last := "0", ":" // the character after 9
 	if !from.IsZero() {
-		first = p.opt.Unit.digits(from)
+		first = p.unit.digits(from)
 	}
 	if !to.IsZero() {
-		last = p.opt.Unit.digits(to.Add(-tick)) + " "
+		last = p.unit.digits(to.Add(-tick)) + " "
 	}
-	q := table.Query[periodRow]{Partition: periodUnit.Of(p.opt.Unit.String()), Rows: keys.RawRows(first, last)}
+	q := table.Query[periodRow]{Partition: periodUnit.Of(string(p.unit)), Rows: keys.RawRows(first, last)}
 	return func(yield func(*table.Entity[periodRow], error) bool) {
 		for e, err := range p.states.List(ctx, q) {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			e.Value.From, err = time.Parse(p.opt.Unit.layout(), e.Value.Digits)
+			e.Value.From, err = time.Parse(p.unit.layout(), e.Value.Digits)
 			if err == nil && !yield(e, nil) {
 				return
 			}
@@ -197,99 +200,98 @@ func (p *Periods) rows(ctx context.Context, from, to time.Time) iter.Seq2[*table
 	}
 }
 
-// Unit is the length of a period, by the calendar of UTC.
-type Unit int
+// unit is the length of a period, as it is stored.
+type unit string
 
-// The units. The names of tables are a prefix and the digits of the period.
 const (
-	Daily   Unit = iota // claims20140731
-	Monthly             // claims201407
-	Hourly              // claims2014073118
+	daily   unit = "daily"
+	monthly unit = "monthly"
+	hourly  unit = "hourly"
 )
 
-// String returns the name of the unit, such as "daily".
-func (u Unit) String() string {
-	switch u {
-	case Daily:
-		return "daily"
-	case Monthly:
-		return "monthly"
-	case Hourly:
-		return "hourly"
+// unitOf returns the unit of PeriodOptions.Unit, "" for none.
+func unitOf(option string) unit {
+	switch option {
+	case "", "day":
+		return daily
+	case "month":
+		return monthly
+	case "hour":
+		return hourly
 	}
-	return "invalid"
+	return ""
 }
 
 // layout is how the digits of a period begin a time.
-func (u Unit) layout() string {
+func (u unit) layout() string {
 	switch u {
-	case Monthly:
+	case monthly:
 		return "200601"
-	case Hourly:
+	case hourly:
 		return "2006010215"
 	}
 	return "20060102"
 }
 
 // start returns the beginning of the period of a time.
-func (u Unit) start(t time.Time) time.Time {
+func (u unit) start(t time.Time) time.Time {
 	t = t.UTC()
 	switch u {
-	case Monthly:
+	case monthly:
 		return time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC)
-	case Hourly:
+	case hourly:
 		return t.Truncate(time.Hour)
 	}
 	return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
 }
 
 // add returns the beginning of the period n periods after the period that begins at start.
-func (u Unit) add(start time.Time, n int) time.Time {
+func (u unit) add(start time.Time, n int) time.Time {
 	switch u {
-	case Monthly:
+	case monthly:
 		return start.AddDate(0, n, 0)
-	case Hourly:
+	case hourly:
 		return start.Add(time.Duration(n) * time.Hour)
 	}
 	return start.AddDate(0, 0, n)
 }
 
 // shortest returns the length of the shortest period.
-func (u Unit) shortest() time.Duration {
+func (u unit) shortest() time.Duration {
 	switch u {
-	case Monthly:
+	case monthly:
 		return 28 * 24 * time.Hour
-	case Hourly:
+	case hourly:
 		return time.Hour
 	}
 	return 24 * time.Hour
 }
 
 // digits returns the digits of the period of a time.
-func (u Unit) digits(t time.Time) string { return t.UTC().Format(u.layout()) }
+func (u unit) digits(t time.Time) string { return t.UTC().Format(u.layout()) }
 
-// State is what has become of the table of a period.
-type State string
+// state is what has become of the table of a period, as it is stored.
+type state string
 
 // The states, in their order. The name of a table is never used again.
 const (
-	StateOpen     State = "open"     // Create has made the table, or is about to
-	StateDropping State = "dropping" // Drop has begun to delete the table
-	StateDropped  State = "dropped"  // the table does not exist any more
+	stateOpen     state = "open"     // Create has made the table, or is about to
+	stateDropping state = "dropping" // Drop has begun to delete the table
+	stateDropped  state = "dropped"  // the table does not exist any more
 )
 
 // Period is a period of a log, with its table.
 type Period struct {
 	From, To time.Time // From ≤ time < To
 	Table    string
-	State    State
+	Dropped  bool // the table does not exist any more
 }
 
 // periodRow is the row of a period.
 type periodRow struct {
 	Unit   string
 	Digits string
-	State  State
+	State  state
 	From   time.Time `table:"-"` // by Digits
 }
 
@@ -305,7 +307,7 @@ var (
 
 // faultyPeriods returns the periods of a log that was declared wrong. Each method returns the fault.
 func faultyPeriods(prefix string, fault error) *Periods {
-	return &Periods{prefix: prefix, opt: PeriodOptions{Common: table.Common{Now: time.Now}, Keep: 1}, states: door.Faulty[*table.Table[periodRow]](prefix, fault)}
+	return &Periods{prefix: prefix, opt: PeriodOptions{Common: table.Common{Now: time.Now}, Keep: 1}, unit: daily, states: door.Faulty[*table.Table[periodRow]](prefix, fault)}
 }
 
 // turn does the work of a day.
@@ -327,7 +329,7 @@ func (p *Periods) turn(ctx context.Context) error {
 func (p *Periods) Create(ctx context.Context) (periods []Period, err error) {
 	ctx, end := door.Table(p.states).Span(ctx, "Create")
 	defer func() { end(err) }()
-	u, from := p.opt.Unit, p.opt.Unit.start(p.opt.Now())
+	u, from := p.unit, p.unit.start(p.opt.Now())
 	known, err := p.statesOf(ctx, from, u.add(from, p.opt.Ahead+1))
 	if err != nil {
 		return nil, fmt.Errorf("logtail: Create %s: %w", p.prefix, err)
@@ -338,7 +340,7 @@ func (p *Periods) Create(ctx context.Context) (periods []Period, err error) {
 	for i := range all {
 		group.Go(func() (err error) {
 			at := u.add(from, i)
-			row := &periodRow{u.String(), u.digits(at), StateOpen, at}
+			row := &periodRow{string(u), u.digits(at), stateOpen, at}
 			all[i] = p.period(*row)
 			return p.create(ctx, row, known[row.Digits])
 		})
@@ -350,8 +352,8 @@ func (p *Periods) Create(ctx context.Context) (periods []Period, err error) {
 }
 
 // statesOf returns the states of the periods of a range by their digits, and makes the table of the states unless it exists.
-func (p *Periods) statesOf(ctx context.Context, from, to time.Time) (map[string]State, error) {
-	known := map[string]State{}
+func (p *Periods) statesOf(ctx context.Context, from, to time.Time) (map[string]state, error) {
+	known := map[string]state{}
 	for e, err := range p.rows(ctx, from, to) {
 		switch {
 		case errors.Is(err, errs.ErrTableNotFound):
@@ -365,7 +367,7 @@ func (p *Periods) statesOf(ctx context.Context, from, to time.Time) (map[string]
 }
 
 // create makes the table of a period, after its row, so that Drop finds the table. known is the state of the period, "" for none.
-func (p *Periods) create(ctx context.Context, row *periodRow, known State) error {
+func (p *Periods) create(ctx context.Context, row *periodRow, known state) error {
 	if known == "" {
 		_, err := p.states.Insert(ctx, row)
 		if errors.Is(err, table.ErrExists) { // of another job
@@ -378,7 +380,7 @@ func (p *Periods) create(ctx context.Context, row *periodRow, known State) error
 			return err
 		}
 	}
-	if known != "" && known != StateOpen {
+	if known != "" && known != stateOpen {
 		return fmt.Errorf("%s was dropped: %w", p.tableName(row.From), ErrPastRetention)
 	}
 	t, err := p.table(row.From)
@@ -458,7 +460,7 @@ func (s *tables[T]) all(from, to time.Time) (all []*table.Table[T], err error) {
 		t, err := s.periodAt(time.Time{})
 		return []*table.Table[T]{t}, err
 	}
-	u := s.periods.opt.Unit
+	u := s.periods.unit
 	for p := u.start(to.Add(-tick)); err == nil && u.add(p, 1).After(from); p = u.add(p, -1) {
 		all, err = s.add(all, p)
 	}
@@ -490,7 +492,7 @@ func (s *tables[T]) groups(ctx context.Context, from, to, now, soon time.Time, m
 		if !from.Before(to) {
 			return
 		}
-		newest := s.periods.opt.Unit.start(earlier(now, to.Add(-tick))) // the oldest of the first group
+		newest := s.periods.unit.start(earlier(now, to.Add(-tick))) // the oldest of the first group
 		newest = slices.MaxFunc([]time.Time{newest, from}, time.Time.Compare)
 		if !yield(s.all(newest, to)) || !from.Before(newest) {
 			return

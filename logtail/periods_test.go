@@ -94,10 +94,11 @@ func (l *periodic) next() int { all := l.Requests(); return all[len(all)-1].Numb
 func TestPeriodNames(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 2, 28, 23, 59, 59, 999, time.FixedZone("", -3600)) // in UTC the first of March
-	for unit, want := range map[logtail.Unit]string{
-		logtail.Daily:   "[claims20260301 claims20260302 claims20260303]",
-		logtail.Monthly: "[claims202603 claims202604 claims202605]",
-		logtail.Hourly:  "[claims2026030100 claims2026030101 claims2026030102]",
+	for unit, want := range map[string]string{
+		"":      "[claims20260301 claims20260302 claims20260303]",
+		"day":   "[claims20260301 claims20260302 claims20260303]",
+		"month": "[claims202603 claims202604 claims202605]",
+		"hour":  "[claims2026030100 claims2026030101 claims2026030102]",
 	} {
 		l := newPeriodic(t, logtail.PeriodOptions{Unit: unit}, logtail.Options{})
 		l.clock.set(at)
@@ -106,11 +107,11 @@ func TestPeriodNames(t *testing.T) {
 		var names []string
 		for i, p := range periods {
 			names = append(names, p.Table)
-			if i > 0 && !p.From.Equal(periods[i-1].To) || p.State != logtail.StateOpen {
-				t.Errorf("%v: got period %v; want one that is open and follows the one before", unit, p)
+			if i > 0 && !p.From.Equal(periods[i-1].To) || p.Dropped {
+				t.Errorf("unit %q: got period %v; want one that is open and follows the one before", unit, p)
 			}
 		}
-		testkit.Expect(t, unit.String(), fmt.Sprint(names), want)
+		testkit.Expect(t, "unit "+unit, fmt.Sprint(names), want)
 	}
 }
 
@@ -129,7 +130,7 @@ func TestPeriodOptions(t *testing.T) {
 		{"my-claims", logtail.PeriodOptions{}, "table name"},
 		{strings.Repeat("c", 55), logtail.PeriodOptions{}, ""},
 		{strings.Repeat("c", 56), logtail.PeriodOptions{}, "table name"},
-		{"claims", logtail.PeriodOptions{Unit: 3}, "Unit is not Daily, Monthly or Hourly"},
+		{"claims", logtail.PeriodOptions{Unit: "daily"}, `Unit is not "day", "month" or "hour"`},
 		{"claims", logtail.PeriodOptions{Keep: -1}, "Keep is negative"},
 		{"claims", logtail.PeriodOptions{Keep: 100_001}, "Keep has 100001 periods; at most 100000"},
 		{"claims", logtail.PeriodOptions{Ahead: -1}, "Ahead is negative"},
@@ -143,7 +144,7 @@ func TestPeriodOptions(t *testing.T) {
 	if err := logtail.NewByPeriod[claim](nil, "claims", nil, nil).Err(); err == nil {
 		t.Error("NewByPeriod(nil): got no error; want one")
 	}
-	for unit, length := range map[logtail.Unit]time.Duration{logtail.Hourly: time.Hour, logtail.Daily: 24 * time.Hour, logtail.Monthly: 28 * 24 * time.Hour} {
+	for unit, length := range map[string]time.Duration{"hour": time.Hour, "day": 24 * time.Hour, "month": 28 * 24 * time.Hour} {
 		for _, keep := range []int{2, 100_000} {
 			open := func(overlap time.Duration) error {
 				return logtail.NewByPeriod[claim](&host.Host{Tables: acc.Tables()}, "claims", &logtail.PeriodOptions{Unit: unit, Keep: keep}, &logtail.Options{Overlap: overlap}).Err()
@@ -151,7 +152,7 @@ func TestPeriodOptions(t *testing.T) {
 			noError(t, open(2*length))
 			var ve *table.ValueError
 			if err := open(2*length + 1); (keep == 2) != errors.As(err, &ve) {
-				t.Errorf("Overlap longer than 2 %v periods, Keep %d: got error %v; want one for Keep 2", unit, keep, err)
+				t.Errorf("Overlap longer than 2 periods (%s), Keep %d: got error %v; want one for Keep 2", unit, keep, err)
 			}
 		}
 	}
@@ -215,16 +216,16 @@ func TestDrop(t *testing.T) {
 		return names
 	}
 	old := []string{"claims20261122", "claims20261123", "claims20261124"}
-	would, err := l.periods.Drop(ctx, &logtail.DropOptions{DryRun: true})
+	would, err := l.periods.Drop(ctx, &table.Pass{DryRun: true})
 	noError(t, err)
 	testkit.Expect(t, "dry run", tables(would), old)
 	testkit.Expect(t, "requests of a dry run", l.Count().String(), "1 query")
 	testkit.Expect(t, "tables after a dry run", l.TableNames(), before)
-	var progress []logtail.Period
-	dropped, err := l.periods.Drop(ctx, &logtail.DropOptions{Progress: func(p logtail.Period) { progress = append(progress, p) }})
+	var progress []table.Progress
+	dropped, err := l.periods.Drop(ctx, &table.Pass{Progress: func(p table.Progress) { progress = append(progress, p) }})
 	noError(t, err)
 	testkit.Expect(t, "dropped", tables(dropped), old)
-	testkit.Expect(t, "progress", tables(progress), old)
+	testkit.Expect(t, "progress", progress, []table.Progress{{Table: old[0], Changed: 1}, {Table: old[1], Changed: 2}, {Table: old[2], Changed: 3}})
 	testkit.Expect(t, "requests for 3 tables", l.Count().String(), "1 query, 6 replace, 3 table-delete")
 	for _, name := range before {
 		gone := !slices.Contains(l.TableNames(), name)
@@ -234,13 +235,24 @@ func TestDrop(t *testing.T) {
 	noError(t, err)
 	testkit.Expect(t, "dropped again", tables(dropped), nil)
 	testkit.Expect(t, "requests", l.Count().String(), "1 query")
-	states := map[logtail.State]int{}
+	states := map[bool]int{}
 	for p, err := range l.periods.List(ctx) {
 		noError(t, err)
-		states[p.State]++
+		states[p.Dropped]++
 	}
-	testkit.Expect(t, "states", states, map[logtail.State]int{logtail.StateDropped: 3, logtail.StateOpen: 4})
+	testkit.Expect(t, "dropped, and not", states, map[bool]int{true: 3, false: 4})
 	testkit.Expect(t, "records", amounts(t, l.log.Tail(ctx, 10)), []int{5, 4, 3})
+}
+
+// TestDropPass: Drop refuses what it does not use of a pass.
+func TestDropPass(t *testing.T) {
+	t.Parallel()
+	l := newPeriodic(t, logtail.PeriodOptions{Keep: 1}, logtail.Options{})
+	_, err := l.periods.Drop(context.Background(), &table.Pass{Rate: 1})
+	var wrong *table.ValueError
+	if !errors.As(err, &wrong) || wrong.Field != "Pass.Rate" {
+		t.Errorf("Drop with a rate: got error %v; want a *table.ValueError for Pass.Rate", err)
+	}
 }
 
 // TestDropAfterConflict: if another job has changed a state, Drop returns the state after its own work.
@@ -251,7 +263,7 @@ func TestDropAfterConflict(t *testing.T) {
 	l.SetFaults(storagetest.OfKind(requests.Replace, storagetest.Once(storagetest.Refuse(412, "UpdateConditionNotSatisfied"))))
 	dropped, err := l.periods.Drop(context.Background(), nil)
 	noError(t, err)
-	testkit.Expect(t, "dropped", fmt.Sprint(dropped[0].Table, dropped[0].State), "claims20261122dropped")
+	testkit.Expect(t, "dropped", fmt.Sprint(dropped[0].Table, " ", dropped[0].Dropped), "claims20261122 true")
 }
 
 // TestDropWithoutRetention: by default, all periods are kept.
@@ -298,7 +310,7 @@ func TestDropHalf(t *testing.T) {
 func TestPastRetention(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	l := newPeriodic(t, logtail.PeriodOptions{Unit: logtail.Hourly, Keep: 2}, logtail.Options{})
+	l := newPeriodic(t, logtail.PeriodOptions{Unit: "hour", Keep: 2}, logtail.Options{})
 	l.appendAt(t, noon, 0)
 	r, err := l.log.Append(ctx, &claim{1, 1})
 	noError(t, err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/logtail"
+	"github.com/aztablekit/aztablekit/table"
 )
 
 // Login is a record of the log. Its time is in its key.
@@ -46,5 +47,5 @@ func (s *Site) Between(ctx context.Context, from, to time.Time) iter.Seq2[*logta
 
 // Due returns the days whose tables the next work of a day deletes. 1 request.
 func (s *Site) Due(ctx context.Context) ([]logtail.Period, error) {
-	return s.Logins.Periods().Drop(ctx, &logtail.DropOptions{DryRun: true})
+	return s.Logins.Periods().Drop(ctx, &table.Pass{DryRun: true})
 }

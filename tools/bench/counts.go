@@ -241,7 +241,7 @@ func countPeriod(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	o.service.Advance(2 * 24 * time.Hour)
-	list, err := o.requests(func() error { _, err := days.Drop(ctx, &logtail.DropOptions{DryRun: true}); return err })
+	list, err := o.requests(func() error { _, err := days.Drop(ctx, &table.Pass{DryRun: true}); return err })
 	if err != nil {
 		return 0, err
 	}
