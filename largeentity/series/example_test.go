@@ -166,15 +166,13 @@ func ExampleSlots_All() {
 	// 25
 }
 
-// At returns how the slot of a time is stored, and Named is its inverse.
-func ExampleSlots_Named() {
+// At returns how the slot of a time is stored, and when it begins and ends.
+func ExampleSlots_At() {
 	slots := series.Every(5*time.Minute, nil)
 	slot, err := slots.At(time.Date(2014, 7, 31, 14, 37, 0, 0, time.UTC))
 	check(err)
 	fmt.Println(slot.Period, slot.Name)
-	again, err := slots.Named("2014-07-31", "T1435")
-	check(err)
-	fmt.Println(again.From.Format(time.TimeOnly), again.To.Format(time.TimeOnly))
+	fmt.Println(slot.From.Format(time.TimeOnly), slot.To.Format(time.TimeOnly))
 	// Output:
 	// 2014-07-31 T1435
 	// 14:35:00 14:40:00
@@ -184,11 +182,7 @@ func ExampleSlots_Named() {
 func ExampleNamed() {
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	check(err)
-	shifts := series.Named(berlin,
-		series.NamedSlot{Name: "Night"},
-		series.NamedSlot{Name: "Early", From: 6 * time.Hour},
-		series.NamedSlot{Name: "Late", From: 14 * time.Hour},
-	)
+	shifts := series.Named(berlin, map[string]time.Duration{"Night": 0, "Early": 6 * time.Hour, "Late": 14 * time.Hour})
 	slot, err := shifts.At(time.Date(2014, 7, 31, 13, 59, 0, 0, berlin))
 	check(err)
 	fmt.Println(slot.Period, slot.Name)

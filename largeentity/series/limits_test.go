@@ -22,7 +22,7 @@ func TestFarTimes(t *testing.T) {
 	t.Parallel()
 	berlin := zone(t, "Europe/Berlin")
 	const year1 = -62135596800 // in Unix time; time.Time counts from it
-	for _, slots := range []series.Slots{series.Every(time.Hour, berlin), series.Days(nil), series.Named(berlin, series.NamedSlot{Name: "A"})} {
+	for _, slots := range []series.Slots{series.Every(time.Hour, berlin), series.Days(nil), series.Named(berlin, map[string]time.Duration{"A": 0})} {
 		for _, sec := range []int64{math.MaxInt64 + year1, math.MaxInt64, math.MinInt64 - year1, math.MinInt64, 1 << 55, -1 << 55} {
 			result := make(chan error, 1)
 			go func() {
@@ -52,7 +52,7 @@ func TestDeleteOthers(t *testing.T) {
 	}{
 		"days":    {series.Days(nil), series.Days(nil), "x", "x_2014"},
 		"hours":   {series.Every(time.Hour, nil), series.Days(nil), "x", "x_2014-07-31"},
-		"parts":   {series.Named(nil, series.NamedSlot{Name: "A"}), series.Days(nil), "x", "x_2014-07-31"},
+		"parts":   {series.Named(nil, map[string]time.Duration{"A": 0}), series.Days(nil), "x", "x_2014-07-31"},
 		"minutes": {series.Every(time.Minute, nil), series.Days(nil), "x", "x_2014-07-31"},
 	} {
 		visits, s := newSeries(t, test.slots)

@@ -1,6 +1,7 @@
 package series
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"reflect"
@@ -27,7 +28,7 @@ import (
 type Slots struct {
 	zone  *time.Location
 	every time.Duration // of a slot of a day; 0 for days of a year and for slots with names
-	named []NamedSlot   // of a day
+	named []namedSlot   // of a day
 	per   int           // slots in an entity, if every is not 0
 	err   error
 }
@@ -39,10 +40,10 @@ type Slot struct {
 	From, To time.Time // From ≤ t < To
 }
 
-// NamedSlot is a slot of a day with a name. See [Named].
-type NamedSlot struct {
-	Name string        // of the property
-	From time.Duration // since midnight, by the local clock
+// namedSlot is a slot of a day with a name.
+type namedSlot struct {
+	name string        // of the property
+	from time.Duration // since midnight, by the local clock
 }
 
 const (
@@ -82,33 +83,36 @@ func Every(length time.Duration, zone *time.Location) Slots {
 // zone is UTC.
 func Days(zone *time.Location) Slots { return newSlots(Slots{zone: zone}) }
 
-// Named returns slots of each day with names, by the local clock, as properties of the row 2014-07-31. The first slot begins at
-// 0, and each slot ends when the next slot begins:
+// Named returns slots of each day with names, by the local clock, as properties of the row 2014-07-31. The slots are given as the times
+// since midnight at which they begin. The first begins at 0, and each slot ends when the next one begins:
 //
-//	series.Named(berlin, series.NamedSlot{"Night", 0}, series.NamedSlot{"Early", 6 * time.Hour}, series.NamedSlot{"Late", 14 * time.Hour})
+//	series.Named(berlin, map[string]time.Duration{"Night": 0, "Early": 6 * time.Hour, "Late": 14 * time.Hour})
 //
 // If the clock is set forward over a whole slot, the day lacks that slot. A nil zone is UTC. New returns a *table.ValueError or
-// *table.LimitError for slots that are not in order or more than 250, or whose names no property can have.
-func Named(zone *time.Location, slots ...NamedSlot) Slots {
-	s := newSlots(Slots{zone: zone, named: slices.Clone(slots)})
-	names := map[string]bool{}
-	switch {
-	case len(slots) == 0 || slots[0].From != 0:
-		s.err = &table.ValueError{Field: "Named.slots", Reason: "must begin with a slot from 0"}
-	case len(slots) > maxInEntity:
-		s.err = &table.LimitError{Field: "Named.slots", Limit: "slots of a day", Got: len(slots), Max: maxInEntity}
+// *table.LimitError for slots of which none begins at 0 or two begin together, for more than 250, and for names that no property can have.
+func Named(zone *time.Location, slots map[string]time.Duration) Slots {
+	var named []namedSlot
+	for name, from := range slots {
+		named = append(named, namedSlot{name, from})
 	}
-	for i, p := range slots {
-		switch err := new(table.Row).Set(p.Name, int64(0)); {
+	slices.SortFunc(named, func(a, b namedSlot) int {
+		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.name, b.name))
+	})
+	s := newSlots(Slots{zone: zone, named: named})
+	switch {
+	case len(named) == 0 || named[0].from != 0:
+		s.err = &table.ValueError{Field: "Named.slots", Reason: "must begin with a slot from 0"}
+	case len(named) > maxInEntity:
+		s.err = &table.LimitError{Field: "Named.slots", Limit: "slots of a day", Got: len(named), Max: maxInEntity}
+	}
+	for i, p := range named {
+		switch err := new(table.Row).Set(p.name, int64(0)); {
 		case s.err != nil:
 		case err != nil:
 			s.err = err
-		case names[p.Name]:
-			s.err = &table.ValueError{Field: "Named.slots", Reason: fmt.Sprintf("two slots have the name %s", p.Name)}
-		case p.From >= day, i > 0 && p.From <= slots[i-1].From:
-			s.err = &table.ValueError{Field: "Named.slots", Reason: fmt.Sprintf("slot %s begins at %v; a slot must begin after the one before it, and before 24 hours", p.Name, p.From)}
+		case p.from >= day, i > 0 && p.from == named[i-1].from:
+			s.err = &table.ValueError{Field: "Named.slots", Reason: fmt.Sprintf("slot %s begins at %v; a slot must begin after the one before it, and before 24 hours", p.name, p.from)}
 		}
-		names[p.Name] = true
 	}
 	return s
 }
@@ -152,28 +156,6 @@ func (s Slots) All(t time.Time) (all []Slot, err error) {
 		all = append(all, c.Slot)
 	}
 	return all, nil
-}
-
-// Named is the inverse of [Slots.At]: it returns the slot that a row has by these names. Errors: *table.ValueError for a period
-// or a name that these Slots do not have; *table.ValueError or *table.LimitError for invalid Slots.
-func (s Slots) Named(period, name string) (Slot, error) {
-	if err := s.check(); err != nil {
-		return Slot{}, err
-	}
-	p, is := s.parsePeriod(period)
-	if !is {
-		return Slot{}, &table.ValueError{Field: "Slot.Period", Reason: fmt.Sprintf("is %q; it must be like %s", period, s.layout())}
-	}
-	all := s.cells(p)
-	for _, c := range all {
-		if c.Name == name {
-			return c.Slot, nil
-		}
-	}
-	if len(all) == 0 {
-		return Slot{}, &table.ValueError{Field: "Slot.Period", Reason: fmt.Sprintf("is %s, a day that %v has skipped", period, s.zone)}
-	}
-	return Slot{}, &table.ValueError{Field: "Slot.Name", Reason: fmt.Sprintf("is %q, a slot that %s lacks in %v; its slots are %s to %s", name, period, s.zone, all[0].Name, all[len(all)-1].Name)}
 }
 
 // cell is a slot and the entity in which it is stored.
@@ -299,9 +281,9 @@ func (s Slots) cells(p time.Time) (all []cell) {
 		for i, slot := range s.named {
 			end := to
 			if i+1 < len(s.named) {
-				end = firstAt(p.Add(s.named[i+1].From), s.zone)
+				end = firstAt(p.Add(s.named[i+1].from), s.zone)
 			}
-			all = append(all, cell{Slot{p.Format(s.layout()), slot.Name, firstAt(p.Add(slot.From), s.zone), end}, p, 0})
+			all = append(all, cell{Slot{p.Format(s.layout()), slot.name, firstAt(p.Add(slot.from), s.zone), end}, p, 0})
 		}
 	}
 	return slices.DeleteFunc(all, func(c cell) bool { return !c.From.Before(c.To) }) // the clock was set forward over the slot

@@ -73,7 +73,7 @@ func TestLocalDays(t *testing.T) {
 func TestNames(t *testing.T) {
 	t.Parallel()
 	shifts := func(zone *time.Location) series.Slots {
-		return series.Named(zone, series.NamedSlot{Name: "Night"}, series.NamedSlot{Name: "Gap", From: 2 * time.Hour}, series.NamedSlot{Name: "Early", From: 3 * time.Hour}, series.NamedSlot{Name: "Late", From: 14 * time.Hour})
+		return series.Named(zone, map[string]time.Duration{"Night": 0, "Gap": 2 * time.Hour, "Early": 3 * time.Hour, "Late": 14 * time.Hour})
 	}
 	every := func(d time.Duration) func(*time.Location) series.Slots {
 		return func(zone *time.Location) series.Slots { return series.Every(d, zone) }
@@ -119,12 +119,11 @@ func TestNames(t *testing.T) {
 func TestWrongSlots(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2014, 3, 30, 12, 0, 0, 0, time.UTC)
-	many := make([]series.NamedSlot, 251)
-	for i := range many {
-		many[i] = series.NamedSlot{Name: fmt.Sprintf("P%d", i), From: time.Duration(i) * time.Minute}
+	many := map[string]time.Duration{}
+	for i := range 251 {
+		many[fmt.Sprintf("P%d", i)] = time.Duration(i) * time.Minute
 	}
 	at := func(s series.Slots) error { _, err := s.At(now); return err }
-	named := func(s series.Slots, period, name string) error { _, err := s.Named(period, name); return err }
 	h := time.Hour
 	for _, c := range []struct {
 		name string
@@ -139,24 +138,14 @@ func TestWrongSlots(t *testing.T) {
 		{"seconds", at(series.Every(time.Second, nil)), "Every.length has 86400 slots in a day; at most 10000 are allowed"},
 		{"no time zone", at(series.Every(time.Hour, time.FixedZone("Berlin", 3*24*3600))), "Slots.zone is Berlin, 72h0m0s from UTC; at most 48h0m0s are possible"},
 		{"no time zone of days", at(series.Days(time.FixedZone("Berlin", -3*24*3600))), "Slots.zone is Berlin, -72h0m0s from UTC; at most 48h0m0s are possible"},
-		{"no slots", at(series.Named(nil)), "Named.slots must begin with a slot from 0"},
-		{"late first slot", at(series.Named(nil, series.NamedSlot{Name: "A", From: h})), "Named.slots must begin with a slot from 0"},
-		{"slots out of order", at(series.Named(nil, series.NamedSlot{Name: "A"}, series.NamedSlot{Name: "B"})), "Named.slots: slot B begins at 0s; a slot must begin after the one before it, and before 24 hours"},
-		{"slot after the day", at(series.Named(nil, series.NamedSlot{Name: "A"}, series.NamedSlot{Name: "B", From: 24 * h})), "Named.slots: slot B begins at 24h0m0s; a slot must begin after the one before it, and before 24 hours"},
-		{"one name twice", at(series.Named(nil, series.NamedSlot{Name: "A"}, series.NamedSlot{Name: "A", From: h})), "Named.slots: two slots have the name A"},
-		{"wrong name", at(series.Named(nil, series.NamedSlot{Name: "A-B"})), `property "A-B": a name may contain letters, digits and _, and must not begin with a digit; '-' is at byte 1`},
-		{"reserved name", at(series.Named(nil, series.NamedSlot{Name: "_op"})), `property "_op": the library reserves the names _op _life _ix _type _v _sys _parts _part _tx _end`},
-		{"name of the service", at(series.Named(nil, series.NamedSlot{Name: "RowKey"})), `property "RowKey": the service reserves the name`},
-		{"many slots", at(series.Named(nil, many...)), "Named.slots has 251 slots of a day; at most 250 are allowed"},
-		{"zero, named", named(series.Slots{}, "2014-07-31", "H00"), "series.Slots is the zero value; use Every, Days or Named"},
-		{"7 hours, named", named(series.Every(7*h, nil), "2014-07-31", "T0000"), "Every.length is 7h0m0s; it must be whole seconds and divide 24 hours into equal slots"},
-		{"24th hour", named(series.Every(time.Hour, nil), "2014-07-31", "H24"), `Slot.Name is "H24", a slot that 2014-07-31 lacks in UTC; its slots are H00 to H23`},
-		{"lost hour", named(series.Every(time.Hour, zone(t, "Europe/Berlin")), "2014-03-30", "H23"), `Slot.Name is "H23", a slot that 2014-03-30 lacks in Europe/Berlin; its slots are H00 to H22`},
-		{"leap day", named(series.Days(nil), "2014", "D0229"), `Slot.Name is "D0229", a slot that 2014 lacks in UTC; its slots are D0101 to D1231`},
-		{"no day", named(series.Every(time.Hour, nil), "2014-02-29", "H00"), `Slot.Period is "2014-02-29"; it must be like 2006-01-02`},
-		{"year for a day", named(series.Every(time.Hour, nil), "2014", "H00"), `Slot.Period is "2014"; it must be like 2006-01-02`},
-		{"skipped day of a year", named(series.Days(zone(t, "Pacific/Apia")), "2011", "D1230"), `Slot.Name is "D1230", a slot that 2011 lacks in Pacific/Apia; its slots are D0101 to D1231`},
-		{"skipped day", named(series.Every(time.Hour, zone(t, "Pacific/Apia")), "2011-12-30", "H00"), "Slot.Period is 2011-12-30, a day that Pacific/Apia has skipped"},
+		{"no slots", at(series.Named(nil, nil)), "Named.slots must begin with a slot from 0"},
+		{"late first slot", at(series.Named(nil, map[string]time.Duration{"A": h})), "Named.slots must begin with a slot from 0"},
+		{"slots that begin together", at(series.Named(nil, map[string]time.Duration{"A": 0, "B": 0})), "Named.slots: slot B begins at 0s; a slot must begin after the one before it, and before 24 hours"},
+		{"slot after the day", at(series.Named(nil, map[string]time.Duration{"A": 0, "B": 24 * h})), "Named.slots: slot B begins at 24h0m0s; a slot must begin after the one before it, and before 24 hours"},
+		{"wrong name", at(series.Named(nil, map[string]time.Duration{"A-B": 0})), `property "A-B": a name may contain letters, digits and _, and must not begin with a digit; '-' is at byte 1`},
+		{"reserved name", at(series.Named(nil, map[string]time.Duration{"_op": 0})), `property "_op": the library reserves the names _op _life _ix _type _v _sys _parts _part _tx _end`},
+		{"name of the service", at(series.Named(nil, map[string]time.Duration{"RowKey": 0})), `property "RowKey": the service reserves the name`},
+		{"many slots", at(series.Named(nil, many)), "Named.slots has 251 slots of a day; at most 250 are allowed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -200,12 +189,12 @@ var fuzzZones = []string{"UTC", "Europe/Berlin", "America/New_York", "Australia/
 func fuzzSlots(zone *time.Location) []series.Slots {
 	return []series.Slots{
 		series.Every(time.Hour, zone), series.Days(zone), series.Every(5*time.Minute, zone), series.Every(40*time.Second, zone), series.Every(6*time.Hour, zone),
-		series.Named(zone, series.NamedSlot{Name: "Night"}, series.NamedSlot{Name: "A", From: time.Minute}, series.NamedSlot{Name: "B", From: 2*time.Hour + 30*time.Minute}, series.NamedSlot{Name: "C", From: 23*time.Hour + 30*time.Minute}),
+		series.Named(zone, map[string]time.Duration{"Night": 0, "A": time.Minute, "B": 2*time.Hour + 30*time.Minute, "C": 23*time.Hour + 30*time.Minute}),
 	}
 }
 
 // checkSlot checks the laws of slots at an instant: the slot contains the instant, its first and its last instant have the same
-// slot, its names give it back, and the next slot begins where it ends.
+// slot, and the next slot begins where it ends.
 func checkSlot(t testing.TB, slots series.Slots, at time.Time) {
 	t.Helper()
 	same := func(what string, got series.Slot, err error, want series.Slot) {
@@ -223,8 +212,6 @@ func checkSlot(t testing.TB, slots series.Slots, at time.Time) {
 	same("first instant", first, err, slot)
 	last, err := slots.At(slot.To.Add(-1))
 	same("last instant", last, err, slot)
-	named, err := slots.Named(slot.Period, slot.Name)
-	same("by its names", named, err, slot)
 	next, err := slots.At(slot.To)
 	noError(t, err)
 	if !next.From.Equal(slot.To) || next.Period == slot.Period && next.Name == slot.Name {
@@ -306,32 +293,6 @@ func TestHalfYears(t *testing.T) {
 		}
 		testkit.Expect(t, "rows", stored(s), fmt.Sprintf("%d: D0630=1; %[1]d_01: D0701=1", year))
 	}
-}
-
-// FuzzNamed: any names of a slot are those of one slot, or a typed error.
-func FuzzNamed(f *testing.F) {
-	f.Add("2014-07-31", "H07", uint8(0))
-	f.Add("2014", "D0731", uint8(1))
-	f.Add("2014-07-31", "T1435", uint8(2))
-	f.Add("2014-02-30", "Night", uint8(5))
-	f.Fuzz(func(t *testing.T, period, name string, kind uint8) {
-		all := fuzzSlots(zone(t, "Europe/Berlin"))
-		slots := all[int(kind)%len(all)]
-		slot, err := slots.Named(period, name)
-		if err != nil {
-			var ve *table.ValueError
-			if !errors.As(err, &ve) {
-				t.Errorf("%q %q: got error %v; want a ValueError", period, name, err)
-			}
-			return
-		}
-		if slot.Period != period || slot.Name != name {
-			t.Errorf("%q %q: got %v; want the slot of these names", period, name, slot)
-		}
-		if y := slot.From.UTC().Year(); y > 1 && y < 9999 { // the next slot exists
-			checkSlot(t, slots, slot.From)
-		}
-	})
 }
 
 // hours are the hours of each day.
