@@ -14,7 +14,7 @@ import (
 )
 
 // mostNames are the budgets of exported names by package, as docs/api.txt counts them: fields and
-// methods, too. A change that needs more raises a budget in sight, and one that needs fewer lowers
+// methods, too, but no methods in lower case. A change that needs more raises a budget in sight, and one that needs fewer lowers
 // it.
 var mostNames = map[string]int{
 	"account":               49,
@@ -43,6 +43,9 @@ var mostNames = map[string]int{
 	"verify":                74,
 }
 
+// ownMethod matches a method of an interface that only its package can have.
+var ownMethod = regexp.MustCompile(`interface, \(\w+(\[.*\])?\)\.[a-z]`)
+
 // TestNameBudgets: no package exports more names than its budget, and no budget is larger than what
 // the package exports.
 func TestNameBudgets(t *testing.T) {
@@ -50,7 +53,9 @@ func TestNameBudgets(t *testing.T) {
 	counts := map[string]int{}
 	for line := range strings.Lines(read(t, "docs/api.txt")) {
 		name, _, _ := strings.Cut(line, ": ")
-		counts[name]++
+		if !ownMethod.MatchString(line) {
+			counts[name]++
+		}
 	}
 	if !maps.Equal(counts, mostNames) {
 		t.Errorf("got exported names by package %v; want %v", counts, mostNames)
