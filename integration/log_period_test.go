@@ -18,10 +18,9 @@ func logsByPeriod(e *env) {
 	now := time.Date(2014, 7, 31, 23, 0, 0, 0, time.UTC)
 	clock := table.Common{Now: func() time.Time { return now }}
 	events := logtail.NewByPeriod[event](&host.Host{Tables: e.tables}, name, &logtail.PeriodOptions{Common: clock, Keep: 1, Ahead: 1}, &logtail.Options{Common: clock, Spread: 2})
-	days, err := events.Periods(), events.Err()
-	e.must(err)
+	days := events.Periods()
 	foreign := name + "20140701"
-	_, err = e.acc.Tables().NewClient(foreign).CreateTable(ctx, nil)
+	_, err := e.acc.Tables().NewClient(foreign).CreateTable(ctx, nil)
 	e.must(err)
 	for day := range 5 {
 		now = now.AddDate(0, 0, min(day, 1))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/logtail"
@@ -19,10 +20,9 @@ type event struct {
 func logs(e *env) {
 	ctx := context.Background()
 	for _, spread := range []int{1, 4} {
-		events := logtail.New[event](&host.Host{Tables: e.tables}, freshName(), &logtail.Options{Spread: spread})
-		err := events.Err()
-		e.must(err)
-		e.must(events.Ensure(ctx))
+		var declared bare.Registry
+		events := logtail.New[event](&host.Host{Tables: e.tables, Registry: &declared}, freshName(), &logtail.Options{Spread: spread})
+		e.must(declared.Ensure(ctx))
 		source := events.In(keys.Text().PartitionKey("größe/../1")) // a key that is escaped
 		e.counter.Take()
 		first, err := source.Append(ctx, &event{0, 0})

@@ -15,6 +15,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/lease"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/logtail/bloblog"
 	"github.com/aztablekit/aztablekit/table"
@@ -38,9 +39,10 @@ func logBlobs(e *env) {
 	}}
 	broken, err := account.FromConnectionString(e.backend.ConnectionString(), o)
 	e.must(err)
-	clean := bloblog.New[event](&host.Host{Account: e.acc}, container, nil)
-	e.must(clean.Ensure(ctx))
-	e.must(clean.Ensure(ctx))
+	var declared bare.Registry
+	clean := bloblog.New[event](&host.Host{Account: e.acc, Registry: &declared}, container, nil)
+	e.must(declared.Ensure(ctx))
+	e.must(declared.Ensure(ctx))
 	options := &bloblog.Options[event]{FlushRecords: 7, Buffer: 2000, BlobBlocks: 9}
 	options.Retry.Wait = time.Millisecond
 	options.Retry.Attempts = 20
@@ -103,7 +105,8 @@ func logBlobChanges(e *env) {
 	container := e.acc.Blobs().NewContainerClient(name)
 	options := &bloblog.Options[event]{}
 	options.Now = func() time.Time { return logEvening }
-	events := bloblog.New(&host.Host{Account: e.acc}, name, options)
+	var declared bare.Registry
+	events := bloblog.New(&host.Host{Account: e.acc, Registry: &declared}, name, options)
 	w, err := events.Writer("orders")
 	e.must(err)
 	e.must(w.Append(ctx, &event{0, 0}))
@@ -115,7 +118,7 @@ func logBlobChanges(e *env) {
 			e.Fatalf("Between: got error %v; want ErrNotCreated", err)
 		}
 	}
-	e.must(events.Ensure(ctx))
+	e.must(declared.Ensure(ctx))
 	e.counter.Take()
 	e.must(w.Flush(ctx))
 	e.wantRequests("1 blob-append, 1 blob-create")

@@ -9,6 +9,7 @@ import (
 	"time"
 	_ "time/tzdata"
 
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/largeentity/series"
 )
@@ -16,10 +17,9 @@ import (
 // newDataSeries creates a series in a fresh table.
 func newDataSeries[V series.Number](e *env, slots series.Slots, o *series.Options) *series.Series[V] {
 	e.Helper()
-	s := series.New[V](&host.Host{Tables: e.tables}, freshName(), slots, o)
-	err := s.Err()
-	e.must(err)
-	e.must(s.Ensure(context.Background()))
+	var declared bare.Registry
+	s := series.New[V](&host.Host{Tables: e.tables, Registry: &declared}, freshName(), slots, o)
+	e.must(declared.Ensure(context.Background()))
 	e.counter.Take()
 	return s
 }

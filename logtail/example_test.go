@@ -221,7 +221,6 @@ func ExampleNewByPeriod() {
 	service := storagetest.New(nil)
 	store := aztablekit.Open(service, "company", nil)
 	claims := logtail.NewByPeriod[Claim](store, "claims", &logtail.PeriodOptions{Keep: 30}, nil)
-	check(claims.Err()) // the mistakes of this declaration; Ensure returns those of all
 	check(store.Ensure(ctx))
 	_, err := claims.Append(ctx, &Claim{Employee: 223, Amount: 17})
 	check(err)

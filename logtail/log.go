@@ -125,7 +125,7 @@ func declared[T any](h *host.Host, name string, l *Log[T], err error) *Log[T] {
 		if l.tables.periods != nil {
 			parts.Periods = parts.Tables
 		}
-		parts.Ensure = []host.Task{{Name: "tables of the log " + l.tables.name, Do: l.Ensure}}
+		parts.Ensure = []host.Task{{Name: "tables of the log " + l.tables.name, Do: l.tables.ensure}}
 		if p := l.tables.periods; p != nil {
 			parts.Daily = []host.Task{{Name: parts.Ensure[0].Name, Do: p.turn}}
 		}
@@ -135,9 +135,6 @@ func declared[T any](h *host.Host, name string, l *Log[T], err error) *Log[T] {
 	}
 	return &Log[T]{tables: &tables[T]{}, err: err, fault: err}
 }
-
-// Err returns the mistake in the declaration of the log, or in the name of its source; nil if there is none.
-func (l *Log[T]) Err() error { return l.err }
 
 // Periods returns the periods of a log of [NewByPeriod], nil for another log.
 func (l *Log[T]) Periods() *Periods { return l.tables.periods }
@@ -152,7 +149,7 @@ func newLog[T any](h *host.Host, name string, p *Periods, o *Options) (*Log[T], 
 	if p != nil && opt.Now == nil {
 		opt.Now = p.opt.Now
 	}
-	made := "Log.Ensure"
+	made := "Store.Ensure"
 	if p != nil {
 		made = "Periods.Create"
 	}
@@ -210,15 +207,6 @@ func (o *Options) setDefaults(writeTimeout time.Duration) error {
 		return &table.ValueError{Field: "Options.Poll", Reason: "is negative"}
 	}
 	return nil
-}
-
-// Ensure creates the table unless it exists; by period, it calls [Periods.Create]. Errors: table.ErrNotCreated while a table
-// of this name is being deleted; table.ErrUnreachable; by period also ErrPastRetention. 1 request, by period more; idempotent.
-func (l *Log[T]) Ensure(ctx context.Context) error {
-	if l.fault != nil {
-		return l.fault
-	}
-	return l.tables.ensure(ctx)
 }
 
 // In returns the log of one source: the records of one partition, or of Options.Spread partitions. The writer is l.

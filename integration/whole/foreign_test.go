@@ -214,11 +214,7 @@ var readMethods = map[string]func(context.Context, *outage) error{
 	},
 	"series.Read": func(ctx context.Context, x *outage) error {
 		visits := series.New[int64](&host.Host{Tables: x.tables}, "staff", series.Days(time.UTC), nil)
-		err := visits.Err()
-		if err != nil {
-			return err
-		}
-		_, err = visits.Read(ctx, hired)
+		_, err := visits.Read(ctx, hired)
 		return err
 	},
 	"Mover.Find": func(ctx context.Context, x *outage) error {

@@ -100,18 +100,12 @@ func forgottenCalls(t *testing.T) []forgotten {
 	photos, _, err := barevalues.New(shown, s, "photos", nil)
 	testkit.NoError(t, err)
 	log := logtail.New[device](&host.Host{Tables: s.Tables()}, "log", nil)
-	err = log.Err()
-	testkit.NoError(t, err)
 	daily := logtail.NewByPeriod[device](&host.Host{Tables: s.Tables()}, "days", &logtail.PeriodOptions{Common: table.Common{Now: func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }}}, nil)
-	err = daily.Err()
-	testkit.NoError(t, err)
 	lines := bloblog.New[device](&host.Host{Account: s}, "lines", nil)
 	writer, err := lines.Writer("source")
 	testkit.NoError(t, err)
 	testkit.NoError(t, writer.Append(ctx, d))
 	visits := series.New[int64](&host.Host{Tables: s.Tables()}, "visits", series.Every(time.Hour, nil), nil)
-	err = visits.Err()
-	testkit.NoError(t, err)
 	old, err := bareworker.Place(&host.Host{Tables: s.Tables()}, archive.ToTable("old", nil))
 	testkit.NoError(t, err)
 	mover, err := bareworker.NewMover("archive", present, old, jobs)
@@ -139,13 +133,13 @@ func forgottenCalls(t *testing.T) []forgotten {
 		{"index.NewUnique: Insert", second(one.Insert(ctx, d)), table.ErrNotCreated, "no such table devicesonly; Store.Ensure creates it"},
 		{"view: Run", second(verify.Run(ctx, viewed, nil, views)), table.ErrNotCreated, "no such table views; Table.Ensure creates it"},
 		{"Upload", second(photos.Upload(ctx, k, bytes.NewReader(make([]byte, 100_000)), "")), table.ErrNotCreated, "largeentity: Upload ('A','d_1'): no such container photos; Store.Ensure creates it"},
-		{"Log.Append", second(log.Append(ctx, d)), table.ErrNotCreated, "no such table log; Log.Ensure creates it"},
-		{"Log.Tail", firstError(log.Tail(ctx, 1)), table.ErrNotCreated, "no such table log; Log.Ensure creates it"},
+		{"Log.Append", second(log.Append(ctx, d)), table.ErrNotCreated, "no such table log; Store.Ensure creates it"},
+		{"Log.Tail", firstError(log.Tail(ctx, 1)), table.ErrNotCreated, "no such table log; Store.Ensure creates it"},
 		{"by period: Append", second(daily.Append(ctx, d)), table.ErrNotCreated, "no such table days20260102; Periods.Create creates it"},
 		{"by period: Tail", firstError(daily.Tail(ctx, 1)), table.ErrNotCreated, "no such table days; Periods.Create creates it"},
 		{"bloblog.Close", writer.Close(ctx), table.ErrNotCreated, "no such container lines; Store.Ensure creates it"},
-		{"Series.Add", second(visits.Add(ctx, time.Now(), 1)), table.ErrNotCreated, "no such table visits; Series.Ensure creates it"},
-		{"Series.Read", second(visits.Read(ctx, time.Now())), table.ErrNotCreated, "no such table visits; Series.Ensure creates it"},
+		{"Series.Add", second(visits.Add(ctx, time.Now(), 1)), table.ErrNotCreated, "no such table visits; Store.Ensure creates it"},
+		{"Series.Read", second(visits.Read(ctx, time.Now())), table.ErrNotCreated, "no such table visits; Store.Ensure creates it"},
 		{"Restore", second(mover.Restore(ctx, k)), table.ErrNotCreated, "no such table old; Store.Ensure creates it"},
 		{"Archived", firstError(blobMover.Archived(ctx, site.PartitionKey("A"))), table.ErrNotCreated, "no such container blobs; Store.Ensure creates it"},
 	}

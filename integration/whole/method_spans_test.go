@@ -396,7 +396,6 @@ var definitionMethods = map[string]func(context.Context, *museum) error{
 	},
 	"Job.Delete": func(ctx context.Context, m *museum) error { return m.count.Delete(ctx, m.pieces, "yesterday") },
 
-	"Log.Ensure": func(ctx context.Context, m *museum) error { return m.log.Ensure(ctx) },
 	"Log.Append": func(ctx context.Context, m *museum) error { return errOf(m.log.Append(ctx, &piece{Hall: "A"})) },
 	"Log.AppendAll": func(ctx context.Context, m *museum) error {
 		return errOf(m.log.AppendAll(ctx, &piece{Hall: "A"}, &piece{Hall: "B"}))

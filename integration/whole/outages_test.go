@@ -49,6 +49,7 @@ type outage struct {
 	jones   *table.Entity[Employee]
 	out     bareworker.Outbox
 	photos  barevalues.Values[photographed]
+	logs    bare.Registry
 	lines   *logtail.Log[Employee]
 	events  *bloblog.Log[Employee]
 	log     *bloblog.Writer[Employee]
@@ -91,9 +92,7 @@ func openOutage(t *testing.T, s services, common table.Common) *outage {
 	elsewhere := index.NewGlobal("elsewhere", keys.Text(), func(e *Employee) (string, bool) { return e.Name, true }, &index.GlobalOptions{Inline: true})
 	x.spread, err = bare.Attach(x.sending, unique, elsewhere)
 	fatal(t, err)
-	x.lines = logtail.New[Employee](&host.Host{Tables: s.Tables()}, "lines", &logtail.Options{Common: common})
-	err = x.lines.Err()
-	fatal(t, err)
+	x.lines = logtail.New[Employee](&host.Host{Tables: s.Tables(), Registry: &x.logs}, "lines", &logtail.Options{Common: common})
 	staff, err := bare.NewTable(s.Tables(), "staff", table.Schema[photographed]{
 		Partition: keys.RawPartitionOf(func(e *photographed) *string { return &e.Department }),
 		Row:       keys.RawRowOf(func(e *photographed) *string { return &e.ID }),
@@ -101,7 +100,7 @@ func openOutage(t *testing.T, s services, common table.Common) *outage {
 	fatal(t, err)
 	x.photos, _, err = barevalues.New(staff, s, "photos", &largeentity.Options{Common: common})
 	fatal(t, err)
-	x.events = bloblog.New(&host.Host{Account: s}, "events", &bloblog.Options[Employee]{Common: common})
+	x.events = bloblog.New(&host.Host{Account: s, Registry: &x.logs}, "events", &bloblog.Options[Employee]{Common: common})
 	x.log, err = x.events.Writer("staff")
 	fatal(t, err)
 	x.poison, err = bareworker.NewPoisonQueue(s.Queues().NewQueueClient("moves"), s.Queues().NewQueueClient("notifications"), &common)
@@ -120,7 +119,7 @@ type photographed struct {
 // fill creates what the methods work on.
 func (x *outage) fill(t *testing.T) {
 	ctx := t.Context()
-	fatal(t, errors.Join(tabledoor.Ensure(ctx, x.base), x.out.Ensure(ctx), bare.Ensure(ctx, x.spread), x.lines.Ensure(ctx), x.photos.Ensure(ctx), x.events.Ensure(ctx), x.cold.Ensure(ctx)))
+	fatal(t, errors.Join(tabledoor.Ensure(ctx, x.base), x.out.Ensure(ctx), bare.Ensure(ctx, x.spread), x.photos.Ensure(ctx), x.logs.Ensure(ctx), x.cold.Ensure(ctx)))
 	fatal(t, kitInsert(ctx, x.base))
 	fatal(t, errors.Join(x.log.Append(ctx, smith), x.log.Flush(ctx)))
 	fatal(t, x.cold.Put(ctx, archivedJones, ""))

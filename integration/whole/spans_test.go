@@ -62,7 +62,7 @@ func (s *spans) provider() tracing.Provider {
 // refusedMethods are calls during which the service refuses a request although they succeed, beside outageMethods and readMethods.
 var refusedMethods = map[string]func(context.Context, *outage) error{
 	"Ensure": func(ctx context.Context, x *outage) error {
-		return errors.Join(tabledoor.Ensure(ctx, x.base), x.lines.Ensure(ctx))
+		return errors.Join(tabledoor.Ensure(ctx, x.base), x.logs.Ensure(ctx))
 	},
 	"table.Bulk with Skip": func(ctx context.Context, x *outage) error {
 		_, err := door.Bulk(ctx, func(yield func(table.Op, error) bool) {
@@ -86,10 +86,7 @@ var refusedMethods = map[string]func(context.Context, *outage) error{
 	"Create and Drop": func(ctx context.Context, x *outage) error {
 		now := time.Now()
 		byDays := logtail.NewByPeriod[struct{}](&host.Host{Tables: x.tables}, "days", &logtail.PeriodOptions{Keep: 1, Common: table.Common{Now: func() time.Time { return now }, Tracing: x.common.Tracing}}, nil)
-		days, err := byDays.Periods(), byDays.Err()
-		if err != nil {
-			return err
-		}
+		days := byDays.Periods()
 		_, errFirst := days.Create(ctx)
 		_, errAgain := days.Create(ctx)
 		now = now.AddDate(0, 0, 3)
@@ -109,12 +106,9 @@ var refusedMethods = map[string]func(context.Context, *outage) error{
 		return x.lines.Resend(ctx, r)
 	},
 	"series.Add": func(ctx context.Context, x *outage) error {
-		visits := series.New[int64](&host.Host{Tables: x.tables}, "visits", series.Days(time.UTC), &series.Options{Common: x.common})
-		err := visits.Err()
-		if err != nil {
-			return err
-		}
-		errEnsure := visits.Ensure(ctx)
+		var declared bare.Registry
+		visits := series.New[int64](&host.Host{Tables: x.tables, Registry: &declared}, "visits", series.Days(time.UTC), &series.Options{Common: x.common})
+		errEnsure := declared.Ensure(ctx)
 		_, errAdd := visits.Add(ctx, hired, 1)
 		return errors.Join(errEnsure, errAdd, visits.AddAll(ctx, maps.All(map[time.Time]int64{hired: 2})))
 	},

@@ -25,7 +25,6 @@ func check(err error) {
 func newVisits(slots series.Slots) *series.Series[int64] {
 	store := aztablekit.Open(storagetest.New(nil), "company", nil)
 	visits := series.New[int64](store, "visits", slots, nil)
-	check(visits.Err()) // the mistakes of this declaration; Ensure returns those of all
 	check(store.Ensure(context.Background()))
 	return visits
 }

@@ -1,7 +1,6 @@
 package series
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"iter"
@@ -14,7 +13,6 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/host"
-	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -74,17 +72,10 @@ func newRows(h *host.Host, name string, o *Options) (*table.Table[table.Row], er
 	if err != nil {
 		return nil, err
 	}
-	door.Table(rows).Made = "Series.Ensure"
+	door.Table(rows).Made = "Store.Ensure"
 	door.Note(rows, h.Registry)
 	return rows, nil
 }
-
-// Err returns the mistake in the declaration of the series, nil if there is none.
-func (s *Series[V]) Err() error { return s.err }
-
-// Ensure creates the table unless it exists. Errors: table.ErrNotCreated while a table of this name is being deleted;
-// table.ErrUnreachable. 1 request; idempotent.
-func (s *Series[V]) Ensure(ctx context.Context) error { return tabledoor.Ensure(ctx, s.rows) }
 
 // In returns the series of a partition, such as that of one device or one page:
 //

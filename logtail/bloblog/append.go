@@ -33,7 +33,7 @@ type Writer[T any] struct {
 //
 // A shared access signature for a writer must allow to read, add, create, write and list.
 func (l *Log[T]) Writer(source string) (*Writer[T], error) {
-	err := cmp.Or(l.Err(), checkSource(source))
+	err := cmp.Or(l.check(), checkSource(source))
 	if err == nil {
 		var s *sender
 		o := &l.opt

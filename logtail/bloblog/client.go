@@ -177,7 +177,7 @@ func (l *Log[T]) endBefore(to time.Time) time.Time {
 // blobs is Blobs for other methods. It takes no zero to.
 func (l *Log[T]) blobs(ctx context.Context, source string, from, to time.Time) iter.Seq2[listed, error] {
 	return func(yield func(listed, error) bool) {
-		for _, err := range []error{l.Err(), checkSource(source), checkTime("from", from), checkTime("to", to.Add(-1))} {
+		for _, err := range []error{l.check(), checkSource(source), checkTime("from", from), checkTime("to", to.Add(-1))} {
 			if err != nil {
 				yield(listed{}, err)
 				return

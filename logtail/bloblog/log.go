@@ -53,21 +53,21 @@ func New[T any](s extend.Store, name string, o *Options[T]) *Log[T] {
 	if err := cmp.Or(wrong, l.err); err != nil {
 		l.err = fmt.Errorf("bloblog: New %s: %w", name, err)
 	}
-	l.err = h.Declare("blob log "+name, host.Parts{Ensure: []host.Task{{Name: "container " + name, Do: l.Ensure}}}, l.err)
+	l.err = h.Declare("blob log "+name, host.Parts{Ensure: []host.Task{{Name: "container " + name, Do: l.ensure}}}, l.err)
 	return l
 }
 
-// Err returns the mistake in the declaration of the log, nil if there is none.
-func (l *Log[T]) Err() error {
+// check returns the mistake in the declaration of the log, nil if there is none.
+func (l *Log[T]) check() error {
 	if l == nil || l.client.container == nil && l.err == nil {
 		return &table.ValueError{Field: "log", Reason: "is nil or a zero Log; use one of New"}
 	}
 	return l.err
 }
 
-// Ensure creates the container unless it exists. Errors: table.ErrUnreachable. 1 request; idempotent.
-func (l *Log[T]) Ensure(ctx context.Context) error {
-	if err := l.Err(); err != nil {
+// ensure creates the container unless it exists. Errors: table.ErrUnreachable. 1 request; idempotent.
+func (l *Log[T]) ensure(ctx context.Context) error {
+	if err := l.check(); err != nil {
 		return err
 	}
 	if err := blobs.Ensure(ctx, l.client.container, &l.client.opt, refusal); err != nil {

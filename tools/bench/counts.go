@@ -198,12 +198,9 @@ func countLog(ctx context.Context, stored, read int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	log := logtail.New[event](&host.Host{Tables: o.acc.Tables()}, "events", nil)
-	err = log.Err()
-	if err != nil {
-		return 0, err
-	}
-	if err := log.Ensure(ctx); err != nil {
+	var declared bare.Registry
+	log := logtail.New[event](&host.Host{Tables: o.acc.Tables(), Registry: &declared}, "events", nil)
+	if err := declared.Ensure(ctx); err != nil {
 		return 0, err
 	}
 	all := make([]*event, stored)
@@ -233,10 +230,7 @@ func countPeriod(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	byDays := logtail.NewByPeriod[struct{}](&host.Host{Tables: o.acc.Tables()}, "events", &logtail.PeriodOptions{Common: table.Common{Now: o.service.Now}, Keep: 1}, nil)
-	days, err := byDays.Periods(), byDays.Err()
-	if err != nil {
-		return 0, err
-	}
+	days := byDays.Periods()
 	if _, err := days.Create(ctx); err != nil {
 		return 0, err
 	}

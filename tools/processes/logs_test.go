@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/logtail"
@@ -32,7 +33,7 @@ func runLogWriter(settings []byte) error {
 	if err := json.Unmarshal(settings, &w); err != nil {
 		return err
 	}
-	events, err := w.log()
+	events, err := w.log(&bare.Registry{})
 	for n := 0; err == nil; {
 		batch := []*event{{w.Process, n}}
 		if rand.IntN(4) == 0 {
@@ -52,13 +53,12 @@ func runLogWriter(settings []byte) error {
 	return err
 }
 
-func (w logWriter) log() (*logtail.Log[event], error) {
+func (w logWriter) log(declared *bare.Registry) (*logtail.Log[event], error) {
 	acc, err := w.open()
 	if err != nil {
 		return nil, err
 	}
-	l := logtail.New[event](&host.Host{Tables: acc.Tables()}, w.Name, &logtail.Options{Spread: 4})
-	return l, l.Err()
+	return logtail.New[event](&host.Host{Tables: acc.Tables(), Registry: declared}, w.Name, &logtail.Options{Spread: 4}), nil
 }
 
 // logSeconds is how long the writers append. A twelfth of the time passes from one kill to the next.
@@ -73,10 +73,11 @@ func TestLogWriters(t *testing.T) {
 		length /= 3
 	}
 	w := logWriter{service, freshName(), 0}
-	events, err := w.log()
+	var declared bare.Registry
+	events, err := w.log(&declared)
 	must(t, err)
 	ctx, cancel := context.WithTimeout(context.Background(), length+time.Minute)
-	must(t, events.Ensure(ctx))
+	must(t, declared.Ensure(ctx))
 	acknowledged := &acknowledgedEvents{below: map[int]int{}}
 	var processes []*logProcess
 	start := func() {
