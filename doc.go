@@ -9,7 +9,7 @@
 //
 //	var (
 //		dept    = keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
-//		empid   = keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
+//		empid   = keys.Row(keys.Digits[int](6).Named("empid"), func(e *Employee) *int { return &e.ID })
 //		byEmail = index.NewUnique("email", keys.Fold(keys.Text()), func(e *Employee) (string, bool) {
 //			return e.Email, e.Email != ""
 //		}, nil)

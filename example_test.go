@@ -103,12 +103,31 @@ func ExampleStore_Verify() {
 	_, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 223, Name: "Jones"})
 	check(err)
 	check(company.RunDaily(ctx))
-	report, err := company.Repair(ctx, &verify.Options{Fault: func(f verify.Fault) {
+	found, err := company.Verify(ctx, &verify.Options{Fault: func(f verify.Fault) {
 		fmt.Println(f.Table, f.Definition, f.Kind)
 	}})
 	check(err)
-	fmt.Println(report.Rows, report.Counts["derived rows"], report.Faults == 0)
-	// Output: 1 1 true
+	fmt.Println(found)
+	// Output: 1 rows, 0 changed, 0 faults; 1 derived rows, 1 partitions
+}
+
+// Another program has deleted an index row.
+func ExampleStore_Repair() {
+	ctx := context.Background()
+	service := storagetest.New(nil)
+	company := aztablekit.Open(service, "company", nil)
+	byName := index.New("name", keys.Text(), func(e *employee) (string, bool) { return e.Name, true }, nil)
+	staff := aztablekit.Table(company, "staff", dept, empid, byName)
+	check(company.Ensure(ctx))
+	_, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 223, Name: "Jones"})
+	check(err)
+	row := service.Rows("staff")[1]
+	_, err = service.Tables().NewClient("staff").DeleteEntity(ctx, row.PartitionKey, row.RowKey, nil)
+	check(err)
+	done, err := company.Repair(ctx, nil)
+	check(err)
+	fmt.Println(done)
+	// Output: 1 rows, 1 changed, 0 faults; 1 missing, 1 partitions
 }
 
 // The effects that wait, and those that no attempt could execute.

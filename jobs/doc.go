@@ -7,7 +7,7 @@
 //	company := aztablekit.Open(acc, "company", nil)
 //	staff := aztablekit.Table(company, "staff", dept, empid, pay)
 //	err := company.Ensure(ctx)
-//	err = pay.Start(ctx, staff, "2026", 1500, &jobs.Options{Rate: 2000}) // rows a second, of all workers together
+//	err = pay.Start(ctx, staff, "2026", 1500, &jobs.Options{Pass: table.Pass{Rate: 2000}}) // rows a second, of all workers together
 //	err = company.Run(ctx)                                        // in as many programs as there are
 //	status, err := pay.Status(ctx, staff, "2026")
 //

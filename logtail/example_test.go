@@ -174,7 +174,7 @@ func ExampleLog_Follow() {
 }
 
 // A follower that begins now.
-func ExampleNewCursorAt() {
+func ExampleNewCursor_now() {
 	ctx := context.Background()
 	claims := newClaims(nil)
 	_, err := claims.Append(ctx, &Claim{223, 1})

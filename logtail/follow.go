@@ -20,7 +20,7 @@ import (
 // Follow yields all records after a cursor, the oldest first, and then waits for new ones, until ctx ends or the loop is left. A
 // nil cursor is at the beginning.
 //
-//	cursor := logtail.NewCursor(stored, time.Now())
+//	cursor := logtail.NewCursor("", time.Now())
 //	for r, err := range claims.Follow(ctx, cursor) { … }
 //
 // Each record is yielded once. The records of a writer are in their order, if each append has ended before the next began. Records

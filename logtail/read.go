@@ -142,7 +142,7 @@ func fairShare(n, partitions int) int {
 // Cursor is the position of [Log.Follow]. It moves with each record that is yielded. Its token can be stored, and another process
 // continues there:
 //
-//	cursor := logtail.NewCursor(saved) // "" is the beginning of the log
+//	cursor := logtail.NewCursor(saved, time.Time{}) // "" is the beginning of the log
 //	for r, err := range claims.Follow(ctx, cursor) {
 //		…
 //		save(cursor.Token()) // after each record, or from time to time

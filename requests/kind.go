@@ -10,12 +10,12 @@ import (
 
 // Kind is what a request asks for. The kinds of requests for rows are constants. The other kinds are texts:
 //
-//	other, table-create, table-delete, table-query,
-//	message-put, message-get, message-peek, message-update, message-delete, message-clear,
-//	queue-create, queue-delete, queue-list, queue-get, queue-set,
-//	container-create, container-delete, container-list, container-get, container-set, container-lease,
-//	blob-create, blob-append, blob-stage, blob-commit, blob-blocks, blob-get, blob-properties,
-//	blob-set-metadata, blob-set-headers, blob-delete, blob-list, blob-lease
+//   - other, table-create, table-delete, table-query;
+//   - message-put, message-get, message-peek, message-update, message-delete, message-clear;
+//   - queue-create, queue-delete, queue-list, queue-get, queue-set;
+//   - container-create, container-delete, container-list, container-get, container-set, container-lease;
+//   - blob-create, blob-append, blob-stage, blob-commit, blob-blocks, blob-get, blob-properties,
+//     blob-set-metadata, blob-set-headers, blob-delete, blob-list, blob-lease.
 //
 // For example, counts["blob-stage"] is the number of uncommitted blocks of a block blob that were sent. A list asks for one page,
 // message-get receives messages, and blob-commit makes a block blob of its blocks.

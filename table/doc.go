@@ -11,7 +11,7 @@
 //
 //	var (
 //		dept  = keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
-//		empid = keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
+//		empid = keys.Row(keys.Digits[int](6).Named("empid"), func(e *Employee) *int { return &e.ID })
 //		age   = table.FieldOf(func(e *Employee) *int32 { return &e.Age })
 //	)
 //

@@ -27,7 +27,7 @@ import (
 // CopyBlobs copies the blobs of package largeentity that the entities of an export or of a table link, from one place to another: the container of
 // the values, or a folder or container beside an export. The names of the blobs stay, so the table that is brought back must have its name, too.
 //
-//	at, photos := transfer.Folder("backup/staff"), transfer.Container(acc.Container("photos"), "", nil)
+//	at, photos := transfer.Folder("backup/staff"), transfer.Container(acc.Blobs().NewContainerClient("photos"), "", nil)
 //	_, err := transfer.CopyBlobs(ctx, transfer.Exported(at), photos, at, nil) // a backup, behind Export
 //	_, err = transfer.CopyBlobs(ctx, transfer.Exported(at), at, photos, nil)  // a restore
 //

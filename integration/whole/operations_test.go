@@ -33,9 +33,15 @@ func opsWorker(ctx context.Context, acc *account.Account, dept keys.AnyPartition
 }
 
 func opsVerify(ctx context.Context, staff *table.Table[Employee], token string) (table.Progress, error) {
-	return verify.Repair(ctx, staff, &verify.Options{Pass: table.Pass{Rate: 500, Token: token}, Fault: func(f verify.Fault) {
-		slog.Warn("fault", "definition", f.Definition, "kind", f.Kind, "row", f.Row, "entity", f.Entity, "repaired", f.Repaired, "error", f.Err)
-	}})
+	return verify.Repair(ctx, staff, &verify.Options{
+		Pass: table.Pass{
+			Rate:  500,   // rows a second
+			Token: token, // of the Progress of an interrupted call, or ""
+		},
+		Fault: func(f verify.Fault) {
+			slog.Warn("fault", "definition", f.Definition, "kind", f.Kind, "row", f.Row, "entity", f.Entity, "repaired", f.Repaired, "error", f.Err)
+		},
+	})
 }
 
 // TestOperations: the code of docs/operations.md runs. A worker executes an effect, and ends when its context does; the work of a day

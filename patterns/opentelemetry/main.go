@@ -36,7 +36,7 @@ type badge struct {
 
 var (
 	dept   = keys.Partition(keys.Text(), func(e *employee) *string { return &e.Department })
-	empid  = keys.Row(keys.Digits[int](6), func(e *employee) *int { return &e.ID }).Named("empid")
+	empid  = keys.Row(keys.Digits[int](6).Named("empid"), func(e *employee) *int { return &e.ID })
 	number = keys.Row(keys.Digits[int](6), func(b *badge) *int { return &b.ID })
 	byName = index.New("last", keys.Fold(keys.Text()), func(e *employee) (string, bool) { return e.LastName, true }, nil)
 )

@@ -286,7 +286,7 @@ func isTyped(err error) bool {
 	if typ.Kind() == reflect.Pointer && typ.Elem().Name() != "OpError" && typ.Elem().Name() != "BatchError" && strings.ToUpper(typ.Elem().Name()[:1]) == typ.Elem().Name()[:1] {
 		return true
 	}
-	for _, known := range []error{table.ErrNotFound, table.ErrExists, table.ErrChanged, table.ErrNotCreated, table.ErrTableScan, table.ErrNotRead, table.ErrKeyChanged, table.ErrForeignRow, table.ErrGivenUp, largeentity.ErrNoValue, bloblog.ErrClosed, table.ErrIncomplete, account.ErrNoEndpoint, eventual.ErrNotRunning} {
+	for _, known := range []error{table.ErrNotFound, table.ErrExists, table.ErrChanged, table.ErrNotCreated, table.ErrTableScan, table.ErrNotRead, table.ErrKeyChanged, table.ErrForeignRow, table.ErrGivenUp, largeentity.ErrNoValue, bloblog.ErrClosed, table.ErrIncomplete, account.ErrNoEndpoint, lease.ErrLost, eventual.ErrNotRunning} {
 		if err == known {
 			return true
 		}
