@@ -199,7 +199,7 @@ func (c *Cursor) open(log string) error {
 		return fail("is of another log")
 	case c.opened:
 		return nil
-	case c.token == "": // also of NewCursorAt
+	case c.token == "": // also of a cursor at a time
 		c.opened, c.log = true, log
 		return nil
 	}

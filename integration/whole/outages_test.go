@@ -49,7 +49,8 @@ type outage struct {
 	jones   *table.Entity[Employee]
 	out     bareworker.Outbox
 	photos  barevalues.Values[photographed]
-	logs    bare.Registry
+	logs    bare.Registry // of the log in a table
+	blobs   bare.Registry // of the log in blobs
 	lines   *logtail.Log[Employee]
 	events  *bloblog.Log[Employee]
 	log     *bloblog.Writer[Employee]
@@ -100,7 +101,7 @@ func openOutage(t *testing.T, s services, common table.Common) *outage {
 	fatal(t, err)
 	x.photos, _, err = barevalues.New(staff, s, "photos", &largeentity.Options{Common: common})
 	fatal(t, err)
-	x.events = bloblog.New(&host.Host{Account: s, Registry: &x.logs}, "events", &bloblog.Options[Employee]{Common: common})
+	x.events = bloblog.New(&host.Host{Account: s, Registry: &x.blobs}, "events", &bloblog.Options[Employee]{Common: common})
 	x.log, err = x.events.Writer("staff")
 	fatal(t, err)
 	x.poison, err = bareworker.NewPoisonQueue(s.Queues().NewQueueClient("moves"), s.Queues().NewQueueClient("notifications"), &common)
@@ -119,7 +120,7 @@ type photographed struct {
 // fill creates what the methods work on.
 func (x *outage) fill(t *testing.T) {
 	ctx := t.Context()
-	fatal(t, errors.Join(tabledoor.Ensure(ctx, x.base), x.out.Ensure(ctx), bare.Ensure(ctx, x.spread), x.photos.Ensure(ctx), x.logs.Ensure(ctx), x.cold.Ensure(ctx)))
+	fatal(t, errors.Join(tabledoor.Ensure(ctx, x.base), x.out.Ensure(ctx), bare.Ensure(ctx, x.spread), x.photos.Ensure(ctx), x.logs.Ensure(ctx), x.blobs.Ensure(ctx), x.cold.Ensure(ctx)))
 	fatal(t, kitInsert(ctx, x.base))
 	fatal(t, errors.Join(x.log.Append(ctx, smith), x.log.Flush(ctx)))
 	fatal(t, x.cold.Put(ctx, archivedJones, ""))

@@ -22,7 +22,6 @@ var (
 	month  = keys.Partition(keys.Ordered(), func(o *Order) *string { return &o.Month })
 	number = keys.Row(keys.Digits[int](8), func(o *Order) *int { return &o.Number })
 	open   = table.FieldOf(func(o *Order) *bool { return &o.Open })
-
 	// Closed moves orders to the table of the closed ones.
 	Closed = archive.Into[Order]("closed", archive.ToTable("closed", nil))
 )

@@ -22,7 +22,6 @@ type Employee struct {
 var (
 	dept  = keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
 	empid = keys.Row(keys.Digits[int](6).Named("empid"), func(e *Employee) *int { return &e.ID })
-
 	// Photos are the photos of the employees.
 	Photos = largeentity.In[Employee]("photos", nil)
 )

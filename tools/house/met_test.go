@@ -61,6 +61,23 @@ func TestNameBudgets(t *testing.T) {
 	}
 }
 
+// TestBudgets: the sentinels, the types of errors and the methods of a table are no more than these.
+func TestBudgets(t *testing.T) {
+	t.Parallel()
+	for what, c := range map[string]struct {
+		line *regexp.Regexp
+		want int
+	}{
+		"sentinels":          {regexp.MustCompile(`: var Err\w+ error`), 36},
+		"types of errors":    {regexp.MustCompile(`: type \w+Error struct\n`), 17},
+		"methods of a table": {regexp.MustCompile(`: func \(\*Table\[T\]\)`), 32},
+	} {
+		if got := len(c.line.FindAllString(read(t, "docs/api.txt"), -1)); got != c.want {
+			t.Errorf("%s: got %d; want %d: a change that needs more raises the number in sight", what, got, c.want)
+		}
+	}
+}
+
 // forAuthors are the packages whose names only authors of definitions and of tests meet.
 var forAuthors = []string{"extend", "storagetest", "storagetest/crashtest"}
 
@@ -115,6 +132,42 @@ func metByPrograms(all []loaded) map[string]bool {
 		}
 	}
 	return met
+}
+
+// ofDefinitions are the packages whose types are definitions: a program learns their methods when it
+// declares one.
+var ofDefinitions = []string{"archive", "eventual", "expire", "index", "jobs", "largeentity", "materialized"}
+
+// TestNamesOfPrograms: the recipes to copy and the service of patterns/hr use so many names of the
+// library together, besides fields, methods of definitions, and what is for tests.
+func TestNamesOfPrograms(t *testing.T) {
+	t.Parallel()
+	used := map[string]bool{}
+	for _, p := range load(t) {
+		if !strings.HasPrefix(p.path, module+"/patterns/") {
+			continue
+		}
+		for _, o := range p.info.Uses {
+			if o.Pkg() == nil || !o.Exported() || !strings.HasPrefix(o.Pkg().Path(), module) {
+				continue
+			}
+			name := strings.TrimPrefix(strings.TrimPrefix(o.Pkg().Path(), module), "/")
+			if !isPublic(name) || slices.Contains(forAuthors, name) || strings.HasPrefix(name, "patterns") {
+				continue
+			}
+			if v, is := o.(*types.Var); is && v.IsField() {
+				continue
+			}
+			f, isFunc := o.(*types.Func)
+			if isFunc && f.Signature().Recv() != nil && slices.Contains(ofDefinitions, name) {
+				continue
+			}
+			used[p.keyOf(o)] = true
+		}
+	}
+	if want := 211; len(used) != want {
+		t.Errorf("got %d names; want %d: %q", len(used), want, slices.Sorted(maps.Keys(used)))
+	}
 }
 
 // typesIn returns the named types of which a type is made.
