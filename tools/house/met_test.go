@@ -165,7 +165,7 @@ func TestNamesOfPrograms(t *testing.T) {
 			used[p.keyOf(o)] = true
 		}
 	}
-	if want := 211; len(used) != want {
+	if want := 222; len(used) != want {
 		t.Errorf("got %d names; want %d: %q", len(used), want, slices.Sorted(maps.Keys(used)))
 	}
 }
