@@ -61,9 +61,10 @@ import (
 // entities of each at once: it reads the rows that these record, 1 request each, or none with RecordsOnly.
 //
 // Errors: *table.DefinitionError for a definition that t does not have; *keys.KeyError for an invalid
-// range; *table.ValueError for wrong options and a damaged Token, and if there are no definitions; [table.ErrRanged] if the client's signature is for a range of keys,
-// because Run would see a part of the table only; errors of a read (see package table). The Progress
-// counts what was done, also beside an error.
+// range; *table.ValueError for wrong options and a damaged Token, and if there are no definitions;
+// [table.ErrRanged] if the client's signature is for a range of keys, because Run would see a part of
+// the table only; errors of a read (see package table). The Progress counts what was done, also
+// beside an error.
 //
 // Requests: those of [table.Table.Partitions], and for each partition:
 //
@@ -78,8 +79,7 @@ import (
 //
 // Definitions with rows elsewhere (index.NewGlobal) follow after all partitions, as one part that begins again if it is interrupted: 1
 // request for each 1,000 of their rows, of which about 200 bytes each stay in memory, up to Options.MostRows as above, and 1 for each 1,000
-// entities. To confirm an
-// entity, 3, and 2 for each row. A row that a worker is still to change is no fault ("pending"). A repair takes 3 for a row, and 6
+// entities. To confirm an entity, 3, and 2 for each row. A row that a worker is still to change is no fault ("pending"). A repair takes 3 for a row, and 6
 // more to write the entity if it does not record the row. Entities that only lack rows are written together, up to 99 of a partition: 1
 // request for each row, and 8 for all; 2 for the row of a unique value. The table of the rows must exist; Ensure of the store makes it.
 //
@@ -101,7 +101,7 @@ func Run[T any](ctx context.Context, t *table.Table[T], o *Options, definitions 
 	return verify(ctx, t, &opt, "Run", definitions)
 }
 
-// Repair is [Run] that repairs the faults, and deletes old tombstones: by a write of the entity by its ETag, or of the row by its own.
+// Repair does what [Run] does, repairs the faults, and deletes old tombstones: by a write of the entity by its ETag, or of the row by its own.
 // A second call does no harm. Sound entities and rows are not written, except summaries whose bounds it makes exact. With DryRun it is
 // Run.
 //
