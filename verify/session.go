@@ -38,7 +38,8 @@ func (s *session[T]) Fault(f derived.Fault) { s.run.noteFault(Fault(f)) }
 func (s *session[T]) Count(name string, n int) {
 	s.run.mu.Lock()
 	defer s.run.mu.Unlock()
-	switch r := &s.run.report; name {
+	r := &s.run.report
+	switch name {
 	case derived.Rows:
 		r.Rows += n
 	case derived.Tombstones:
