@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
@@ -109,7 +110,7 @@ func (s *Store) Fill(ctx context.Context, o *FillOptions) (all table.Progress, e
 	}
 	for _, t := range tables {
 		report, err := f.fill(ctx, t)
-		derived.Add(&all, report)
+		tabledoor.AddProgress(&all, report)
 		if err != nil {
 			return all, t.named(err)
 		}
@@ -310,7 +311,7 @@ func (f *filler) fill(ctx context.Context, t *tableToFill) (all table.Progress, 
 	}
 	for _, d := range t.types {
 		report, err := f.fillType(ctx, t, d)
-		derived.Add(&all, report)
+		tabledoor.AddProgress(&all, report)
 		if err != nil {
 			return all, err
 		}
@@ -392,7 +393,7 @@ func (f *filler) fillType(ctx context.Context, t *tableToFill, d *declaration) (
 	}
 	o.Progress = f.progress(t, prefix)
 	report, err := f.compare(ctx, d, o, of)
-	derived.Add(&all, report)
+	tabledoor.AddProgress(&all, report)
 	return all, err
 }
 
@@ -400,7 +401,7 @@ func (f *filler) fillType(ctx context.Context, t *tableToFill, d *declaration) (
 func (f *filler) compare(ctx context.Context, d *declaration, o *verify.Options, of []verify.Definition) (all table.Progress, err error) {
 	for range mostPasses {
 		report, err := d.fill(ctx, o, of...)
-		derived.Add(&all, report)
+		tabledoor.AddProgress(&all, report)
 		if err != nil || f.opt.DryRun {
 			return all, err
 		}

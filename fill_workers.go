@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/pace"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/jobs"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
@@ -32,12 +33,12 @@ func (f *filler) byWorkers(ctx context.Context, t *tableToFill, d *declaration, 
 	}
 	if len(far) > 0 {
 		report, err := f.job(ctx, t, d, "elsewhere", far)
-		derived.Add(&all, report)
+		tabledoor.AddProgress(&all, report)
 		if err == nil && !f.opt.Partitions.IsSet() {
 			o := &verify.Options{Pass: table.Pass{Rate: f.opt.Rate}, Fault: f.opt.Fault}
 			o.Progress = func(r table.Progress) { f.tell(t, catalogue.Building, r) }
 			report, err = f.compare(ctx, d, o, far)
-			derived.Add(&all, report)
+			tabledoor.AddProgress(&all, report)
 		}
 		if err != nil {
 			return all, err
@@ -45,7 +46,7 @@ func (f *filler) byWorkers(ctx context.Context, t *tableToFill, d *declaration, 
 	}
 	if len(near) > 0 {
 		report, err := f.job(ctx, t, d, "near", near)
-		derived.Add(&all, report)
+		tabledoor.AddProgress(&all, report)
 		return all, err
 	}
 	return all, nil

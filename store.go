@@ -19,11 +19,11 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/catalogue"
-	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/internal/work"
 	"github.com/aztablekit/aztablekit/table"
@@ -515,7 +515,7 @@ func (s *Store) compare(ctx context.Context, o *verify.Options) (all table.Progr
 	for _, d := range s.declarations {
 		for _, check := range d.checks {
 			found, err := check(ctx, o)
-			derived.Add(&all, found)
+			tabledoor.AddProgress(&all, found)
 			if err != nil {
 				return all, err
 			}

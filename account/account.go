@@ -117,14 +117,18 @@ func openAll(e Endpoints, o *Options, with clients) (*Account, error) {
 }
 
 // TableSAS returns a URL of the Table service with a shared access signature for a grant, for FromSAS and for other SDKs. Errors:
-// *table.ValueError for an account without its key, a grant without an operation or a period, and an invalid table name; ErrNoEndpoint;
+// *table.ValueError for an account without its key, a grant without an operation or a period, and an
+// invalid table name; ErrNoEndpoint;
 // *table.LimitError for the length of the table name; *keys.KeyError for a range that no signature can have. Requests: none.
 func (a *Account) TableSAS(g Grant) (string, error) {
 	switch {
 	case a.endpoint == "":
 		return "", ErrNoEndpoint
 	case a.key == nil:
-		return "", &errs.ValueError{Field: "the account", Reason: "was opened without its key and cannot sign; use FromConnectionString with AccountKey"}
+		return "", &errs.ValueError{
+			Field:  "the account",
+			Reason: "was opened without its key and cannot sign; use FromConnectionString with AccountKey",
+		}
 	}
 	query, err := g.Sign(a.key)
 	if err != nil {

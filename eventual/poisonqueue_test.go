@@ -105,7 +105,8 @@ func TestPoisonQueueConcurrently(t *testing.T) {
 		testkit.Expect(t, "poison messages", len(s.Messages("poison")), 70)
 		seen, incomplete := 0, false
 		for _, err := range q.List(ctx) {
-			if incomplete = incomplete || errors.Is(err, table.ErrIncomplete); err == nil {
+			incomplete = incomplete || errors.Is(err, table.ErrIncomplete)
+			if err == nil {
 				seen++
 			}
 			time.Sleep(10 * time.Second)

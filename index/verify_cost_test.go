@@ -229,7 +229,8 @@ func TestTokenBehindFinished(t *testing.T) {
 	check(t, err)
 	var tokens []string
 	_, err = verify.Run(ctx, slow, &verify.Options{Pass: table.Pass{Concurrency: 2, Progress: func(r table.Progress) {
-		if tokens = append(tokens, r.Token); r.Counts["partitions"] == 3 {
+		tokens = append(tokens, r.Token)
+		if r.Counts["partitions"] == 3 {
 			close(held)
 		}
 	}}}, byLast)

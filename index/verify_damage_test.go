@@ -278,7 +278,8 @@ func takenDuringRepair(t *testing.T) {
 					late++
 				}
 				_, err := staff.Insert(ctx, &worker{"S", 2, "Cao", "a", 30, nil})
-				if taken = err == nil; err != nil && !errors.Is(err, table.ErrTaken) {
+				taken = err == nil
+				if err != nil && !errors.Is(err, table.ErrTaken) {
 					t.Errorf("insert before request %d: got error %v; want none or ErrTaken", n, err)
 				}
 			}

@@ -20,6 +20,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -181,7 +182,7 @@ func (c *blobCopy) copy(ctx context.Context, b *link) error {
 func (c *blobCopy) count(done table.Progress, name string, n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	addProgress(&c.progress, done)
+	tabledoor.AddProgress(&c.progress, done)
 	addCount(&c.progress, name, n)
 	if c.pass.Progress != nil {
 		c.pass.Progress(copyOf(c.progress))

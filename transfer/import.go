@@ -23,6 +23,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/pace"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -400,7 +401,7 @@ func (m *importing) storedRows(ctx context.Context, b batch) (map[string]*stored
 func (m *importing) count(done table.Progress) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	addProgress(&m.progress, done)
+	tabledoor.AddProgress(&m.progress, done)
 }
 
 func (m *importing) noteKept(k keys.Key) {

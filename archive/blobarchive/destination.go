@@ -69,9 +69,10 @@ func (d *destination) Ensure(ctx context.Context) error {
 	return nil
 }
 
-// Get returns the row or tombstone of an incarnation, or nil if none was stored. 1 request. Errors: table.ErrForeignRow;
-// table.ErrUnreachable, as for a missing container, which is also table.ErrNotCreated; *keys.KeyError or *table.ValueError for
-// an invalid ID; *table.LimitError for keys that make a name of more than 1,024 characters.
+// Get returns the row or tombstone of an incarnation, or nil if none was stored. 1 request. Errors:
+// table.ErrForeignRow; table.ErrUnreachable, as for a missing container, which is also
+// table.ErrNotCreated; *keys.KeyError or *table.ValueError for an invalid ID; *table.LimitError for
+// keys that make a name of more than 1,024 characters.
 func (d *destination) Get(ctx context.Context, id archive.ID) (*archive.ArchivedRow, error) {
 	row, err := d.get(ctx, id)
 	if err != nil {
@@ -116,10 +117,11 @@ func (d *destination) body(r *archive.ArchivedRow, put string) ([]byte, error) {
 	return encode(r, put)
 }
 
-// Put stores a row or a tombstone. Errors: table.ErrChanged; table.ErrUnknownOutcome if the row may be stored or not;
-// table.ErrUnreachable, as for a missing container, which is also table.ErrNotCreated; *table.LimitError, *table.ValueError,
-// *keys.KeyError and table.ErrNotDeclared for a row that cannot be stored, as in Check. 1 request, and 1 more for each lost
-// response. If another version is stored, 1 more request reports whether Put has stored it.
+// Put stores a row or a tombstone. Errors: table.ErrChanged; table.ErrUnknownOutcome if the row may be
+// stored or not; table.ErrUnreachable, as for a missing container, which is also
+// table.ErrNotCreated; *table.LimitError, *table.ValueError, *keys.KeyError and
+// table.ErrNotDeclared for a row that cannot be stored, as in Check. 1 request, and 1 more for each
+// lost response. If another version is stored, 1 more request reports whether Put has stored it.
 func (d *destination) Put(ctx context.Context, r *archive.ArchivedRow, version string) error {
 	if err := d.put(ctx, r, version); err != nil {
 		return fmt.Errorf("blobarchive: Put: %w", err)

@@ -38,20 +38,6 @@ func Kinds(p table.Progress) map[string]int {
 	return found
 }
 
-// Add adds the numbers of another table.
-func Add(all *table.Progress, more table.Progress) {
-	all.Rows += more.Rows
-	all.Changed += more.Changed
-	all.Skipped += more.Skipped
-	all.Faults += more.Faults
-	for name, n := range more.Counts {
-		if all.Counts == nil {
-			all.Counts = map[string]int{}
-		}
-		all.Counts[name] += n
-	}
-}
-
 // Fault is a verify.Fault.
 type Fault struct {
 	Table      string

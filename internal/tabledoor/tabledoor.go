@@ -123,3 +123,17 @@ func DeleteAll(ctx context.Context, ops iter.Seq2[table.Op, error], pass *table.
 	done.Token = ""
 	return done, err
 }
+
+// AddProgress adds the numbers of another table, or of a part of the work, to those of a progress.
+func AddProgress(p *table.Progress, more table.Progress) {
+	p.Rows += more.Rows
+	p.Changed += more.Changed
+	p.Skipped += more.Skipped
+	p.Faults += more.Faults
+	for name, n := range more.Counts {
+		if p.Counts == nil {
+			p.Counts = map[string]int{}
+		}
+		p.Counts[name] += n
+	}
+}
