@@ -39,7 +39,7 @@ func openStore(p *crashtest.Process) (*aztablekit.Store, error) {
 	}
 	var mu sync.Mutex
 	o := &aztablekit.Options{}
-	o.Common.NewID = func() string {
+	o.NewID = func() string {
 		mu.Lock()
 		defer mu.Unlock()
 		return fmt.Sprintf("%016X", p.Rand().Uint64())

@@ -251,7 +251,7 @@ func TestClocks(t *testing.T) {
 				began := time.Now()
 				var set time.Duration
 				o := &aztablekit.Options{}
-				o.Common.Now = func() time.Time { return began.Add(set).Round(0) }
+				o.Now = func() time.Time { return began.Add(set).Round(0) }
 				r := &release{t: t, store: aztablekit.Open(service, "company", o)}
 				r.staff = aztablekit.Table(r.store, "staff", dept, empid)
 				r.expect("a write", r.insert(1), nil)
@@ -311,7 +311,7 @@ func TestSuspendedWriter(t *testing.T) {
 			between := &interrupt{}
 			acc := interrupted(t, service, between)
 			o := &aztablekit.Options{}
-			o.Common.Now = func() time.Time { return time.Now().Add(time.Duration(suspended.Load())) }
+			o.Now = func() time.Time { return time.Now().Add(time.Duration(suspended.Load())) }
 			r := &release{t: t, store: aztablekit.Open(acc, "company", o)}
 			r.staff = aztablekit.Table(r.store, "staff", dept, empid)
 			r.expect("a write", r.insert(1), nil)

@@ -297,7 +297,7 @@ func (s *Store) noted(name string) (table.Handle, error) {
 	if !s.declared.owns(name) {
 		return nil, nil
 	}
-	return bare.NewTable(s.host.Tables, name, table.Schema[table.Row]{}, &table.Options{Common: s.opt.Common})
+	return bare.NewTable(s.host.Tables, name, table.Schema[table.Row]{}, &table.Options{Common: s.host.Common})
 }
 
 // notifyPartition notifies workers of the pending commit records of a partition.

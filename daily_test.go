@@ -16,6 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/kinds"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/internal/work"
@@ -427,7 +428,7 @@ func TestDayTaken(t *testing.T) {
 		ctx := context.Background()
 		service := storagetest.New(nil)
 		tables := func() *work.Table {
-			w, err := work.New(service.Tables(), "daywork", engine.Options{}.WithDefaults())
+			w, err := work.New(service.Tables(), "daywork", engine.WithDefaults(options.Common{}))
 			testkit.NoError(t, err)
 			return w
 		}

@@ -36,7 +36,7 @@ func loggedOf(acc aztablekit.Account, fold func(string) string) *logged {
 func loggedBy(acc aztablekit.Account, fold func(string) string, now func() time.Time) *logged {
 	p := &logged{}
 	o := &aztablekit.Options{Daily: -1}
-	o.Common.Now = now
+	o.Now = now
 	o.Common.Logger = slog.New(slog.NewTextHandler(&p.log, nil))
 	p.store = aztablekit.Open(acc, "company", o)
 	name := func(e *employee) (string, bool) { return fold(e.Name), true }

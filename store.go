@@ -23,6 +23,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/internal/work"
@@ -42,6 +43,11 @@ type Options struct {
 	// Common bounds the requests of the store and of what is declared in it. An option of what is declared takes the place of the
 	// store's, field by field.
 	table.Common
+
+	// Now is the clock of the store and of what is declared in it, time.Now by default, and NewID returns 16 random characters of 0-9
+	// and A-Z, of a source of 80 random bits by default. Other ones are for tests.
+	Now   func() time.Time
+	NewID func() string
 
 	// Worker are the options of the worker of [Store.Run] and [Store.Drain]. Zero fields of its Common are those of the store's.
 	Worker eventual.WorkerOptions
@@ -102,7 +108,8 @@ func Open(acc Account, name string, o *Options) *Store {
 }
 
 func (s *Store) open(acc Account) error {
-	s.host.Common, s.host.Prefix = s.opt.Common, s.opt.Prefix
+	s.host.Common = options.Within(s.opt.Common, options.Sources{Now: s.opt.Now, NewID: s.opt.NewID})
+	s.host.Prefix = s.opt.Prefix
 	s.opt.Worker.Common = s.host.Options(s.opt.Worker.Common)
 	if s.opt.Daily == 0 {
 		s.opt.Daily = 24 * time.Hour
@@ -123,7 +130,7 @@ func (s *Store) open(acc Account) error {
 		return err
 	}
 	var err error
-	s.work, err = work.New(s.host.Tables, s.workTable(), engine.Options(s.opt.Common).WithDefaults())
+	s.work, err = work.New(s.host.Tables, s.workTable(), engine.WithDefaults(s.host.Common))
 	if err != nil {
 		return err
 	}
@@ -131,7 +138,7 @@ func (s *Store) open(acc Account) error {
 	if err := s.declared.own("the store's own work", host.Parts{Tables: []string{s.work.Name()}}); err != nil {
 		return err
 	}
-	s.outbox, err = bareworker.NewOutbox(s.queue("writes"), &s.opt.Common)
+	s.outbox, err = bareworker.NewOutbox(s.queue("writes"), &s.host.Common)
 	s.host.Outbox = s.outbox
 	return err
 }
@@ -479,7 +486,7 @@ func (s *Store) Poison() (*eventual.PoisonQueue, error) {
 	if len(s.declarations) == 0 {
 		return nil, &table.ValueError{Field: "s", Reason: "has no tables, and so no effects"}
 	}
-	return bareworker.NewPoisonQueue(s.queue("writes"), s.queue("poison"), &s.opt.Common)
+	return bareworker.NewPoisonQueue(s.queue("writes"), s.queue("poison"), &s.host.Common)
 }
 
 // Verify compares the derived rows of all tables with their entities, and changes nothing; see

@@ -12,6 +12,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
@@ -38,7 +39,7 @@ type opener = func(*crashtest.Process) (*fixture, error)
 func fixtureOf(attach func(*fixture) error) opener {
 	return func(p *crashtest.Process) (*fixture, error) {
 		c := noPauses()
-		c.NewID = func() string { return fmt.Sprintf("%016X", p.Rand().Uint64()) }
+		options.SetNewID(&c, func() string { return fmt.Sprintf("%016X", p.Rand().Uint64()) })
 		return openFixture(p.ConnectionString(), p, c, attach)
 	}
 }

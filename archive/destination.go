@@ -46,7 +46,7 @@ func (id ID) Err() error {
 	return nil
 }
 
-// An incarnation has the form of the texts of [table.Common].NewID.
+// An incarnation has the form of the texts of a store's Options.NewID.
 const (
 	incarnationDigits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	incarnationLength = 16

@@ -11,6 +11,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -30,7 +31,7 @@ func advanceAndSweepCommitRecords(t testing.TB, s *storagetest.Service, want int
 	t.Helper()
 	s.Advance(30 * time.Hour)
 	common := noPauses()
-	common.Now = s.Now
+	options.SetNow(&common, s.Now)
 	fx := newFixtureOn(t, s, s, common, nil)
 	n, err := records.Of(fx.current).Sweep(context.Background(), dept.PartitionKey("S"))
 	must(t, err)

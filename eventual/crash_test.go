@@ -10,6 +10,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
@@ -35,7 +36,7 @@ func shortened(o crashtest.Options) *crashtest.Options {
 // officeOf returns the office of a process, with random IDs that repeat with the schedule.
 func officeOf(p *crashtest.Process) (*office, error) {
 	c := noPauses()
-	c.NewID = func() string { return fmt.Sprintf("%016X", p.Rand().Uint64()) }
+	options.SetNewID(&c, func() string { return fmt.Sprintf("%016X", p.Rand().Uint64()) })
 	return openOffice(p.ConnectionString(), p, c)
 }
 

@@ -319,7 +319,7 @@ func (r *receiver) run() error {
 		empty := r.pool.isEmpty() // before the request: a running handler may put a message into the queue
 		// The request goes on if ctx ends: the messages in the response must be returned to the queue.
 		got, err := r.receive(context.WithoutCancel(ctx), free)
-		r.readable.note(r.env.opt.Now(), err)
+		r.readable.note(r.env.opt.now(), err)
 		if err != nil {
 			r.env.opt.Logger.Warn("no messages received", "error", wire.Redact(err))
 			r.env.stats.add(func(s *Stats) { s.QueueFailures++ })

@@ -204,7 +204,7 @@ func (x *lease) finish(out outcome) error {
 
 // limited turns an outcome into poison after WorkerOptions.Attempts failed attempts, or after WorkerOptions.UnknownKindTimeout.
 func (x *lease) limited(out outcome) outcome {
-	switch now := x.env.opt.Now(); {
+	switch now := x.env.opt.now(); {
 	case out.kind == retried && x.failures()+1 >= x.env.opt.Attempts:
 		out.kind = poisoned
 		if out.requested || out.unknown && now.Sub(x.unknownSince(now)) < x.env.opt.UnknownKindTimeout {
@@ -251,7 +251,7 @@ func (x *lease) delay(out outcome) (time.Duration, history) {
 	h.Uncounted++
 	switch {
 	case out.unknown:
-		since := x.unknownSince(x.env.opt.Now().UTC())
+		since := x.unknownSince(x.env.opt.now().UTC())
 		h.UnknownSince, delay = &since, max(delay, x.env.opt.Defer)
 	case out.busy:
 		delay = x.backOff(int(h.Uncounted), x.env.opt.Defer)
@@ -295,7 +295,7 @@ func (x *lease) backOff(n int, most time.Duration) time.Duration {
 // loses none.
 func (x *lease) moveToPoison(ctx context.Context, out outcome) {
 	x.storePoison(ctx)
-	text := poisonText(&x.receivedMessage, out.class, out.effect, x.env.opt.Now())
+	text := poisonText(&x.receivedMessage, out.class, out.effect, x.env.opt.now())
 	err := engine.Retry(x.env.opt.Retry).Repeat(ctx, x.engineLog("Poison"), func() (bool, error) {
 		_, err := x.env.poison.put(ctx, text, 0)
 		return err != nil && isTransient(err), err

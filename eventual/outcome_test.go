@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 )
@@ -102,9 +103,9 @@ func TestClockAhead(t *testing.T) {
 			o, s := newOffice(t, noPauses())
 			ahead := noPauses()
 			began := time.Now()
-			ahead.Now = func() time.Time { return began.Add(48 * time.Hour) }
-			ahead.NewID = func() string { return operationIDAt(began)[10:] }
-			op := operationIDAt(ahead.Now())
+			options.SetNow(&ahead, func() time.Time { return began.Add(48 * time.Hour) })
+			options.SetNewID(&ahead, func() string { return operationIDAt(began)[10:] })
+			op := operationIDAt(began.Add(48 * time.Hour))
 			o.put(t, "notifications", fmt.Sprintf(`{"v":1,"table":"staff","partition":"S","op":%q}`, op))
 			opt := fastPolling()
 			opt.Attempts, opt.PerPartition = 2, 1 // the write has two messages: the forged one, and its own
@@ -140,7 +141,7 @@ func TestUnknownKindClocks(t *testing.T) {
 		o.put(t, "notifications", `{"v":2}`)
 		time.Sleep(2 * time.Hour) // no worker was running
 		ahead, behind := fastPolling(), fastPolling()
-		ahead.Now = func() time.Time { return time.Now().Add(time.Minute) }
+		options.SetNow(&ahead.Common, func() time.Time { return time.Now().Add(time.Minute) })
 		drain(t, o.worker(t, ahead))
 		time.Sleep(31 * time.Second)
 		drain(t, o.worker(t, behind))

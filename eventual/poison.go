@@ -32,7 +32,7 @@ func newPoisonQueue(queue, poison *azqueue.QueueClient, o *table.Common) (*Poiso
 	if o == nil {
 		o = &table.Common{}
 	}
-	wait := engine.Options(*o).WithDefaults().Retry.AttemptTimeout
+	wait := engine.WithDefaults(*o).Retry.AttemptTimeout
 	return &PoisonQueue{queueClient{poison, wait, "Store.Ensure"}, queueClient{queue, wait, "Store.Ensure"}}, nil
 }
 

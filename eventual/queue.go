@@ -138,7 +138,7 @@ func (q queueClient) delete(ctx context.Context, d delivery) error {
 }
 
 // ensure creates the queue unless the queue exists, within the bounds of the options.
-func (q queueClient) ensure(ctx context.Context, o *engine.Options) error {
+func (q queueClient) ensure(ctx context.Context, o *table.Common) error {
 	ctx, cancel := engine.Bound(ctx, o.WriteTimeout)
 	defer cancel()
 	return engine.Retry(o.Retry).Repeat(ctx, engine.Log{Logger: o.Logger, Method: "Ensure"}, func() (again bool, err error) {
@@ -252,7 +252,7 @@ func newOutbox(queue *azqueue.QueueClient, c *table.Common) (*outbox, error) {
 	if err := checkQueue("queue", queue); err != nil {
 		return nil, fmt.Errorf("eventual: outbox: %w", err)
 	}
-	opt := engine.Options(*c).WithDefaults()
+	opt := engine.WithDefaults(*c)
 	return &outbox{queueClient{queue, opt.Retry.AttemptTimeout, "Store.Ensure"}, opt}, nil
 }
 
@@ -260,7 +260,7 @@ var _ commit.Outbox = (*outbox)(nil)
 
 // Ensure creates the queue unless it exists. 1 request; idempotent.
 func (o *outbox) Ensure(ctx context.Context) error {
-	if err := o.queue.ensure(ctx, &o.opt); err != nil {
+	if err := o.queue.ensure(ctx, &o.opt.Common); err != nil {
 		return fmt.Errorf("eventual: Ensure: %w", err)
 	}
 	return nil

@@ -26,7 +26,7 @@ const (
 // other is deleted.
 func (e *executor) early(record *commit.Record, x *lease) (out outcome, is bool) {
 	wait := commit.WaitOf(record)
-	left := wait.NotBefore.Sub(commit.NowBy(record, e.env.opt.Now()))
+	left := wait.NotBefore.Sub(commit.NowBy(record, e.env.opt.now()))
 	switch {
 	case record.State != commit.Pending || left <= time.Second: // the times of responses are whole seconds
 		return outcome{}, false
@@ -43,7 +43,7 @@ func (e *executor) storeWait(ctx context.Context, t *tableHandlers, record *comm
 	if record.State != commit.Pending || out.kind != deferred && out.kind != retried || out.outage || out.expected {
 		return false
 	}
-	now, wait := commit.NowBy(record, e.env.opt.Now()), commit.WaitOf(record)
+	now, wait := commit.NowBy(record, e.env.opt.now()), commit.WaitOf(record)
 	delay, _ := x.delay(out)
 	found := record.Time().Add(grace(e.env.opt.WriteTimeout)) // from when on the repair finds the record
 	later := out.kind == deferred && out.requested && !out.unknown && delay > grace(e.env.opt.WriteTimeout)
@@ -70,7 +70,7 @@ func (x *lease) storePoison(ctx context.Context) {
 		if err != nil || record == nil || record.State != commit.Pending {
 			return
 		}
-		wait := commit.Wait{Until: commit.NowBy(record, x.env.opt.Now()).Add(passesPoison)}
+		wait := commit.Wait{Until: commit.NowBy(record, x.env.opt.now()).Add(passesPoison)}
 		if err := door.Table(t.table).StoreWait(ctx, record, wait); !errors.Is(err, table.ErrChanged) {
 			return // without it, the repair sends one more message
 		}
@@ -80,7 +80,7 @@ func (x *lease) storePoison(ctx context.Context) {
 // clean deletes what is old in a partition: the rows of the handlers, and then the commit records, by which the handlers find them. It
 // returns how many records of writes before a time are left.
 func (w *worker) clean(ctx context.Context, of table.Handle, partition string, through time.Time) (left int, err error) {
-	before := w.env.opt.Now().Add(-commit.Retention - time.Hour)
+	before := w.env.opt.now().Add(-commit.Retention - time.Hour)
 	if t := w.env.handlers.tableHandlers(of.Name()); t != nil {
 		for _, h := range t.byKind {
 			if h.Sweep == nil {

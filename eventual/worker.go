@@ -101,7 +101,7 @@ func (w *worker) Ensure(ctx context.Context) error {
 	failed := make([]error, len(queues))
 	for i, q := range queues {
 		g.Go(func() error {
-			if err := q.ensure(ctx, &w.env.opt.Options); err != nil {
+			if err := q.ensure(ctx, &w.env.opt.Common); err != nil {
 				failed[i] = fmt.Errorf("%s: %w", names[i], err)
 			}
 			return nil
@@ -153,7 +153,7 @@ func (w *worker) run(ctx context.Context, drain bool) error {
 	defer endHandlers(nil)
 
 	p := &pool{dispatcher: w.dispatcher, size: w.env.opt.Concurrency, drain: drain, ctx: ctx, execute: w.executor.execute}
-	readable := &readability{since: w.env.opt.Now(), err: errors.New("no response yet")}
+	readable := &readability{since: w.env.opt.now(), err: errors.New("no response yet")}
 	r := &receiver{env: &w.env, queue: w.env.notifications, pool: p, handlers: handlers, readable: readable, drain: drain, idle: w.env.opt.Idle, lastShort: time.Now()}
 	w.mu.Lock()
 	w.receiver = r
@@ -315,10 +315,10 @@ type WorkerOptions struct {
 	StopTimeout time.Duration
 }
 
-// settings are the options of a worker with their defaults. The engine's options contain Common.
+// settings are the options of a worker with their defaults.
 type settings struct {
-	engine.Options
 	WorkerOptions
+	now func() time.Time
 }
 
 func (o *WorkerOptions) withDefaults() settings {
@@ -326,7 +326,8 @@ func (o *WorkerOptions) withDefaults() settings {
 	if o != nil {
 		out.WorkerOptions = *o
 	}
-	out.Options = engine.Options(out.Common).WithDefaults()
+	common := engine.WithDefaults(out.Common)
+	out.Common, out.now = common.Common, common.Now
 	def(&out.Concurrency, 16)
 	def(&out.PerPartition, max(out.Concurrency/2, 1))
 	def(&out.Visibility, time.Minute)

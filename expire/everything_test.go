@@ -48,7 +48,7 @@ func TestEverything(t *testing.T) {
 	folder := keys.Partition(keys.Text(), func(d *document) *string { return &d.Folder })
 	id := keys.Row(keys.Text().Named("id"), func(d *document) *string { return &d.ID })
 	all := func(*document) (string, bool) { return "all", true }
-	library := aztablekit.Open(s, "library", &aztablekit.Options{Daily: -1, Common: table.Common{Now: c.now}})
+	library := aztablekit.Open(s, "library", &aztablekit.Options{Daily: -1, Now: c.now})
 	files := largeentity.In[document]("files", nil)
 	count := index.NewSummary("count", keys.Text(), all, nil, index.Measure[document]{Name: "Words", Of: func(d *document) (int64, bool) { return int64(d.Words), true }})
 	lists, copies := index.NewLists("lists", keys.Text(), all, nil), index.New("copies", keys.Text(), all, nil)
@@ -112,7 +112,7 @@ func TestArchive(t *testing.T) {
 			t.Parallel()
 			s := newShop(t, nil)
 			ctx := t.Context()
-			shop := aztablekit.Open(s.service, "other", &aztablekit.Options{Daily: -1, Common: table.Common{Now: s.clock.now}})
+			shop := aztablekit.Open(s.service, "other", &aztablekit.Options{Daily: -1, Now: s.clock.now})
 			mover := archive.Into[session]("sessions/archive", archive.ToTable("archived", nil))
 			ends := expire.At(s.end, nil)
 			sessions := aztablekit.Table(shop, "moving", user, id, mover, ends)
@@ -160,7 +160,7 @@ func TestOverWhileMoved(t *testing.T) {
 			}}, nil)
 			must(t, err)
 			mover := &shop{clock: s.clock, end: s.end, service: s.service}
-			mover.Store = aztablekit.Open(acc, "shop", &aztablekit.Options{Daily: -1, Common: table.Common{Now: s.clock.now}})
+			mover.Store = aztablekit.Open(acc, "shop", &aztablekit.Options{Daily: -1, Now: s.clock.now})
 			mover.ends = expire.At(s.end, nil)
 			mover.sessions = aztablekit.Table(mover.Store, "sessions", user, id, extend.Definition[session](mover.ends))
 			e.Value.User = "bob"

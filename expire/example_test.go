@@ -42,7 +42,7 @@ func Example() {
 		return nil
 	})
 	sweeps := ends.Job("sweep") // for a table that outgrows one program
-	city := aztablekit.Open(service, "city", &aztablekit.Options{Common: table.Common{Now: func() time.Time { return now }}})
+	city := aztablekit.Open(service, "city", &aztablekit.Options{Now: func() time.Time { return now }})
 	visits := aztablekit.Table(city, "visits", museum, visitor, ends, told, sweeps)
 	check(city.Ensure(ctx))
 

@@ -57,7 +57,7 @@ func TestAsWithout(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, nil)
 	ctx := t.Context()
-	other := aztablekit.Open(s.service, "other", &aztablekit.Options{Daily: -1, Common: table.Common{Now: s.clock.now}})
+	other := aztablekit.Open(s.service, "other", &aztablekit.Options{Daily: -1, Now: s.clock.now})
 	without := aztablekit.Table(other, "endless", user, id)
 	must(t, other.Ensure(ctx))
 	counts := func(sessions *table.Table[session]) (all string) {

@@ -89,7 +89,7 @@ func (s *shop) tryOpen(ctx context.Context, account aztablekit.Account, o *expir
 		s.job = s.ends.Job("sweep")
 		more = append(more, s.job)
 	}
-	s.Store = aztablekit.Open(account, "shop", &aztablekit.Options{Daily: -1, CatalogueAge: s.lease, Common: table.Common{Now: s.clock.now}})
+	s.Store = aztablekit.Open(account, "shop", &aztablekit.Options{Daily: -1, CatalogueAge: s.lease, Now: s.clock.now})
 	s.sessions = aztablekit.Table(s.Store, "sessions", user, id, append(more, extend.Definition[session](s.ends))...)
 	return s.Ensure(ctx)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -103,7 +104,8 @@ func TestNotAfter(t *testing.T) {
 	memory := storagetest.New(nil)
 	now := time.Now()
 	o := &table.Options{}
-	o.Now, o.Retry.ConflictWait = func() time.Time { return now }, -1
+	options.SetNow(&o.Common, func() time.Time { return now })
+	o.Retry.ConflictWait = -1
 	base, err := bare.NewTable(memory.Tables(), "staff", staffSchema, o)
 	testkit.NoError(t, err)
 	testkit.NoError(t, tabledoor.Ensure(ctx, base))

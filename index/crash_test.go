@@ -17,6 +17,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -90,7 +91,7 @@ func tableBy[T any](open path, p *crashtest.Process, schema table.Schema[T]) (*t
 		return nil, err
 	}
 	o := quick()
-	o.NewID = func() string { return fmt.Sprintf("%016X", p.Rand().Uint64()) }
+	options.SetNewID(&o.Common, func() string { return fmt.Sprintf("%016X", p.Rand().Uint64()) })
 	return bare.NewTable(service, "staff", schema, o)
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -31,11 +32,11 @@ func openProcess(p *crashtest.Process, d elsewhere) (*table.Table[worker], barew
 	}
 	o := quick()
 	var mu sync.Mutex // writes of several goroutines
-	o.NewID = func() string {
+	options.SetNewID(&o.Common, func() string {
 		mu.Lock()
 		defer mu.Unlock()
 		return fmt.Sprintf("%016X", p.Rand().Uint64())
-	}
+	})
 	o.Retry.ConflictAttempts = 100
 	return openElsewhere(acc, o, d.all()...)
 }

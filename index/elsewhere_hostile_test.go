@@ -14,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -192,7 +193,8 @@ func TestElsewhereReleases(t *testing.T) {
 	acc, err := account.FromTransport(s.Service, nil)
 	check(t, err)
 	o := quick()
-	o.Now, o.Retry.ConflictAttempts = s.Now, 100
+	options.SetNow(&o.Common, s.Now)
+	o.Retry.ConflictAttempts = 100
 	staff2, _, worker2, err := openElsewhere(acc, o, later, d.names)
 	check(t, err)
 	check(t, bare.Ensure(ctx, staff2))

@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -91,7 +92,8 @@ func newElsewhereScene(t testing.TB, d elsewhere, definitions ...extend.Definiti
 		definitions = d.all()
 	}
 	o := quick()
-	o.Now, o.Retry.ConflictAttempts = s.Now, 100 // workers that conflict without pauses
+	options.SetNow(&o.Common, s.Now)
+	o.Retry.ConflictAttempts = 100 // workers that conflict without pauses
 	s.staff, s.out, s.worker, err = openElsewhere(acc, o, definitions...)
 	check(t, err)
 	check(t, errors.Join(tabledoor.Ensure(ctx, s.staff), bare.Ensure(ctx, s.staff), s.worker.Ensure(ctx)))

@@ -17,6 +17,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -171,7 +172,7 @@ func TestGlobalReader(t *testing.T) {
 	acc, err := account.FromTransport(hooked, nil)
 	check(t, err)
 	o := quick()
-	o.Now = s.Now
+	options.SetNow(&o.Common, s.Now)
 	reader, _, _, err := openElsewhere(acc, o, byLogin)
 	check(t, err)
 	s.Advance(time.Minute) // the reader does not wait for the writer

@@ -13,6 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -33,7 +34,8 @@ func openElsewhereOf[T any](t *testing.T, s *storagetest.Service, name string, s
 	acc, err := account.FromTransport(s, nil)
 	check(t, err)
 	o := quick()
-	o.Now, o.BlindWrites = s.Now, false
+	o.BlindWrites = false
+	options.SetNow(&o.Common, s.Now)
 	base, err := bare.NewTable(acc.Tables(), name, schema, o)
 	check(t, err)
 	effects, poison := name+"effects", name+"poison"

@@ -13,6 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -36,7 +37,7 @@ func TestGlobalWorkers(t *testing.T) {
 		acc, err := account.FromTransport(s.Service, nil)
 		check(t, err)
 		o := quick()
-		o.Now = s.Now
+		options.SetNow(&o.Common, s.Now)
 		staff, err := bare.With(s.staff, bare.OnChange("mail", func(*extend.Change[worker]) (string, bool) { return "", false }))
 		check(t, err)
 		w, err := bareworker.New(acc.Queues().NewQueueClient("effects"), acc.Queues().NewQueueClient("poison"), []host.Handler{handlers(staff)},

@@ -19,6 +19,7 @@ import (
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/commit"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
@@ -129,7 +130,8 @@ func newForgedScene(t testing.TB) *forgedScene {
 	acc, err := account.FromTransport(s.Service, nil)
 	check(t, err)
 	o := quick()
-	o.Now, s.acc = s.Now, acc
+	s.acc = acc
+	options.SetNow(&o.Common, s.Now)
 	staff, _, w, err := openElsewhere(acc, o, byEmail, teams, ages, s.login)
 	check(t, err)
 	check(t, errors.Join(tabledoor.Ensure(ctx, staff), bare.Ensure(ctx, staff), w.Ensure(ctx)))

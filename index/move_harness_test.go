@@ -14,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -45,7 +46,7 @@ func openMovers(p *crashtest.Process, definitions ...extend.Definition[worker]) 
 	}
 	m := &movers{acc: acc}
 	c := quick().Common
-	c.NewID = func() string { return fmt.Sprintf("%016X", p.Rand().Uint64()) }
+	options.SetNewID(&c, func() string { return fmt.Sprintf("%016X", p.Rand().Uint64()) })
 	base, err := bare.NewTable(acc.Tables(), "staff", schema, &table.Options{Common: c})
 	if err == nil {
 		m.out, err = bareworker.NewOutbox(acc.Queues().NewQueueClient("moves"), &c)

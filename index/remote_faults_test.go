@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -116,7 +117,7 @@ func TestRemoteGlobalStale(t *testing.T) {
 	acc, err := account.FromTransport(own, nil)
 	check(t, err)
 	o := quick()
-	o.Now = s.Now
+	options.SetNow(&o.Common, s.Now)
 	staff, _, _, err := openElsewhere(acc, o, newLogin())
 	check(t, err)
 	set := func(mail string) {

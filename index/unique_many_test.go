@@ -13,6 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -31,7 +32,7 @@ func TestGetMany(t *testing.T) {
 		check(t, err)
 		byLogin := newLogin()
 		o := quick()
-		o.Now = slow.Now
+		options.SetNow(&o.Common, slow.Now)
 		staff, _, queues, err := openElsewhere(acc, o, byLogin)
 		check(t, err)
 		check(t, errors.Join(tabledoor.Ensure(ctx, staff), bare.Ensure(ctx, staff), queues.Ensure(ctx)))

@@ -14,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/barevalues"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -70,7 +71,7 @@ func largeValues(e *env) {
 	ctx := context.Background()
 	now := time.Now()
 	o := &largeentity.Options{BlockSize: 64 << 10}
-	o.Now = func() time.Time { return now }
+	options.SetNow(&o.Common, func() time.Time { return now })
 	portraits, photos := newPortraits(e, o)
 	const group = "größe x/ü?#%+&'\"<>/日本."
 	k := portraits.Key(portrait{Group: group, ID: 1})

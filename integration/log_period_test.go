@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/logtail"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -16,7 +17,7 @@ func logsByPeriod(e *env) {
 	ctx := context.Background()
 	name := freshName() + "x" // no digit, which would belong to a period
 	now := time.Date(2014, 7, 31, 23, 0, 0, 0, time.UTC)
-	clock := table.Common{Now: func() time.Time { return now }}
+	clock := options.At(func() time.Time { return now })
 	events := logtail.NewByPeriod[event](&host.Host{Tables: e.tables}, name, &logtail.PeriodOptions{Common: clock, Keep: 1, Ahead: 1}, &logtail.Options{Common: clock, Spread: 2})
 	days := events.Periods()
 	foreign := name + "20140701"

@@ -17,6 +17,7 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/logtail/bloblog"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -103,10 +104,10 @@ func logBlobChanges(e *env) {
 	ctx := context.Background()
 	name := freshName()
 	container := e.acc.Blobs().NewContainerClient(name)
-	options := &bloblog.Options[event]{}
-	options.Now = func() time.Time { return logEvening }
+	o := &bloblog.Options[event]{}
+	options.SetNow(&o.Common, func() time.Time { return logEvening })
 	var declared bare.Registry
-	events := bloblog.New(&host.Host{Account: e.acc, Registry: &declared}, name, options)
+	events := bloblog.New(&host.Host{Account: e.acc, Registry: &declared}, name, o)
 	w, err := events.Writer("orders")
 	e.must(err)
 	e.must(w.Append(ctx, &event{0, 0}))

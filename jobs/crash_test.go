@@ -14,6 +14,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/jobs"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -39,11 +40,13 @@ func (c *story) open(p *crashtest.Process) (*office, error) {
 		return nil, err
 	}
 	var mu sync.Mutex
-	o := newOffice(acc, &table.Common{NewID: func() string {
+	var common table.Common
+	options.SetNewID(&common, func() string {
 		mu.Lock()
 		defer mu.Unlock()
 		return fmt.Sprintf("%016X", p.Rand().Uint64())
-	}})
+	})
+	o := newOffice(acc, &common)
 	o.page, o.took = 2, 600*time.Millisecond
 	o.do = func(page []*table.Entity[clerk]) error {
 		c.mu.Lock()

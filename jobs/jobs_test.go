@@ -266,7 +266,7 @@ func TestCancel(t *testing.T) {
 func TestCanceledAtTheEnd(t *testing.T) {
 	inOffice(t, 1, 1, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
 		o.do = func([]*table.Entity[clerk]) error { return o.raise.Cancel(ctx, o.staff, "1") }
-		for _, want := range []jobs.State{jobs.Canceled, jobs.Finished} {
+		for _, want := range []string{jobs.Canceled, jobs.Finished} {
 			testkit.NoError(t, o.raise.Start(ctx, o.staff, "1", 1, nil))
 			testkit.NoError(t, o.store.Drain(ctx))
 			if status, err := o.raise.Status(ctx, o.staff, "1"); err != nil || status.State != want || status.Open != 0 || status.Rows != 1 {

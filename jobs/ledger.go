@@ -23,7 +23,7 @@ import (
 // head is the row of a job.
 type head struct {
 	Kind, Name string
-	State      State
+	State      string
 	Arg        string // JSON
 	In         string // the partitions
 	Rate       int    // rows a second, of all workers; 0 means no limit

@@ -11,23 +11,20 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// State is the state of a job.
-type State string
-
 // The states of a job.
 const (
-	Running  State = "running"
-	Canceled State = "canceled"
-	Finished State = "finished"
+	Running  = "running"
+	Canceled = "canceled"
+	Finished = "finished"
 
-	deleting State = "deleting" // as if there were no such job
+	deleting = "deleting" // as if there were no such job
 )
 
 // Status is how far a job has come.
 type Status struct {
 	Kind  string
 	Name  string
-	State State
+	State string // Running, Canceled or Finished
 	Began time.Time
 	Ended time.Time // when it was finished or canceled
 

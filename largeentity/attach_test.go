@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/internal/kinds"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -26,7 +27,7 @@ func TestRequests(t *testing.T) {
 	ctx := context.Background()
 	c := &clock{}
 	o := small()
-	o.Now = c.now
+	options.SetNow(&o.Common, c.now)
 	fx, s := newFixture(t, o)
 	e, err := fx.staff.Insert(ctx, &employee{Department: "Sales", ID: 1, Last: "Jones", Photo: fx.upload(t, text(12))})
 	must(t, err)
@@ -112,7 +113,7 @@ func TestUploadAgain(t *testing.T) {
 	ctx := context.Background()
 	c := &clock{}
 	o := small()
-	o.Now = c.now
+	options.SetNow(&o.Common, c.now)
 	fx, s := newFixture(t, o)
 	first := fx.upload(t, text(20))
 	e, err := fx.staff.Insert(ctx, &employee{Department: "Sales", ID: 1, Photo: first})

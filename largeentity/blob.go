@@ -189,12 +189,12 @@ func parseName(text string) (n name, ok bool) {
 }
 
 // newName returns a name for a blob that is uploaded now.
-func (o *Options) newName(tableName, partition string) (name, error) {
-	id := o.NewID()
+func (s *store) newName(partition string) (name, error) {
+	id := s.client.opt.NewID()
 	if !commit.IsID(id) {
-		return name{}, &table.ValueError{Field: "Common.NewID", Reason: "must make 16 of the characters 0-9 and A-Z"}
+		return name{}, &table.ValueError{Field: "Options.NewID", Reason: "must make 16 of the characters 0-9 and A-Z"}
 	}
-	n := name{tableName, partition, commit.IDTime(o.Now()) + id}
+	n := name{s.table, partition, commit.IDTime(s.client.opt.Now()) + id}
 	if l := blobs.NameLength(n.String()); l > blobs.MaxName {
 		return name{}, &table.LimitError{Field: "PartitionKey", Limit: "characters of the name of a blob, with the table and the ID", Got: l, Max: blobs.MaxName}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/kinds"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -113,7 +114,7 @@ func TestMoveCrash(t *testing.T) {
 	for at := 1; ; at++ {
 		c := &clock{}
 		o := small()
-		o.Now = c.now
+		options.SetNow(&o.Common, c.now)
 		s := &testkit.Hooked{Service: storagetest.New(nil), Serial: true}
 		fx := newFixtureOn(t, s.Service, s, o)
 		fx.movable(t, s)

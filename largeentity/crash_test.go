@@ -18,6 +18,7 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -50,7 +51,7 @@ type program struct {
 // newProgram returns a program that makes the IDs of newID.
 func newProgram(transport account.Transport, newID func() string) (*program, error) {
 	o := small()
-	o.NewID = newID
+	options.SetNewID(&o.Common, newID)
 	fx, err := openFixture(transport, o)
 	if err != nil {
 		return nil, err

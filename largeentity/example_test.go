@@ -22,9 +22,9 @@ func check(err error) {
 }
 
 // openStaff creates the table of employees and the container of their photos in a service in memory.
-func openStaff(memory *storagetest.Service, o *largeentity.Options) (*table.Table[employee], *largeentity.Values[employee]) {
-	company := aztablekit.Open(memory, "company", nil)
-	photos := largeentity.In[employee]("photos", o)
+func openStaff(memory *storagetest.Service, o *aztablekit.Options) (*table.Table[employee], *largeentity.Values[employee]) {
+	company := aztablekit.Open(memory, "company", o)
+	photos := largeentity.In[employee]("photos", nil)
 	staff := aztablekit.Table(company, "staff", schema.Partition, schema.Row, photos)
 	check(company.Ensure(context.Background()))
 	return staff, photos
@@ -110,7 +110,7 @@ func ExampleValues_Sweep() {
 	ctx := context.Background()
 	memory := storagetest.New(nil)
 	now := time.Now()
-	staff, photos := openStaff(memory, &largeentity.Options{Common: table.Common{Now: func() time.Time { return now }}})
+	staff, photos := openStaff(memory, &aztablekit.Options{Now: func() time.Time { return now }})
 	_, err := photos.Upload(ctx, staff, at(1), strings.NewReader(text(50_000)), "")
 	check(err)
 	now = now.Add(25 * time.Hour)

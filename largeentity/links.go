@@ -150,7 +150,7 @@ func (l *links[T]) link(ctx context.Context, p *extend.Plan, c *extend.Change[T]
 		return l.restore(ctx, p, b, r, from)
 	}
 	until := l.store.opt.linkable(b.name)
-	if now := l.store.opt.Now(); now.After(until) || b.uploaded().Sub(now) > l.store.opt.Grace/2 {
+	if now := l.store.client.opt.Now(); now.After(until) || b.uploaded().Sub(now) > l.store.opt.Grace/2 {
 		return condition(ErrUploadAgain, "blob %s was uploaded at %v, and is not linked by the entity", b.name, b.uploaded())
 	}
 	door.PlanOf(p).NotAfter(until)
@@ -176,7 +176,7 @@ func (l *links[T]) restore(ctx context.Context, p *extend.Plan, b blobRow, r *ta
 // the rest.
 func (s *store) reclaim(ctx context.Context, rows *table.Table[table.Row], n name) {
 	err := s.client.delete(ctx, n.String())
-	if err == nil && !s.opt.Now().Before(s.opt.unlinkable(n)) {
+	if err == nil && !s.client.opt.Now().Before(s.opt.unlinkable(n)) {
 		err = rows.DeleteAny(ctx, n.key())
 	}
 	if err == nil || errors.Is(err, table.ErrNotFound) || errors.Is(err, context.Canceled) {

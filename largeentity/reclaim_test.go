@@ -16,6 +16,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blockblob"
 
 	"github.com/aztablekit/aztablekit/internal/kinds"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/requests"
@@ -30,7 +31,8 @@ func TestReclaimRefused(t *testing.T) {
 	c := &clock{}
 	var log strings.Builder
 	o := small()
-	o.Now, o.Logger = c.now, slog.New(slog.NewTextHandler(&log, nil))
+	o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	options.SetNow(&o.Common, c.now)
 	s := storagetest.New(&storagetest.Options{Now: c.now})
 	fx := newFixtureOn(t, s, s, o)
 	e, err := fx.staff.Insert(ctx, &employee{Department: "Sales", ID: 1, Photo: fx.upload(t, text(20))})
@@ -125,7 +127,7 @@ func TestRelinkTwice(t *testing.T) {
 	ctx := context.Background()
 	c := &clock{}
 	o := small()
-	o.Now = c.now
+	options.SetNow(&o.Common, c.now)
 	s := storagetest.New(&storagetest.Options{Now: c.now})
 	h := &testkit.Hooked{Service: s}
 	fx := newFixtureOn(t, s, h, o)

@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/kinds"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -29,7 +30,7 @@ func TestSuspended(t *testing.T) {
 	ctx := context.Background()
 	c := &clock{}
 	o := small()
-	o.Now = c.now
+	options.SetNow(&o.Common, c.now)
 	s := &testkit.Hooked{Service: storagetest.New(&storagetest.Options{Now: c.now})}
 	fx := newFixtureOn(t, s.Service, s, o)
 	_, err := fx.staff.Insert(ctx, &employee{Department: "Sales", ID: 1})

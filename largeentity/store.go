@@ -38,7 +38,7 @@ func newStore(c *container.Client, tableName string, o Options) (*store, error) 
 		return nil, err
 	}
 	s := &store{client: client{c, common}, opt: opt, table: strings.ToLower(tableName)}
-	if _, err := opt.newName(s.table, ""); err != nil {
+	if _, err := s.newName(""); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -113,8 +113,7 @@ func (o Options) withDefaults() (Options, engine.Options, error) {
 			*v = d
 		}
 	}
-	common := engine.Options(o.Common).WithDefaults()
-	o.Now, o.NewID = common.Now, common.NewID
+	common := engine.WithDefaults(o.Common)
 	var err error
 	switch {
 	case o.Grace < time.Minute:

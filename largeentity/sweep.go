@@ -238,7 +238,7 @@ func (w *sweep) fault(f verify.Fault) {
 // mayGo reports whether a tombstone is not needed any more: no request arrives that links its blob. That of an orphan stays for as long
 // again, for programs whose clocks are wrong.
 func (w *sweep) mayGo(r storedRow) bool {
-	now, grace := w.store.opt.Now(), w.store.opt.Grace
+	now, grace := w.store.client.opt.Now(), w.store.opt.Grace
 	if now.Before(w.store.opt.unlinkable(r.name)) {
 		return false
 	}
@@ -369,13 +369,13 @@ func (w *sweep) expired(b listed) bool {
 	if b.modified.After(from) {
 		from = b.modified
 	}
-	return w.store.opt.Now().Sub(from) > w.store.opt.Grace
+	return w.store.client.opt.Now().Sub(from) > w.store.opt.Grace
 }
 
 // orphan deletes a blob that has no row. Its row comes first, so that no writer can link the blob from now on.
 func (w *sweep) orphan(ctx context.Context, n name) error {
 	if !w.opt.DryRun {
-		r, err := blobRow{name: n, state: condemned, since: w.store.opt.Now()}.row()
+		r, err := blobRow{name: n, state: condemned, since: w.store.client.opt.Now()}.row()
 		if err != nil {
 			return err
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/barevalues"
 	"github.com/aztablekit/aztablekit/internal/kinds"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -36,7 +37,7 @@ func (fx *fixture) sweep(t testing.TB, o *largeentity.SweepOptions) largeentity.
 func newSweepFixture(t testing.TB) (*fixture, *storagetest.Service, *clock) {
 	c := &clock{}
 	o := small()
-	o.Now = c.now
+	options.SetNow(&o.Common, c.now)
 	s := storagetest.New(&storagetest.Options{Now: c.now})
 	return newFixtureOn(t, s, s, o), s, c
 }
@@ -136,7 +137,8 @@ func TestSweepReplaced(t *testing.T) {
 	ctx := context.Background()
 	c := &clock{}
 	o := small()
-	o.Now, o.LeaveToSweep = c.now, true
+	o.LeaveToSweep = true
+	options.SetNow(&o.Common, c.now)
 	s := storagetest.New(&storagetest.Options{Now: c.now})
 	fx := newFixtureOn(t, s, s, o)
 	e, err := fx.staff.Insert(ctx, &employee{Department: "Sales", ID: 1, Photo: fx.upload(t, text(20))})
@@ -210,7 +212,8 @@ func TestDryRunRows(t *testing.T) {
 	ctx := context.Background()
 	c := &clock{}
 	o := small()
-	o.Now, o.LeaveToSweep = c.now, true
+	o.LeaveToSweep = true
+	options.SetNow(&o.Common, c.now)
 	fx, _ := newFixture(t, o)
 	e, err := fx.staff.Insert(ctx, &employee{Department: "Sales", ID: 1, Photo: fx.upload(t, text(20))})
 	must(t, err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -18,7 +19,7 @@ func TestSweepClockBehind(t *testing.T) {
 	t.Parallel()
 	fx, s, c := newSweepFixture(t)
 	behind := small()
-	behind.Now = func() time.Time { return c.now().Add(-48 * time.Hour) }
+	options.SetNow(&behind.Common, func() time.Time { return c.now().Add(-48 * time.Hour) })
 	program, err := openFixture(s, behind)
 	must(t, err)
 	program.upload(t, text(20))
@@ -36,14 +37,14 @@ func TestSweepWriterBetween(t *testing.T) {
 	ctx := context.Background()
 	c := &clock{}
 	o := small()
-	o.Now = c.now
+	options.SetNow(&o.Common, c.now)
 	s := storagetest.New(&storagetest.Options{Now: c.now})
 	h := &testkit.Hooked{Service: s}
 	fx := newFixtureOn(t, s, h, o)
 	b := fx.upload(t, text(20))
 	c.ahead = 25 * time.Hour
 	slow := small()
-	slow.Now = func() time.Time { return c.now().Add(-25 * time.Hour) } // its clock is wrong
+	options.SetNow(&slow.Common, func() time.Time { return c.now().Add(-25 * time.Hour) }) // its clock is wrong
 	writer, err := openFixture(s, slow)
 	must(t, err)
 	stored := false

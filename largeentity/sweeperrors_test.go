@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/barevalues"
 	"github.com/aztablekit/aztablekit/internal/kinds"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -41,7 +42,7 @@ func TestSweepRanged(t *testing.T) {
 		must(t, err)
 		staff, err := bare.NewTable(granted.Tables(), "staff", schema, nil)
 		must(t, err)
-		photos, _, err := barevalues.New(staff, acc, "photos", &largeentity.Options{Common: table.Common{Now: c.now}})
+		photos, _, err := barevalues.New(staff, acc, "photos", &largeentity.Options{Common: options.At(c.now)})
 		must(t, err)
 		for _, dry := range []bool{true, false} {
 			report, err := photosOf{photos}.Sweep(ctx, &largeentity.SweepOptions{DryRun: dry})

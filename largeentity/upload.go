@@ -63,7 +63,7 @@ func (s *store) upload(ctx context.Context, owner keys.Key, r io.Reader, content
 	if err := errors.Join(owner.Err(), ctx.Err()); err != nil {
 		return Blob{}, err
 	}
-	n, err := s.opt.newName(s.table, owner.PartitionKey())
+	n, err := s.newName(owner.PartitionKey())
 	if err != nil {
 		return Blob{}, err
 	}

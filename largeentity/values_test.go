@@ -36,7 +36,7 @@ func TestValues(t *testing.T) {
 	ctx := t.Context()
 	service := storagetest.New(&storagetest.Options{Now: time.Now})
 	now := time.Now()
-	store := aztablekit.Open(service, "album", &aztablekit.Options{Prefix: "Test", Common: table.Common{Now: func() time.Time { return now }}})
+	store := aztablekit.Open(service, "album", &aztablekit.Options{Prefix: "Test", Now: func() time.Time { return now }})
 	images := largeentity.In[picture]("images", &largeentity.Options{InlineUpTo: -1})
 	pictures := aztablekit.Table(store, "pictures", album, no, images)
 	if err := store.Ensure(ctx); err != nil {
@@ -183,7 +183,7 @@ func TestArchivedValues(t *testing.T) {
 	ctx := t.Context()
 	now := time.Now()
 	service := storagetest.New(&storagetest.Options{Now: func() time.Time { return now }})
-	store := aztablekit.Open(service, "album", &aztablekit.Options{Common: table.Common{Now: func() time.Time { return now }}})
+	store := aztablekit.Open(service, "album", &aztablekit.Options{Now: func() time.Time { return now }})
 	former := archive.Into[picture]("former", archive.ToTable("former", nil))
 	images := largeentity.In[picture]("images", &largeentity.Options{InlineUpTo: -1, Archived: []string{"former"}})
 	pictures := aztablekit.Table(store, "pictures", album, no, images, former)

@@ -16,6 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -113,7 +114,7 @@ func TestSuspended(t *testing.T) {
 			defer mu.Unlock()
 			return time.Now().Round(0).Add(asleep)
 		}
-		a := open(s, 0, &lease.Options{Common: table.Common{Now: now}})
+		a := open(s, 0, &lease.Options{Common: options.At(now)})
 		testkit.NoError(t, a.store.Ensure(t.Context()))
 		took := time.Duration(0)
 		err := a.leases.Elect(t.Context(), "x", func(ctx context.Context, _ *lease.Lease) error {
@@ -143,7 +144,7 @@ func TestWakesAndRenews(t *testing.T) {
 		s, _, _ := inMemory(t, nil)
 		var asleep atomic.Int64
 		now := func() time.Time { return time.Now().Round(0).Add(time.Duration(asleep.Load())) }
-		a := open(s, 0, &lease.Options{TTL: time.Hour, Common: table.Common{Now: now}})
+		a := open(s, 0, &lease.Options{TTL: time.Hour, Common: options.At(now)})
 		testkit.NoError(t, a.store.Ensure(t.Context()))
 		err := a.leases.Elect(t.Context(), "x", func(context.Context, *lease.Lease) error {
 			time.Sleep(time.Minute)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/lease"
 	"github.com/aztablekit/aztablekit/requests"
@@ -249,7 +250,7 @@ func TestClockIsSet(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s, _, _ := inMemory(t, nil)
 			var set atomic.Int64
-			a := open(s, 0, &lease.Options{Common: table.Common{Now: func() time.Time { return time.Now().Round(0).Add(time.Duration(set.Load())) }}})
+			a := open(s, 0, &lease.Options{Common: options.At(func() time.Time { return time.Now().Round(0).Add(time.Duration(set.Load())) })})
 			testkit.NoError(t, a.store.Ensure(t.Context()))
 			held, _ := a.enter(t)
 			set.Store(int64(by))
@@ -371,7 +372,7 @@ func TestClockGoesBack(t *testing.T) {
 	t.Parallel()
 	var back atomic.Int64
 	o := &aztablekit.Options{Daily: -1}
-	o.Common.Now = func() time.Time { return time.Now().Add(-time.Duration(back.Load())) }
+	o.Now = func() time.Time { return time.Now().Add(-time.Duration(back.Load())) }
 	store := aztablekit.Open(storagetest.New(nil), "work", o)
 	leases := lease.New(store, "leases", &lease.Options{TTL: 3 * time.Second})
 	testkit.NoError(t, store.Ensure(t.Context()))

@@ -43,7 +43,7 @@ const registerName = "registers"
 func open(a host.Account, ahead time.Duration, o *lease.Options) *program {
 	opt := &aztablekit.Options{Daily: -1}
 	if ahead != 0 {
-		opt.Common.Now = func() time.Time { return time.Now().Add(ahead) }
+		opt.Now = func() time.Time { return time.Now().Add(ahead) }
 	}
 	p := &program{store: aztablekit.Open(a, "work", opt)}
 	p.leases = lease.New(p.store, "leases", o)

@@ -298,7 +298,7 @@ func (w *writer) positions(source string, n int) (position, error) {
 	case w.id == "" || behind > w.overlap || len(w.next) > maxSources:
 		id := w.newID()
 		if id == "" || (position{at, id, 0}).rowKey().Err() != nil {
-			return position{}, &table.ValueError{Field: "Common.NewID", Reason: "returned an ID that no key can contain"}
+			return position{}, &table.ValueError{Field: "Options.NewID", Reason: "returned an ID that no key can contain"}
 		}
 		w.id, w.next = id, map[string]int64{}
 	case behind >= 0:

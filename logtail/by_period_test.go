@@ -10,6 +10,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/logtail"
@@ -61,19 +62,6 @@ func TestReadNearMidnight(t *testing.T) {
 	testkit.Expect(t, "requests", l.Count().String(), "2 query")
 	l.clock.set(midnight.Add(-10 * time.Minute))
 	testkit.Expect(t, "records, long before", amounts(t, l.log.Tail(ctx, 2)), []int{0})
-}
-
-// TestClockOfPeriods: a log has the clock of its periods unless it is given another one.
-func TestClockOfPeriods(t *testing.T) {
-	t.Parallel()
-	o := logtail.PeriodOptions{}
-	o.Now = func() time.Time { return noon.AddDate(-3, 0, 0) }
-	l := &periodic{Service: storagetest.New(nil)}
-	l.open(t, o, logtail.Options{})
-	l.create(t)
-	r, err := l.log.Append(context.Background(), &claim{1, 1})
-	noError(t, err)
-	testkit.Expect(t, "time", r.Time, noon.AddDate(-3, 0, 0))
 }
 
 // TestAppendAtMidnight: records that are appended together are in one table, also at the end of a day.
@@ -232,7 +220,8 @@ func TestFollowDroppedByOthers(t *testing.T) {
 	l := newPeriodic(t, logtail.PeriodOptions{Keep: 3}, logtail.Options{})
 	all := &periodic{Service: l.Service}
 	o, lo := logtail.PeriodOptions{}, logtail.Options{}
-	o.Now, lo.Now = l.clock.Now, l.clock.Now
+	options.SetNow(&o.Common, l.clock.Now)
+	options.SetNow(&lo.Common, l.clock.Now)
 	all.open(t, o, lo)
 	l.appendAt(t, noon, 0, 1)
 	l.clock.set(noon.Add(time.Hour))
@@ -274,7 +263,8 @@ func TestFollowByPeriodClockStepsBack(t *testing.T) {
 	now := &clock{now: next.Add(6 * time.Hour)} // wrong
 	follower := &periodic{Service: l.Service}
 	o, lo := logtail.PeriodOptions{}, logtail.Options{Poll: time.Millisecond}
-	o.Now, lo.Now = now.Now, now.Now
+	options.SetNow(&o.Common, now.Now)
+	options.SetNow(&lo.Common, now.Now)
 	follower.open(t, o, lo)
 	var got []int
 	for r, err := range follower.log.Follow(ctx, nil) {
@@ -298,7 +288,7 @@ func TestDelete(t *testing.T) {
 	for _, spread := range []int{1, 4} {
 		now := &clock{now: noon}
 		o := &logtail.Options{Spread: spread}
-		o.Now = now.Now
+		options.SetNow(&o.Common, now.Now)
 		claims, s := newLog(t, o)
 		var values []*claim
 		for i := range 999 {

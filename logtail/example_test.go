@@ -124,9 +124,9 @@ func ExampleLog_Resend() {
 func ExampleLog_Between() {
 	ctx := context.Background()
 	now := time.Date(2014, 7, 31, 18, 0, 0, 0, time.UTC)
-	o := &logtail.Options{}
-	o.Now = func() time.Time { return now }
-	claims := newClaims(o)
+	store := aztablekit.Open(storagetest.New(nil), "company", &aztablekit.Options{Now: func() time.Time { return now }})
+	claims := logtail.New[Claim](store, "claims", nil)
+	check(store.Ensure(ctx))
 	for i := range 4 {
 		_, err := claims.Append(ctx, &Claim{223, int32(i)})
 		check(err)
@@ -209,7 +209,7 @@ func ExampleOptions_spread() {
 
 // newDays returns a log with a table for each day, in a service in memory, and its periods. The tables of the day exist.
 func newDays(today func() time.Time) (*logtail.Periods, *logtail.Log[Claim]) {
-	store := aztablekit.Open(storagetest.New(nil), "company", &aztablekit.Options{Common: table.Common{Now: today}})
+	store := aztablekit.Open(storagetest.New(nil), "company", &aztablekit.Options{Now: today})
 	claims := logtail.NewByPeriod[Claim](store, "claims", &logtail.PeriodOptions{Keep: 30}, nil)
 	check(store.Ensure(context.Background()))
 	return claims.Periods(), claims
@@ -233,12 +233,9 @@ func ExampleNewByPeriod() {
 
 // The names of the tables end with the digits of their periods.
 func ExamplePeriodOptions() {
-	store := aztablekit.Open(storagetest.New(nil), "company", nil)
-	claims := logtail.NewByPeriod[Claim](store, "claims", &logtail.PeriodOptions{
-		Unit:   "month",
-		Ahead:  1,
-		Common: table.Common{Now: func() time.Time { return time.Date(2014, 7, 31, 0, 0, 0, 0, time.UTC) }},
-	}, nil)
+	july := time.Date(2014, 7, 31, 0, 0, 0, 0, time.UTC)
+	store := aztablekit.Open(storagetest.New(nil), "company", &aztablekit.Options{Now: func() time.Time { return july }})
+	claims := logtail.NewByPeriod[Claim](store, "claims", &logtail.PeriodOptions{Unit: "month", Ahead: 1}, nil)
 	made, err := claims.Periods().Create(context.Background())
 	check(err)
 	for _, p := range made {

@@ -113,7 +113,7 @@ func TestDeclaredLogs(t *testing.T) {
 	ctx := t.Context()
 	now := time.Date(2026, 7, 31, 12, 0, 0, 0, time.UTC)
 	service := storagetest.New(nil)
-	store := aztablekit.Open(service, "claims", &aztablekit.Options{Prefix: "test", Common: table.Common{Now: func() time.Time { return now }}})
+	store := aztablekit.Open(service, "claims", &aztablekit.Options{Prefix: "test", Now: func() time.Time { return now }})
 	plain := logtail.New[claim](store, "plain", nil)
 	daily := logtail.NewByPeriod[claim](store, "daily", &logtail.PeriodOptions{Keep: 1, Ahead: 1}, nil)
 	if err := store.Ensure(ctx); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/logtail"
@@ -59,7 +60,7 @@ func TestCatchUp(t *testing.T) {
 	ctx := context.Background()
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	o := &logtail.Options{}
-	o.Now = func() time.Time { return now }
+	options.SetNow(&o.Common, func() time.Time { return now })
 	claims, s := newLog(t, o)
 	n := 0
 	fill := func(at time.Time, count int) {

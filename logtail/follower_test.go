@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/logtail"
@@ -166,7 +167,7 @@ func TestFuture(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		o := &logtail.Options{}
-		o.Now = func() time.Time { return time.Now().Add(time.Hour) }
+		options.SetNow(&o.Common, func() time.Time { return time.Now().Add(time.Hour) })
 		ahead, s := newLog(t, o)
 		_, err := ahead.AppendAll(context.Background(), claimsFrom(2_000)...)
 		noError(t, err)
@@ -194,12 +195,12 @@ func TestFollowersClock(t *testing.T) {
 		noError(t, err)
 		began := time.Now()
 		o := &logtail.Options{Poll: 10 * time.Second}
-		o.Now = func() time.Time {
+		options.SetNow(&o.Common, func() time.Time {
 			if time.Since(began) > 10*time.Minute {
 				return time.Now().Add(-time.Hour)
 			}
 			return time.Now()
-		}
+		})
 		unsteady := openLog(t, s, o)
 		cursor, n := logtail.NewCursor("", time.Time{}), 0
 		for r, err := range unsteady.Follow(context.Background(), cursor) {

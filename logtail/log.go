@@ -23,8 +23,7 @@ import (
 
 // Options are the options of a log. The zero value of each field is its default.
 type Options struct {
-	// Common bounds the requests of the log. Now is the clock that dates records, and NewID makes the IDs of writers. WriteTimeout
-	// must be a bound.
+	// Common bounds the requests of the log. WriteTimeout must be a bound.
 	table.Common
 
 	// Spread is the number of partitions over which the records of a source are spread, 1 to 1,000, so that a source can take more
@@ -146,9 +145,6 @@ func newLog[T any](h *host.Host, name string, p *Periods, o *Options) (*Log[T], 
 	}
 	opt.Common = h.Options(opt.Common)
 	service := h.Tables
-	if p != nil && opt.Now == nil {
-		opt.Now = p.opt.Now
-	}
 	made := "Store.Ensure"
 	if p != nil {
 		made = "Periods.Create"

@@ -14,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/logtail"
@@ -70,7 +71,7 @@ func TestTail(t *testing.T) {
 	start := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	now := start
 	o := &logtail.Options{}
-	o.Now = func() time.Time { return now }
+	options.SetNow(&o.Common, func() time.Time { return now })
 	claims, s := newLog(t, o)
 	for i, at := range []time.Duration{0, time.Second, time.Second, -time.Minute} {
 		now = start.Add(at)
@@ -95,7 +96,7 @@ func TestClockStepsFarBack(t *testing.T) {
 	ctx := context.Background()
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	o := &logtail.Options{}
-	o.Now = func() time.Time { return now }
+	options.SetNow(&o.Common, func() time.Time { return now })
 	claims, _ := newLog(t, o)
 	first, err := claims.Append(ctx, &claim{1, 1})
 	noError(t, err)
@@ -262,7 +263,7 @@ func TestFollow(t *testing.T) {
 				defer cancel()
 				claims, s := newLog(t, &logtail.Options{Spread: spread})
 				late := &logtail.Options{Spread: spread}
-				late.Now = func() time.Time { return time.Now().Add(-time.Minute) }
+				options.SetNow(&late.Common, func() time.Time { return time.Now().Add(-time.Minute) })
 				slow := openLog(t, s, late)
 				go func() {
 					for i := range 300 {

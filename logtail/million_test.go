@@ -8,10 +8,10 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/logtail"
 	"github.com/aztablekit/aztablekit/storagetest"
-	"github.com/aztablekit/aztablekit/table"
 )
 
 var logRecords = testkit.Count("logrecords", 50_000, "records that are appended and dropped by period")
@@ -25,7 +25,7 @@ func TestManyRecords(t *testing.T) {
 	acc, err := account.FromTransport(s, nil)
 	noError(t, err)
 	c := &clock{now: noon}
-	common := table.Common{Now: c.Now}
+	common := options.At(c.Now)
 	log := logtail.NewByPeriod[claim](&host.Host{Tables: acc.Tables()}, "claims", &logtail.PeriodOptions{Common: common, Keep: keep, Ahead: 1}, &logtail.Options{Common: common})
 	noError(t, log.Err())
 	periods := log.Periods()

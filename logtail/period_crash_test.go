@@ -10,6 +10,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/logtail"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -24,7 +25,7 @@ func processPeriods(p *crashtest.Process, days int) (*logtail.Periods, error) {
 	}
 	o := &logtail.PeriodOptions{Keep: 1, Ahead: 1}
 	o.Retry.Wait = -1
-	o.Now = func() time.Time { return time.Now().AddDate(0, 0, days) }
+	options.SetNow(&o.Common, func() time.Time { return time.Now().AddDate(0, 0, days) })
 	log := logtail.NewByPeriod[claim](&host.Host{Tables: acc.Tables()}, "claims", o, nil)
 	return log.Periods(), log.Err()
 }

@@ -27,7 +27,7 @@ var ErrPastRetention = errors.New("the time is past the retention of the log")
 
 // PeriodOptions are the options of the periods of a log. The zero value of each field is its default.
 type PeriodOptions struct {
-	// Common bounds the requests. Now is the clock that says which periods are past the retention, and the default of that of the log.
+	// Common bounds the requests.
 	table.Common
 
 	// Unit is the length of a period by the calendar of UTC: "day", "month" or "hour", with tables such as claims20140731, claims201407
@@ -56,6 +56,7 @@ type Periods struct {
 	prefix  string
 	opt     PeriodOptions
 	unit    unit
+	now     func() time.Time
 	states  *table.Table[periodRow]
 
 	mu     sync.Mutex
@@ -88,8 +89,8 @@ func newPeriods(h *host.Host, prefix string, o *PeriodOptions) (*Periods, error)
 	if last := prefix[len(prefix)-1]; '0' <= last && last <= '9' {
 		return fail(&table.ValueError{Field: "prefix", Reason: "must not end with a digit, because the digits of a period follow"})
 	}
-	p.opt.Common.Now = door.Table(p.states).Options.Now
-	if _, err = p.table(p.opt.Now()); err != nil {
+	p.now = door.Table(p.states).Options.Now
+	if _, err = p.table(p.now()); err != nil {
 		return fail(err)
 	}
 	return p, nil
@@ -122,7 +123,7 @@ func (p *Periods) table(t time.Time) (*table.Table[struct{}], error) {
 // Horizon returns the beginning of the oldest period that is kept, or the zero time if all are kept. Records before it are not
 // stored, and not read. If the clock steps back, Horizon does not.
 func (p *Periods) Horizon() time.Time {
-	now := p.opt.Now()
+	now := p.now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.latest.Before(now) {
@@ -307,7 +308,7 @@ var (
 
 // faultyPeriods returns the periods of a log that was declared wrong. Each method returns the fault.
 func faultyPeriods(prefix string, fault error) *Periods {
-	return &Periods{prefix: prefix, opt: PeriodOptions{Common: table.Common{Now: time.Now}, Keep: 1}, unit: daily, states: door.Faulty[*table.Table[periodRow]](prefix, fault)}
+	return &Periods{prefix: prefix, opt: PeriodOptions{Keep: 1}, unit: daily, now: time.Now, states: door.Faulty[*table.Table[periodRow]](prefix, fault)}
 }
 
 // turn does the work of a day.
@@ -329,7 +330,7 @@ func (p *Periods) turn(ctx context.Context) error {
 func (p *Periods) Create(ctx context.Context) (periods []Period, err error) {
 	ctx, end := door.Table(p.states).Span(ctx, "Create")
 	defer func() { end(err) }()
-	u, from := p.unit, p.unit.start(p.opt.Now())
+	u, from := p.unit, p.unit.start(p.now())
 	known, err := p.statesOf(ctx, from, u.add(from, p.opt.Ahead+1))
 	if err != nil {
 		return nil, fmt.Errorf("logtail: Create %s: %w", p.prefix, err)

@@ -13,6 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/kinds"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/logtail"
 	"github.com/aztablekit/aztablekit/requests"
@@ -53,7 +54,8 @@ type periodic struct {
 func newPeriodic(t testing.TB, p logtail.PeriodOptions, o logtail.Options) *periodic {
 	t.Helper()
 	l := &periodic{Service: storagetest.New(nil), clock: &clock{now: noon}}
-	p.Now, o.Now = l.clock.Now, l.clock.Now
+	options.SetNow(&p.Common, l.clock.Now)
+	options.SetNow(&o.Common, l.clock.Now)
 	l.open(t, p, o)
 	l.create(t)
 	l.Count()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/logtail"
@@ -63,7 +64,7 @@ func TestBounds(t *testing.T) {
 	ctx := context.Background()
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	o := &logtail.Options{}
-	o.Now = func() time.Time { return at }
+	options.SetNow(&o.Common, func() time.Time { return at })
 	claims, _ := newLog(t, o)
 	_, err := claims.Append(ctx, &claim{1, 1})
 	noError(t, err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -23,7 +24,8 @@ func (s *scene) hookedProgram(t testing.TB, is setting) (*program, *testkit.Hook
 	t.Helper()
 	hooked := &testkit.Hooked{Service: s.Service, Serial: true}
 	var o table.Options
-	o.Retry.Wait, o.Retry.ConflictWait, o.Now = -1, -1, s.Now
+	o.Retry.Wait, o.Retry.ConflictWait = -1, -1
+	options.SetNow(&o.Common, s.Now)
 	p, err := open(s.ConnectionString(), hooked, o, is)
 	testkit.NoError(t, err)
 	return p, hooked

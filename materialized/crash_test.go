@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -39,11 +40,11 @@ func on(is setting, steps ...func(*program, context.Context) error) process {
 		var o table.Options
 		o.Retry.Wait, o.Retry.ConflictWait = -1, -1
 		var mu sync.Mutex // writes of several goroutines
-		o.NewID = func() string {
+		options.SetNewID(&o.Common, func() string {
 			mu.Lock()
 			defer mu.Unlock()
 			return fmt.Sprintf("%016X", p.Rand().Uint64())
-		}
+		})
 		fx, err := open(p.ConnectionString(), p, o, is)
 		for _, step := range steps {
 			if err == nil {

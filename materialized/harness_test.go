@@ -17,6 +17,7 @@ import (
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -150,7 +151,8 @@ func newScene(t testing.TB, is setting) *scene {
 func (s *scene) open(t testing.TB, is setting) *program {
 	t.Helper()
 	var o table.Options
-	o.Retry.Wait, o.Retry.ConflictWait, o.Now = -1, -1, s.Now
+	o.Retry.Wait, o.Retry.ConflictWait = -1, -1
+	options.SetNow(&o.Common, s.Now)
 	p, err := open(s.ConnectionString(), s.Service, o, is)
 	testkit.NoError(t, err)
 	return p

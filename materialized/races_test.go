@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -53,7 +54,8 @@ func TestSlowWorker(t *testing.T) {
 				}
 				hooked := &testkit.Hooked{Service: s.Service}
 				var o table.Options
-				o.Retry.Wait, o.Retry.ConflictWait, o.Now = -1, -1, s.Now
+				o.Retry.Wait, o.Retry.ConflictWait = -1, -1
+				options.SetNow(&o.Common, s.Now)
 				slow, err := open(s.ConnectionString(), hooked, o, setting{summary: summary})
 				testkit.NoError(t, err)
 				pay(c.write)

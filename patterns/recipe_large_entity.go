@@ -27,7 +27,7 @@ var largeEntity = recipe{
 		const sales = "Sales"
 		now := time.Now()
 		o := r.StoreOptions("company", "staff")
-		o.Common.Now = func() time.Time { return now } // a program leaves it out
+		o.Now = func() time.Time { return now } // a program leaves it out
 		r.ContainerName("photos")
 		staff := photos.Open(r.Account(), o)
 		if err := r.Ensure(ctx, staff); err != nil {

@@ -25,7 +25,7 @@ var tableByDay = recipe{
 	run: func(ctx context.Context, r *Run) error {
 		today := time.Date(2014, time.July, 28, 12, 0, 0, 0, time.UTC) // a program leaves the clock out
 		o := r.StoreOptions("site", "logins")
-		o.Common.Now = func() time.Time { return today }
+		o.Now = func() time.Time { return today }
 		for day := range 7 {
 			r.TableName("logins" + today.AddDate(0, 0, day).Format("20060102"))
 		}

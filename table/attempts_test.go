@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
@@ -95,7 +96,7 @@ func TestOperationIDs(t *testing.T) {
 	ctx := context.Background()
 	moment := time.Date(2026, 11, 21, 1, 2, 3, 0, time.UTC)
 	o := &table.Options{}
-	o.Now = func() time.Time { moment = moment.Add(time.Millisecond); return moment }
+	options.SetNow(&o.Common, func() time.Time { moment = moment.Add(time.Millisecond); return moment })
 	staff, e, s := staffInMemory(t, o)
 	name := func(i int) string { return testkit.OperationID(s.Rows("staff")[i].Get("_op")) }
 	last := name(0)
@@ -224,7 +225,7 @@ func TestNewID(t *testing.T) {
 	ctx := context.Background()
 	for _, id := range []string{"", "SHORT", strings.Repeat("X", 32), `"\\\\\\\\\\\\\\\`[:16], "ABCDEFGHIJKLMNO-"} {
 		o := &table.Options{}
-		o.NewID = func() string { return id }
+		options.SetNewID(&o.Common, func() string { return id })
 		var ve *table.ValueError
 		if _, err := bare.NewTable(sdkClient(t, noRequests(t)), "staff", staffSchema, o); !errors.As(err, &ve) {
 			t.Errorf("%q: got %v; want a *ValueError", id, err)

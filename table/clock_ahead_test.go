@@ -10,6 +10,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -28,7 +29,7 @@ func TestClockAheadCrashed(t *testing.T) {
 		own := &testkit.Hooked{Service: s}
 		open := func(ahead time.Duration) *table.Table[resident] {
 			o := blindOptions() // with pauses, which pass at once in the bubble
-			o.Now = func() time.Time { return time.Now().Add(ahead) }
+			options.SetNow(&o.Common, func() time.Time { return time.Now().Add(ahead) })
 			base, err := bare.NewTable(serviceOf(t, own), "people", peopleSchema, o)
 			noError(t, err)
 			people, err := bare.WithOutbox(base, leaversOutbox)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -19,7 +20,7 @@ import (
 func processTown(open path, p *crashtest.Process) (people *table.Table[resident], out *tableOutbox, sent *table.Table[table.Row], err error) {
 	o := &table.Options{}
 	o.Retry.Wait, o.Retry.ConflictWait = -1, -1
-	o.NewID = func() string { return fmt.Sprintf("%016X", p.Rand().Uint64()) }
+	options.SetNewID(&o.Common, func() string { return fmt.Sprintf("%016X", p.Rand().Uint64()) })
 	service, err := open(p)
 	if err != nil {
 		return nil, nil, nil, err

@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -249,7 +250,7 @@ func TestResolvedTooLate(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	o := noWaitOptions()
-	o.Now = func() time.Time { return now }
+	options.SetNow(&o.Common, func() time.Time { return now })
 	staff, e, s := staffInMemory(t, o)
 	staff = staff.Exact()
 	lost := unknownMerge(t, staff, e, s, storagetest.LostRequest())
@@ -320,7 +321,7 @@ func TestResolvedWhileSwept(t *testing.T) {
 	ctx := context.Background()
 	now := time.Now()
 	o := noWaitOptions()
-	o.Now = func() time.Time { return now }
+	options.SetNow(&o.Common, func() time.Time { return now })
 	staff, e, s := staffInMemory(t, o)
 	staff = staff.Exact()
 	lost := unknownMerge(t, staff, e, s, storagetest.LostResponse())

@@ -11,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/table"
@@ -145,17 +146,17 @@ func TestNewIDLater(t *testing.T) {
 	ctx := context.Background()
 	_, s := newTown(t, nil)
 	o, n := noWaitOptions(), 0
-	o.NewID = func() string {
+	options.SetNewID(&o.Common, func() string {
 		if n++; n == 3 { // New makes the first, and the second is an operation ID
 			return "../0123456789ABC"
 		}
 		return olderIncarnation
-	}
+	})
 	people, err := bare.With(peopleOf(t, s, o), readsIncarnation{})
 	noError(t, err)
 	var ve *table.ValueError
-	if _, err := people.Insert(ctx, &resident{"S", 1, "Jones", ""}); !errors.As(err, &ve) || ve.Field != "Common.NewID" {
-		t.Errorf("got %v; want a *ValueError of Common.NewID", err)
+	if _, err := people.Insert(ctx, &resident{"S", 1, "Jones", ""}); !errors.As(err, &ve) || ve.Field != "Options.NewID" {
+		t.Errorf("got %v; want a *ValueError of Options.NewID", err)
 	}
 	if got := firstResident(s); got != nil {
 		t.Errorf("got %v; want nothing stored", got)

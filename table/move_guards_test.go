@@ -10,6 +10,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -53,7 +54,7 @@ func TestMoveSuspended(t *testing.T) {
 	_, s, _ := movingTown(t)
 	late := time.Duration(0)
 	o := noWaitOptions()
-	o.Now = func() time.Time { return time.Now().Add(late) }
+	options.SetNow(&o.Common, func() time.Time { return time.Now().Add(late) })
 	out := &memoryOutbox{}
 	own := &testkit.Hooked{Service: s.Service}
 	suspending := &suspendedOutbox{memoryOutbox: out, suspend: func() { late = 30 * time.Hour }}

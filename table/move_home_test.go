@@ -14,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -41,7 +42,7 @@ func openLeavers(t testing.TB, own *testkit.Hooked, movedFrom ...string) leavers
 func openLeaversTable(t testing.TB, service engine.Service, now func() time.Time, name string, movedFrom ...string) *table.Table[resident] {
 	t.Helper()
 	o := *noWaitOptions()
-	o.Now = now
+	options.SetNow(&o.Common, now)
 	base, err := bare.NewTable(service, name, peopleSchema, &o)
 	noError(t, err)
 	door.Table(base).Kin = new(engine.Kin)

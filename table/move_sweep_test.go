@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -19,7 +20,7 @@ import (
 func laterProgram(t testing.TB, s *storagetest.Service) *table.Table[resident] {
 	t.Helper()
 	o := noWaitOptions()
-	o.Now = func() time.Time { return time.Now().Add(50 * time.Hour) }
+	options.SetNow(&o.Common, func() time.Time { return time.Now().Add(50 * time.Hour) })
 	people, _ := townProgram(t, s, o)
 	return people
 }

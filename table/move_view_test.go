@@ -11,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/commit"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -200,7 +201,7 @@ func TestMovePageOfMany(t *testing.T) {
 // muchLater returns options whose clock is ahead by more than commit records are kept.
 func muchLater() *table.Options {
 	o := noWaitOptions()
-	o.Now = func() time.Time { return time.Now().Add(25 * time.Hour) }
+	options.SetNow(&o.Common, func() time.Time { return time.Now().Add(25 * time.Hour) })
 	return o
 }
 

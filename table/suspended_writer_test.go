@@ -14,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -60,7 +61,8 @@ func newSuspendableWriter(t testing.TB) *suspendableWriter {
 	ctx := context.Background()
 	x := &suspendableWriter{TB: t, s: &testkit.Hooked{Service: storagetest.New(nil)}, clock: &settableClock{}, othersClock: &settableClock{}}
 	mine, others := noWaitOptions(), noWaitOptions()
-	mine.Now, others.Now = x.clock.Now, x.othersClock.Now
+	options.SetNow(&mine.Common, x.clock.Now)
+	options.SetNow(&others.Common, x.othersClock.Now)
 	people := peopleOf(t, x.s, mine)
 	service := serviceOf(t, x.s.Service)
 	var err error
@@ -170,7 +172,7 @@ func TestSuspendedWriter(t *testing.T) {
 					var resolved map[string]commit.State
 					out := &suspendingOutbox{tableOutbox: x.out}
 					mine := noWaitOptions()
-					mine.Now = x.clock.Now
+					options.SetNow(&mine.Common, x.clock.Now)
 					people, err := bare.WithOutbox(peopleOf(t, x.s, mine), out, letters{})
 					noError(t, err)
 					e, err := people.Get(ctx, residentAt(1))
@@ -250,10 +252,10 @@ func TestSuspendedBetweenAttempts(t *testing.T) {
 // withClockHook opens the writer's table with a clock that calls f at each reading, which precedes each attempt.
 func withClockHook(x *suspendableWriter, f func()) *table.Table[resident] {
 	o := noWaitOptions()
-	o.Now = func() time.Time {
+	options.SetNow(&o.Common, func() time.Time {
 		f()
 		return x.clock.Now()
-	}
+	})
 	people, err := bare.WithOutbox(peopleOf(x, x.s, o), x.out, letters{})
 	noError(x, err)
 	return people
@@ -289,7 +291,8 @@ func TestNotifiedAgain(t *testing.T) {
 	town := func() (*table.Table[resident], *testkit.Hooked, *memoryOutbox, func()) {
 		s, out, clock := &testkit.Hooked{Service: storagetest.New(nil)}, &memoryOutbox{}, &settableClock{}
 		o := noWaitOptions()
-		o.Now, o.Retry.Attempts = clock.Now, 4
+		o.Retry.Attempts = 4
+		options.SetNow(&o.Common, clock.Now)
 		people := peopleOf(t, s, o)
 		noError(t, tabledoor.Ensure(ctx, people))
 		people, err := bare.WithOutbox(people, out, byEmail{}, letters{})
@@ -345,7 +348,7 @@ func TestSuspendedExact(t *testing.T) {
 		staff, e, s := staffInMemory(t, noWaitOptions())
 		clock := &settableClock{}
 		o := noWaitOptions()
-		o.Now = clock.Now
+		options.SetNow(&o.Common, clock.Now)
 		jumped := false
 		s.SetFaults(func(q storagetest.Request) storagetest.Fault {
 			if q.Kind == requests.Transaction && !jumped {
@@ -388,7 +391,7 @@ func TestSuspendedResolver(t *testing.T) {
 
 		clock := &settableClock{}
 		o := noWaitOptions()
-		o.Now = clock.Now
+		options.SetNow(&o.Common, clock.Now)
 		s := &testkit.Hooked{Service: x.s.Service}
 		s.BeforeRequest = func(r *http.Request) {
 			if r.Method != http.MethodPost {
@@ -428,7 +431,7 @@ func TestClocksAhead(t *testing.T) {
 			staff, e, s := staffInMemory(t, noWaitOptions())
 			clock := &settableClock{}
 			o := blindOptions() // with pauses, which pass at once in the bubble
-			o.Now = clock.Now
+			options.SetNow(&o.Common, clock.Now)
 			clock.advance(c.ahead)
 			mine, err := bare.NewTable(serviceOf(t, s), staff.Name(), staffSchema, o)
 			noError(t, err)

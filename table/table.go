@@ -157,7 +157,7 @@ func newHandle(service engine.Service, name string, s *schema, o *Options) (hand
 	if wire.IsNil(service) {
 		return fail(&ValueError{Field: "service", Reason: "is nil; give a client of the SDK, such as account.Account.Tables"})
 	}
-	t, err := engine.New(service, name, engine.Options(o.Common).WithDefaults())
+	t, err := engine.New(service, name, engine.WithDefaults(o.Common))
 	if err != nil {
 		return fail(err)
 	}
@@ -194,8 +194,6 @@ type (
 	//	ReadTimeout      time.Duration     // bounds a read request, or a page of a list; 1 min, and negative means no bound
 	//	Retry            Retry             // bounds attempts
 	//	OmitOperationID  bool              // leaves out _op; a write whose response is lost fails with ErrUnknownOutcome
-	//	Now              func() time.Time  // the clock; time.Now
-	//	NewID            func() string     // returns 16 random characters of 0-9 and A-Z; a source of 80 random bits
 	//	Tracing          tracing.Provider  // receives a span for each method call and each request; none
 	//	Logger           *slog.Logger      // receives a line for each event that an operator may want to know; none
 	//

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -147,7 +148,9 @@ func TestWideTags(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	n := 0
-	pages, s, _ := newPages(t, &table.Options{Common: table.Common{NewID: func() string { n++; return fmt.Sprintf("%016d", n) }}})
+	o := &table.Options{}
+	options.SetNewID(&o.Common, func() string { n++; return fmt.Sprintf("%016d", n) })
+	pages, s, _ := newPages(t, o)
 	e, err := pages.Insert(ctx, &page{Site: "s", Path: "p", Note: "n"})
 	testkit.NoError(t, err)
 	raw, err := bare.NewTable(s.Tables(), "pages", table.Schema[table.Row]{}, nil)

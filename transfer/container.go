@@ -27,12 +27,11 @@ import (
 // Container returns a folder of a blob container: the blobs whose names begin with prefix and a slash, or with no prefix if it is "". The container
 // must exist; a nil client is an error of the functions that get the place. The manifest is an append blob, so any number of machines may export at the same time. o may be nil.
 func Container(c *container.Client, prefix string, o *table.Common) Place {
-	p := &blobFolder{container: c, prefix: strings.Trim(prefix, "/"), fault: engine.CheckClient("c", "container", c, c == nil)}
-	if o != nil {
-		p.opt = engine.Options(*o)
+	if o == nil {
+		o = &table.Common{}
 	}
-	p.opt = p.opt.WithDefaults()
-	return p
+	fault := engine.CheckClient("c", "container", c, c == nil)
+	return &blobFolder{container: c, prefix: strings.Trim(prefix, "/"), fault: fault, opt: engine.WithDefaults(*o)}
 }
 
 type blobFolder struct {

@@ -29,7 +29,7 @@ func TestEnded(t *testing.T) {
 	open := func() (*storagetest.Service, *table.Table[visit], *aztablekit.Store, *expire.Ends[visit]) {
 		clock := func() time.Time { return now }
 		s := storagetest.New(&storagetest.Options{Now: clock})
-		store := aztablekit.Open(s, "visits", &aztablekit.Options{Daily: -1, Common: table.Common{Now: clock}})
+		store := aztablekit.Open(s, "visits", &aztablekit.Options{Daily: -1, Now: clock})
 		ends := expire.At(func(v *visit) time.Time { return v.Ends }, nil)
 		return s, aztablekit.Table(store, "visits", team, id, ends), store, ends
 	}

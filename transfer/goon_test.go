@@ -74,7 +74,7 @@ func TestGoesOn(t *testing.T) {
 			t.Parallel()
 			s, dir, now := storagetest.New(nil), t.TempDir(), time.Date(2026, 11, 28, 2, 0, 0, 0, time.UTC)
 			open := func(more ...aztablekit.Definition[person]) *table.Table[person] {
-				store := aztablekit.Open(s, "office", &aztablekit.Options{Daily: -1, Common: table.Common{Now: func() time.Time { return now }}})
+				store := aztablekit.Open(s, "office", &aztablekit.Options{Daily: -1, Now: func() time.Time { return now }})
 				staff := aztablekit.Table(store, "staff", team, personID, more...)
 				testkit.NoError(t, store.Ensure(t.Context()))
 				return staff

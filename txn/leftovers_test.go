@@ -57,7 +57,7 @@ func TestPreparedAhead(t *testing.T) {
 		acc, err := account.FromTransport(&cutOff{Service: s, n: 2}, nil)
 		testkit.NoError(t, err)
 		o := &aztablekit.Options{Daily: -1}
-		o.Common.Now = func() time.Time { return time.Now().Add(100 * time.Hour) }
+		o.Now = func() time.Time { return time.Now().Add(100 * time.Hour) }
 		_ = openBank(acc, o).transfer(ctx, accountKey("Bern", 1), accountKey("Zug", 3), 30, "")
 		time.Sleep(27 * time.Hour)
 		e, err := b.accounts.Get(ctx, accountKey("Zug", 3))

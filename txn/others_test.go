@@ -109,7 +109,7 @@ func TestSuspended(t *testing.T) {
 			s, others := newBank(t)
 			ctx := t.Context()
 			now := func() time.Time { return time.Now().Add(-c.behind) }
-			reader := openBank(s, &aztablekit.Options{Common: table.Common{Now: now}, Daily: -1})
+			reader := openBank(s, &aztablekit.Options{Now: now, Daily: -1})
 			var reads errgroup.Group
 			b := beforeBatch(t, s, func(n int) {
 				if n != 2 { // the commit

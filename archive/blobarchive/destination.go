@@ -49,7 +49,7 @@ func (u *unplaced) In(h *host.Host) (archive.Destination, error) {
 		return nil, err
 	}
 	place := bare.Place("container "+u.name, u.opt.Account)
-	return &destination{place, client{container: c, opt: engine.Options(in.Options(u.opt.Common)).WithDefaults()}}, nil
+	return &destination{place, client{container: c, opt: engine.WithDefaults(in.Options(u.opt.Common))}}, nil
 }
 
 // destination is a destination of moves in a container.
@@ -139,7 +139,7 @@ func (d *destination) put(ctx context.Context, r *archive.ArchivedRow, version s
 	case err != nil:
 		return err
 	case !commit.IsID(id):
-		return &table.ValueError{Field: "Common.NewID", Reason: "must make 16 of the characters 0-9 and A-Z"}
+		return &table.ValueError{Field: "Options.NewID", Reason: "must make 16 of the characters 0-9 and A-Z"}
 	case version != "" && !isETag(version): // such as *, which every blob has
 		return fmt.Errorf("%w: %.40q is no version of a blob", table.ErrChanged, version)
 	}

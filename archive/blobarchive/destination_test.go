@@ -18,6 +18,7 @@ import (
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/archive/blobarchive"
 	"github.com/aztablekit/aztablekit/internal/kinds"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -70,7 +71,7 @@ func TestContent(t *testing.T) {
 	t.Parallel()
 	s := storagetest.New(nil)
 	o := &archive.Options{}
-	o.NewID = func() string { return "PPPPPPPPPPPPPPPP" }
+	options.SetNewID(&o.Common, func() string { return "PPPPPPPPPPPPPPPP" })
 	d := destination(t, s, "old", o)
 	must(t, d.Ensure(t.Context()))
 	id := archive.ID{Key: keys.Raw("Sales", "empid_000456"), Incarnation: incarnation}

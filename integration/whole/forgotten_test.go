@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/barevalues"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -100,7 +101,7 @@ func forgottenCalls(t *testing.T) []forgotten {
 	photos, _, err := barevalues.New(shown, s, "photos", nil)
 	testkit.NoError(t, err)
 	log := logtail.New[device](&host.Host{Tables: s.Tables()}, "log", nil)
-	daily := logtail.NewByPeriod[device](&host.Host{Tables: s.Tables()}, "days", &logtail.PeriodOptions{Common: table.Common{Now: func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }}}, nil)
+	daily := logtail.NewByPeriod[device](&host.Host{Tables: s.Tables()}, "days", &logtail.PeriodOptions{Common: options.At(func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) })}, nil)
 	lines := bloblog.New[device](&host.Host{Account: s}, "lines", nil)
 	writer, err := lines.Writer("source")
 	testkit.NoError(t, err)

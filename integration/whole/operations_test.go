@@ -75,7 +75,7 @@ func TestOperations(t *testing.T) {
 	fatal(t, err)
 	_, err = acc.Queues().NewQueueClient("company-writes").ClearMessages(t.Context(), nil)
 	fatal(t, err)
-	later := aztablekit.Open(acc, "company", &aztablekit.Options{Common: table.Common{Now: func() time.Time { return time.Now().Add(time.Hour) }}})
+	later := aztablekit.Open(acc, "company", &aztablekit.Options{Now: func() time.Time { return time.Now().Add(time.Hour) }})
 	aztablekit.Table(later, "staff", dept, empid, hire())
 	fatal(t, later.RunDaily(t.Context()))
 	if n := len(service.Messages("company-writes")); n != 1 {

@@ -21,6 +21,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -85,7 +86,9 @@ var refusedMethods = map[string]func(context.Context, *outage) error{
 	},
 	"Create and Drop": func(ctx context.Context, x *outage) error {
 		now := time.Now()
-		byDays := logtail.NewByPeriod[struct{}](&host.Host{Tables: x.tables}, "days", &logtail.PeriodOptions{Keep: 1, Common: table.Common{Now: func() time.Time { return now }, Tracing: x.common.Tracing}}, nil)
+		common := options.At(func() time.Time { return now })
+		common.Tracing = x.common.Tracing
+		byDays := logtail.NewByPeriod[struct{}](&host.Host{Tables: x.tables}, "days", &logtail.PeriodOptions{Keep: 1, Common: common}, nil)
 		days := byDays.Periods()
 		_, errFirst := days.Create(ctx)
 		_, errAgain := days.Create(ctx)

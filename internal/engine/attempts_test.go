@@ -17,7 +17,7 @@ import (
 // TestRepeat: Repeat calls a function as often as the policy says.
 func TestRepeat(t *testing.T) {
 	t.Parallel()
-	r := Retry(Options{Retry: options.Retry{Wait: -1}}.WithDefaults().Retry)
+	r := Retry(WithDefaults(options.Common{Retry: options.Retry{Wait: -1}}).Retry)
 	n, want := 0, errors.New("no answer")
 	err := r.Repeat(context.Background(), Log{}, func() (again bool, err error) {
 		n++
@@ -81,7 +81,7 @@ func TestRepeatBounds(t *testing.T) {
 				defer cancel()
 			}
 			n := 0
-			err := Retry(Options{Retry: options.Retry(c.retry)}.WithDefaults().Retry).Repeat(ctx, Log{}, func() (again bool, err error) {
+			err := Retry(WithDefaults(options.Common{Retry: options.Retry(c.retry)}).Retry).Repeat(ctx, Log{}, func() (again bool, err error) {
 				n++
 				return true, c.err
 			})

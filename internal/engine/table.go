@@ -158,7 +158,7 @@ type shared struct {
 	listed   atomic.Int64 // see Listed
 }
 
-// New returns a handle with the zero mode. It sends nothing. Errors: *ValueError if Options.NewID makes no IDs.
+// New returns a handle with the zero mode. It sends nothing. Errors: *ValueError if NewID makes no IDs.
 func New(s Service, name string, o Options) (*Table, error) {
 	t := &Table{Service: s, Name: name, Options: o, client: s.NewClient(name), tracer: wire.RedactSpans(o.Tracing).NewTracer("aztablekit", ""), shared: new(shared)}
 	_, err := o.newOperationID()
@@ -167,7 +167,7 @@ func New(s Service, name string, o Options) (*Table, error) {
 
 // Faulty returns a handle that was declared wrong.
 func Faulty(name string, fault error) *Table {
-	return &Table{Name: name, Options: Options{}.WithDefaults(), Fault: fault, shared: new(shared)}
+	return &Table{Name: name, Options: WithDefaults(options.Common{}), Fault: fault, shared: new(shared)}
 }
 
 // WithMode returns a handle of the same table with another mode.
@@ -287,7 +287,10 @@ func (t *Table) Log(method string, k keys.Key) Log {
 }
 
 // Options are the options of a handle, with their defaults filled in.
-type Options options.Common
+type Options struct {
+	options.Common
+	options.Sources
+}
 
 // Retry bounds attempts.
 type Retry options.Retry
@@ -302,7 +305,8 @@ const (
 )
 
 // WithDefaults fills the defaults in.
-func (o Options) WithDefaults() Options {
+func WithDefaults(c options.Common) Options {
+	o := Options{c, options.SourcesOf(c)}
 	def := func(v *time.Duration, d time.Duration) {
 		if *v == 0 {
 			*v = d
@@ -348,7 +352,7 @@ func (o *Options) newOperationID() (string, error) {
 	return string(append(commit.AppendIDTime(make([]byte, 0, commit.IDLength), o.Now()), id...)), nil
 }
 
-var errNewID = &errs.ValueError{Field: "Common.NewID", Reason: "must make 16 of the characters 0-9 and A-Z"}
+var errNewID = &errs.ValueError{Field: "Options.NewID", Reason: "must make 16 of the characters 0-9 and A-Z"}
 
 // Ensure creates the table unless it exists.
 func (t *Table) Ensure(ctx context.Context) error {

@@ -16,6 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -186,13 +187,13 @@ func Of(s Store) *Host {
 func (h *Host) Options(c table.Common) table.Common {
 	fill(reflect.ValueOf(&c).Elem(), reflect.ValueOf(h.Common))
 	fill(reflect.ValueOf(&c.Retry).Elem(), reflect.ValueOf(h.Common.Retry))
-	return c
+	return options.Within(c, options.SourcesOf(h.Common))
 }
 
-// fill sets the fields of a struct that are zero.
+// fill sets the exported fields of a struct that are zero.
 func fill(to, from reflect.Value) {
 	for i := range to.NumField() {
-		if to.Field(i).IsZero() {
+		if to.Field(i).CanSet() && to.Field(i).IsZero() {
 			to.Field(i).Set(from.Field(i))
 		}
 	}

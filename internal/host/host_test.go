@@ -9,6 +9,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/tracing"
 
 	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -17,10 +18,11 @@ func TestOptionsByField(t *testing.T) {
 	t.Parallel()
 	common := func(n int) table.Common {
 		c := table.Common{
-			Now: func() time.Time { return time.Unix(int64(n), 0) }, NewID: func() string { return string(rune(n)) },
 			Tracing: tracing.NewProvider(func(string, string) tracing.Tracer { return tracing.Tracer{} }, nil), Logger: slog.Default(),
 			OmitOperationID: true,
 		}
+		options.SetNow(&c, func() time.Time { return time.Unix(int64(n), 0) })
+		options.SetNewID(&c, func() string { return string(rune(n)) })
 		if n > 1 {
 			c.Logger = c.Logger.With("n", n)
 		}
@@ -38,11 +40,20 @@ func TestOptionsByField(t *testing.T) {
 	expectFields(t, "no option", got, h.Common, "")
 	typ := reflect.TypeFor[table.Common]()
 	for i := range typ.NumField() {
+		if !typ.Field(i).IsExported() {
+			continue
+		}
 		one := table.Common{}
 		reflect.ValueOf(&one).Elem().Field(i).Set(reflect.ValueOf(own).Field(i))
 		got := h.Options(one)
 		expectFields(t, typ.Field(i).Name, got, h.Common, typ.Field(i).Name)
 		expectFields(t, typ.Field(i).Name, got, one, "", typ.Field(i).Name)
+	}
+	one := table.Common{}
+	options.SetNow(&one, options.SourcesOf(own).Now)
+	want := options.Sources{Now: options.SourcesOf(own).Now, NewID: options.SourcesOf(h.Common).NewID}
+	if got := options.SourcesOf(h.Options(one)); !same(reflect.ValueOf(got), reflect.ValueOf(want)) {
+		t.Errorf("with another clock: got other sources than that clock and the IDs of the store: %+v, want %+v", got, want)
 	}
 	retry := reflect.TypeFor[table.Retry]()
 	for i := range retry.NumField() {

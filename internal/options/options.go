@@ -24,12 +24,6 @@ type Common struct {
 	// whose response is lost fails with ErrUnknownOutcome.
 	OmitOperationID bool
 
-	// Now is the clock. Defaults to time.Now.
-	Now func() time.Time
-
-	// NewID returns 16 random characters of 0-9 and A-Z, for unique IDs. Defaults to a source of 80 random bits.
-	NewID func() string
-
 	// Tracing receives a span for each method call, with its requests as children. Use the provider that the SDK's clients have in
 	// azcore.ClientOptions. The spans of the SDK's own methods are then suppressed. The zero value traces nothing. A span has the
 	// attributes db.system.name, db.collection.name (the table) and db.operation.name (the method); db.operation.batch.size, the
@@ -44,7 +38,38 @@ type Common struct {
 	// service's) and error. Properties and signatures are not logged. The SDK's client repeats reads on its own and does not log
 	// them here. Defaults to no logging.
 	Logger *slog.Logger
+
+	sources Sources // of the store
 }
+
+// Sources are where a store gets the time and unique IDs. Nil means the default.
+type Sources struct {
+	Now   func() time.Time
+	NewID func() string // returns 16 random characters of 0-9 and A-Z
+}
+
+// SourcesOf returns the sources of options.
+func SourcesOf(c Common) Sources { return c.sources }
+
+// Within returns options with the sources of a store, where they have none.
+func Within(c Common, s Sources) Common {
+	if c.sources.Now == nil {
+		c.sources.Now = s.Now
+	}
+	if c.sources.NewID == nil {
+		c.sources.NewID = s.NewID
+	}
+	return c
+}
+
+// At returns options with a clock.
+func At(now func() time.Time) Common { return Common{sources: Sources{Now: now}} }
+
+// SetNow sets the clock.
+func SetNow(c *Common, now func() time.Time) { c.sources.Now = now }
+
+// SetNewID sets the source of IDs.
+func SetNewID(c *Common, newID func() string) { c.sources.NewID = newID }
 
 // Retry bounds attempts: of one request (Attempts), and of reading and writing again after a conflict (ConflictAttempts).
 type Retry struct {

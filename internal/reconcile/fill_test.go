@@ -14,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
@@ -59,7 +60,8 @@ func newFill(t *testing.T, n int, shared bool, before func(s *scene, r *http.Req
 	hooked := &testkit.Hooked{Service: s.Service, Serial: true, BeforeRequest: func(r *http.Request) { before(s, r) }}
 	p := s.open(t, hooked)
 	o := &table.Options{}
-	o.Retry.Wait, o.Retry.ConflictWait, o.Now = -1, -1, s.Now
+	o.Retry.Wait, o.Retry.ConflictWait = -1, -1
+	options.SetNow(&o.Common, s.Now)
 	base, err := bare.NewTable(s.Tables(), "staff", staffSchema, o)
 	testkit.NoError(t, err)
 	for i := range n {
@@ -236,7 +238,7 @@ func TestFillNever(t *testing.T) {
 
 func mustNames(t *testing.T, s *scene) *table.Table[table.Row] {
 	t.Helper()
-	rows, err := bare.NewTable(s.Tables(), "names", table.Schema[table.Row]{}, &table.Options{Common: table.Common{Now: s.Now}})
+	rows, err := bare.NewTable(s.Tables(), "names", table.Schema[table.Row]{}, &table.Options{Common: options.At(s.Now)})
 	testkit.NoError(t, err)
 	return rows
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -36,7 +37,7 @@ func TestInlinePanic(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := newScene(t)
-	o := &table.Options{Common: table.Common{Now: s.Now}}
+	o := &table.Options{Common: options.At(s.Now)}
 	base, err := bare.NewTable(s.Tables(), "staff", staffSchema, o)
 	testkit.NoError(t, err)
 	rows, err := bare.NewTable(s.Tables(), "names", table.Schema[table.Row]{}, o)

@@ -16,6 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
@@ -102,7 +103,7 @@ func (s *scene) open(t testing.TB, transport policy.Transporter) *scene {
 	testkit.NoError(t, err)
 	o := &table.Options{}
 	o.Retry.Wait, o.Retry.ConflictWait = -1, -1
-	o.Now = s.Now
+	options.SetNow(&o.Common, s.Now)
 	base, err := bare.NewTable(acc.Tables(), "staff", staffSchema, o)
 	testkit.NoError(t, err)
 	rows, err := bare.NewTable(acc.Tables(), "names", table.Schema[table.Row]{}, o)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -26,7 +27,7 @@ func TestRecords(t *testing.T) {
 	ctx := context.Background()
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	o := &table.Options{BlindWrites: true}
-	o.Now = func() time.Time { return now }
+	options.SetNow(&o.Common, func() time.Time { return now })
 	s := storagetest.New(nil)
 	base, err := openStaffOn(s, o)
 	noError(t, err)
@@ -103,7 +104,7 @@ func TestSweepAllResumes(t *testing.T) {
 	ctx := context.Background()
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	o := &table.Options{}
-	o.Now = func() time.Time { return now }
+	options.SetNow(&o.Common, func() time.Time { return now })
 	s := storagetest.New(nil)
 	base, err := openStaffOn(s, o)
 	noError(t, err)

@@ -20,6 +20,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/kinds"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/logtail/bloblog"
 	"github.com/aztablekit/aztablekit/requests"
@@ -171,7 +172,7 @@ func TestForeignAfterLostResponse(t *testing.T) {
 	ctx := context.Background()
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
 	o := &bloblog.Options[event]{}
-	o.Now = func() time.Time { return evening }
+	options.SetNow(&o.Common, func() time.Time { return evening })
 	l := openLog(t, s, o)
 	c := containerOf(t, s.Service)
 	s.SetFaults(storagetest.OfKind(kinds.BlobAppend, storagetest.Once(storagetest.LostResponse())))

@@ -116,9 +116,10 @@ func ExampleWriter_Write() {
 // The blobs of a source, for other tools, or to delete old ones.
 func ExampleLog_Blobs() {
 	ctx := context.Background()
-	o := &bloblog.Options[Event]{}
-	o.Now = func() time.Time { return time.Date(2014, 7, 31, 18, 0, 0, 0, time.UTC) }
-	events := newEvents(o)
+	now := time.Date(2014, 7, 31, 18, 0, 0, 0, time.UTC)
+	shop := aztablekit.Open(storagetest.New(nil), "shop", &aztablekit.Options{Now: func() time.Time { return now }})
+	events := bloblog.New[Event](shop, "logs", nil)
+	check(shop.Ensure(ctx))
 	for range 2 {
 		orders, err := events.Writer("orders")
 		check(err)

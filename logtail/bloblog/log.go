@@ -153,7 +153,7 @@ func (o *Options[T]) setDefaults() (common engine.Options, err error) {
 	if o.Decode == nil {
 		o.Decode = func(line []byte, v *T) error { return json.Unmarshal(line, v) }
 	}
-	common = engine.Options(o.Common).WithDefaults()
+	common = engine.WithDefaults(o.Common)
 	switch {
 	case o.Buffer < 0:
 		err = &table.ValueError{Field: "Options.Buffer", Reason: "is negative"}

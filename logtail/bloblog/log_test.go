@@ -13,6 +13,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/logtail/bloblog"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -49,8 +50,8 @@ func newLog(t testing.TB, o *bloblog.Options[event]) (*bloblog.Log[event], *stor
 	if o == nil {
 		o = &bloblog.Options[event]{}
 	}
-	if o.Now == nil {
-		o.Now = func() time.Time { return evening }
+	if options.SourcesOf(o.Common).Now == nil {
+		options.SetNow(&o.Common, func() time.Time { return evening })
 	}
 	s := storagetest.New(nil)
 	l := openLog(t, s, o)
@@ -102,7 +103,7 @@ func TestLog(t *testing.T) {
 	ctx := context.Background()
 	now := evening
 	o := &bloblog.Options[event]{}
-	o.Now = func() time.Time { return now }
+	options.SetNow(&o.Common, func() time.Time { return now })
 	l, s := newLog(t, o)
 	w := newWriter(t, l, "orders")
 	appendAll(t, w, 1, 2)
@@ -240,7 +241,7 @@ func TestClockStepsBack(t *testing.T) {
 	ctx := context.Background()
 	now := evening
 	o := &bloblog.Options[event]{}
-	o.Now = func() time.Time { return now }
+	options.SetNow(&o.Common, func() time.Time { return now })
 	l, _ := newLog(t, o)
 	w := newWriter(t, l, "orders")
 	steps := []time.Duration{0, 2 * time.Minute, -10 * time.Minute, 3 * 365 * 24 * time.Hour, time.Minute, -time.Hour}
@@ -271,7 +272,7 @@ func TestFlushAfterStep(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	o := &bloblog.Options[event]{FlushInterval: 10 * time.Second}
-	o.Now = func() time.Time { return now }
+	options.SetNow(&o.Common, func() time.Time { return now })
 	l, s := newLog(t, o)
 	w := newWriter(t, l, "orders")
 	appendAll(t, w, 1)
@@ -309,7 +310,7 @@ func TestDefaultRotation(t *testing.T) {
 	}
 	s := &endless{Service: storagetest.New(nil)}
 	o := &bloblog.Options[event]{FlushRecords: 1}
-	o.Now = func() time.Time { return evening }
+	options.SetNow(&o.Common, func() time.Time { return evening })
 	w := newWriter(t, openLog(t, s, o), "orders")
 	for n := range 45_000 {
 		appendAll(t, w, n)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/logtail/bloblog"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -75,7 +76,7 @@ func TestMemory(t *testing.T) { // not parallel: it measures the heap
 	acc, err := account.FromTransport(s, nil)
 	noError(t, err)
 	o := &bloblog.Options[event]{}
-	o.Now = func() time.Time { return evening }
+	options.SetNow(&o.Common, func() time.Time { return evening })
 	l := bloblog.New(&host.Host{Account: acc}, "logs", o)
 	w := newWriter(t, l, "orders")
 

@@ -50,7 +50,7 @@ type sender struct {
 	done    chan struct{} // closed when closed is set
 }
 
-var errNewID = &table.ValueError{Field: "Common.NewID", Reason: "must make 16 of the characters 0-9 and A-Z"}
+var errNewID = &table.ValueError{Field: "Options.NewID", Reason: "must make 16 of the characters 0-9 and A-Z"}
 
 func newSender(c client, source string, l limits) (*sender, error) {
 	id := c.opt.NewID()
@@ -95,7 +95,7 @@ func (s *sender) put(line []byte, at time.Time) (added bool, err error) {
 	now := s.now()
 	if at.IsZero() {
 		at = now
-		if err := checkTime("Common.Now", at); err != nil {
+		if err := checkTime("Options.Now", at); err != nil {
 			return false, err
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/kinds"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/logtail/bloblog"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -40,7 +41,7 @@ func TestBounds(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				o := c.o
-				o.Now = time.Now
+				options.SetNow(&o.Common, time.Now)
 				if o.FlushInterval == 0 {
 					o.FlushInterval = -1
 				}
@@ -67,7 +68,8 @@ func TestRun(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		var log bytes.Buffer
 		o := &bloblog.Options[event]{FlushInterval: 10 * time.Second}
-		o.Now, o.Retry.Attempts, o.Logger = time.Now, 1, slog.New(slog.NewTextHandler(&log, nil))
+		options.SetNow(&o.Common, time.Now)
+		o.Retry.Attempts, o.Logger = 1, slog.New(slog.NewTextHandler(&log, nil))
 		l, s := newLog(t, o)
 		w := newWriter(t, l, "orders")
 		ended := make(chan bool)
@@ -161,7 +163,7 @@ func TestOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
 		o := &bloblog.Options[event]{FlushRecords: 2, Buffer: 100 * 13}
-		o.Now = time.Now
+		options.SetNow(&o.Common, time.Now)
 		l, s := newLog(t, o)
 		w := newWriter(t, l, "orders")
 		s.SetFaults(storagetest.OfKind(kinds.BlobCreate, storagetest.NotSent()))
@@ -305,16 +307,16 @@ func TestBadOptions(t *testing.T) {
 		t.Errorf("New: got error %v; want a *table.ValueError of the store", err)
 	}
 	o := &bloblog.Options[event]{}
-	o.NewID = func() string { return "?" }
+	options.SetNewID(&o.Common, func() string { return "?" })
 	l, _ := newLog(t, o)
-	if _, err := l.Writer("orders"); !errors.As(err, &ve) || ve.Field != "Common.NewID" {
-		t.Errorf("Writer: got error %v; want a *table.ValueError of Common.NewID", err)
+	if _, err := l.Writer("orders"); !errors.As(err, &ve) || ve.Field != "Options.NewID" {
+		t.Errorf("Writer: got error %v; want a *table.ValueError of Options.NewID", err)
 	}
 	o = &bloblog.Options[event]{}
-	o.Now = func() time.Time { return evening.AddDate(8000, 0, 0) }
+	options.SetNow(&o.Common, func() time.Time { return evening.AddDate(8000, 0, 0) })
 	l, _ = newLog(t, o)
-	if err := newWriter(t, l, "orders").Append(context.Background(), &event{}); !errors.As(err, &ve) || ve.Field != "Common.Now" {
-		t.Errorf("Append: got error %v; want a *table.ValueError of Common.Now", err)
+	if err := newWriter(t, l, "orders").Append(context.Background(), &event{}); !errors.As(err, &ve) || ve.Field != "Options.Now" {
+		t.Errorf("Append: got error %v; want a *table.ValueError of Options.Now", err)
 	}
 }
 

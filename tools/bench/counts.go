@@ -14,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/logtail"
@@ -229,7 +230,7 @@ func countPeriod(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	byDays := logtail.NewByPeriod[struct{}](&host.Host{Tables: o.acc.Tables()}, "events", &logtail.PeriodOptions{Common: table.Common{Now: o.service.Now}, Keep: 1}, nil)
+	byDays := logtail.NewByPeriod[struct{}](&host.Host{Tables: o.acc.Tables()}, "events", &logtail.PeriodOptions{Common: options.At(o.service.Now), Keep: 1}, nil)
 	days := byDays.Periods()
 	if _, err := days.Create(ctx); err != nil {
 		return 0, err
@@ -286,7 +287,7 @@ func countLarge(ctx context.Context, operation string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	photos, albums, err := barevalues.New(base, o.acc, "photos", &largeentity.Options{Common: table.Common{Now: o.service.Now}})
+	photos, albums, err := barevalues.New(base, o.acc, "photos", &largeentity.Options{Common: options.At(o.service.Now)})
 	if err != nil {
 		return 0, err
 	}

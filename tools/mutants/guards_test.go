@@ -79,7 +79,7 @@ func TestGuards(t *testing.T) {
 		{Name: "a replaced blob is linked", File: "largeentity/links.go",
 			Old: "ok && b.state == live && b.entity", New: "ok && b.entity", Test: "TestReplacedLink"},
 		{Name: "the row of a blob goes before the blob", File: "largeentity/links.go",
-			Old: "if err == nil && !s.opt.Now()", New: "if !s.opt.Now()", Test: "TestReclaimRefused"},
+			Old: "if err == nil && !s.client.opt.Now()", New: "if !s.client.opt.Now()", Test: "TestReclaimRefused"},
 		{Name: "a blob of another size is the upload's", File: "largeentity/client.go",
 			Old: "(stored.size != f.size || stored.sum != f.sum)", New: "stored.sum != f.sum", Test: "TestUploadAltered"},
 	})

@@ -34,7 +34,7 @@ func TestLargeentity(t *testing.T) {
 		{Name: "a restore takes any blob", File: "largeentity/links.go",
 			Old: "w.state == moved && w.incarnation == incarnation && w.entity == b.entity {\n", New: "w.incarnation != \" \" && w.entity == b.entity {\n", Test: "TestRestoreAfterSweep"},
 		{Name: "a tombstone goes with its blob", File: "largeentity/links.go",
-			Old: "	if err == nil && !s.opt.Now().Before(s.opt.unlinkable(n)) {\n", New: "	if err == nil {\n", Test: "TestEveryFault/inserted_and_deleted"},
+			Old: "	if err == nil && !s.client.opt.Now().Before(s.opt.unlinkable(n)) {\n", New: "	if err == nil {\n", Test: "TestEveryFault/inserted_and_deleted"},
 		{Name: "the old blob is deleted before the write is committed", File: "largeentity/links.go",
 			Old: "		p.AfterCommit(b.String(), func(ctx context.Context) { l.store.reclaim(ctx, l.rows, b.name) })\n", New: "		l.store.reclaim(context.Background(), l.rows, b.name)\n", Test: "TestEveryFault/replaced", Args: some},
 		{Name: "another program's row is trusted", File: "largeentity/links.go",

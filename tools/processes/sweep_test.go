@@ -42,7 +42,7 @@ func (s visitSweeper) open() (*aztablekit.Store, *expire.Ends[visit], *table.Tab
 		return nil, nil, nil, err
 	}
 	ends := expire.At(func(v *visit) time.Time { return v.Ends }, nil)
-	o := &aztablekit.Options{Prefix: s.Prefix, Daily: -1, Common: table.Common{Now: func() time.Time { return time.Now().Add(2 * time.Hour) }}}
+	o := &aztablekit.Options{Prefix: s.Prefix, Daily: -1, Now: func() time.Time { return time.Now().Add(2 * time.Hour) }}
 	store := aztablekit.Open(acc, "v", o)
 	return store, ends, aztablekit.Table(store, "visits", visitHouse, visitID, ends), nil
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/barevalues"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -77,7 +78,7 @@ func (u *uploader) connect(ahead time.Duration, more ...policy.Policy) error {
 		return err
 	}
 	blocks := &largeentity.Options{BlocksInFlight: 1} // so that the positions of the requests are known
-	blocks.Now = func() time.Time { return time.Now().Add(ahead) }
+	options.SetNow(&blocks.Common, func() time.Time { return time.Now().Add(ahead) })
 	u.photos, u.portraits, err = barevalues.New(u.base, acc, u.Container, blocks)
 	return err
 }
