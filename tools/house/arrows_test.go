@@ -29,7 +29,7 @@ var modules = []string{".", "tools"}
 // arrows are the packages of the project that each package may import. Each package must have an entry, but those of recipes. Packages on top of table
 // reach the engine of a table by package door.
 var arrows = map[string][]string{
-	"":                         {"internal/host", "internal/commit", "internal/keyrange", "internal/bare", "internal/bareworker", "eventual", "extend", "internal/catalogue", "internal/derived", "internal/door", "internal/engine", "internal/errs", "internal/pace", "internal/reserved", "internal/stored", "internal/wire", "internal/work", "jobs", "keys", "table", "verify", "internal/tabledoor"},
+	"":                         {"internal/host", "internal/commit", "internal/keyrange", "internal/bare", "internal/bareworker", "eventual", "extend", "internal/catalogue", "internal/derived", "internal/door", "internal/engine", "internal/errs", "internal/pace", "internal/reserved", "internal/stored", "internal/wire", "internal/work", "jobs", "keys", "table", "verify", "internal/tabledoor", "internal/options"},
 	"azt":                      {"internal/bareworker", "", "account", "eventual", "internal/bare", "internal/catalogue", "internal/commit", "internal/door", "internal/edm", "internal/engine", "internal/errs", "internal/query", "internal/reserved", "internal/stored", "jobs", "keys", "table", "transfer", "verify"},
 	"cmd/azt":                  {"azt"},
 	"expire":                   {"internal/errs", "internal/host", "internal/keyrange", "extend", "index", "internal/door", "internal/engine", "jobs", "keys", "table"},
@@ -61,7 +61,7 @@ var arrows = map[string][]string{
 	"account":                  {"internal/edm", "internal/engine", "internal/errs", "internal/wire", "keys", "requests", "table"},
 	"index":                    {"internal/host", "internal/bare", "internal/keyrange", "internal/door", "extend", "internal/errs", "eventual", "keys", "table", "internal/derived", "internal/engine", "internal/reconcile", "internal/reserved", "internal/property", "internal/keydoor", "internal/edm", "internal/stored", "internal/tabledoor"},
 	"internal/derived":         {"internal/host", "internal/door", "internal/commit", "eventual", "extend", "keys", "table", "internal/engine", "internal/reconcile", "internal/reserved", "internal/stored", "internal/errs"},
-	"internal/host":            {"table", "keys", "internal/wire", "internal/engine", "internal/door", "internal/commit"},
+	"internal/host":            {"table", "keys", "internal/wire", "internal/engine", "internal/door", "internal/commit", "internal/options"},
 	"internal/records":         {"table", "keys", "internal/errs", "internal/engine", "internal/door", "internal/commit"},
 	"internal/bare":            {"internal/host", "internal/commit", "internal/door", "extend", "internal/engine", "internal/wire", "table"},
 	"internal/tabledoor":       {"internal/door", "keys", "table"},
