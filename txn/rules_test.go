@@ -332,6 +332,60 @@ func TestInsertOfWhatExists(t *testing.T) {
 	testkit.Expect(t, "accounts", b.cents(t), "Bern 1: 100; Ulm 2: 100; Zug 3: 100; ")
 }
 
+// TestInsertBesideAbsent: so it is if the function has read another row as absent, which must be so at the same moment.
+func TestInsertBesideAbsent(t *testing.T) {
+	t.Parallel()
+	_, b := newBank(t)
+	err := txn.Run(t.Context(), b, func(tx *txn.Tx) error {
+		if _, err := txn.Get(tx, b.accounts, accountKey("Rom", 4)); !errors.Is(err, table.ErrNotFound) {
+			return err
+		}
+		tx.Do(b.accounts.InsertOp(&bankAccount{"Bern", 1, 4}))
+		return nil
+	})
+	if !errors.Is(err, table.ErrExists) || errors.Is(err, table.ErrContended) {
+		t.Errorf("got %v; want ErrExists", err)
+	}
+}
+
+// TestInsertByOldReads: an insert that is refused since another program has inserted the row, and has changed what the function has read, is
+// no error: the function is called again. Without that change it is one, after 5 requests.
+func TestInsertByOldReads(t *testing.T) {
+	t.Parallel()
+	s, b := newBank(t)
+	ctx := t.Context()
+	next := func(tx *txn.Tx) (*table.Entity[bankAccount], error) { return txn.Get(tx, b.accounts, accountKey("Bern", 1)) }
+	calls := 0
+	err := txn.Run(ctx, b, func(tx *txn.Tx) error {
+		calls++
+		bern, err := next(tx)
+		if err != nil {
+			return err
+		}
+		id := int(bern.Value.Cents) // of the next account
+		if calls == 1 {
+			testkit.NoError(t, b.accounts.MergeAny(ctx, bern.Key, cents.Set(101)))
+			_, err := b.accounts.Insert(ctx, &bankAccount{"Bern", id, 0})
+			testkit.NoError(t, err)
+		}
+		tx.Do(b.accounts.InsertOp(&bankAccount{"Bern", id, 0}))
+		return nil
+	})
+	testkit.NoError(t, err)
+	testkit.Expect(t, "calls", calls, 2)
+	testkit.Expect(t, "accounts", b.cents(t), "Bern 1: 101; Bern 100: 0; Bern 101: 0; Ulm 2: 100; Zug 3: 100; ")
+	s.Count()
+	err = txn.Run(ctx, b, func(tx *txn.Tx) error {
+		_, err := next(tx)
+		tx.Do(b.accounts.InsertOp(&bankAccount{"Bern", 100, 0}))
+		return err
+	})
+	if !errors.Is(err, table.ErrExists) || errors.Is(err, table.ErrContended) {
+		t.Errorf("got %v; want ErrExists", err)
+	}
+	testkit.Expect(t, "requests", s.Count().String(), "3 get, 1 insert, 1 transaction")
+}
+
 // TestErrorOfOldReads: an error of the function that goes by what was not true at one moment is not returned.
 func TestErrorOfOldReads(t *testing.T) {
 	t.Parallel()

@@ -52,7 +52,7 @@ type run struct {
 	ctx       context.Context
 	host      *host.Host
 	call      func(*Tx) error
-	wary      bool // an insert was refused because there is a row: from then on, inserts read first
+	wary      bool // an insert was refused because there is a row, and others were read as absent: from then on, inserts read first
 	conflicts *engine.Conflicts
 
 	// spanned is ctx with the span of Run, from the first table on that the function uses: what is
@@ -128,11 +128,27 @@ func (tx *Tx) commit() (conflict, err error) {
 	case !isConflict(err):
 		return nil, err
 	}
-	if tx.stale() {
+	switch {
+	case tx.stale():
 		return nil, err
+	case !errors.Is(err, errs.ErrExists):
+		return err, err
+	case tx.anyAbsent(): // it may have been there for a while since: only rows have versions
+		tx.run.wary = true
+		return err, err
 	}
-	tx.run.wary = tx.run.wary || errors.Is(err, errs.ErrExists)
-	return err, err
+	tx.refused = true
+	return tx.confirm(err)
+}
+
+// anyAbsent reports whether the function has read a row as absent.
+func (tx *Tx) anyAbsent() bool {
+	for _, r := range tx.reads {
+		if r != nil && r.etag == "" {
+			return true
+		}
+	}
+	return false
 }
 
 // isConflict reports whether an error says that others have changed what the transaction has read, and that nothing was written.

@@ -58,7 +58,7 @@ func (c *Company) Department(ctx context.Context, name string) (*table.Entity[De
 
 // Hire stores a new employee and counts her, both or neither. After a conflict with another program, it reads the department again. It fails
 // with table.ErrNotFound without the department, and with table.ErrExists if the employee exists. 2 requests, and 1 for a note of the partition
-// now and then; 3 more after each conflict, and 5 more for an employee that exists.
+// now and then; 3 more after each conflict, and 3 more for an employee that exists.
 func (c *Company) Hire(ctx context.Context, e Employee) error {
 	return txn.Run(ctx, c.Store, func(tx *txn.Tx) error { return c.HireIn(tx, e) })
 }
