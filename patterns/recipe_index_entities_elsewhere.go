@@ -24,8 +24,8 @@ var indexEntitiesElsewhere = recipe{
 	kept: "indexentitieselsewhere",
 	run: func(ctx context.Context, r *Run) error {
 		type Employee = indexentitieselsewhere.Employee
-		r.ContainerName("names")
-		staff := indexentitieselsewhere.Open(r.Account(), r.StoreOptions("company", "staff", "EmployeeDetails"))
+		names := r.Account().Blobs().NewContainerClient(r.ContainerName("names"))
+		staff := indexentitieselsewhere.Open(r.Account(), names, r.StoreOptions("company", "staff", "EmployeeDetails"))
 		if err := r.Ensure(ctx, staff); err != nil {
 			return err
 		}

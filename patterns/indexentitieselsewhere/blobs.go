@@ -91,12 +91,3 @@ func (s *Staff) readBlob(ctx context.Context, name string) (members []string, et
 	err = json.NewDecoder(response.Body).Decode(&members)
 	return members, *response.ETag, err
 }
-
-// ensureBlobs creates the container unless it exists.
-func (s *Staff) ensureBlobs(ctx context.Context) error {
-	_, err := s.blobs.Create(ctx, nil)
-	if bloberror.HasCode(err, bloberror.ContainerAlreadyExists) {
-		return nil
-	}
-	return err
-}

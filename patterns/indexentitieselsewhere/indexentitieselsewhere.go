@@ -5,10 +5,8 @@ package indexentitieselsewhere
 import (
 	"context"
 	"iter"
-	"strings"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/service"
-
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 
 	"github.com/aztablekit/aztablekit"
@@ -44,29 +42,21 @@ type Staff struct {
 	blobs     *container.Client // a blob for each name; a worker changes it a moment later
 }
 
-// Account is an *account.Account, or a *storagetest.Service.
-type Account interface {
-	aztablekit.Account
-	Blobs() *service.Client
-}
-
-// Open declares the table of the employees. Call Ensure of the result when the program starts, and Run in one program.
-func Open(acc Account, o *aztablekit.Options) *Staff {
-	name := "names"
-	if o != nil {
-		name = strings.ToLower(o.Prefix) + name
-	}
-	s := &Staff{Store: aztablekit.Open(acc, "company", o), blobs: acc.Blobs().NewContainerClient(name)}
+// Open declares the table of the employees. blobs is the container of the names. Call Ensure of the result when the program starts, and Run in
+// one program.
+func Open(acc aztablekit.Account, blobs *container.Client, o *aztablekit.Options) *Staff {
+	s := &Staff{Store: aztablekit.Open(acc, "company", o), blobs: blobs}
 	s.Employees = aztablekit.Table(s.Store, "staff", dept, empid, inDepartment, everywhere, eventual.On("names", renamed, s.writeBlobs))
 	return s
 }
 
 // Ensure creates what does not exist: tables, queues, and the container of the blobs.
 func (s *Staff) Ensure(ctx context.Context) error {
-	if err := s.Store.Ensure(ctx); err != nil {
+	_, err := s.blobs.Create(ctx, nil)
+	if err != nil && !bloberror.HasCode(err, bloberror.ContainerAlreadyExists) {
 		return err
 	}
-	return s.ensureBlobs(ctx)
+	return s.Store.Ensure(ctx)
 }
 
 // DepartmentKeys returns the keys of the employees of a last name in a department. 1 request.

@@ -12,9 +12,7 @@ import (
 )
 
 // Login is a record of the log. Its time is in its key.
-type Login struct {
-	User int
-}
+type Login struct{ User int }
 
 // Site is the logins of a web site.
 type Site struct {

@@ -12,7 +12,8 @@ import (
 
 func main() {
 	ctx := context.Background()
-	staff := indexentitieselsewhere.Open(storagetest.New(nil), nil) // in memory; account.FromEnvironment opens yours
+	acc := storagetest.New(nil) // in memory; account.FromEnvironment opens yours
+	staff := indexentitieselsewhere.Open(acc, acc.Blobs().NewContainerClient("names"), nil)
 	if err := staff.Ensure(ctx); err != nil {
 		log.Fatal(err)
 	}
