@@ -490,9 +490,9 @@ func (s *Store) Poison() (*eventual.PoisonQueue, error) {
 }
 
 // Verify compares the derived rows of all tables with their entities, and changes nothing; see
-// [verify.Run]. Options of one table, such as Partitions and Token, are refused with a
+// [verify.Check]. Options of one table, such as Partitions and Token, are refused with a
 // *table.ValueError. The Progress counts all tables; Fault.Table names the table of a fault. The
-// first error ends Verify. Requests: those of verify.Run for each table with definitions, one table
+// first error ends Verify. Requests: those of verify.Check for each table with definitions, one table
 // after another.
 func (s *Store) Verify(ctx context.Context, o *verify.Options) (table.Progress, error) {
 	var opt verify.Options

@@ -337,7 +337,7 @@ func (d *declaration) overlap(r, taken keys.RowRange, of *declaration, wayOut st
 	return &table.ValueError{Field: "type " + d.of.String(), Reason: fmt.Sprintf("has rows in %v, which overlaps %v of type %v: %s", r, taken, of.of, wayOut)}
 }
 
-// hasRows reports whether definitions of a table have rows that [verify.Run] compares.
+// hasRows reports whether definitions of a table have rows that [verify.Check] compares.
 func hasRows(t table.Handle) bool {
 	return slices.ContainsFunc(door.Table(t).Mode.Maintainers, func(m engine.Maintainer) bool {
 		_, is := m.Typed().(interface{ Definition() any })

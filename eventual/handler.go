@@ -26,7 +26,7 @@ import (
 type Job = extend.Job
 
 // Change is what a write changes of one entity: Key, and Old and New, the entity before and after it. Old is nil for an insert, and New for a
-// delete. MovedFrom and MovedTo tell of a move to another key; see package extend.
+// delete. Inserted tells of a new entity, MovedFrom and MovedTo of a move to another key; see package extend.
 type Change[T any] = extend.Change[T]
 
 // Effect is work that follows from the writes of a table, with its handler: a definition for aztablekit.Table.
@@ -43,8 +43,7 @@ type Effect[T any] struct {
 // because a write may be planned several times. A worker calls do for it, at least once; see [extend.Handler].
 //
 //	mail := eventual.On("mail", func(c *eventual.Change[Employee]) (string, bool) {
-//		_, moved := c.MovedFrom() // an employee of another department is not new
-//		return c.Key.RowKey(), c.Old == nil && !moved
+//		return c.Key.RowKey(), c.Inserted() // an employee of another department is not new
 //	}, send)
 //
 // do runs again whenever another effect of the same write has failed, or waits for workers of a newer release, so that a release with a new

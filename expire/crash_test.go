@@ -96,7 +96,7 @@ func drainOffice(ctx context.Context, _ *crashtest.Process, f *office) error {
 	if err := f.Drain(ctx); err != nil {
 		return err
 	}
-	report, err := verify.Run(ctx, f.sessions, nil)
+	report, err := verify.Check(ctx, f.sessions, nil)
 	if err == nil && len(derived.Kinds(report)) > 0 {
 		err = fmt.Errorf("got faults %v; want none", report)
 	}

@@ -176,7 +176,7 @@ func TestOverWhileMoved(t *testing.T) {
 				}
 			}
 			must(t, s.Drain(ctx))
-			report, err := verify.Run(ctx, s.sessions, nil)
+			report, err := verify.Check(ctx, s.sessions, nil)
 			if err != nil || len(derived.Kinds(report)) > 0 {
 				t.Errorf("got %v, %v; want no faults", report, err)
 			}
@@ -383,7 +383,7 @@ func TestVerify(t *testing.T) {
 	s.clock.pass(time.Minute)
 	before := s.rows()
 	s.sent()
-	report, err := verify.Run(ctx, s.sessions, nil)
+	report, err := verify.Check(ctx, s.sessions, nil)
 	if err != nil || len(derived.Kinds(report)) > 0 {
 		t.Errorf("got %v, %v; want no faults", report, err)
 	}

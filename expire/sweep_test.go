@@ -442,7 +442,7 @@ func TestFillAndRetire(t *testing.T) {
 	if _, err := old.sessions.Get(ctx, at("ann", "a")); !errors.Is(err, table.ErrNotFound) {
 		t.Errorf("after it is filled: got %v; want ErrNotFound", err)
 	}
-	if report, err := verify.Run(ctx, old.sessions, nil); err != nil || len(derived.Kinds(report)) != 0 {
+	if report, err := verify.Check(ctx, old.sessions, nil); err != nil || len(derived.Kinds(report)) != 0 {
 		t.Errorf("got %+v, %v; want no faults", report, err)
 	}
 	_, err = old.sessions.Insert(ctx, &session{User: "ann", ID: "c", Ends: noon.Add(3 * time.Hour)})

@@ -62,6 +62,12 @@ func (c *Change[T]) OldRow() (*table.Row, error) {
 // deleted.
 func (c *Change[T]) Incarnation() string { return c.change.Incarnation() }
 
+// Inserted reports whether the entity is new: an insert, but not of a move.
+func (c *Change[T]) Inserted() bool {
+	_, moved := c.MovedFrom()
+	return c.Old == nil && !moved
+}
+
 // MovedFrom returns the key that an inserted entity had before Table.Move or MoveTo, and reports whether the entity comes from
 // another key. MoveTo may come from another table.
 func (c *Change[T]) MovedFrom() (keys.Key, bool) { return c.counterpart(c.Old == nil) }

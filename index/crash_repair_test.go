@@ -97,7 +97,7 @@ func checkOthers(s *storagetest.Service) error {
 }
 
 // damagesOf returns damages by another program to the rows of a definition set. None deletes a unique row: another entity could
-// then get its value, which verify.Run reports and does not repair.
+// then get its value, which verify.Check reports and does not repair.
 func damagesOf(kind string) []func(context.Context, *table.Table[table.Row]) error {
 	remove := func(rowKey string) func(context.Context, *table.Table[table.Row]) error {
 		return func(ctx context.Context, rows *table.Table[table.Row]) error {
@@ -123,7 +123,7 @@ func damagesOf(kind string) []func(context.Context, *table.Table[table.Row]) err
 	}[kind]
 }
 
-// TestRepairSchedules: verify.Run repairs damaged rows while two programs write, in random schedules. When all have ended and it
+// TestRepairSchedules: verify.Check repairs damaged rows while two programs write, in random schedules. When all have ended and it
 // has run once more, all rows are right.
 func TestRepairSchedules(t *testing.T) {
 	t.Parallel()

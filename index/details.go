@@ -261,7 +261,7 @@ func (m *detailsMaintainer[T]) setDetails(ctx context.Context, p *extend.Plan, e
 	if err := p.Put(row); from != nil || !errors.Is(err, errs.ErrUnknownMaintainer) {
 		return err
 	}
-	return nil // the target has derived rows by now, so that it cannot be written here; verify.Run reports the details
+	return nil // the target has derived rows by now, so that it cannot be written here; verify.Check reports the details
 }
 
 // foreignDetails returns the error for a target that holds foreign details. Its advice differs from the advice about a foreign

@@ -138,11 +138,11 @@ func TestTargetWithDefinitions(t *testing.T) {
 			t.Errorf("department of budget %d: got %v, error %v; want one tag", budget, row, err)
 		}
 	}
-	r, err := verify.Run(ctx, indexed, nil, byBudget)
+	r, err := verify.Check(ctx, indexed, nil, byBudget)
 	if err != nil || r.Faults > 0 {
 		t.Errorf("verify: got %+v, error %v; want a sound report", r, err)
 	}
-	// The department has derived rows by now, so that its head can leave, and verify.Run reports the details.
+	// The department has derived rows by now, so that its head can leave, and verify.Check reports the details.
 	check(t, staff.DeleteAny(ctx, at(1)))
 	if r, faults := mustVerify(t, staff, verify.Options{Pass: table.Pass{DryRun: true}}, head); r.Counts[verify.Dangling] != 1 {
 		t.Errorf("verify: got %+v and faults %v; want 1 dangling", r, faults)

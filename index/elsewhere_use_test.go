@@ -135,14 +135,14 @@ func TestElsewhereDuplicatesAgain(t *testing.T) {
 			t.Errorf("run %d: got faults %v, unconfirmed %d; want a DuplicateValue", i, derived.Kinds(report), report.Counts["unconfirmed"])
 		}
 	}
-	report, err := verify.Run(ctx, a.t, nil)
+	report, err := verify.Check(ctx, a.t, nil)
 	check(t, err)
 	if report.Counts[verify.DuplicateValue] != 1 {
 		t.Errorf("without Repair: got faults %v, unconfirmed %d; want a DuplicateValue", derived.Kinds(report), report.Counts["unconfirmed"])
 	}
 }
 
-// TestElsewhereMixedDuplicate: one entity's duplicate keeps verify.Run from filling another index of that entity and reports neither.
+// TestElsewhereMixedDuplicate: one entity's duplicate keeps verify.Check from filling another index of that entity and reports neither.
 func TestElsewhereMixedDuplicate(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

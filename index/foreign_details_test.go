@@ -116,7 +116,7 @@ func TestTypeIsAdded(t *testing.T) {
 				n = len(members)
 			}
 			testkit.Expect(t, fmt.Sprint(what, " read by ", i), fmt.Sprint(g.Count, len(members)), fmt.Sprint(n, n))
-			if r, err := verify.Run(ctx, staff, nil); err != nil || len(derived.Kinds(r)) > 0 {
+			if r, err := verify.Check(ctx, staff, nil); err != nil || len(derived.Kinds(r)) > 0 {
 				t.Errorf("%s: verify by handle %d: got %+v, error %v; want no fault", what, i, r, err)
 			}
 		}

@@ -243,7 +243,7 @@ func tempDefinitions() []extend.Definition[temp] {
 	}
 }
 
-// TestTwoTypesOneName: two types with definitions of one name have separate rows, and verify.Run for one type leaves the rows of
+// TestTwoTypesOneName: two types with definitions of one name have separate rows, and verify.Check for one type leaves the rows of
 // the other.
 func TestTwoTypesOneName(t *testing.T) {
 	t.Parallel()
@@ -347,7 +347,7 @@ func (x *foreignWriter) untouched() error {
 	return nil
 }
 
-// TestForeignAnything: with random rows of other types and programs in the partition: no write, no bulk work and no verify.Run
+// TestForeignAnything: with random rows of other types and programs in the partition: no write, no bulk work and no verify.Check
 // touches them, and the derived rows beside them are right.
 func TestForeignAnything(t *testing.T) {
 	t.Parallel()

@@ -248,7 +248,7 @@ func (s *forgedScene) methods() []forgedMethod {
 			_, err := of.FinishPrepared(ctx, evil, s.Now().Add(time.Minute), nil)
 			return err
 		}},
-		{"verify", false, func(ctx context.Context) error { _, err := verify.Run(ctx, s.staff, nil); return err }},
+		{"verify", false, func(ctx context.Context) error { _, err := verify.Check(ctx, s.staff, nil); return err }},
 		{"Sweep", true, func(ctx context.Context) error { _, err := of.Sweep(ctx, evil); return err }},
 		{"SweepAll", false, func(ctx context.Context) error {
 			_, _, err := records.SweepAll(ctx, s.staff, keys.PartitionRange{})

@@ -61,7 +61,7 @@ func TestLiveTable(t *testing.T) {
 		wg.Go(func() {
 			for range turns {
 				if err := writeSomething(ctx, staff, workerOf(rng.IntN(n)), rng); err != nil && !errors.Is(err, table.ErrNotFound) {
-					t.Errorf("write while verify.Run runs: got error %v; want none or ErrNotFound", err)
+					t.Errorf("write while verify.Check runs: got error %v; want none or ErrNotFound", err)
 				}
 				writes.Add(1)
 			}

@@ -54,7 +54,7 @@ func TestNaN(t *testing.T) {
 	again, err := tabledoor.GetRow(ctx, all, row.Key)
 	check(t, err)
 	testkit.Expect(t, "ETag of the projection after a merge of a property that it lacks", again.ETag, row.ETag)
-	if r, err := verify.Run(ctx, all, nil, full, part); err != nil || r.Faults > 0 {
+	if r, err := verify.Check(ctx, all, nil, full, part); err != nil || r.Faults > 0 {
 		t.Errorf("verify: got %+v, error %v; want a sound report and no error", r, err)
 	}
 }

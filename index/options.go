@@ -35,7 +35,7 @@ type ListOptions struct {
 	// Property is the name of the property that contains the members: their RowKeys, separated by /,
 	// which no RowKey contains. If the property is full, the rest is in properties with 2, 3 and so
 	// on behind the name. Defaults to Members. If a later release changes the name, entities are
-	// listed there once they are written again, or verify.Run has repaired them.
+	// listed there once they are written again, or verify.Repair has repaired them.
 	Property string
 
 	// Reserved has the same meaning as in [Options].

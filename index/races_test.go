@@ -152,7 +152,7 @@ func TestPace(t *testing.T) {
 		check(t, err)
 		began := time.Now()
 		var told []int
-		r, err := verify.Run(ctx, staff, &verify.Options{Pass: table.Pass{Rate: 100, Progress: func(r table.Progress) { told = append(told, r.Rows) }}}, byLast)
+		r, err := verify.Check(ctx, staff, &verify.Options{Pass: table.Pass{Rate: 100, Progress: func(r table.Progress) { told = append(told, r.Rows) }}}, byLast)
 		if err != nil || r.Faults > 0 {
 			t.Fatalf("verify: got %+v, error %v; want a sound report", r, err)
 		}

@@ -121,7 +121,7 @@ func TestReplacedEntities(t *testing.T) {
 }
 
 // TestReplacedOutOfGroups: an entity that another program has moved out of its group without its _ix is counted once when it joins
-// a group again, and verify.Run finds no fault.
+// a group again, and verify.Check finds no fault.
 func TestReplacedOutOfGroups(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -258,7 +258,7 @@ func checkSharedOnly(t testing.TB, s *storagetest.Service) error {
 	return checkShared(s)
 }
 
-// TestVerifyCountsReplaced: verify.Run finds a summary right that counts an entity which another program has replaced, and writes
+// TestVerifyCountsReplaced: verify.Check finds a summary right that counts an entity which another program has replaced, and writes
 // only that entity.
 func TestVerifyCountsReplaced(t *testing.T) {
 	t.Parallel()

@@ -22,7 +22,7 @@ func sifted(t *testing.T, what string, staff *table.Table[worker], mostRows int)
 	for i, most := range []int{0, mostRows} {
 		var faults []string
 		var err error
-		r, err = verify.Run(context.Background(), staff, &verify.Options{MostRows: most, Fault: func(f verify.Fault) {
+		r, err = verify.Check(context.Background(), staff, &verify.Options{MostRows: most, Fault: func(f verify.Fault) {
 			faults = append(faults, fmt.Sprintf("%s %v %v %v %v", f.Definition, f.Kind, f.Row, f.Entity, f.Owner))
 		}})
 		check(t, err)
@@ -49,7 +49,7 @@ func TestSieve(t *testing.T) {
 	}
 	for _, most := range []int{0, 1, 7, 50, 1000} {
 		s.Count()
-		r, err := verify.Run(ctx, staff, &verify.Options{MostRows: most})
+		r, err := verify.Check(ctx, staff, &verify.Options{MostRows: most})
 		if sent := s.Count().String(); err != nil || r.Faults > 0 || sent != "10 query" {
 			t.Errorf("a sound table, %d rows in memory: got %+v, %v and the requests %s; want 10 query", most, r, err, sent)
 		}
@@ -118,7 +118,7 @@ func TestSieveElsewhere(t *testing.T) {
 	mail := door.Rows[table.Table[table.Row]](door.Table(rows), false)
 	sound := func(most int) string {
 		s.Count()
-		r, err := verify.Run(ctx, s.staff, &verify.Options{MostRows: most})
+		r, err := verify.Check(ctx, s.staff, &verify.Options{MostRows: most})
 		if err != nil || r.Faults > 0 {
 			t.Errorf("a sound table, %d rows in memory: got %+v, %v", most, r, err)
 		}

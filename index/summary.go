@@ -54,8 +54,8 @@ type Measure[T any] struct {
 // The first write of an entity that was stored before the summary was declared, or that another
 // program has replaced without its _ix, counts again the group that the stored entity is in and the
 // group that it joins, once for each group and transaction: 1 request for each 1,000 entities of
-// the partition. If the entity is in no group, the write after which it is in one does so. Run
-// verify.Repair after declaring a summary for a table in use: it counts each group once.
+// the partition. If the entity is in no group, the write after which it is in one does so.
+// aztablekit.Store.Fill makes a summary of a table in use readable: it counts each group once.
 //
 // Limitation: a group may still count an entity that another program has deleted, or moved to another group without its _ix. If the
 // entity is inserted again into that group, or joins it later from the other group, the group counts it twice until verify.Repair
@@ -76,7 +76,8 @@ type Summary[T, K any] struct {
 // maxMeasures is the most measures that a row has room for, with seven properties each.
 const maxMeasures = 35
 
-// NewSummary defines a summary, which counts entities and adds up measures. The store returns the error of a wrong definition.
+// NewSummary defines a summary, which counts entities and adds up measures. Its name contains letters and digits. The store returns the
+// error of a wrong definition.
 //
 //	ages := index.NewSummary("ages", keys.Text(), func(e *Employee) (string, bool) { return "all", true }, nil, index.Measure[Employee]{
 //		Name: "Age",
@@ -133,8 +134,8 @@ type Stat struct {
 	Count, Sum, Min, Max int64
 
 	// Approximate reports that Min and Max are approximate bounds: all entities are between them, but perhaps none has them. Causes
-	// are a group of more entities than Measure.ExactUpTo, and a repair by verify.Run that changes many entities of the
-	// group. If the repair was interrupted, the bounds stay approximate until the group changes or verify.Run runs again.
+	// are a group of more entities than Measure.ExactUpTo, and a repair by verify.Repair that changes many entities of the
+	// group. If the repair was interrupted, the bounds stay approximate until the group changes or verify.Repair runs again.
 	Approximate bool
 }
 

@@ -91,7 +91,7 @@ func TestMost(t *testing.T) {
 // sound checks that verify finds nothing.
 func sound(t *testing.T, staff *table.Table[worker], definitions ...verify.Definition) {
 	t.Helper()
-	if r, err := verify.Run(t.Context(), staff, nil, definitions...); err != nil || r.Faults > 0 {
+	if r, err := verify.Check(t.Context(), staff, nil, definitions...); err != nil || r.Faults > 0 {
 		t.Errorf("verify: got %+v, error %v; want a sound report", r, err)
 	}
 }

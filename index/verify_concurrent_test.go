@@ -157,7 +157,7 @@ func TestDeletedDuringRepair(t *testing.T) {
 			overwrite(t, s, rowAt("team_Jones"), func(m map[string]any) { delete(m, "EmployeeIDs") })
 		}, http.MethodGet, "RowKey='w_000001'", at(1), map[string]bool{"team dangling team_Jones ": true}, 0},
 		"an entity that a summary miscounts": {[]extend.Definition[worker]{byLast, ages}, func(t *testing.T, s *storagetest.Service) {
-			check(t, rawTable(t, s).DeleteAny(ctx, rowAt("last_Jones!_w_000001"))) // so that verify.Run confirms the entity
+			check(t, rawTable(t, s).DeleteAny(ctx, rowAt("last_Jones!_w_000001"))) // so that verify.Check confirms the entity
 			overwrite(t, s, at(1), func(m map[string]any) { m["Age"] = "31" })
 		}, http.MethodPost, "$batch", at(1), map[string]bool{
 			"last missing last_Jones!_w_000001 w_000001": true, "ages state mismatch ages_Jones w_000001": true, "ages dangling ages_Jones ": true}, 0},
@@ -194,7 +194,7 @@ func TestInsertedDuringRepair(t *testing.T) {
 	ctx := context.Background()
 	staff, s := newStaff(t, ages)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Cao", "", 40, nil})
-	check(t, rawTable(t, s).MergeAny(ctx, rowAt("ages_Cao"), table.PropertyOf[int64]("AgeSum").Set(7))) // so that verify.Run counts again
+	check(t, rawTable(t, s).MergeAny(ctx, rowAt("ages_Cao"), table.PropertyOf[int64]("AgeSum").Set(7))) // so that verify.Check counts again
 	base := openAs(t, s.ConnectionString(), s, schema)
 	n := 0
 	b := &testkit.Hooked{Service: s, Serial: true, BeforeRequest: func(*http.Request) {

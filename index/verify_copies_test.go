@@ -70,7 +70,7 @@ func overwriteTyped(t *testing.T, s *storagetest.Service, rowKey string, f func(
 	check(t, err)
 }
 
-// TestChangedCopies: verify.Run finds each property in which a copy differs from its entity, and no other difference. Equal copies
+// TestChangedCopies: verify.Check finds each property in which a copy differs from its entity, and no other difference. Equal copies
 // take no request each.
 func TestChangedCopies(t *testing.T) {
 	t.Parallel()

@@ -121,7 +121,7 @@ func TestNewDefinitionReported(t *testing.T) {
 	check(t, err)
 	s.Count()
 	var entities int
-	r, err := verify.Run(context.Background(), staff, &verify.Options{Pass: table.Pass{Partitions: sales.Point(), Progress: func(r table.Progress) { entities = r.Rows }}}, byLast, ages)
+	r, err := verify.Check(context.Background(), staff, &verify.Options{Pass: table.Pass{Partitions: sales.Point(), Progress: func(r table.Progress) { entities = r.Rows }}}, byLast, ages)
 	check(t, err)
 	if r.Counts[verify.Missing] != n || r.Counts[verify.StateMismatch] != n || entities != n {
 		t.Errorf("verify without repair: got report %+v and %d entities at the last call of Progress; want %d missing, %d state mismatches and %d entities",
@@ -228,7 +228,7 @@ func TestTokenBehindFinished(t *testing.T) {
 	slow, err := bare.Attach(openAs(t, s.ConnectionString(), h, schema), byLast)
 	check(t, err)
 	var tokens []string
-	_, err = verify.Run(ctx, slow, &verify.Options{Pass: table.Pass{Concurrency: 2, Progress: func(r table.Progress) {
+	_, err = verify.Check(ctx, slow, &verify.Options{Pass: table.Pass{Concurrency: 2, Progress: func(r table.Progress) {
 		tokens = append(tokens, r.Token)
 		if r.Counts["partitions"] == 3 {
 			close(held)
@@ -240,7 +240,7 @@ func TestTokenBehindFinished(t *testing.T) {
 	}
 	// A finished partition is not listed again.
 	s.Count()
-	r, err := verify.Run(ctx, staff, &verify.Options{Pass: table.Pass{Token: "2:3dd7ffa7:C"}}, byLast, byLast)
+	r, err := verify.Check(ctx, staff, &verify.Options{Pass: table.Pass{Token: "2:3dd7ffa7:C"}}, byLast, byLast)
 	if err != nil || r.Counts["partitions"] != 1 || r.Counts["derived rows"] != 1 {
 		t.Errorf("verify from token of C: got report %+v and error %v; want 1 partition, 1 row and no error", r, err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/verify"
 )
 
-// TestBackfillSchedules: verify.Run fills new definitions, with faults and crashes, while two programs write by handles with these
+// TestBackfillSchedules: verify.Check fills new definitions, with faults and crashes, while two programs write by handles with these
 // definitions: in the end all rows are right.
 func TestBackfillSchedules(t *testing.T) {
 	t.Parallel()
@@ -81,7 +81,7 @@ func TestBackfillSchedules(t *testing.T) {
 	}
 }
 
-// TestReportSchedules: while programs write, verify.Run reports no fault if there is none.
+// TestReportSchedules: while programs write, verify.Check reports no fault if there is none.
 func TestReportSchedules(t *testing.T) {
 	t.Parallel()
 	for name, k := range definitionSets(t) {
@@ -94,7 +94,7 @@ func TestReportSchedules(t *testing.T) {
 					if err != nil {
 						return err
 					}
-					_, err = verify.Run(ctx, staff, &verify.Options{Fault: func(f verify.Fault) { faults = append(faults, f) }}, asDefinitions(k.definitions)...)
+					_, err = verify.Check(ctx, staff, &verify.Options{Fault: func(f verify.Fault) { faults = append(faults, f) }}, asDefinitions(k.definitions)...)
 					if len(faults) > 0 {
 						panic(fmt.Sprint("found ", faults)) // a violation
 					}

@@ -36,7 +36,7 @@ func changeProperty(t *testing.T, rows *table.Table[table.Row], id int, property
 }
 
 // TestReleasedRow: an entity that has the unique row of another entity releases the row and its maintainer state in one write.
-// Concurrent writes and an interruption of verify.Run at any request do not take the row from its new owner.
+// Concurrent writes and an interruption of verify.Check at any request do not take the row from its new owner.
 func TestReleasedRow(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -47,7 +47,7 @@ func TestReleasedRow(t *testing.T) {
 			insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "", 30, nil})
 			changeRaw(t, s, 1, "Email", "z")
 			changeRaw(t, s, 2, "Email", "a")
-			check(t, rawTable(t, s).DeleteAny(ctx, rowAt("last_Jones!_w_000001"))) // so that verify.Run does not repair worker 1 in a batch
+			check(t, rawTable(t, s).DeleteAny(ctx, rowAt("last_Jones!_w_000001"))) // so that verify.Check does not repair worker 1 in a batch
 			vctx, cancel := context.WithCancel(ctx)
 			i := 0
 			b := &testkit.Hooked{Service: s, Serial: true, BeforeRequest: func(*http.Request) {

@@ -104,10 +104,10 @@ func TestVerifyUnreadable(t *testing.T) {
 	testkit.Expect(t, "filled", len(ids(t, byTag.List(ctx, staff, dept.PartitionKey("S0"), "a"))), 1)
 
 	var ve *table.ValueError
-	if _, err := verify.Run(ctx, base, nil); !errors.As(err, &ve) {
+	if _, err := verify.Check(ctx, base, nil); !errors.As(err, &ve) {
 		t.Errorf("no definitions on a table without any: got error %v; want a *table.ValueError", err)
 	}
-	if all, err := verify.Run(ctx, staff, nil); err != nil || all.Rows != r.Rows || all.Counts["derived rows"] == 0 {
+	if all, err := verify.Check(ctx, staff, nil); err != nil || all.Rows != r.Rows || all.Counts["derived rows"] == 0 {
 		t.Errorf("no definitions, which means all of the table: got %+v, error %v; want %d entities, some rows and no error", all, err, r.Rows)
 	}
 	// The error is that of the failed request, not of the canceled partitions.
@@ -118,7 +118,7 @@ func TestVerifyUnreadable(t *testing.T) {
 		return storagetest.Fault{}
 	})
 	var refused *azcore.ResponseError
-	if _, err := verify.Run(ctx, staff, &verify.Options{Pass: table.Pass{Concurrency: 2}}, byTag); !errors.As(err, &refused) || refused.StatusCode != 403 || errors.Is(err, context.Canceled) {
+	if _, err := verify.Check(ctx, staff, &verify.Options{Pass: table.Pass{Concurrency: 2}}, byTag); !errors.As(err, &refused) || refused.StatusCode != 403 || errors.Is(err, context.Canceled) {
 		t.Errorf("refused query: got error %v; want an *azcore.ResponseError with status 403, and not context.Canceled", err)
 	}
 }
@@ -191,7 +191,7 @@ func TestRepairOfOneDefinition(t *testing.T) {
 	var untyped extend.Definition[worker]
 	for _, d := range []extend.Definition[worker]{untyped, (*index.Index[worker, string])(nil), &index.Index[worker, string]{}} {
 		var ve *table.ValueError
-		if _, err := verify.Run(ctx, staff, nil, d); !errors.As(err, &ve) || ve.Field != "definitions" {
+		if _, err := verify.Check(ctx, staff, nil, d); !errors.As(err, &ve) || ve.Field != "definitions" {
 			t.Errorf("definition %#v: got error %v; want a *table.ValueError about definitions", d, err)
 		}
 	}

@@ -29,7 +29,7 @@ func rawTable(t testing.TB, s *storagetest.Service) *table.Table[table.Row] {
 
 func rowAt(s string) keys.Key { return keys.Raw("S", s) }
 
-// asDefinitions returns definitions as verify.Run takes them.
+// asDefinitions returns definitions as verify.Check takes them.
 func asDefinitions(all []extend.Definition[worker]) (same []verify.Definition) {
 	for _, d := range all {
 		same = append(same, d)
@@ -37,7 +37,7 @@ func asDefinitions(all []extend.Definition[worker]) (same []verify.Definition) {
 	return same
 }
 
-// mustVerify calls verify.Run, and returns the faults as texts.
+// mustVerify calls verify.Check, and returns the faults as texts.
 func mustVerify(t *testing.T, staff *table.Table[worker], o verify.Options, definitions ...extend.Definition[worker]) (table.Progress, map[string]bool) {
 	t.Helper()
 	faults := map[string]bool{}
@@ -255,20 +255,20 @@ func TestResume(t *testing.T) {
 	if err != nil || second.Counts["partitions"] != 2 || second.Changed != 2 {
 		t.Fatalf("resumed run: got %+v, error %v; want 2 partitions, 2 repaired and no error", second, err)
 	}
-	one, err := verify.Run(ctx, staff, &verify.Options{Pass: table.Pass{Partitions: dept.PartitionKey("A").Point()}}, byLast)
+	one, err := verify.Check(ctx, staff, &verify.Options{Pass: table.Pass{Partitions: dept.PartitionKey("A").Point()}}, byLast)
 	if err != nil || one.Counts["partitions"] != 1 || one.Faults > 0 {
 		t.Fatalf("run of partition A: got %+v, error %v; want a sound report of 1 partition, and no error", one, err)
 	}
 	for i := range first.Token { // a token with any one byte changed, or cut short
 		for _, token := range []string{first.Token[:i] + "?" + first.Token[i+1:], first.Token[:max(i, 1)]} {
 			var te *table.ValueError
-			if _, err := verify.Run(ctx, staff, &verify.Options{Pass: table.Pass{Token: token}}, byLast); !errors.As(err, &te) {
+			if _, err := verify.Check(ctx, staff, &verify.Options{Pass: table.Pass{Token: token}}, byLast); !errors.As(err, &te) {
 				t.Errorf("token %q: got error %v; want a *table.ValueError", token, err)
 			}
 		}
 	}
 	var de *table.DefinitionError
-	if _, err := verify.Run(ctx, staff, nil, byEmail); !errors.As(err, &de) || de.Definition != "email" {
+	if _, err := verify.Check(ctx, staff, nil, byEmail); !errors.As(err, &de) || de.Definition != "email" {
 		t.Errorf("definition that is not attached: got error %v; want a *table.DefinitionError of %q", err, "email")
 	}
 }

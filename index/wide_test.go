@@ -73,7 +73,7 @@ func TestWideIndex(t *testing.T) {
 			t.Errorf("got %+v", e.Value)
 		}
 	}
-	r, err := verify.Run(ctx, docs, nil)
+	r, err := verify.Check(ctx, docs, nil)
 	testkit.NoError(t, err)
 	testkit.Expect(t, "entities", r.Rows, 60)
 	testkit.Expect(t, "faults", len(derived.Kinds(r)), 0)

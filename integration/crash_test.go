@@ -149,7 +149,7 @@ func testCrash(e *env, w crashWrite) {
 // verifyRows fails the test unless the rows of the indexes are right in so many partitions.
 func verifyRows(e *env, staff *table.Table[employee], partitions int) {
 	e.Helper()
-	r, err := verify.Run(context.Background(), staff, nil)
+	r, err := verify.Check(context.Background(), staff, nil)
 	e.must(err)
 	if r.Faults > 0 || r.Counts["partitions"] != partitions {
 		e.Errorf("verify: got %+v; want no faults in %d partitions", r, partitions)

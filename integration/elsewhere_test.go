@@ -63,7 +63,7 @@ func elsewhere(e *env) {
 	}
 	check := func() {
 		e.Helper()
-		report, err := verify.Run(ctx, staff, nil)
+		report, err := verify.Check(ctx, staff, nil)
 		if e.must(err); report.Faults > 0 || report.Counts["pending"] > 0 {
 			e.Errorf("got %+v; want a sound report", report)
 		}

@@ -167,7 +167,7 @@ func details(e *env) {
 	e.must(err)
 	e.must(staff.Merge(ctx, w, age.Set(60)))
 	told("<nil> <nil> 7")
-	if r, err := verify.Run(ctx, staff, nil, head); err != nil || r.Faults > 0 || r.Counts["derived rows"] != 0 {
+	if r, err := verify.Check(ctx, staff, nil, head); err != nil || r.Faults > 0 || r.Counts["derived rows"] != 0 {
 		e.Errorf("Verify: got %+v, error %v; want it sound, without rows", r, err)
 	}
 }

@@ -105,7 +105,7 @@ func views(e *env) {
 	e.must(err)
 	e.must(fast.Delete(ctx, back))
 	count("Sales", 1)
-	report, err = verify.Run(ctx, staff, nil)
+	report, err = verify.Check(ctx, staff, nil)
 	if e.must(err); fmt.Sprint(derived.Kinds(report)) != "map[]" || report.Counts["derived rows"] != 1 {
 		e.Errorf("Verify: got %+v; want no faults and 1 derived entity", report)
 	}

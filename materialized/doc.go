@@ -29,7 +29,7 @@
 // # Not guaranteed
 //
 // A reader of a view may see the entity as it was a moment ago. With Options.Inline, a write usually returns when the views have
-// followed. Only the view should write its table: [verify.Run] finds and repairs other changes.
+// followed. Only the view should write its table: [verify.Repair] finds and repairs other changes.
 //
 // # Costs
 //

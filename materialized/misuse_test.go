@@ -63,17 +63,17 @@ func TestDefinitions(t *testing.T) {
 	if _, err := bare.Attach(withOutbox, materialized.New("azAZ09-_", s.company, memberOf, nil)); err != nil {
 		t.Errorf("view azAZ09-_: got error %v; want none", err)
 	}
-	_, err = verify.Run(context.Background(), s.staff, nil, materialized.New("other", s.company, memberOf, nil))
+	_, err = verify.Check(context.Background(), s.staff, nil, materialized.New("other", s.company, memberOf, nil))
 	var de *table.DefinitionError
 	if !errors.As(err, &de) || de.Definition != "other" {
-		t.Errorf("verify.Run of a view that is not attached: got error %v; want a *table.DefinitionError", err)
+		t.Errorf("verify.Check of a view that is not attached: got error %v; want a *table.DefinitionError", err)
 	}
 	var ve *table.ValueError
-	if _, err := verify.Run(context.Background(), s.base, nil); !errors.As(err, &ve) || ve.Field != "definitions" {
-		t.Errorf("verify.Run without views: got error %v; want a ValueError about definitions", err)
+	if _, err := verify.Check(context.Background(), s.base, nil); !errors.As(err, &ve) || ve.Field != "definitions" {
+		t.Errorf("verify.Check without views: got error %v; want a ValueError about definitions", err)
 	}
-	if _, err := verify.Run[employee](context.Background(), nil, nil); err == nil {
-		t.Error("verify.Run of nil: got no error; want one")
+	if _, err := verify.Check[employee](context.Background(), nil, nil); err == nil {
+		t.Error("verify.Check of nil: got no error; want one")
 	}
 	_, err = two.Insert(context.Background(), &employee{Department: "Sales", ID: 1, Salary: 1}) // two views of one key: the second is foreign
 	testkit.NoError(t, err)
@@ -224,7 +224,7 @@ func TestTables(t *testing.T) {
 	if _, err := s.account.Tables().DeleteTable(ctx, "company", nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := verify.Run(ctx, s.staff, nil); !errors.Is(err, table.ErrNotCreated) {
+	if _, err := verify.Check(ctx, s.staff, nil); !errors.Is(err, table.ErrNotCreated) {
 		t.Errorf("Verify without the view's table: got error %v; want ErrNotCreated", err)
 	}
 
@@ -244,7 +244,7 @@ func TestTables(t *testing.T) {
 			deleted = true
 		}
 	}
-	if r, err := verify.Run(ctx, p.staff, nil); !errors.Is(err, table.ErrNotCreated) {
+	if r, err := verify.Check(ctx, p.staff, nil); !errors.Is(err, table.ErrNotCreated) {
 		t.Errorf("Verify of a view whose table is deleted meanwhile: got report %+v, error %v; want ErrNotCreated", r, err)
 	}
 }

@@ -220,7 +220,7 @@ func TestNotPending(t *testing.T) {
 	next := materialized.New("next", s.company, func(e *employee, _ keys.Key) (member, bool) { return member{ID: e.ID + 1}, e.ID == 1 }, nil)
 	both, err := bare.Attach(s.staff, next)
 	testkit.NoError(t, err)
-	r, err = verify.Run(ctx, both, nil, extend.Definition[employee](next)) // employee 1 lacks the derived entity of employee 2
+	r, err = verify.Check(ctx, both, nil, extend.Definition[employee](next)) // employee 1 lacks the derived entity of employee 2
 	testkit.NoError(t, err)
 	testkit.Expect(t, "faults", faults(r), "1 missing")
 	testkit.Expect(t, "pending", r.Counts["pending"], 0)
@@ -389,7 +389,7 @@ func TestVerifyPace(t *testing.T) {
 			t.Errorf("got %v for %+v; want 10 to 30 s, and all repaired", took, r)
 		}
 		var ve *table.ValueError
-		if _, err := verify.Run(t.Context(), s.staff, &verify.Options{Pass: table.Pass{Rate: -1}}); !errors.As(err, &ve) {
+		if _, err := verify.Check(t.Context(), s.staff, &verify.Options{Pass: table.Pass{Rate: -1}}); !errors.As(err, &ve) {
 			t.Errorf("got %v; want a *ValueError", err)
 		}
 	})

@@ -42,7 +42,7 @@ type Options struct {
 }
 
 // New defines a view. derive returns what the entity under a key contributes to the view, and false if it contributes nothing. The
-// key of the derived entity follows from its fields, by the schema of to. derive must be pure, since workers and [verify.Run] call it
+// key of the derived entity follows from its fields, by the schema of to. derive must be pure, since workers and [verify.Check] call it
 // again; for a release with another one, see docs/views.md; and two entities must not have one derived entity, for which see [table.ErrTaken].
 //
 // The table to may be a handle with maintainers of its own, such as an index or a summary of package index: they are written in the
@@ -288,7 +288,7 @@ func (m *maintainer[T, V]) Maintain(_ context.Context, p *extend.Plan, c *extend
 	}
 	had, digest := recorded(c.State())
 	if had == (keys.Key{}) && c.Old != nil {
-		// The entity is older than the view, which verify.Run may have filled since.
+		// The entity is older than the view, which verify.Repair may have filled since.
 		if was, err := m.deriveTwice(c.Old, c.Key); err == nil {
 			had = was.key
 		}
@@ -408,5 +408,5 @@ func recorded(state []string) (k keys.Key, digest string) {
 }
 
 // errTaken: two entities have one derived entity. The first keeps it. The message of the second becomes poison after
-// eventual.WorkerOptions.Attempts attempts, and [verify.Run] reports it, until one of the two changes.
+// eventual.WorkerOptions.Attempts attempts, and [verify.Check] reports it, until one of the two changes.
 var errTaken = errs.Of(table.ErrTaken, "another entity has this derived entity")

@@ -116,7 +116,7 @@ func bankWorkload(check func(text string, sum int64) error, programs ...func(con
 			if err := testkit.WithoutFailures(b.Drain(ctx)); err != nil {
 				return err
 			}
-			report, err := verify.Run(ctx, b.accounts, nil)
+			report, err := verify.Check(ctx, b.accounts, nil)
 			if err == nil && len(derived.Kinds(report)) > 0 {
 				err = fmt.Errorf("got faults %v; want none", report)
 			}

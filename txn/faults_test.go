@@ -268,7 +268,7 @@ func TestEnded(t *testing.T) {
 		if err != nil || calls != 1 || !over.Load() {
 			t.Errorf("an end before transaction %d: got %v after %d calls, and the end has come: %v; want no error after 1", n, err, calls, over.Load())
 		}
-		report, err := verify.Run(ctx, b.accounts, nil)
+		report, err := verify.Check(ctx, b.accounts, nil)
 		if err != nil || len(derived.Kinds(report)) > 0 {
 			t.Errorf("an end before transaction %d: got %v, %v; want no faults", n, report, err)
 		}

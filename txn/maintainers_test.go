@@ -83,7 +83,7 @@ func TestMaintainers(t *testing.T) {
 		found += fmt.Sprint(e.Value.City, " ", e.Value.ID)
 	}
 	testkit.Expect(t, "the copies elsewhere", found, "Rom 4")
-	report, err := verify.Run(ctx, b.accounts, nil)
+	report, err := verify.Check(ctx, b.accounts, nil)
 	if err != nil || len(derived.Kinds(report)) > 0 {
 		t.Errorf("got %v, %v; want no faults", report, err)
 	}

@@ -188,7 +188,7 @@ func TestViews(t *testing.T) {
 			got += m.Value.Name + "; "
 		}
 		testkit.Expect(t, "the view", got, map[bool]string{false: "Bern 100; Ulm 100; Zug 100; ", true: "Bern 200; "}[committed])
-		report, err := verify.Run(ctx, accounts, nil)
+		report, err := verify.Check(ctx, accounts, nil)
 		if err != nil || len(derived.Kinds(report)) > 0 {
 			t.Errorf("got %v, %v; want no faults", report, err)
 		}
@@ -233,7 +233,7 @@ func TestVerifyPrepared(t *testing.T) {
 			time.Sleep(5 * time.Minute) // until the message is visible
 			testkit.NoError(t, others.Drain(ctx))
 			testkit.Expect(t, "accounts in the end", others.cents(t), want)
-			report, err = verify.Run(ctx, others.accounts, nil)
+			report, err = verify.Check(ctx, others.accounts, nil)
 			if err != nil || len(derived.Kinds(report)) > 0 {
 				t.Errorf("in the end: got %v, %v; want no faults", report, err)
 			}

@@ -2,9 +2,9 @@
 // other databases: index scrubbing).
 //
 // Derived rows are always right if all writers declare the same definitions with the same key
-// functions. [Repair] is for all other cases: it fills a new index or view of a table in use, removes
-// the rows of an earlier key function, and repairs rows that programs without this library have
-// written or deleted. Writers may continue meanwhile.
+// functions. [Repair] is for all other cases: it removes the rows of an earlier key function, and
+// repairs rows that programs without this library have written or deleted. Writers may continue
+// meanwhile. aztablekit.Store.Fill makes a new definition of a table in use readable.
 //
 //	done, err := verify.Repair(ctx, staff, nil) // staff has definitions
 //	if err != nil {
@@ -14,14 +14,14 @@
 //		log.Print(done) // what stays
 //	}
 //
-// [Run] finds out what Repair would do, and writes nothing. Options.Fault receives each [Fault]; the
+// [Check] finds out what Repair would do, and writes nothing. Options.Fault receives each [Fault]; the
 // Progress counts them. An interrupted call goes on behind the finished partitions by the Token of
 // its Progress.
 //
 // # Guarantees
 //
-// A fault that Run reports existed: Run confirms each fault that the entity alone does not show by a consistent read, so that a
-// concurrent write is not taken for a fault. Exception: of Run, a DuplicateValue of two missing rows is a
+// A fault that Check reports existed: Check confirms each fault that the entity alone does not show by a consistent read, so that a
+// concurrent write is not taken for a fault. Exception: of Check, a DuplicateValue of two missing rows is a
 // prediction of what a repair would find. A repair never overwrites a concurrent write, because each repair is a write by ETag.
 // Rows of other types, definitions and programs are left as they are. A row that a worker is still to change is no fault.
 //
@@ -30,12 +30,12 @@
 //
 // # Not guaranteed
 //
-// A fault that comes into being while Run is in progress may be missed. A run over a range does not find rows elsewhere that no entity of the range
-// records. Run does not repair a [DuplicateValue], two entities with
+// A fault that comes into being while Check is in progress may be missed. A run over a range does not find rows elsewhere that no entity of the range
+// records. Check does not repair a [DuplicateValue], two entities with
 // one unique value or one derived entity, because either may be right: give one of them another value.
 //
 // # Costs
 //
-// A sound partition costs 1 request for each 1,000 derived rows of a definition, and for each 1,000 entities. See [Run] for faults,
+// A sound partition costs 1 request for each 1,000 derived rows of a definition, and for each 1,000 entities. See [Check] for faults,
 // lists, details and summaries.
 package verify

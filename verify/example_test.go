@@ -77,7 +77,7 @@ func ExampleOptions() {
 	s := storagetest.New(nil)
 	staff := newStaff(ctx, s, byAge)
 	deleteRow(ctx, s, "age_051_empid_000300")
-	_, err := verify.Run(ctx, staff, &verify.Options{Pass: table.Pass{Partitions: dept.Of("Sales").Point()}, Fault: func(f verify.Fault) { fmt.Println(f.Definition, f.Kind, f.Row, f.Entity) }}, byAge)
+	_, err := verify.Check(ctx, staff, &verify.Options{Pass: table.Pass{Partitions: dept.Of("Sales").Point()}, Fault: func(f verify.Fault) { fmt.Println(f.Definition, f.Kind, f.Row, f.Entity) }}, byAge)
 	fmt.Println(err)
 	// Output:
 	// age missing ('Sales','age_051_empid_000300') ('Sales','empid_000300')

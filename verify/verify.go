@@ -22,12 +22,12 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Run compares derived rows with the entities of a table, and changes nothing. It finds rows that
+// Check compares derived rows with the entities of a table, and changes nothing. It finds rows that
 // other programs have written or deleted, rows of an earlier key function, and the missing rows of a
 // new definition. It is safe beside concurrent writers and workers: it confirms each suspected fault
 // by another consistent read. [Repair] repairs what it finds.
 //
-//	found, err := verify.Run(ctx, staff, nil, byEmail)
+//	found, err := verify.Check(ctx, staff, nil, byEmail)
 //	if err == nil && found.Faults > 0 {
 //		log.Print(found)
 //	}
@@ -52,17 +52,17 @@ import (
 //     than 10 minutes; "finished": writes over several partitions that it has ended; "tombstones":
 //     old ones that it has deleted.
 //
-// First Run verifies the definitions whose rows are in the partitions of their entities. For each partition, it reads the derived rows,
+// First Check verifies the definitions whose rows are in the partitions of their entities. For each partition, it reads the derived rows,
 // and keeps about 150 bytes of each in memory, up to Options.MostRows; of more rows it keeps sums, and reads the partition again for those that
 // differ. Then it reads the entities. For each summary, it reads the entities again. It can be
 // interrupted and resumed between partitions; an unfinished partition is begun again.
 //
-// With Options.Partitions or RecordsOnly, Run goes through the partitions of the range, and verifies the definitions elsewhere and the views of the
+// With Options.Partitions or RecordsOnly, Check goes through the partitions of the range, and verifies the definitions elsewhere and the views of the
 // entities of each at once: it reads the rows that these record, 1 request each, or none with RecordsOnly.
 //
 // Errors: *table.DefinitionError for a definition that t does not have; *keys.KeyError for an invalid
 // range; *table.ValueError for wrong options and a damaged Token, and if there are no definitions;
-// [table.ErrRanged] if the client's signature is for a range of keys, because Run would see a part of
+// [table.ErrRanged] if the client's signature is for a range of keys, because Check would see a part of
 // the table only; errors of a read (see package table). The Progress counts what was done, also
 // beside an error.
 //
@@ -92,26 +92,26 @@ import (
 // rows of an earlier key function. Such entities are written together, as many as a transaction holds. If concurrent writers change
 // what is read, the confirmation, repair or summary begins again after a pause, Retry.ConflictAttempts times at most; for a view, 5
 // times without a pause.
-func Run[T any](ctx context.Context, t *table.Table[T], o *Options, definitions ...Definition) (table.Progress, error) {
+func Check[T any](ctx context.Context, t *table.Table[T], o *Options, definitions ...Definition) (table.Progress, error) {
 	var opt Options
 	if o != nil {
 		opt = *o
 	}
 	opt.DryRun = true
-	return verify(ctx, t, &opt, "Run", definitions)
+	return verify(ctx, t, &opt, "Check", definitions)
 }
 
-// Repair does what [Run] does, repairs the faults, and deletes old tombstones: by a write of the entity by its ETag, or of the row by its own.
+// Repair does what [Check] does, repairs the faults, and deletes old tombstones: by a write of the entity by its ETag, or of the row by its own.
 // A second call does no harm. Sound entities and rows are not written, except summaries whose bounds it makes exact. With DryRun it is
-// Run.
+// Check.
 //
 //	done, err := verify.Repair(ctx, staff, nil, byEmail)
 //
 // If it is interrupted, repairs stay. A repair that writes an entity also notifies the workers that keep its rows elsewhere and its
-// views, so that these are pending afterwards. Errors: those of Run.
+// views, so that these are pending afterwards. Errors: those of Check.
 //
 // Requests: with an outbox, first a scan of the table, or of the range, and of each table with rows elsewhere, unless there is a range,
-// which the Rate does not limit: 1 for each 1,000 rows, to end the writes over several partitions that have crashed. Then those of Run
+// which the Rate does not limit: 1 for each 1,000 rows, to end the writes over several partitions that have crashed. Then those of Check
 // and of the repairs.
 func Repair[T any](ctx context.Context, t *table.Table[T], o *Options, definitions ...Definition) (table.Progress, error) {
 	if o == nil {
@@ -140,7 +140,7 @@ type Definition interface {
 	Name() string
 }
 
-// run is a call of Run in progress.
+// run is a call of Check in progress.
 type run[T any] struct {
 	*recorder
 	pacer       *pace.Limit
@@ -175,7 +175,7 @@ func (f *firstOwners) first(row rowElsewhere, entity keys.Key) keys.Key {
 
 func newRun[T any](t *table.Table[T], o *Options) *run[T] {
 	return &run[T]{
-		recorder: newRecorder(o, door.Table(t).Log("verify.Run", keys.Key{})),
+		recorder: newRecorder(o, door.Table(t).Log("verify.Check", keys.Key{})),
 		pacer:    pace.New(o.Rate),
 		handle:   t,
 		table:    door.InMode(t, func(m *engine.Mode) { m.IgnoreCorruptState, m.Ends = true, nil }), // what is over and stored is verified, too,
@@ -253,7 +253,7 @@ func (r *run[T]) verifyOthers(ctx context.Context) error {
 	return nil
 }
 
-// defined is a maintainer that Run can verify.
+// defined is a maintainer that Check can verify.
 type defined interface {
 	// Definition returns the definition as the program made it, such as an *index.Index.
 	Definition() any

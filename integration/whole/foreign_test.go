@@ -112,7 +112,7 @@ var readMethods = map[string]func(context.Context, *outage) error{
 		return firstError(x.base.Partitions(ctx, keys.PartitionRange{}))
 	},
 	"verify": func(ctx context.Context, x *outage) error {
-		_, err := verify.Run(ctx, x.indexed, nil)
+		_, err := verify.Check(ctx, x.indexed, nil)
 		return err
 	},
 	"index.Get": func(ctx context.Context, x *outage) error {

@@ -83,6 +83,6 @@ func TestOperations(t *testing.T) {
 	}
 	report, err := opsVerify(t.Context(), attach(t, openStaff(t, acc.Tables())), "")
 	if err != nil || report.Faults > 0 || report.Rows != 2 {
-		t.Errorf("verify.Run: got %+v, error %v, want a sound table with 2 entities", report, err)
+		t.Errorf("verify.Check: got %+v, error %v, want a sound table with 2 entities", report, err)
 	}
 }

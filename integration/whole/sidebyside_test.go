@@ -137,7 +137,7 @@ func TestAztablesWritesBesideIndexes(t *testing.T) {
 				fatal(t, err)
 				for kind, n := range faults {
 					if r.Counts[kind] != n || r.Faults > 0 {
-						t.Errorf("verify.Run: got %+v, sound %v, want %d faults of kind %v, all repaired", r, r.Faults == 0, n, kind)
+						t.Errorf("verify.Check: got %+v, sound %v, want %d faults of kind %v, all repaired", r, r.Faults == 0, n, kind)
 					}
 				}
 			}
@@ -238,7 +238,7 @@ func TestAztablesQueriesBesideIndexes(t *testing.T) {
 			fatal(t, errors.Join(out.Ensure(ctx), bare.Ensure(ctx, staff)))
 			r, err := verify.Repair(ctx, staff, nil)
 			if err != nil || r.Faults > 0 {
-				t.Fatalf("verify.Run: got report %+v, error %v; want a sound report", r, err)
+				t.Fatalf("verify.Check: got report %+v, error %v; want a sound report", r, err)
 			}
 			for filters, times := range map[*[]string]int{&values: c.values, &ranges: c.ranges, &whole: c.whole} {
 				for _, filter := range *filters {

@@ -183,7 +183,7 @@ var refusedMethods = map[string]func(context.Context, *outage) error{
 		}
 		_, errInsert := staff.Insert(ctx, smith)
 		err = errors.Join(w.Ensure(ctx), tabledoor.Ensure(ctx, people), errInsert, w.Drain(ctx), staff.DeleteAny(ctx, keys.Raw("Sales", smith.ID)), w.Drain(ctx))
-		_, errVerify := verify.Run(ctx, staff, nil)
+		_, errVerify := verify.Check(ctx, staff, nil)
 		return errors.Join(err, errVerify)
 	},
 }

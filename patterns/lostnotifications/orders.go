@@ -41,7 +41,7 @@ func Open(acc aztablekit.Account, send Send, o *aztablekit.Options) *Shops {
 
 // newOrder returns the new order of a write, and whether there is one.
 func newOrder(c *eventual.Change[Order]) (Order, bool) {
-	if c.Old != nil || c.New == nil {
+	if !c.Inserted() {
 		return Order{}, false
 	}
 	return *c.New, true

@@ -43,7 +43,7 @@ var (
 
 // badgeOf returns the badge of a new employee.
 func badgeOf(c *eventual.Change[employee]) (badge, bool) {
-	if c.New == nil || c.Old != nil || !c.New.Badge {
+	if !c.Inserted() || !c.New.Badge {
 		return badge{}, false
 	}
 	return badge{c.New.ID, c.New.LastName}, true

@@ -47,7 +47,7 @@ func Open(acc aztablekit.Account, send Send, o *aztablekit.Options) *Shops {
 
 // newParcel returns the new parcel of a write, and whether there is one.
 func newParcel(c *eventual.Change[Parcel]) (Parcel, bool) {
-	if c.Old != nil || c.New == nil {
+	if !c.Inserted() {
 		return Parcel{}, false
 	}
 	return *c.New, true

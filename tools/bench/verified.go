@@ -108,7 +108,7 @@ func newVerified(ctx context.Context, n, partitions int) (*verified, error) {
 
 // run verifies the table, which has no fault.
 func (v *verified) run(ctx context.Context) error {
-	r, err := verify.Run(ctx, v.table, nil)
+	r, err := verify.Check(ctx, v.table, nil)
 	if err == nil && r.Faults > 0 {
 		err = fmt.Errorf("got the report %+v; want no fault", r)
 	}

@@ -99,7 +99,7 @@ func run(ctx context.Context, dir string) error {
 			return staff.Move(ctx, e)
 		}},
 		{"Verify", func(int) error {
-			_, err := verify.Run(ctx, staff, nil, byName)
+			_, err := verify.Check(ctx, staff, nil, byName)
 			return err
 		}},
 	}
