@@ -483,10 +483,10 @@ func TestVerify(t *testing.T) {
 		faults  int
 		queries int
 	}{
-		{"repair", jobs.Verification{}, 400, 0, 19},
+		{"repair", jobs.Verification{}, 400, 0, 16},
 		// The entities say that they have the rows.
-		{"repair, records only", jobs.Verification{RecordsOnly: true}, 0, 0, 14},
-		{"dry run", jobs.Verification{DryRun: true}, 0, 400, 24},
+		{"repair, records only", jobs.Verification{RecordsOnly: true}, 0, 0, 12},
+		{"dry run", jobs.Verification{DryRun: true}, 0, 400, 16},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inOffice(t, 4, 700, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {

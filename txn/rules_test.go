@@ -354,7 +354,9 @@ func TestInsertByOldReads(t *testing.T) {
 	t.Parallel()
 	s, b := newBank(t)
 	ctx := t.Context()
-	next := func(tx *txn.Tx) (*table.Entity[bankAccount], error) { return txn.Get(tx, b.accounts, accountKey("Bern", 1)) }
+	next := func(tx *txn.Tx) (*table.Entity[bankAccount], error) {
+		return txn.Get(tx, b.accounts, accountKey("Bern", 1))
+	}
 	calls := 0
 	err := txn.Run(ctx, b, func(tx *txn.Tx) error {
 		calls++
