@@ -59,7 +59,7 @@ func (journal) Maintain(_ context.Context, _ *extend.Plan, c *extend.Change[empl
 		return nil // the insert under the other key tells it
 	}
 	switch {
-	case c.Old == nil:
+	case c.Inserted():
 		fmt.Println("hired", c.Key)
 	case c.New == nil:
 		fmt.Println("left", c.Key)

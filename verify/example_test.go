@@ -46,8 +46,8 @@ func deleteRow(ctx context.Context, s *storagetest.Service, rowKey string) {
 	}
 }
 
-// Rows that entities lack are added. A store fills a new index by this; see aztablekit.Store.Fill.
-func ExampleRun() {
+// Rows that entities lack are added.
+func ExampleRepair() {
 	ctx := context.Background()
 	byAge := index.New("age", keys.Digits[int](3), func(e *Employee) (int, bool) { return e.Age, true }, nil)
 	s := storagetest.New(nil)

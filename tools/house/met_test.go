@@ -23,7 +23,7 @@ var mostNames = map[string]int{
 	"aztablekit":            41,
 	"eventual":              55,
 	"expire":                12,
-	"extend":                39,
+	"extend":                40,
 	"index":                 97,
 	"jobs":                  54,
 	"keys":                  118,
