@@ -332,6 +332,33 @@ func TestInsertOfWhatExists(t *testing.T) {
 	testkit.Expect(t, "accounts", b.cents(t), "Bern 1: 100; Ulm 2: 100; Zug 3: 100; ")
 }
 
+// TestInsertBesideOthers: so it is if the function has read, or writes, rows of other partitions, which are prepared and rolled back.
+func TestInsertBesideOthers(t *testing.T) {
+	t.Parallel()
+	for _, writes := range []bool{false, true} {
+		s, b := newBank(t)
+		calls := 0
+		err := txn.Run(t.Context(), b, func(tx *txn.Tx) error {
+			calls++
+			ulm, err1 := txn.Get(tx, b.accounts, accountKey("Ulm", 2))
+			zug, err2 := txn.Get(tx, b.accounts, accountKey("Zug", 3))
+			if err := errors.Join(err1, err2); err != nil {
+				return err
+			}
+			if writes {
+				tx.Do(b.accounts.MergeOp(ulm, cents.Set(1)), b.accounts.MergeOp(zug, cents.Set(3)))
+			}
+			tx.Do(b.accounts.InsertOp(&bankAccount{"Bern", 1, 4}))
+			return nil
+		})
+		if !errors.Is(err, table.ErrExists) || errors.Is(err, table.ErrContended) || calls > 2 {
+			t.Errorf("writes %v: got %v after %d calls; want ErrExists after two", writes, err, calls)
+		}
+		testkit.NoError(t, errors.Join(b.Drain(t.Context()), left(s, "accounts")))
+		testkit.Expect(t, "accounts", b.cents(t), "Bern 1: 100; Ulm 2: 100; Zug 3: 100; ")
+	}
+}
+
 // TestInsertBesideAbsent: so it is if the function has read another row as absent, which must be so at the same moment.
 func TestInsertBesideAbsent(t *testing.T) {
 	t.Parallel()

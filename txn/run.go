@@ -52,7 +52,7 @@ type run struct {
 	ctx       context.Context
 	host      *host.Host
 	call      func(*Tx) error
-	wary      bool // an insert was refused because there is a row, and others were read as absent: from then on, inserts read first
+	wary      bool // an insert was refused because there is a row: from then on, inserts read first
 	conflicts *engine.Conflicts
 
 	// spanned is ctx with the span of Run, from the first table on that the function uses: what is
@@ -131,9 +131,9 @@ func (tx *Tx) commit() (conflict, err error) {
 	switch {
 	case tx.stale():
 		return nil, err
-	case !errors.Is(err, errs.ErrExists):
+	case !errors.Is(err, errs.ErrExists) || errors.Is(err, errs.ErrGivenUp):
 		return err, err
-	case tx.anyAbsent(): // it may have been there for a while since: only rows have versions
+	case !tx.leavesVersions():
 		tx.run.wary = true
 		return err, err
 	}
@@ -141,14 +141,15 @@ func (tx *Tx) commit() (conflict, err error) {
 	return tx.confirm(err)
 }
 
-// anyAbsent reports whether the function has read a row as absent.
-func (tx *Tx) anyAbsent() bool {
-	for _, r := range tx.reads {
-		if r != nil && r.etag == "" {
-			return true
+// leavesVersions reports whether the ETags of what was read still tell, after a refusal, whether it was so then: a row that was absent
+// has none, and to prepare another partition and roll it back changes those of its rows.
+func (tx *Tx) leavesVersions() bool {
+	for _, at := range tx.order {
+		if r := tx.reads[at]; r != nil && r.etag == "" || !at.samePartition(tx.order[0]) {
+			return false
 		}
 	}
-	return false
+	return true
 }
 
 // isConflict reports whether an error says that others have changed what the transaction has read, and that nothing was written.

@@ -55,6 +55,11 @@ type place struct {
 
 func placeOf(t *engine.Table, k keys.Key) place { return place{strings.ToLower(t.Name), k} }
 
+// samePartition reports whether two rows are in one partition.
+func (p place) samePartition(other place) bool {
+	return p.table == other.table && p.key.PartitionKey() == other.key.PartitionKey()
+}
+
 // read is what the function has read of a row.
 type read struct {
 	etag   azcore.ETag // "" if there is no row

@@ -23,7 +23,7 @@ func (w *write) restartWithNewID(ctx context.Context) (err error) {
 }
 
 // contended turns the last conflict into ErrContended, if it was about a row that the write had to read: a row that entities share,
-// or the row of a write by key. Other outcomes stay as they are. ended is the error of the context, nil if the context has not
+// the row of a write by key, or one that only reserved the key of an insert. Other outcomes stay as they are. ended is the error of the context, nil if the context has not
 // ended.
 func (w *write) contended(out outcome, ended error) outcome {
 	var re *azcore.ResponseError
@@ -38,7 +38,7 @@ func (w *write) contended(out outcome, ended error) outcome {
 	var de *errs.DerivedError
 	var be *errs.BatchError
 	switch s := &w.currentTransaction.steps[out.failed]; {
-	case s.derived == nil && !s.replannable, s.derived != nil && (!s.derived.loaded || s.derived.ifExists != nil):
+	case s.derived == nil && !s.replannable && !s.inserts(), s.derived != nil && (!s.derived.loaded || s.derived.ifExists != nil):
 	case errors.As(out.err, &de):
 		de.Err = contended
 	case errors.As(out.err, &be):

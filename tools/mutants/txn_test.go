@@ -41,6 +41,8 @@ func TestTxn(t *testing.T) {
 			Old: "	case tx.stale():", New: "	case false:", Test: "TestMistakes"},
 		{Name: "an insert of what exists is repeated", File: "txn/run.go",
 			Old: "		tx.run.wary = true\n", New: "", Test: "TestInsertBesideAbsent"},
+		{Name: "an insert is refused by the versions of other partitions", File: "txn/run.go",
+			Old: " || !at.samePartition(tx.order[0]) {", New: " {", Test: "TestInsertBesideOthers"},
 		{Name: "an insert is refused by old reads", File: "txn/run.go",
 			Old: "	}\n	tx.refused = true\n	return tx.confirm(err)\n", New: "	}\n	return nil, err\n", Test: "TestInsertByOldReads"},
 		{Name: "a look-up that finds nothing lets the transaction write", File: "txn/run.go",
