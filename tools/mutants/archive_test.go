@@ -18,7 +18,7 @@ func TestArchive(t *testing.T) {
 		{Name: "the entity is deleted unconditionally", File: "archive/handler.go",
 			Old: ".Delete(ctx, e))\n", New: ".DeleteAny(ctx, e.Key))\n", Test: "TestChangedMeanwhile"},
 		{Name: "the effect is not completed with the deletion", File: "archive/handler.go",
-			Old: "records.Completing(m.moveHandle(engine.Move{Away: true}), record, index).Delete(ctx, e)", New: "m.moveHandle(engine.Move{Away: true}).Delete(ctx, e)", Test: "TestRequests|TestEveryFault/moved"},
+			Old: "records.Completing(m.moveHandle(engine.Move{Away: true}), record, index).Delete(ctx, e)", New: "func() error { _, _ = record, index; return m.moveHandle(engine.Move{Away: true}).Delete(ctx, e) }()", Test: "TestRequests|TestEveryFault/moved"},
 		{Name: "the destination is written unconditionally", File: "archive/destination.go",
 			Old: "		op = d.rows.ReplaceOp(e)\n", New: "		op = d.rows.UpsertOp(row, table.ReplaceExisting)\n", Test: "TestSlowWorker"},
 		{Name: "a deleted row leaves no tombstone", File: "archive/destination.go",
