@@ -132,7 +132,7 @@ func TestDeclared(t *testing.T) {
 		{Name: "a handle loses the definitions before", File: "internal/bare/bare.go",
 			Old: "		maps.Copy(all, m.Bindings)\n", New: "", Test: "TestArchivedValues"},
 		{Name: "values take a handle without them", File: "internal/bare/bare.go",
-			Old: "	if !is {\n		err = &table.DefinitionError", New: "	if false {\n		err = &table.DefinitionError", Test: "TestValuesInTwoStores"},
+			Old: "	if !is {\n		err = &table.DefinitionError", New: "	if !is && false {\n		err = &table.DefinitionError", Test: "TestValuesInTwoStores"},
 		{Name: "a check repairs", File: "largeentity/values.go",
 			Old: "DryRun: o.DryRun,", New: "", Test: "TestValues"},
 	})
