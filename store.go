@@ -44,8 +44,8 @@ type Options struct {
 	// store's, field by field.
 	table.Common
 
-	// Now is the clock of the store and of what is declared in it, time.Now by default, and NewID returns 16 random characters of 0-9
-	// and A-Z, of a source of 80 random bits by default. Other ones are for tests.
+	// Now is the clock of the store and of what is declared in it, time.Now by default. NewID returns 16 random
+	// characters of 0-9 and A-Z, from a source of 80 random bits by default. Other ones are for tests.
 	Now   func() time.Time
 	NewID func() string
 

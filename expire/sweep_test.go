@@ -233,6 +233,28 @@ func TestSweepAhead(t *testing.T) {
 	}
 }
 
+// TestDamagedIsSweptLater: the note of an entity that a sweep could not delete stays.
+func TestDamagedIsSweptLater(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, &expire.Options{ManyPartitions: true})
+	s.insert(t, "a", time.Minute)
+	merge := func(hits string) {
+		row := fmt.Sprintf(`{"PartitionKey":"ann","RowKey":"id_a",%s}`, hits)
+		_, err := s.service.Tables().NewClient("sessions").UpdateEntity(t.Context(), []byte(row), &aztables.UpdateEntityOptions{UpdateMode: aztables.UpdateModeMerge})
+		must(t, err)
+	}
+	merge(`"Hits":"soon"`)
+	s.clock.pass(3 * time.Hour)
+	done, err := s.ends.Sweep(t.Context(), s.sessions, nil)
+	if !errors.As(err, new(*table.DecodeError)) || done.Faults != 1 {
+		t.Errorf("got %+v, %v; want a fault, and a DecodeError", done, err)
+	}
+	merge(`"Hits":1`)
+	if got, want := s.sweep(t, nil), (swept{Partitions: 1, Due: 1, Deleted: 1}); got != want {
+		t.Errorf("later: got %+v; want %+v", got, want)
+	}
+}
+
 // TestSweepBesideInsert: a sweep between a note and its entity leaves the note, whatever the clocks
 // of the sweep and of the writer say.
 func TestSweepBesideInsert(t *testing.T) {
@@ -343,6 +365,7 @@ func TestSweepBehindNote(t *testing.T) {
 	p.BeforeRequest = func(r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "$batch") {
 			p.BeforeRequest = nil
+			s.clock.pass(15 * time.Minute)
 			s.sweep(t, nil)
 		}
 	}

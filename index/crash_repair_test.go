@@ -123,7 +123,7 @@ func damagesOf(kind string) []func(context.Context, *table.Table[table.Row]) err
 	}[kind]
 }
 
-// TestRepairSchedules: verify.Check repairs damaged rows while two programs write, in random schedules. When all have ended and it
+// TestRepairSchedules: verify.Repair repairs damaged rows while two programs write, in random schedules. When all have ended and it
 // has run once more, all rows are right.
 func TestRepairSchedules(t *testing.T) {
 	t.Parallel()

@@ -39,7 +39,7 @@ func importedAs(columns map[string]any, as func(v string) (value any, edmType st
 }
 
 // TestImportedSummary: a summary whose numbers have other types of numbers reads as before. If they are no whole numbers, Get and All
-// return a *table.DecodeError instead of zeros, verify.Check repairs the row, and the next write counts the group again.
+// return a *table.DecodeError instead of zeros, verify.Repair repairs the row, and the next write counts the group again.
 func TestImportedSummary(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -119,7 +119,7 @@ func overwriteMembers(t *testing.T, s *storagetest.Service, tableName string) {
 }
 
 // TestImportedList: a list whose members were imported as a number is an error of reads and of writes, which would lose its members,
-// until verify.Check has repaired it.
+// until verify.Repair has repaired it.
 func TestImportedList(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -170,7 +170,7 @@ func TestImportedListElsewhere(t *testing.T) {
 }
 
 // TestImportedDetails: a target whose source was imported as a number is an error of a write, which would take the target of
-// another entity, until verify.Check has repaired it.
+// another entity, until verify.Repair has repaired it.
 func TestImportedDetails(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -196,7 +196,7 @@ func TestImportedDetails(t *testing.T) {
 }
 
 // TestImportedOwner: an index row whose owner was imported as a number is an error of reads until the row is deleted, as the error says,
-// and verify.Check has written it again.
+// and verify.Repair has written it again.
 func TestImportedOwner(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -209,11 +209,11 @@ func TestImportedOwner(t *testing.T) {
 		t.Errorf("List: got error %v; want %q at its end", err, want)
 	}
 	if report, err := verify.Repair(ctx, staff, nil); err != nil || report.Faults == 0 {
-		t.Errorf("verify.Check before the row is deleted: got report %+v, error %v; want a report that is not sound", report, err)
+		t.Errorf("verify.Repair before the row is deleted: got report %+v, error %v; want a report that is not sound", report, err)
 	}
 	check(t, rawTable(t, s).DeleteAny(ctx, row))
 	if report, err := verify.Repair(ctx, staff, nil); err != nil || report.Faults > 0 {
-		t.Errorf("verify.Check after the row is deleted: got report %+v, error %v; want a sound report", report, err)
+		t.Errorf("verify.Repair after the row is deleted: got report %+v, error %v; want a sound report", report, err)
 	}
 	testkit.Expect(t, "workers", ids(t, byLast.List(ctx, staff, sales, "Jones")), []int{1, 2})
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/verify"
 )
 
-// TestBackfillSchedules: verify.Check fills new definitions, with faults and crashes, while two programs write by handles with these
+// TestBackfillSchedules: verify.Repair fills new definitions, with faults and crashes, while two programs write by handles with these
 // definitions: in the end all rows are right.
 func TestBackfillSchedules(t *testing.T) {
 	t.Parallel()

@@ -34,8 +34,8 @@ func TestVerifyLogsRepairs(t *testing.T) {
 	staff, err := bare.Attach(base, byEmail)
 	check(t, err)
 	for _, want := range []string{
-		"level=WARN msg=\"repaired derived rows\" table=staff operation=verify.Check partition=S rows=2\n" +
-			"level=WARN msg=\"repaired derived rows\" table=staff operation=verify.Check partition=T rows=1\n",
+		"level=WARN msg=\"repaired derived rows\" table=staff operation=verify.Repair partition=S rows=2\n" +
+			"level=WARN msg=\"repaired derived rows\" table=staff operation=verify.Repair partition=T rows=1\n",
 		"", // nothing is left to repair
 	} {
 		text.Reset()

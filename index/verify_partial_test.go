@@ -24,7 +24,7 @@ import (
 func TestRepairTakesNothing(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	// repair returns the faults that verify.Check finds, each with what became of it.
+	// repair returns the faults that verify.Repair finds, each with what became of it.
 	repair := func(staff *table.Table[worker], definitions ...extend.Definition[worker]) (got []string) {
 		r, err := verify.Repair(ctx, staff, &verify.Options{Fault: func(f verify.Fault) {
 			outcome := fmt.Sprint("not repaired: ", f.Err)
@@ -107,7 +107,7 @@ func TestReleaseKeepsOthers(t *testing.T) {
 	}
 }
 
-// TestApproximateDuringRepair: verify.Check leaves exact bounds exact unless it counts the group again. Bounds that an interrupted run
+// TestApproximateDuringRepair: verify.Repair leaves exact bounds exact unless it counts the group again. Bounds that an interrupted run
 // or an earlier release left approximate are reported, and exact again after the next write that changes them.
 func TestApproximateDuringRepair(t *testing.T) {
 	t.Parallel()

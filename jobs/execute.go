@@ -202,7 +202,7 @@ func (l *ledger) replace(ctx context.Context, r *table.Entity[part], next part, 
 // noteFailure notes why a slice has failed, for Status. It does not matter if that fails.
 func (l *ledger) noteFailure(ctx context.Context, r *table.Entity[part], err error) {
 	r.Value.Attempts++
-	r.Value.Error, r.Value.Failed = fmt.Sprintf("%.1000s", err), time.Now().UTC()
+	r.Value.Error, r.Value.Failed = fmt.Sprintf("%.1000s", err), l.now()
 	_ = l.parts.Replace(ctx, r)
 }
 

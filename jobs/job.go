@@ -196,7 +196,7 @@ func (j *bound[T, P]) start(ctx context.Context, name string, arg P, o *Options)
 	if j.last != nil && o.Partitions.IsSet() {
 		return &table.ValueError{Field: "Pass.Partitions", Reason: "is set; a job of this kind is of the whole table, and transfer.Export takes a range"}
 	}
-	h := &head{Kind: j.kind, Name: name, State: Running, Arg: string(text), In: o.Partitions.String(), Began: time.Now().UTC()}
+	h := &head{Kind: j.kind, Name: name, State: Running, Arg: string(text), In: o.Partitions.String(), Began: j.ledger.now()}
 	h.set(o)
 	first, err := firstSpan(o.Partitions, j.rows(j.table, arg))
 	if err != nil {
@@ -278,7 +278,7 @@ func (l *ledger) cancel(ctx context.Context, name string) error {
 		if h.State != Running {
 			return errNothing
 		}
-		h.State, h.Ended = Canceled, time.Now().UTC()
+		h.State, h.Ended = Canceled, l.now()
 		return nil
 	})
 	if errors.Is(err, errNothing) {

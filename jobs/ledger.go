@@ -141,6 +141,9 @@ func (l *ledger) newID(depth int) string {
 	return fmt.Sprintf("%06d%s", depth, door.Table(l.parts).Options.NewID())
 }
 
+// now is the time by the clock of the store.
+func (l *ledger) now() time.Time { return door.Table(l.heads).Options.Now().UTC() }
+
 // job returns the partition of a job.
 func (l *ledger) job(name string) keys.PartitionKey { return headKey.Of(l.kind, name) }
 
@@ -238,7 +241,7 @@ func (l *ledger) finish(ctx context.Context, name string) error {
 		if h.State != Running {
 			return errNothing
 		}
-		h.State, h.Ended = Finished, time.Now().UTC()
+		h.State, h.Ended = Finished, l.now()
 		return nil
 	})
 }

@@ -308,7 +308,8 @@ var (
 
 // faultyPeriods returns the periods of a log that was declared wrong. Each method returns the fault.
 func faultyPeriods(prefix string, fault error) *Periods {
-	return &Periods{prefix: prefix, opt: PeriodOptions{Keep: 1}, unit: daily, now: time.Now, states: door.Faulty[*table.Table[periodRow]](prefix, fault)}
+	states := door.Faulty[*table.Table[periodRow]](prefix, fault)
+	return &Periods{prefix: prefix, opt: PeriodOptions{Keep: 1}, unit: daily, now: time.Now, states: states}
 }
 
 // turn does the work of a day.

@@ -21,7 +21,7 @@ import (
 // read was true at one moment, but for a [Find] that has found nothing. When Run returns nil, the entities of f are as they are stored, as after the methods of their table.
 //
 // After table.ErrUnknownOutcome, all operations may have been applied, or none: the *table.UnknownError can be resolved. After any other error, none was applied:
-//   - that of f, unchanged, or only its text, with the error because of which Run could not look again;
+//   - that of f, or of an operation, unchanged; or only its text, with the error because of which Run could not look again;
 //   - table.ErrContended: others have changed what f reads, again and again, until Retry.ConflictAttempts or Common.WriteTimeout, which counts from the first read, was
 //     used up between two calls; table.ErrGivenUp: the last attempt did not reach the service, or another program has ended it;
 //   - table.ErrExists, table.ErrChanged, table.ErrNotFound: an operation goes by something else than f has read; table.ErrTaken; [ErrUnprotected];

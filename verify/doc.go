@@ -31,7 +31,7 @@
 // # Not guaranteed
 //
 // A fault that comes into being while Check is in progress may be missed. A run over a range does not find rows elsewhere that no entity of the range
-// records. Check does not repair a [DuplicateValue], two entities with
+// records. Repair does not repair a [DuplicateValue], two entities with
 // one unique value or one derived entity, because either may be right: give one of them another value.
 //
 // # Costs

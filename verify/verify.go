@@ -39,7 +39,7 @@ import (
 //
 // Of the Progress, Rows are the entities that were read: for the rows in the partition, those
 // elsewhere and the views, all of them each time. Faults are those that stay, with the unconfirmed
-// ones, and Changed those that were repaired. Counts has each kind of faults, such as [Missing], and
+// ones, and Changed those that Repair has repaired. Counts has each kind of faults, such as [Missing], and
 //
 //   - "derived rows" that were read, and derived entities of views, and finished "partitions";
 //   - "failed": faults with an Err;
@@ -89,7 +89,7 @@ import (
 // again.
 //
 // An entity needs no confirmation if its own maintainer state shows the fault: it lacks the rows of a new definition, or records
-// rows of an earlier key function. Such entities are written together, as many as a transaction holds. If concurrent writers change
+// rows of an earlier key function. Repair writes such entities together, as many as a transaction holds. If concurrent writers change
 // what is read, the confirmation, repair or summary begins again after a pause, Retry.ConflictAttempts times at most; for a view, 5
 // times without a pause.
 func Check[T any](ctx context.Context, t *table.Table[T], o *Options, definitions ...Definition) (table.Progress, error) {
@@ -124,7 +124,7 @@ func verify[T any](ctx context.Context, t *table.Table[T], o *Options, call stri
 	if err := engine.CheckHandle("t", door.Table(t)); err != nil {
 		return table.Progress{}, fmt.Errorf("verify: %s: %w", call, err)
 	}
-	r := newRun(t, o)
+	r := newRun(t, o, call)
 	ctx, end := door.Table(t).Span(ctx, "Verify")
 	err := r.verifyTable(ctx, definitions)
 	end(err)
@@ -173,9 +173,9 @@ func (f *firstOwners) first(row rowElsewhere, entity keys.Key) keys.Key {
 	return entity
 }
 
-func newRun[T any](t *table.Table[T], o *Options) *run[T] {
+func newRun[T any](t *table.Table[T], o *Options, call string) *run[T] {
 	return &run[T]{
-		recorder: newRecorder(o, door.Table(t).Log("verify.Check", keys.Key{})),
+		recorder: newRecorder(o, door.Table(t).Log("verify."+call, keys.Key{})),
 		pacer:    pace.New(o.Rate),
 		handle:   t,
 		table:    door.InMode(t, func(m *engine.Mode) { m.IgnoreCorruptState, m.Ends = true, nil }), // what is over and stored is verified, too,

@@ -89,7 +89,8 @@ type Retry struct {
 	Wait, MaxWait time.Duration
 
 	// ConflictAttempts bounds how often a method begins again after a conflict: Update, writes by key
-	// (Upsert, and methods with Any in their names), writes with derived rows, and bulk deletes; also index.Index.Get and verify.Check.
+	// (Upsert, and methods with Any in their names), writes with derived rows, and bulk deletes; also index.Index.Get,
+	// verify.Check and verify.Repair.
 	// WriteTimeout usually ends first. Defaults to 100.
 	ConflictAttempts int
 
