@@ -77,7 +77,8 @@ func TestFindsAnotherVersion(t *testing.T) {
 func TestInsertOfWhatWasRead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		_, b := newBank(t)
+		s, b := newBank(t)
+		s.Count()
 		calls := 0
 		err := txn.Run(t.Context(), b, func(tx *txn.Tx) error {
 			calls++
@@ -87,6 +88,7 @@ func TestInsertOfWhatWasRead(t *testing.T) {
 			tx.Do(b.accounts.InsertOp(&bankAccount{"Bern", 1, 4}))
 			return nil
 		})
+		testkit.Expect(t, "requests", s.Count().String(), "1 get")
 		if !errors.Is(err, table.ErrExists) || errors.Is(err, table.ErrContended) || calls != 1 {
 			t.Errorf("got %v after %d calls; want ErrExists after one", err, calls)
 		}

@@ -415,6 +415,28 @@ func TestInsertByOldReads(t *testing.T) {
 	testkit.Expect(t, "requests", s.Count().String(), "3 get, 1 insert, 1 transaction")
 }
 
+// TestReadInHome: what the function has read in the partition that it writes is as it was read, or the function is called again.
+func TestReadInHome(t *testing.T) {
+	t.Parallel()
+	_, b := newBank(t)
+	ctx := t.Context()
+	calls := 0
+	err := txn.Run(ctx, b, func(tx *txn.Tx) error {
+		calls++
+		bern, err := txn.Get(tx, b.accounts, accountKey("Bern", 1))
+		if err != nil {
+			return err
+		}
+		if calls == 1 {
+			testkit.NoError(t, b.accounts.MergeAny(ctx, bern.Key, cents.Set(555)))
+		}
+		tx.Do(b.accounts.InsertOp(&bankAccount{"Bern", 2, bern.Value.Cents}))
+		return nil
+	})
+	testkit.NoError(t, err)
+	testkit.Expect(t, "accounts", b.cents(t), "Bern 1: 555; Bern 2: 555; Ulm 2: 100; Zug 3: 100; ")
+}
+
 // TestErrorOfOldReads: an error of the function that goes by what was not true at one moment is not returned.
 func TestErrorOfOldReads(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,7 @@ func TestTxn(t *testing.T) {
 		{Name: "what is absent is not kept absent", File: "txn/run.go",
 			Old: "case op == nil && r == nil:", New: "case op == nil && (r == nil || r.etag == \"\"):", Test: "TestHistories|TestEveryFault"},
 		{Name: "what is read in the home is not kept", File: "internal/engine/across.go",
-			Old: "			if p == home && !op.Reserves {", New: "			if p == home && op.Pins && len(p.ops) > 1 {\n				continue\n			}\n			if p == home && !op.Reserves {", Test: "TestSchedules"},
+			Old: "			if p == home && !op.Reserves {", New: "			if p == home && op.Pins && len(p.ops) > 1 {\n				continue\n			}\n			if p == home && !op.Reserves {", Test: "TestReadInHome"},
 		{Name: "what is absent in the home is not kept absent", File: "internal/engine/across.go",
 			Old: "			if p == home && !op.Reserves {", New: "			if p == home && op.Reserves && len(p.ops) > 1 {\n				continue\n			}\n			if p == home && !op.Reserves {", Test: "TestHistories|TestReservedInHome"},
 		{Name: "a reserved row stays", File: "internal/engine/finish.go",
