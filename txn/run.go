@@ -5,11 +5,15 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -54,6 +58,11 @@ type run struct {
 	call      func(*Tx) error
 	wary      bool // an insert was refused because there is a row: from then on, inserts read first
 	conflicts *engine.Conflicts
+
+	// refusedIn is the partition of a derived row that was refused. What else was prepared has got other ETags by that, so that what was
+	// read cannot be confirmed: the next call prepares this partition before the others.
+	refusedIn string
+	refusedBy refusal // that row, if it is in the partition of the commit record
 
 	// spanned is ctx with the span of Run, from the first table on that the function uses: what is
 	// refused, and tried again, is no failure.
@@ -117,13 +126,17 @@ func (tx *Tx) attempt() (conflict, err error) {
 func (tx *Tx) commit() (conflict, err error) {
 	ops, err := tx.operations()
 	if err == nil {
-		err = engine.Across(tx.run.spanned, "Run", ops)
+		err = engine.Across(tx.run.spanned, "Run", ops, tx.run.refusedIn)
 	}
+	var derived *errs.DerivedError
 	switch {
 	case err == nil:
 		return nil, nil
-	case errors.As(err, new(*errs.DerivedError)) && !isConflict(err) && !errors.Is(err, errs.ErrUnknownOutcome): // such as a unique value that is taken
-		tx.refused = true
+	case errors.As(err, &derived) && !isConflict(err) && !errors.Is(err, errs.ErrUnknownOutcome): // such as a unique value that is taken
+		tx.refused, tx.run.refusedIn = true, derived.Key.PartitionKey()
+		if !tx.leavesVersions() {
+			tx.forgetPrepared(ops, derived.Key)
+		}
 		return tx.confirm(err)
 	case !isConflict(err):
 		return nil, err
@@ -139,6 +152,37 @@ func (tx *Tx) commit() (conflict, err error) {
 	}
 	tx.refused = true
 	return tx.confirm(err)
+}
+
+// refusal is a row that has refused a transaction, as it was read afterwards.
+type refusal struct {
+	row  place
+	etag azcore.ETag
+}
+
+// forgetPrepared forgets what the function has read in other partitions than that of the commit record, if a derived row has refused
+// the commit there that has refused the one before, and is the same version. It was there all the time, and all other partitions were
+// prepared meanwhile: so what was read of them was true.
+func (tx *Tx) forgetPrepared(ops []*engine.Op, row keys.Key) {
+	home, partition := engine.HomeOf(ops)
+	before := tx.run.refusedBy
+	tx.run.refusedBy = refusal{}
+	if home == nil || row.PartitionKey() != partition {
+		return
+	}
+	etag, err := home.Version(tx.run.spanned, "Run", row)
+	if err != nil || etag == "" || etag == stored.Superseded {
+		return
+	}
+	tx.run.refusedBy = refusal{placeOf(home, row), etag}
+	if tx.run.refusedBy != before {
+		return
+	}
+	for at, r := range tx.reads {
+		if r.etag == "" || !at.samePartition(tx.run.refusedBy.row) {
+			delete(tx.reads, at)
+		}
+	}
 }
 
 // leavesVersions reports whether the ETags of what was read still tell, after a refusal, whether it was so then: a row that was absent

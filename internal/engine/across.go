@@ -50,8 +50,8 @@ type participation struct {
 //
 // If there is one partition, and no reservation, it is one transaction with a commit record. Otherwise all partitions but the home are prepared; the rows of pins and
 // reservations are prepared as well, so that they stay as they are until the write has ended. In the home, a pin is a part of the transaction that commits. Reservations
-// in the home are prepared before, as in any other partition.
-func Across(ctx context.Context, method string, ops []*Op) error {
+// in the home are prepared before, as in any other partition. A partition that is named first is prepared before the others.
+func Across(ctx context.Context, method string, ops []*Op, first string) error {
 	all, err := participations(ops)
 	if err != nil {
 		return err
@@ -60,7 +60,7 @@ func Across(ctx context.Context, method string, ops []*Op) error {
 	if err != nil {
 		return err
 	}
-	w := write{table: home.table, method: method, outbox: home.table.Mode.Outbox, asTransaction: true, exact: true, only: home.at}
+	w := write{table: home.table, method: method, outbox: home.table.Mode.Outbox, asTransaction: true, exact: true, only: home.at, first: first}
 	for _, p := range all {
 		for _, op := range p.ops {
 			if p == home && !op.Reserves {
@@ -72,6 +72,19 @@ func Across(ctx context.Context, method string, ops []*Op) error {
 	}
 	_, err = w.execute(ctx, keys.Key{})
 	return err
+}
+
+// HomeOf returns where the commit record of operations is that [Across] has taken.
+func HomeOf(ops []*Op) (home *Table, partition string) {
+	all, err := participations(ops)
+	if err != nil || len(all) == 0 {
+		return nil, ""
+	}
+	h, err := homeOf(all)
+	if err != nil {
+		return nil, ""
+	}
+	return h.table, h.at
 }
 
 // participations returns the operations by their partitions, in the order in which these come first.

@@ -26,15 +26,8 @@ import (
 // prepare prepares the remotes of the transaction, all at the same time. If one of them is refused, the others are rolled back, and the
 // write is planned again if that may help: with another operation ID, so that what was prepared belongs to no write that can commit.
 func (w *write) prepare(ctx context.Context, conflicts *Conflicts) state {
-	all := w.currentTransaction.remotes
-	i := 0
-	InOrder(ctx, all, func(ctx context.Context, m *remote) (outcome, error) { return w.sendPreparation(ctx, m), nil }, func(out outcome, _ error) bool {
-		all[i].participant.out = out
-		i++
-		return true
-	})
-	i = slices.IndexFunc(all, func(m *remote) bool { return m.participant.out.kind != wire.Done })
-	if i < 0 {
+	all, prepared := w.sendPreparations(ctx)
+	if prepared {
 		return stateReady
 	}
 	_, err := w.abortAndRollBack(ctx)
@@ -61,6 +54,28 @@ func (w *write) prepare(ctx context.Context, conflicts *Conflicts) state {
 		w.out.err = errs.With(errs.ErrGivenUp, errs.Cause(w.out.err))
 	}
 	return stateAborted
+}
+
+// sendPreparations prepares the remotes, and returns those that it has come to: first that in which an earlier write was refused. If it is
+// refused again, the others are as they were, with their ETags.
+func (w *write) sendPreparations(ctx context.Context) (sent []*remote, prepared bool) {
+	first, rest := []*remote(nil), w.currentTransaction.remotes
+	if i := slices.IndexFunc(rest, func(m *remote) bool { return m.at.Partition == w.first }); i >= 0 {
+		first, rest = rest[i:i+1], slices.Concat(rest[:i], rest[i+1:])
+	}
+	prepared = true
+	for _, group := range [][]*remote{first, rest} {
+		if !prepared {
+			break
+		}
+		sent = append(sent, group...)
+		InOrder(ctx, group, func(ctx context.Context, m *remote) (struct{}, error) {
+			m.participant.out = w.sendPreparation(ctx, m)
+			return struct{}{}, nil
+		}, func(struct{}, error) bool { return true })
+		prepared = !slices.ContainsFunc(group, func(m *remote) bool { return m.participant.out.kind != wire.Done })
+	}
+	return sent, prepared
 }
 
 // reviewPreparations finds out whether another plan may succeed, after all remotes were rolled back: it reads the rows of those that were refused, and of

@@ -56,6 +56,7 @@ type write struct {
 
 	participants []*write // of this write, in other partitions
 	only         string   // the partition of a participant
+	first        string   // the partition that is prepared before the others, if there is one
 	home         *write   // of a participant
 	prepared     []string // the names of the work before the transaction that is done
 
