@@ -135,7 +135,7 @@ func (tx *Tx) commit() (conflict, err error) {
 	case errors.As(err, &derived) && !isConflict(err) && !errors.Is(err, errs.ErrUnknownOutcome): // such as a unique value that is taken
 		tx.refused, tx.run.refusedIn = true, derived.Key.PartitionKey()
 		if !tx.leavesVersions() {
-			tx.forgetPrepared(ops, derived.Key)
+			tx.dropPrepared(ops, derived.Key)
 		}
 		return tx.confirm(err)
 	case !isConflict(err):
@@ -160,10 +160,10 @@ type refusal struct {
 	etag azcore.ETag
 }
 
-// forgetPrepared forgets what the function has read in other partitions than that of the commit record, if a derived row has refused
+// dropPrepared drops what the function has read in other partitions than that of the commit record, if a derived row has refused
 // the commit there that has refused the one before, and is the same version. It was there all the time, and all other partitions were
 // prepared meanwhile: so what was read of them was true.
-func (tx *Tx) forgetPrepared(ops []*engine.Op, row keys.Key) {
+func (tx *Tx) dropPrepared(ops []*engine.Op, row keys.Key) {
 	home, partition := engine.HomeOf(ops)
 	before := tx.run.refusedBy
 	tx.run.refusedBy = refusal{}
