@@ -23,11 +23,6 @@ func uniqueCents(in string) *index.Unique[bankAccount, string] {
 	}, nil)
 }
 
-func uniqueInCity() *index.Index[bankAccount, string] {
-	byCents := func(a *bankAccount) (string, bool) { return fmt.Sprint(a.Cents), true }
-	return index.New("cents", keys.Ordered(), byCents, &index.Options{Unique: true})
-}
-
 // TestForeignGivenUp: an error of the function that wraps the error of another write is returned.
 func TestForeignGivenUp(t *testing.T) {
 	t.Parallel()
@@ -154,28 +149,6 @@ func TestTakenBesideReads(t *testing.T) {
 		_, err2 := txn.Get(tx, b.accounts, accountKey("Zug", 3))
 		tx.Do(b.accounts.InsertOp(&bankAccount{"C", 1, 7}))
 		return errors.Join(err1, err2)
-	})
-	if !errors.Is(err, table.ErrTaken) || calls > 2 {
-		t.Errorf("got %v after %d calls; want ErrTaken after two", err, calls)
-	}
-	testkit.NoError(t, errors.Join(b.Drain(ctx), left(s, "accounts")))
-}
-
-// TestTakenInHome: so it is for a value that is unique in the partition of the commit record.
-func TestTakenInHome(t *testing.T) {
-	t.Parallel()
-	s, b := newBank(t, uniqueInCity())
-	ctx := t.Context()
-	_, err := b.accounts.Insert(ctx, &bankAccount{"C", 2, 7})
-	testkit.NoError(t, err)
-	calls := 0
-	err = txn.Run(ctx, b, func(tx *txn.Tx) error {
-		calls++
-		_, err1 := txn.Get(tx, b.accounts, accountKey("Ulm", 2))
-		_, err2 := txn.Get(tx, b.accounts, accountKey("Zug", 3))
-		_, err3 := txn.Get(tx, b.accounts, accountKey("C", 2))
-		tx.Do(b.accounts.InsertOp(&bankAccount{"C", 1, 7}))
-		return errors.Join(err1, err2, err3)
 	})
 	if !errors.Is(err, table.ErrTaken) || calls > 2 {
 		t.Errorf("got %v after %d calls; want ErrTaken after two", err, calls)

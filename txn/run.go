@@ -5,15 +5,11 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/host"
-	"github.com/aztablekit/aztablekit/internal/stored"
-	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -27,7 +23,7 @@ import (
 // After table.ErrUnknownOutcome, all operations may have been applied, or none: the *table.UnknownError can be resolved. After any other error, none was applied:
 //   - that of f, or of an operation, unchanged; or only its text, with the error because of which Run could not look again;
 //   - table.ErrContended: others have changed what f reads, again and again, until Retry.ConflictAttempts or Common.WriteTimeout, which counts from the first read, was
-//     used up between two calls; table.ErrGivenUp: the last attempt did not reach the service, or another program has ended it;
+//     used up between two calls; also a value that is unique in a partition (index.Options.Unique) and taken, if f has read other partitions; table.ErrGivenUp: the last attempt did not reach the service, or another program has ended it;
 //   - table.ErrExists, table.ErrChanged, table.ErrNotFound: an operation goes by something else than f has read; table.ErrTaken; [ErrUnprotected];
 //   - *table.LimitError: more than 10 partitions, or more rows in a partition than the service takes;
 //   - *table.ValueError: an operation without an ETag, tables of different stores, a nil f;
@@ -62,7 +58,6 @@ type run struct {
 	// refusedIn is the partition of a derived row that was refused. What else was prepared has got other ETags by that, so that what was
 	// read cannot be confirmed: the next call prepares this partition before the others.
 	refusedIn string
-	refusedBy refusal // that row, if it is in the partition of the commit record
 
 	// spanned is ctx with the span of Run, from the first table on that the function uses: what is
 	// refused, and tried again, is no failure.
@@ -134,9 +129,6 @@ func (tx *Tx) commit() (conflict, err error) {
 		return nil, nil
 	case errors.As(err, &derived) && !isConflict(err) && !errors.Is(err, errs.ErrUnknownOutcome): // such as a unique value that is taken
 		tx.refused, tx.run.refusedIn = true, derived.Key.PartitionKey()
-		if !tx.leavesVersions() {
-			tx.dropPrepared(ops, derived.Key)
-		}
 		return tx.confirm(err)
 	case !isConflict(err):
 		return nil, err
@@ -152,37 +144,6 @@ func (tx *Tx) commit() (conflict, err error) {
 	}
 	tx.refused = true
 	return tx.confirm(err)
-}
-
-// refusal is a row that has refused a transaction, as it was read afterwards.
-type refusal struct {
-	row  place
-	etag azcore.ETag
-}
-
-// dropPrepared drops what the function has read in other partitions than that of the commit record, if a derived row has refused
-// the commit there that has refused the one before, and is the same version. It was there all the time, and all other partitions were
-// prepared meanwhile: so what was read of them was true.
-func (tx *Tx) dropPrepared(ops []*engine.Op, row keys.Key) {
-	home, partition := engine.HomeOf(ops)
-	before := tx.run.refusedBy
-	tx.run.refusedBy = refusal{}
-	if home == nil || row.PartitionKey() != partition {
-		return
-	}
-	etag, err := home.Version(tx.run.spanned, "Run", row)
-	if err != nil || etag == "" || etag == stored.Superseded {
-		return
-	}
-	tx.run.refusedBy = refusal{placeOf(home, row), etag}
-	if tx.run.refusedBy != before {
-		return
-	}
-	for at, r := range tx.reads {
-		if r.etag == "" || !at.samePartition(tx.run.refusedBy.row) {
-			delete(tx.reads, at)
-		}
-	}
 }
 
 // leavesVersions reports whether the ETags of what was read still tell, after a refusal, whether it was so then: a row that was absent

@@ -74,19 +74,6 @@ func Across(ctx context.Context, method string, ops []*Op, first string) error {
 	return err
 }
 
-// HomeOf returns where the commit record of operations is that [Across] has taken.
-func HomeOf(ops []*Op) (home *Table, partition string) {
-	all, err := participations(ops)
-	if err != nil || len(all) == 0 {
-		return nil, ""
-	}
-	h, err := homeOf(all)
-	if err != nil {
-		return nil, ""
-	}
-	return h.table, h.at
-}
-
 // participations returns the operations by their partitions, in the order in which these come first.
 func participations(ops []*Op) (all []*participation, err error) {
 	for _, op := range ops {
