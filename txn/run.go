@@ -23,7 +23,8 @@ import (
 // After table.ErrUnknownOutcome, all operations may have been applied, or none: the *table.UnknownError can be resolved. After any other error, none was applied:
 //   - that of f, or of an operation, unchanged; or only its text, with the error because of which Run could not look again;
 //   - table.ErrContended: others have changed what f reads, again and again, until Retry.ConflictAttempts or Common.WriteTimeout, which counts from the first read, was
-//     used up between two calls; also a value that is unique in a partition (index.Options.Unique) and taken, if f has read other partitions; table.ErrGivenUp: the last attempt did not reach the service, or another program has ended it;
+//     used up between two calls; also a value that is taken and unique in one partition (index.Options.Unique), if f has read other partitions;
+//   - table.ErrGivenUp: the last attempt did not reach the service, or another program has ended it;
 //   - table.ErrExists, table.ErrChanged, table.ErrNotFound: an operation goes by something else than f has read; table.ErrTaken; [ErrUnprotected];
 //   - *table.LimitError: more than 10 partitions, or more rows in a partition than the service takes;
 //   - *table.ValueError: an operation without an ETag, tables of different stores, a nil f;
