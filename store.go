@@ -44,8 +44,9 @@ type Options struct {
 	// store's, field by field.
 	table.Common
 
-	// Now is the clock of the store and of what is declared in it, time.Now by default. NewID returns 16 random
-	// characters of 0-9 and A-Z, from a source of 80 random bits by default. Other ones are for tests.
+	// Now is the clock of the store and of what is declared in it, time.Now by default. NewID
+	// returns 16 random characters of 0-9 and A-Z, from a source of 80 random bits by default.
+	// Other ones are for tests.
 	Now   func() time.Time
 	NewID func() string
 
@@ -492,8 +493,8 @@ func (s *Store) Poison() (*eventual.PoisonQueue, error) {
 // Verify compares the derived rows of all tables with their entities, and changes nothing; see
 // [verify.Check]. Options of one table, such as Partitions and Token, are refused with a
 // *table.ValueError. The Progress counts all tables; Fault.Table names the table of a fault. The
-// first error ends Verify. Requests: those of verify.Check for each table with definitions, one table
-// after another.
+// first error ends Verify. Requests: those of verify.Check for each table with definitions, one
+// table after another.
 func (s *Store) Verify(ctx context.Context, o *verify.Options) (table.Progress, error) {
 	var opt verify.Options
 	if o != nil {

@@ -116,10 +116,11 @@ func openAll(e Endpoints, o *Options, with clients) (*Account, error) {
 	return &a, nil
 }
 
-// TableSAS returns a URL of the Table service with a shared access signature for a grant, for FromSAS and for other SDKs. Errors:
-// *table.ValueError for an account without its key, a grant without an operation or a period, and an
-// invalid table name; ErrNoEndpoint;
-// *table.LimitError for the length of the table name; *keys.KeyError for a range that no signature can have. Requests: none.
+// TableSAS returns a URL of the Table service with a shared access signature for a grant, for
+// FromSAS and for other SDKs. Errors: *table.ValueError for an account without its key, a grant
+// without an operation or a period, and an invalid table name; ErrNoEndpoint; *table.LimitError for
+// the length of the table name; *keys.KeyError for a range that no signature can have. Requests:
+// none.
 func (a *Account) TableSAS(g Grant) (string, error) {
 	switch {
 	case a.endpoint == "":

@@ -25,8 +25,9 @@ import (
 // Job is one effect to execute; see package extend.
 type Job = extend.Job
 
-// Change is what a write changes of one entity: Key, and Old and New, the entity before and after it. Old is nil for an insert, and New for a
-// delete. Inserted tells of a new entity, MovedFrom and MovedTo of a move to another key; see package extend.
+// Change is what a write changes of one entity: Key, and Old and New, the entity before and after
+// it. Old is nil for an insert, and New for a delete. Inserted tells of a new entity, MovedFrom and
+// MovedTo of a move to another key; see package extend.
 type Change[T any] = extend.Change[T]
 
 // Effect is work that follows from the writes of a table, with its handler: a definition for aztablekit.Table.

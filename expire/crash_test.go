@@ -51,7 +51,8 @@ func openOffice(p *crashtest.Process, o *expire.Options, ahead time.Duration) (*
 	if o == nil || o.ManyPartitions {
 		definitions = append(definitions, f.byMail)
 	}
-	f.Store = aztablekit.Open(acc, "office", &aztablekit.Options{Daily: -1, Now: func() time.Time { return time.Now().Add(ahead) }})
+	now := func() time.Time { return time.Now().Add(ahead) }
+	f.Store = aztablekit.Open(acc, "office", &aztablekit.Options{Daily: -1, Now: now})
 	f.sessions = aztablekit.Table(f.Store, "sessions", user, id, definitions...)
 	return f, nil
 }

@@ -32,7 +32,8 @@ type notes struct {
 
 func newNotes(h *host.Host, of table.Handle, definition string) (*notes, error) {
 	name := of.Name()[len(h.Prefix):] + definition
-	rows, err := host.NewTable(h, name, table.Schema[note]{Partition: noteHour, Row: notePartition}, &table.Options{Common: door.Table(of).Options.Common, BlindWrites: true})
+	o := &table.Options{Common: door.Table(of).Options.Common, BlindWrites: true}
+	rows, err := host.NewTable(h, name, table.Schema[note]{Partition: noteHour, Row: notePartition}, o)
 	return &notes{rows}, err
 }
 

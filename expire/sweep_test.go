@@ -240,7 +240,8 @@ func TestDamagedIsSweptLater(t *testing.T) {
 	s.insert(t, "a", time.Minute)
 	merge := func(hits string) {
 		row := fmt.Sprintf(`{"PartitionKey":"ann","RowKey":"id_a",%s}`, hits)
-		_, err := s.service.Tables().NewClient("sessions").UpdateEntity(t.Context(), []byte(row), &aztables.UpdateEntityOptions{UpdateMode: aztables.UpdateModeMerge})
+		o := &aztables.UpdateEntityOptions{UpdateMode: aztables.UpdateModeMerge}
+		_, err := s.service.Tables().NewClient("sessions").UpdateEntity(t.Context(), []byte(row), o)
 		must(t, err)
 	}
 	merge(`"Hits":"soon"`)

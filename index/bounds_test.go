@@ -33,8 +33,9 @@ func city(t *testing.T, sum *index.Summary[worker, string], n int) (*table.Table
 	return staff, s
 }
 
-// TestBoundsOfLargeGroups: if the greatest value leaves a large group, the write reads no other entities, and the bounds are
-// approximate until verify.Repair or until the group has shrunk. Small groups, and measures with a greater ExactUpTo, always have exact bounds.
+// TestBoundsOfLargeGroups: if the greatest value leaves a large group, the write reads no other
+// entities, and the bounds are approximate until verify.Repair or until the group has shrunk. Small
+// groups, and measures with a greater ExactUpTo, always have exact bounds.
 func TestBoundsOfLargeGroups(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -123,8 +123,8 @@ func damagesOf(kind string) []func(context.Context, *table.Table[table.Row]) err
 	}[kind]
 }
 
-// TestRepairSchedules: verify.Repair repairs damaged rows while two programs write, in random schedules. When all have ended and it
-// has run once more, all rows are right.
+// TestRepairSchedules: verify.Repair repairs damaged rows while two programs write, in random
+// schedules. When all have ended and it has run once more, all rows are right.
 func TestRepairSchedules(t *testing.T) {
 	t.Parallel()
 	for name, k := range definitionSets(t) {

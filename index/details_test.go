@@ -142,7 +142,8 @@ func TestTargetWithDefinitions(t *testing.T) {
 	if err != nil || r.Faults > 0 {
 		t.Errorf("verify: got %+v, error %v; want a sound report", r, err)
 	}
-	// The department has derived rows by now, so that its head can leave, and verify.Check reports the details.
+	// The department has derived rows by now, so that its head can leave, and verify.Check reports
+	// the details.
 	check(t, staff.DeleteAny(ctx, at(1)))
 	if r, faults := mustVerify(t, staff, verify.Options{Pass: table.Pass{DryRun: true}}, head); r.Counts[verify.Dangling] != 1 {
 		t.Errorf("verify: got %+v and faults %v; want 1 dangling", r, faults)

@@ -142,7 +142,8 @@ func TestElsewhereDuplicatesAgain(t *testing.T) {
 	}
 }
 
-// TestElsewhereMixedDuplicate: one entity's duplicate keeps verify.Repair from filling another index of that entity and reports neither.
+// TestElsewhereMixedDuplicate: one entity's duplicate keeps verify.Repair from filling another
+// index of that entity and reports neither.
 func TestElsewhereMixedDuplicate(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -243,8 +243,8 @@ func tempDefinitions() []extend.Definition[temp] {
 	}
 }
 
-// TestTwoTypesOneName: two types with definitions of one name have separate rows, and verify.Check for one type leaves the rows of
-// the other.
+// TestTwoTypesOneName: two types with definitions of one name have separate rows, and verify.Check
+// for one type leaves the rows of the other.
 func TestTwoTypesOneName(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -347,8 +347,8 @@ func (x *foreignWriter) untouched() error {
 	return nil
 }
 
-// TestForeignAnything: with random rows of other types and programs in the partition: no write, no bulk work and no verify.Check
-// touches them, and the derived rows beside them are right.
+// TestForeignAnything: with random rows of other types and programs in the partition: no write, no
+// bulk work and no verify.Check touches them, and the derived rows beside them are right.
 func TestForeignAnything(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

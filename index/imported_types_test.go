@@ -38,8 +38,9 @@ func importedAs(columns map[string]any, as func(v string) (value any, edmType st
 	}
 }
 
-// TestImportedSummary: a summary whose numbers have other types of numbers reads as before. If they are no whole numbers, Get and All
-// return a *table.DecodeError instead of zeros, verify.Repair repairs the row, and the next write counts the group again.
+// TestImportedSummary: a summary whose numbers have other types of numbers reads as before. If they
+// are no whole numbers, Get and All return a *table.DecodeError instead of zeros, verify.Repair
+// repairs the row, and the next write counts the group again.
 func TestImportedSummary(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -21,8 +21,8 @@ import (
 	"github.com/aztablekit/aztablekit/verify"
 )
 
-// TestVerifyRanged: rows outside of a signature's range of keys must not be taken for deleted: verify.Check fails with ErrRanged, and
-// writes nothing.
+// TestVerifyRanged: rows outside of a signature's range of keys must not be taken for deleted:
+// verify.Check fails with ErrRanged, and writes nothing.
 func TestVerifyRanged(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -258,8 +258,8 @@ func checkSharedOnly(t testing.TB, s *storagetest.Service) error {
 	return checkShared(s)
 }
 
-// TestVerifyCountsReplaced: verify.Check finds a summary right that counts an entity which another program has replaced, and writes
-// only that entity.
+// TestVerifyCountsReplaced: verify.Check finds a summary right that counts an entity which another
+// program has replaced, and writes only that entity.
 func TestVerifyCountsReplaced(t *testing.T) {
 	t.Parallel()
 	_, s := newWorkers(t, sharedDefinitions())

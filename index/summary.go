@@ -76,8 +76,8 @@ type Summary[T, K any] struct {
 // maxMeasures is the most measures that a row has room for, with seven properties each.
 const maxMeasures = 35
 
-// NewSummary defines a summary, which counts entities and adds up measures. Its name contains letters and digits. The store returns the
-// error of a wrong definition.
+// NewSummary defines a summary, which counts entities and adds up measures. Its name contains
+// letters and digits. The store returns the error of a wrong definition.
 //
 //	ages := index.NewSummary("ages", keys.Text(), func(e *Employee) (string, bool) { return "all", true }, nil, index.Measure[Employee]{
 //		Name: "Age",
@@ -133,9 +133,10 @@ func (s *Summary[T, K]) Define(d *extend.Declaration[T]) error { return define(d
 type Stat struct {
 	Count, Sum, Min, Max int64
 
-	// Approximate reports that Min and Max are approximate bounds: all entities are between them, but perhaps none has them. Causes
-	// are a group of more entities than Measure.ExactUpTo, and a repair by verify.Repair that changes many entities of the
-	// group. If the repair was interrupted, the bounds stay approximate until the group changes or verify.Repair runs again.
+	// Approximate reports that Min and Max are approximate bounds: all entities are between them,
+	// but perhaps none has them. Causes are a group of more entities than Measure.ExactUpTo, and a
+	// repair by verify.Repair that changes many entities of the group. If the repair was
+	// interrupted, the bounds stay approximate until the group changes or verify.Repair runs again.
 	Approximate bool
 }
 

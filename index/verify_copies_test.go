@@ -70,8 +70,8 @@ func overwriteTyped(t *testing.T, s *storagetest.Service, rowKey string, f func(
 	check(t, err)
 }
 
-// TestChangedCopies: verify.Check finds each property in which a copy differs from its entity, and no other difference. Equal copies
-// take no request each.
+// TestChangedCopies: verify.Check finds each property in which a copy differs from its entity, and
+// no other difference. Equal copies take no request each.
 func TestChangedCopies(t *testing.T) {
 	t.Parallel()
 	const entity = "part_000002"

@@ -12,8 +12,8 @@ import (
 	"github.com/aztablekit/aztablekit/verify"
 )
 
-// TestBackfillSchedules: verify.Repair fills new definitions, with faults and crashes, while two programs write by handles with these
-// definitions: in the end all rows are right.
+// TestBackfillSchedules: verify.Repair fills new definitions, with faults and crashes, while two
+// programs write by handles with these definitions: in the end all rows are right.
 func TestBackfillSchedules(t *testing.T) {
 	t.Parallel()
 	// Nothing that can be taken: two entities may have the value before anybody minds.

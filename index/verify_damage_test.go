@@ -62,8 +62,8 @@ func overwriteRow(t testing.TB, s *storagetest.Service, row storagetest.Row, f f
 	check(t, err)
 }
 
-// TestVerifyDamage: verify.Repair repairs the rows that another program has damaged, does not stop, and reports the truth: a table that
-// it reports as sound is sound.
+// TestVerifyDamage: verify.Repair repairs the rows that another program has damaged, does not stop,
+// and reports the truth: a table that it reports as sound is sound.
 func TestVerifyDamage(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

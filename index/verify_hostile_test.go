@@ -35,8 +35,9 @@ func changeProperty(t *testing.T, rows *table.Table[table.Row], id int, property
 	testkit.Expect(t, fmt.Sprintf("error of the change of %s of worker %d", property, id), err, nil)
 }
 
-// TestReleasedRow: an entity that has the unique row of another entity releases the row and its maintainer state in one write.
-// Concurrent writes and an interruption of verify.Check at any request do not take the row from its new owner.
+// TestReleasedRow: an entity that has the unique row of another entity releases the row and its
+// maintainer state in one write. Concurrent writes and an interruption of verify.Check at any
+// request do not take the row from its new owner.
 func TestReleasedRow(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -107,8 +107,9 @@ func TestReleaseKeepsOthers(t *testing.T) {
 	}
 }
 
-// TestApproximateDuringRepair: verify.Repair leaves exact bounds exact unless it counts the group again. Bounds that an interrupted run
-// or an earlier release left approximate are reported, and exact again after the next write that changes them.
+// TestApproximateDuringRepair: verify.Repair leaves exact bounds exact unless it counts the group
+// again. Bounds that an interrupted run or an earlier release left approximate are reported, and
+// exact again after the next write that changes them.
 func TestApproximateDuringRepair(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -144,7 +144,8 @@ func (d *damagedPartition) concurrentWrite() {
 	d.note("a concurrent writer", id, err)
 }
 
-// verify calls verify.Repair on the partition, while concurrent writers write before some of its requests.
+// verify calls verify.Repair on the partition, while concurrent writers write before some of its
+// requests.
 func (d *damagedPartition) verify(repair bool, concurrent ...int) (r table.Progress, faults []verify.Fault, err error) {
 	i := 0
 	b := &testkit.Hooked{Service: d.s, Serial: true, BeforeRequest: func(*http.Request) {
@@ -204,8 +205,8 @@ func (d *damagedPartition) wrong(race bool) error {
 	return nil
 }
 
-// TestVerifyAnything: after random damage, and with concurrent writers during the repair, verify.Repair reports the truth, and the
-// next run finds the table sound.
+// TestVerifyAnything: after random damage, and with concurrent writers during the repair,
+// verify.Repair reports the truth, and the next run finds the table sound.
 func TestVerifyAnything(t *testing.T) {
 	t.Parallel()
 	n := *damages

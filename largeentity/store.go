@@ -62,9 +62,10 @@ func (s *store) Ensure(ctx context.Context) error {
 
 // Options are the options of [In]. The zero value of each field is its default.
 type Options struct {
-	// Common bounds the requests for blobs: WriteTimeout bounds the upload of one block with all its attempts (by default 5 min),
-	// Retry.AttemptTimeout one attempt (1 min), and ReadTimeout the wait for a response or for more of a body. Logger
-	// receives a line for each blob that a writer could not delete, at Warn. OmitOperationID and Tracing have no effect.
+	// Common bounds the requests for blobs: WriteTimeout bounds the upload of one block with all
+	// its attempts (by default 5 min), Retry.AttemptTimeout one attempt (1 min), and ReadTimeout
+	// the wait for a response or for more of a body. Logger receives a line for each blob that a
+	// writer could not delete, at Warn. OmitOperationID and Tracing have no effect.
 	table.Common
 
 	// InlineUpTo is the most bytes of a value that is stored in the entity itself. Upload of such a value sends nothing. Defaults to

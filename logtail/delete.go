@@ -90,10 +90,12 @@ func alternate(lists []iter.Seq2[table.Op, error]) iter.Seq2[table.Op, error] {
 //
 //	old, err := days.Drop(ctx, &table.Pass{DryRun: true})
 //
-// It uses DryRun and Progress of the pass, which may be nil. Progress is called after each table, with its name; Changed is the number
-// of tables. Drop deletes no table that [Periods.Create] has not made. The next run finishes a run that has stopped half-way. Tables are
-// dropped once: a name is never used again. Drop trusts the clock of the store: one that is far ahead drops what is still needed.
-// Drop may run while other programs append, read and follow: for them, the table is empty.
+// It uses DryRun and Progress of the pass, which may be nil. Progress is called after each table,
+// with its name; Changed is the number of tables. Drop deletes no table that [Periods.Create] has
+// not made. The next run finishes a run that has stopped half-way. Tables are dropped once: a name
+// is never used again. Drop trusts the clock of the store: one that is far ahead drops what is
+// still needed. Drop may run while other programs append, read and follow: for them, the table is
+// empty.
 //
 // Errors: *table.ValueError for a field of the pass that is not used; table.ErrUnknownOutcome, after which Drop can be called again; table.ErrChanged if another Drop runs at the same time;
 // table.ErrNotCreated if Create has not made the table of the states; errors of a read and of a write (see package table).

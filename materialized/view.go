@@ -41,9 +41,11 @@ type Options struct {
 	Inline bool
 }
 
-// New defines a view. derive returns what the entity under a key contributes to the view, and false if it contributes nothing. The
-// key of the derived entity follows from its fields, by the schema of to. derive must be pure, since workers and [verify.Check] call it
-// again; for a release with another one, see docs/views.md; and two entities must not have one derived entity, for which see [table.ErrTaken].
+// New defines a view. derive returns what the entity under a key contributes to the view, and false
+// if it contributes nothing. The key of the derived entity follows from its fields, by the schema
+// of to. derive must be pure, since workers and [verify.Check] call it again; for a release with
+// another one, see docs/views.md; and two entities must not have one derived entity, for which see
+// [table.ErrTaken].
 //
 // The table to may be a handle with maintainers of its own, such as an index or a summary of package index: they are written in the
 // transaction of the derived entity. It may be of another store, whose Ensure creates it, also in another storage account. Only the
@@ -407,6 +409,7 @@ func recorded(state []string) (k keys.Key, digest string) {
 	return k, strings.TrimPrefix(state[1], "/")
 }
 
-// errTaken: two entities have one derived entity. The first keeps it. The message of the second becomes poison after
-// eventual.WorkerOptions.Attempts attempts, and [verify.Check] reports it, until one of the two changes.
+// errTaken: two entities have one derived entity. The first keeps it. The message of the second
+// becomes poison after eventual.WorkerOptions.Attempts attempts, and [verify.Check] reports it,
+// until one of the two changes.
 var errTaken = errs.Of(table.ErrTaken, "another entity has this derived entity")

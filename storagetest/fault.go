@@ -192,7 +192,8 @@ func (f Fault) injection() (in protocol.Injection) {
 // order of the numbers of the requests. It may call the methods of the [Service] and must not send requests.
 type FaultFunc func(Request) Fault
 
-// AtRequest returns a FaultFunc for the request with a number, which counts all requests to the service from 1 on, also those of Ensure.
+// AtRequest returns a FaultFunc for the request with a number, which counts all requests to the
+// service from 1 on, also those of Ensure.
 func AtRequest(number int, f Fault) FaultFunc {
 	return When(func(r Request) bool { return r.Number == number }, f)
 }

@@ -135,7 +135,8 @@ func TestTakenInThird(t *testing.T) {
 	testkit.NoError(t, errors.Join(b.Drain(ctx), left(s, "accounts")))
 }
 
-// TestTakenBesideReads: so it is if the function has read rows of other partitions, which were prepared and rolled back.
+// TestTakenBesideReads: a unique value that is taken is ErrTaken, also if the function has read
+// rows of other partitions. The first call prepares these and rolls them back.
 func TestTakenBesideReads(t *testing.T) {
 	t.Parallel()
 	s, b := newBank(t, uniqueCents(""))

@@ -34,11 +34,13 @@
 //
 // # Costs
 //
-// With P partitions that are read or written, those of unique values elsewhere included: 2P − 1 transactions of the service and 2 messages, besides the reads; with
-// one, 1 transaction. A row that is read as absent, and not inserted, in the only partition that is written costs 2 transactions and 2 messages more. A function that
-// writes nothing, or returns an error, reads all rows but one again, and one whose insert is refused in the only partition all of them; with two absent rows it is a
-// transaction. A row that is read gets another ETag, so transactions
-// that read one row refuse each other, and the functions are called again.
+// With P partitions that are read or written, those of unique values elsewhere included: 2P − 1
+// transactions of the service and 2 messages, besides the reads; with one, 1 transaction. A row
+// that is read as absent, and not inserted, in the only partition that is written costs 2
+// transactions and 2 messages more. A function that writes nothing, or returns an error, reads all
+// rows but one again; with two absent rows it is a transaction. If an insert is refused in the only
+// partition, all rows are read again. A row that is read gets another ETag, so transactions that
+// read one row refuse each other, and the functions are called again.
 //
 // At most 10 partitions. In the home, one that is written, 99 rows; in each other one 99 that are inserted, deleted or read, or 49 that change; derived rows
 // count. docs/transactions.md says more, and when something simpler will do.

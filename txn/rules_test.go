@@ -332,7 +332,8 @@ func TestInsertOfWhatExists(t *testing.T) {
 	testkit.Expect(t, "accounts", b.cents(t), "Bern 1: 100; Ulm 2: 100; Zug 3: 100; ")
 }
 
-// TestInsertBesideOthers: so it is if the function has read, or writes, rows of other partitions, which are prepared and rolled back.
+// TestInsertBesideOthers: an insert of what exists is ErrExists, also if the function reads or
+// writes rows of other partitions. The first call prepares these and rolls them back.
 func TestInsertBesideOthers(t *testing.T) {
 	t.Parallel()
 	for _, writes := range []bool{false, true} {
@@ -359,7 +360,8 @@ func TestInsertBesideOthers(t *testing.T) {
 	}
 }
 
-// TestInsertBesideAbsent: so it is if the function has read another row as absent, which must be so at the same moment.
+// TestInsertBesideAbsent: an insert of what exists is ErrExists, also if the function has read
+// another row as absent.
 func TestInsertBesideAbsent(t *testing.T) {
 	t.Parallel()
 	_, b := newBank(t)
@@ -375,8 +377,9 @@ func TestInsertBesideAbsent(t *testing.T) {
 	}
 }
 
-// TestInsertByOldReads: an insert that is refused since another program has inserted the row, and has changed what the function has read, is
-// no error: the function is called again. Without that change it is one, after 5 requests.
+// TestInsertByOldReads: an insert that is refused since another program has inserted the row, and
+// has changed what the function has read, is no error: the function is called again. Without that
+// change it is one, after 5 requests.
 func TestInsertByOldReads(t *testing.T) {
 	t.Parallel()
 	s, b := newBank(t)
@@ -415,7 +418,8 @@ func TestInsertByOldReads(t *testing.T) {
 	testkit.Expect(t, "requests", s.Count().String(), "3 get, 1 insert, 1 transaction")
 }
 
-// TestReadInHome: what the function has read in the partition that it writes is as it was read, or the function is called again.
+// TestReadInHome: what the function has read in the partition that it writes is as it was read, or
+// the function is called again.
 func TestReadInHome(t *testing.T) {
 	t.Parallel()
 	_, b := newBank(t)

@@ -21,10 +21,14 @@ import (
 // read was true at one moment, but for a [Find] that has found nothing. When Run returns nil, the entities of f are as they are stored, as after the methods of their table.
 //
 // After table.ErrUnknownOutcome, all operations may have been applied, or none: the *table.UnknownError can be resolved. After any other error, none was applied:
-//   - that of f, or of an operation, unchanged; or only its text, with the error because of which Run could not look again;
-//   - table.ErrContended: others have changed what f reads, again and again, until Retry.ConflictAttempts or Common.WriteTimeout, which counts from the first read, was
-//     used up between two calls; also a value that is taken and unique in one partition (index.Options.Unique), if f has read other partitions;
-//   - table.ErrGivenUp: the last attempt did not reach the service, or another program has ended it;
+//   - that of f, or of an operation, unchanged; or only its text, with the error because of which
+//     Run could not look again;
+//   - table.ErrContended: others have changed what f reads, again and again, until
+//     Retry.ConflictAttempts or Common.WriteTimeout, which counts from the first read, was used up
+//     between two calls; also a value that is taken and unique in one partition
+//     (index.Options.Unique), if f has read other partitions;
+//   - table.ErrGivenUp: the last attempt did not reach the service, or another program has ended
+//     it;
 //   - table.ErrExists, table.ErrChanged, table.ErrNotFound: an operation goes by something else than f has read; table.ErrTaken; [ErrUnprotected];
 //   - *table.LimitError: more than 10 partitions, or more rows in a partition than the service takes;
 //   - *table.ValueError: an operation without an ETag, tables of different stores, a nil f;
@@ -56,8 +60,9 @@ type run struct {
 	wary      bool // an insert was refused because there is a row: from then on, inserts read first
 	conflicts *engine.Conflicts
 
-	// refusedIn is the partition of a derived row that was refused. What else was prepared has got other ETags by that, so that what was
-	// read cannot be confirmed: the next call prepares this partition before the others.
+	// refusedIn is the partition of a derived row that was refused. Other partitions that were
+	// prepared have other ETags since, and what was read there cannot be confirmed. So the next
+	// call prepares this partition first.
 	refusedIn string
 
 	// spanned is ctx with the span of Run, from the first table on that the function uses: what is
@@ -147,8 +152,8 @@ func (tx *Tx) commit() (conflict, err error) {
 	return tx.confirm(err)
 }
 
-// leavesVersions reports whether the ETags of what was read still tell, after a refusal, whether it was so then: a row that was absent
-// has none, and to prepare another partition and roll it back changes those of its rows.
+// leavesVersions reports whether ETags show, after a refusal, that what was read is still so. A row
+// that was absent has none, and a partition that is prepared and rolled back gets others.
 func (tx *Tx) leavesVersions() bool {
 	for _, at := range tx.order {
 		if r := tx.reads[at]; r != nil && r.etag == "" || !at.samePartition(tx.order[0]) {

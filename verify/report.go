@@ -18,12 +18,12 @@ import (
 // Options are the options of [Check] and [Repair]. The zero value has the whole table.
 type Options struct {
 	// Pass has the Partitions to verify, all by default, the Rate of the rows that are read and
-	// written, repairs included, the Token of an earlier call with the same Partitions and RecordsOnly,
-	// the Concurrency, which is the number of partitions that are verified at the same time, 1 by
-	// default, DryRun, with which Repair is Check, and Progress, which is called after each 1,000 entities
-	// of a partition and after each partition. Skip is refused. With Partitions, rows elsewhere and
-	// views are read by the keys that the entities record, and not as a whole: those that no entity
-	// records are not found.
+	// written, repairs included, the Token of an earlier call with the same Partitions and
+	// RecordsOnly, the Concurrency, which is the number of partitions that are verified at the same
+	// time, 1 by default, DryRun, with which Repair is Check, and Progress, which is called after
+	// each 1,000 entities of a partition and after each partition. Skip is refused. With
+	// Partitions, rows elsewhere and views are read by the keys that the entities record, and not
+	// as a whole: those that no entity records are not found.
 	table.Pass
 
 	// Rows is the range of RowKeys of the entities to verify, of one partition and with RecordsOnly: a

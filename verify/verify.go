@@ -39,7 +39,8 @@ import (
 //
 // Of the Progress, Rows are the entities that were read: for the rows in the partition, those
 // elsewhere and the views, all of them each time. Faults are those that stay, with the unconfirmed
-// ones, and Changed those that Repair has repaired. Counts has each kind of faults, such as [Missing], and
+// ones, and Changed those that Repair has repaired. Counts has each kind of faults, such as
+// [Missing], and
 //
 //   - "derived rows" that were read, and derived entities of views, and finished "partitions";
 //   - "failed": faults with an Err;
@@ -52,19 +53,21 @@ import (
 //     than 10 minutes; "finished": writes over several partitions that it has ended; "tombstones":
 //     old ones that it has deleted.
 //
-// First Check verifies the definitions whose rows are in the partitions of their entities. For each partition, it reads the derived rows,
-// and keeps about 150 bytes of each in memory, up to Options.MostRows; of more rows it keeps sums, and reads the partition again for those that
+// First Check verifies the definitions whose rows are in the partitions of their entities. For each
+// partition, it reads the derived rows, and keeps about 150 bytes of each in memory, up to
+// Options.MostRows; of more rows it keeps sums, and reads the partition again for those that
 // differ. Then it reads the entities. For each summary, it reads the entities again. It can be
 // interrupted and resumed between partitions; an unfinished partition is begun again.
 //
-// With Options.Partitions or RecordsOnly, Check goes through the partitions of the range, and verifies the definitions elsewhere and the views of the
-// entities of each at once: it reads the rows that these record, 1 request each, or none with RecordsOnly.
+// With Options.Partitions or RecordsOnly, Check goes through the partitions of the range, and
+// verifies the definitions elsewhere and the views of the entities of each at once: it reads the
+// rows that these record, 1 request each, or none with RecordsOnly.
 //
-// Errors: *table.DefinitionError for a definition that t does not have; *keys.KeyError for an invalid
-// range; *table.ValueError for wrong options and a damaged Token, and if there are no definitions;
-// [table.ErrRanged] if the client's signature is for a range of keys, because Check would see a part of
-// the table only; errors of a read (see package table). The Progress counts what was done, also
-// beside an error.
+// Errors: *table.DefinitionError for a definition that t does not have; *keys.KeyError for an
+// invalid range; *table.ValueError for wrong options and a damaged Token, and if there are no
+// definitions; [table.ErrRanged] if the client's signature is for a range of keys, because Check
+// would see a part of the table only; errors of a read (see package table). The Progress counts
+// what was done, also beside an error.
 //
 // Requests: those of [table.Table.Partitions], and for each partition:
 //
@@ -77,21 +80,25 @@ import (
 //   - For a repair, 1 to 3, and 1 for each unique row of the entity. If the table has a unique index of full copies that is not
 //     verified with the others, each written entity costs 1 more.
 //
-// Definitions with rows elsewhere (index.NewGlobal) follow after all partitions, as one part that begins again if it is interrupted: 1
-// request for each 1,000 of their rows, of which about 200 bytes each stay in memory, up to Options.MostRows as above, and 1 for each 1,000
-// entities. To confirm an entity, 3, and 2 for each row. A row that a worker is still to change is no fault ("pending"). A repair takes 3 for a row, and 6
-// more to write the entity if it does not record the row. Entities that only lack rows are written together, up to 99 of a partition: 1
-// request for each row, and 8 for all; 2 for the row of a unique value. The table of the rows must exist; Ensure of the store makes it.
+// Definitions with rows elsewhere (index.NewGlobal) follow after all partitions, as one part that
+// begins again if it is interrupted: 1 request for each 1,000 of their rows, of which about 200
+// bytes each stay in memory, up to Options.MostRows as above, and 1 for each 1,000 entities. To
+// confirm an entity, 3, and 2 for each row. A row that a worker is still to change is no fault
+// ("pending"). A repair takes 3 for a row, and 6 more to write the entity if it does not record the
+// row. Entities that only lack rows are written together, up to 99 of a partition: 1 request for
+// each row, and 8 for all; 2 for the row of a unique value. The table of the rows must exist;
+// Ensure of the store makes it.
 //
 // Materialized views follow last, as one part, too: 1 request for each 1,000 derived entities, notes and entities. Of each derived
 // entity, about 200 bytes stay in memory. To confirm a fault, 5, and 3 to repair it. Commit records that have been pending for more
 // than 10 minutes do not excuse a fault of a view, because their notifications may be lost; aztablekit.Store.NotifyPending sends those
 // again.
 //
-// An entity needs no confirmation if its own maintainer state shows the fault: it lacks the rows of a new definition, or records
-// rows of an earlier key function. Repair writes such entities together, as many as a transaction holds. If concurrent writers change
-// what is read, the confirmation, repair or summary begins again after a pause, Retry.ConflictAttempts times at most; for a view, 5
-// times without a pause.
+// An entity needs no confirmation if its own maintainer state shows the fault: it lacks the rows of
+// a new definition, or records rows of an earlier key function. Repair writes such entities
+// together, as many as a transaction holds. If concurrent writers change what is read, the
+// confirmation, repair or summary begins again after a pause, Retry.ConflictAttempts times at most;
+// for a view, 5 times without a pause.
 func Check[T any](ctx context.Context, t *table.Table[T], o *Options, definitions ...Definition) (table.Progress, error) {
 	var opt Options
 	if o != nil {
@@ -101,18 +108,18 @@ func Check[T any](ctx context.Context, t *table.Table[T], o *Options, definition
 	return verify(ctx, t, &opt, "Check", definitions)
 }
 
-// Repair does what [Check] does, repairs the faults, and deletes old tombstones: by a write of the entity by its ETag, or of the row by its own.
-// A second call does no harm. Sound entities and rows are not written, except summaries whose bounds it makes exact. With DryRun it is
-// Check.
+// Repair does what [Check] does, repairs the faults, and deletes old tombstones: by a write of the
+// entity by its ETag, or of the row by its own. A second call does no harm. Sound entities and rows
+// are not written, except summaries whose bounds it makes exact. With DryRun it is Check.
 //
 //	done, err := verify.Repair(ctx, staff, nil, byEmail)
 //
 // If it is interrupted, repairs stay. A repair that writes an entity also notifies the workers that keep its rows elsewhere and its
 // views, so that these are pending afterwards. Errors: those of Check.
 //
-// Requests: with an outbox, first a scan of the table, or of the range, and of each table with rows elsewhere, unless there is a range,
-// which the Rate does not limit: 1 for each 1,000 rows, to end the writes over several partitions that have crashed. Then those of Check
-// and of the repairs.
+// Requests: with an outbox, first a scan of the table, or of the range, and of each table with rows
+// elsewhere, unless there is a range, which the Rate does not limit: 1 for each 1,000 rows, to end
+// the writes over several partitions that have crashed. Then those of Check and of the repairs.
 func Repair[T any](ctx context.Context, t *table.Table[T], o *Options, definitions ...Definition) (table.Progress, error) {
 	if o == nil {
 		o = &Options{}

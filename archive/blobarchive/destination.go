@@ -117,8 +117,8 @@ func (d *destination) body(r *archive.ArchivedRow, put string) ([]byte, error) {
 	return encode(r, put)
 }
 
-// Put stores a row or a tombstone. Errors: table.ErrChanged; table.ErrUnknownOutcome if the row may be
-// stored or not; table.ErrUnreachable, as for a missing container, which is also
+// Put stores a row or a tombstone. Errors: table.ErrChanged; table.ErrUnknownOutcome if the row may
+// be stored or not; table.ErrUnreachable, as for a missing container, which is also
 // table.ErrNotCreated; *table.LimitError, *table.ValueError, *keys.KeyError and
 // table.ErrNotDeclared for a row that cannot be stored, as in Check. 1 request, and 1 more for each
 // lost response. If another version is stored, 1 more request reports whether Put has stored it.

@@ -156,7 +156,8 @@ func Place(of string, a host.Account) string {
 	return of + " of another account"
 }
 
-// Registry is the host.Registry of a host without a store. It keeps what makes the logs and series that are declared, and their mistakes.
+// Registry is the host.Registry of a host without a store. It keeps what makes the logs and series
+// that are declared, and their mistakes.
 type Registry struct {
 	tasks []host.Task
 	err   error

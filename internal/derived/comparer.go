@@ -51,8 +51,8 @@ type Fault struct {
 	Err        error
 }
 
-// Comparer is a maintainer that compares its rows with the entities itself, such as that of a materialized view. verify.Check finds it
-// among the maintainers of a handle.
+// Comparer is a maintainer that compares its rows with the entities itself, such as that of a
+// materialized view. verify.Check finds it among the maintainers of a handle.
 type Comparer[T any] interface {
 	// Definition returns the definition as the program gives it to verify.Check.
 	Definition() any

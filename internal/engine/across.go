@@ -48,9 +48,11 @@ type participation struct {
 // Across applies operations in partitions of several tables of a service, all or none of them. Each is an insert, goes by an ETag, or is of ReserveOp. At most
 // MostParticipants partitions.
 //
-// If there is one partition, and no reservation, it is one transaction with a commit record. Otherwise all partitions but the home are prepared; the rows of pins and
-// reservations are prepared as well, so that they stay as they are until the write has ended. In the home, a pin is a part of the transaction that commits. Reservations
-// in the home are prepared before, as in any other partition. A partition that is named first is prepared before the others.
+// If there is one partition, and no reservation, it is one transaction with a commit record.
+// Otherwise all partitions but the home are prepared; the rows of pins and reservations are
+// prepared as well, so that they stay as they are until the write has ended. In the home, a pin is
+// a part of the transaction that commits. Reservations in the home are prepared before, as in any
+// other partition. A partition that is named first is prepared before the others.
 func Across(ctx context.Context, method string, ops []*Op, first string) error {
 	all, err := participations(ops)
 	if err != nil {
@@ -60,7 +62,10 @@ func Across(ctx context.Context, method string, ops []*Op, first string) error {
 	if err != nil {
 		return err
 	}
-	w := write{table: home.table, method: method, outbox: home.table.Mode.Outbox, asTransaction: true, exact: true, only: home.at, first: first}
+	w := write{
+		table: home.table, method: method, outbox: home.table.Mode.Outbox,
+		asTransaction: true, exact: true, only: home.at, first: first,
+	}
 	for _, p := range all {
 		for _, op := range p.ops {
 			if p == home && !op.Reserves {

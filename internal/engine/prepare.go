@@ -56,8 +56,8 @@ func (w *write) prepare(ctx context.Context, conflicts *Conflicts) state {
 	return stateAborted
 }
 
-// sendPreparations prepares the remotes, and returns those that it has come to: first that in which an earlier write was refused. If it is
-// refused again, the others are as they were, with their ETags.
+// sendPreparations prepares the remotes, that of w.first before the others, and returns those that
+// it has sent. If the first one is refused, the others keep their ETags.
 func (w *write) sendPreparations(ctx context.Context) (sent []*remote, prepared bool) {
 	first, rest := []*remote(nil), w.currentTransaction.remotes
 	if i := slices.IndexFunc(rest, func(m *remote) bool { return m.at.Partition == w.first }); i >= 0 {

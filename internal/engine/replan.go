@@ -22,9 +22,10 @@ func (w *write) restartWithNewID(ctx context.Context) (err error) {
 	return err
 }
 
-// contended turns the last conflict into ErrContended, if it was about a row that the write had to read: a row that entities share,
-// the row of a write by key, or one that only reserved the key of an insert. Other outcomes stay as they are. ended is the error of the context, nil if the context has not
-// ended.
+// contended turns the last conflict into ErrContended, if it was about a row that the write had to
+// read: a row that entities share, the row of a write by key, or one that only reserved the key of
+// an insert. Other outcomes stay as they are. ended is the error of the context, nil if the context
+// has not ended.
 func (w *write) contended(out outcome, ended error) outcome {
 	var re *azcore.ResponseError
 	if out.failed < 0 || !errors.As(out.err, &re) {

@@ -158,7 +158,8 @@ type shared struct {
 	listed   atomic.Int64 // see Listed
 }
 
-// New returns a handle with the zero mode. It sends nothing. Errors: *ValueError if NewID makes no IDs.
+// New returns a handle with the zero mode. It sends nothing. Errors: *ValueError if NewID makes no
+// IDs.
 func New(s Service, name string, o Options) (*Table, error) {
 	t := &Table{Service: s, Name: name, Options: o, client: s.NewClient(name), tracer: wire.RedactSpans(o.Tracing).NewTracer("aztablekit", ""), shared: new(shared)}
 	_, err := o.newOperationID()

@@ -88,10 +88,10 @@ type Retry struct {
 	// random by up to a half. Defaults to 200 ms and 3 s; a negative Wait means no pause.
 	Wait, MaxWait time.Duration
 
-	// ConflictAttempts bounds how often a method begins again after a conflict: Update, writes by key
-	// (Upsert, and methods with Any in their names), writes with derived rows, and bulk deletes; also index.Index.Get,
-	// verify.Check and verify.Repair.
-	// WriteTimeout usually ends first. Defaults to 100.
+	// ConflictAttempts bounds how often a method begins again after a conflict: Update, writes by
+	// key (Upsert, and methods with Any in their names), writes with derived rows, and bulk
+	// deletes; also index.Index.Get, verify.Check and verify.Repair. WriteTimeout usually ends
+	// first. Defaults to 100.
 	ConflictAttempts int
 
 	// ConflictWait is the pause after the first conflict. It doubles with each conflict up to MaxConflictWait, and each pause is

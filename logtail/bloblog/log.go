@@ -90,11 +90,12 @@ func (l *Log[T]) timeOf(v *T) (time.Time, error) {
 
 // Options are the options of a log. The zero value of each field is its default.
 type Options[T any] struct {
-	// Common bounds the requests of the log: WriteTimeout bounds the storing of one block with all its attempts, ReadTimeout the
-	// wait for a response or for more of a body, and Retry the attempts. AttemptTimeout must be long enough to send a block.
-	// Logger receives a line for each flush that fails in the background.
-	// Logger must not write to a writer of the log, also not by slog.SetDefault: a slog.Handler would wait for itself for ever.
-	// OmitOperationID and Tracing have no effect.
+	// Common bounds the requests of the log: WriteTimeout bounds the storing of one block with all
+	// its attempts, ReadTimeout the wait for a response or for more of a body, and Retry the
+	// attempts. AttemptTimeout must be long enough to send a block. Logger receives a line for each
+	// flush that fails in the background. Logger must not write to a writer of the log, also not by
+	// slog.SetDefault: a slog.Handler would wait for itself for ever. OmitOperationID and Tracing
+	// have no effect.
 	table.Common
 
 	// Time returns the time of a record, which selects the hour of its blob. Readers then filter by it exactly. Defaults to the

@@ -42,8 +42,8 @@ type Staff struct {
 	blobs     *container.Client // a blob for each name; a worker changes it a moment later
 }
 
-// Open declares the table of the employees. blobs is the container of the names, which nothing else writes. Call
-// Ensure of the result when the program starts, and Run in one program.
+// Open declares the table of the employees. blobs is the container of the names, which nothing else
+// writes. Call Ensure of the result when the program starts, and Run in one program.
 func Open(acc aztablekit.Account, blobs *container.Client, o *aztablekit.Options) *Staff {
 	s := &Staff{Store: aztablekit.Open(acc, "company", o), blobs: blobs}
 	s.Employees = aztablekit.Table(s.Store, "staff", dept, empid, inDepartment, everywhere, eventual.On("names", renamed, s.writeBlobs))

@@ -61,7 +61,8 @@ func TestNameBudgets(t *testing.T) {
 	}
 }
 
-// TestBudgets: the sentinels, the types of errors and the methods of a table are no more than these.
+// TestBudgets: the sentinels, the types of errors and the methods of a table are no more than
+// these.
 func TestBudgets(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct {
@@ -134,8 +135,8 @@ func metByPrograms(all []loaded) map[string]bool {
 	return met
 }
 
-// ofDefinitions are the packages whose types are definitions: a program learns their methods when it
-// declares one.
+// ofDefinitions are the packages whose types are definitions: a program learns their methods when
+// it declares one.
 var ofDefinitions = []string{"archive", "eventual", "expire", "index", "jobs", "largeentity", "materialized"}
 
 // TestNamesOfPrograms: the recipes to copy and the service of patterns/hr use so many names of the
