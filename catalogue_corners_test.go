@@ -206,18 +206,24 @@ func TestRangedDaily(t *testing.T) {
 	}
 }
 
-// TestDoubtNearTheEnd: a write whose response is lost when its lease is about to end finds out that it was applied.
+// TestDoubtNearTheEnd: a write whose response is lost when its lease is about to end finds out that
+// it was applied, also if the catalogue has changed meanwhile and gives no other lease.
 func TestDoubtNearTheEnd(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		service := storagetest.New(nil)
-		old := older(t, service)
-		old.ensure()
-		old.expect("a write", old.insert(1), nil)
-		time.Sleep(58 * time.Second)
-		service.SetFaults(storagetest.OfKind(requests.Insert, storagetest.Once(storagetest.ExecuteThenHang())))
-		old.expect("a write without a response", old.insert(2), nil)
-	})
+	for _, changed := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			service := storagetest.New(nil)
+			old := older(t, service)
+			old.ensure()
+			old.expect("a write", old.insert(1), nil)
+			if changed {
+				newer(t, service).ensure()
+			}
+			time.Sleep(58 * time.Second)
+			service.SetFaults(storagetest.OfKind(requests.Insert, storagetest.Once(storagetest.ExecuteThenHang())))
+			old.expect(fmt.Sprint("a write without a response, catalogue changed: ", changed), old.insert(2), nil)
+		})
+	}
 }
 
 // TestFaultsOfConfirmation: faults that the comparison of a day after Fill finds say so, and the definition stays readable.

@@ -1,9 +1,11 @@
 package aztablekit_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/account"
@@ -136,20 +138,22 @@ func TestFaults(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			service := storagetest.New(nil)
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // Retire of a table without a fault waits longer
+			defer cancel()
 			s := aztablekit.Open(service, "company", nil)
 			staff := test.declare(s)
-			_, inserted := staff.Insert(t.Context(), &employee{Department: "Sales", ID: 1})
-			_, verified := s.Verify(t.Context(), nil)
-			_, backlog := s.Backlog(t.Context())
+			_, inserted := staff.Insert(ctx, &employee{Department: "Sales", ID: 1})
+			_, verified := s.Verify(ctx, nil)
+			_, backlog := s.Backlog(ctx)
 			_, poison := s.Poison()
-			_, filled := s.Fill(t.Context(), nil)
-			_, notified := s.NotifyPending(t.Context(), "staff", 0, nil)
+			_, filled := s.Fill(ctx, nil)
+			_, notified := s.NotifyPending(ctx, "staff", 0, nil)
 			if inserted == nil || !strings.Contains("table "+strings.TrimPrefix(inserted.Error(), "table: Insert "), test.want) {
 				t.Errorf("Insert: got %v; want %q", inserted, test.want)
 			}
 			for method, err := range map[string]error{
-				"Ensure": s.Ensure(t.Context()), "Run": s.Run(endedContext(t)), "Drain": s.Drain(t.Context()), "RunDaily": s.RunDaily(t.Context()), "Verify": verified, "Ready": s.Ready(), "Err": s.Err(),
-				"Backlog": backlog, "Poison": poison, "Fill": filled, "Retire": s.Retire(t.Context(), "staff", "email", nil), "NotifyPending": notified,
+				"Ensure": s.Ensure(ctx), "Run": s.Run(endedContext(t)), "Drain": s.Drain(ctx), "RunDaily": s.RunDaily(ctx), "Verify": verified, "Ready": s.Ready(), "Err": s.Err(),
+				"Backlog": backlog, "Poison": poison, "Fill": filled, "Retire": s.Retire(ctx, "staff", "email", nil), "NotifyPending": notified,
 			} {
 				if err == nil || !strings.Contains(err.Error(), test.want) {
 					t.Errorf("%s: got %v; want %q", method, err, test.want)

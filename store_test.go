@@ -219,8 +219,13 @@ func TestVerify(t *testing.T) {
 	if err != nil || report.Faults > 0 || !slices.Equal(got, want) {
 		t.Errorf("got %q, %+v, %v; want %q", got, report, err, want)
 	}
-	if _, err := company.Verify(ctx, &verify.Options{Pass: table.Pass{Token: "2:x"}}); !errors.As(err, new(*table.ValueError)) {
-		t.Errorf("a token of one table: got %v; want a *table.ValueError", err)
+	for field, pass := range map[string]table.Pass{
+		"Partitions": {Partitions: dept.Of("Sales").Point()}, "Token": {Token: "2:x"}, "Skip": {Skip: func(keys.Key, error) bool { return true }},
+	} {
+		var wrong *table.ValueError
+		if _, err := company.Verify(ctx, &verify.Options{Pass: pass}); !errors.As(err, &wrong) || !strings.HasSuffix(wrong.Field, "."+field) {
+			t.Errorf("%s, of one table only: got error %v; want a *ValueError that names it", field, err)
+		}
 	}
 }
 

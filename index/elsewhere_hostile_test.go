@@ -134,6 +134,7 @@ func TestElsewhereHostileEffects(t *testing.T) {
 		{"tag", "tag_y", "tag_x_S:w_000001"},
 		{"names", "names_Jones", "names_Smith"},
 		{"names", "names_Jones", "mail_a"},
+		{"names", "mail_a", "mail_a"}, // in the form of a list
 	} {
 		payload, _ := json.Marshal(map[string]any{"rows": map[string][][2]string{c.definition: {{c.pk, c.rk}}}})
 		err := h.Handle(ctx, host.Job{Key: keys.Raw("S", "w_000001"), Kind: h.Kind, Version: 1, Payload: payload})

@@ -559,7 +559,7 @@ func (l *partitionLinks) add(r *table.Row) {
 	for property, value := range r.All() {
 		text, _ := value.(string) // a link of another type is none that can be read
 		if n, is := parseName(text); is && strings.HasSuffix(property, suffixBlob) {
-			l.entities[n.id] = (*stored.Row)(r).Entity()
+			l.entities[n.id] = r.Key // also a link in a part: Rows returns entities whole
 		}
 	}
 }

@@ -420,15 +420,6 @@ func PartKey(k keys.Key, number uint8) keys.Key {
 	return keys.Raw(k.PartitionKey(), fmt.Sprintf("%s%s%02d", k.RowKey(), reserved.PartMark, number))
 }
 
-// Entity returns the key of the entity that the row is a part of, and the row's own key if it is none.
-func (r *Row) Entity() keys.Key {
-	i := strings.LastIndex(r.Key.RowKey(), reserved.PartMark)
-	if i < 0 || !r.Has(reserved.Part) || PartOf(r.Key.RowKey()[:i], r.Key.RowKey()) == 0 {
-		return r.Key
-	}
-	return keys.Raw(r.Key.PartitionKey(), r.Key.RowKey()[:i])
-}
-
 // PartOf returns the number of a part of an entity by its RowKey, 0 if it is none.
 func PartOf(entity, rowKey string) uint8 {
 	digits, is := strings.CutPrefix(rowKey, entity+reserved.PartMark)

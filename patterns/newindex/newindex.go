@@ -41,11 +41,13 @@ func Open(acc aztablekit.Account, o *aztablekit.Options) *Staff {
 // Duplicates returns the employees whose address another employee of the department has, and what Fill has to do. It writes nothing.
 // Requests: those of a Fill that repairs nothing.
 func (s *Staff) Duplicates(ctx context.Context) (all []verify.Fault, report table.Progress, err error) {
-	report, err = s.Fill(ctx, &aztablekit.FillOptions{Pass: table.Pass{DryRun: true}, Fault: func(f verify.Fault) {
+	o := &aztablekit.FillOptions{Fault: func(f verify.Fault) {
 		if f.Kind == verify.DuplicateValue {
 			all = append(all, f)
 		}
-	}})
+	}}
+	o.DryRun = true
+	report, err = s.Fill(ctx, o)
 	return all, report, err
 }
 

@@ -20,7 +20,7 @@ func TestKernel(t *testing.T) {
 			Old: "case f.row == nil && by.exclude:", New: "case f.row == nil && by.exclude && false:", Test: "TestMoveEveryFault/^move$", Args: []string{"-movesample=1"}},
 		{Name: "a preparation that is over is deleted", File: "internal/engine/prepare.go",
 			Old: "Kind: aztables.TransactionTypeUpdateReplace, Key: p.key, Match: p.etag", New: "Kind: aztables.TransactionTypeDelete, Key: p.key, Match: p.etag",
-			Test: "TestMoveEveryFault/^move_to_a_new_department_and_back$"},
+			Test: "TestMoveEveryFault/^move_to_a_new_department_and_back$", Args: []string{"-movesample=1"}},
 		{Name: "the message does not name the other partitions", File: "internal/engine/finish.go",
 			Old: "Remotes: placesOf(w.nextTransaction.remotes)", New: "Remotes: placesOf(nil)", Test: "TestMoveEveryFault/^move$"},
 		{Name: "a worker closes the commit record without finishing", File: "internal/bare/effects.go",

@@ -18,25 +18,34 @@ import (
 
 var planted = flag.Bool("planted", false, "compile the bugs and run the tests on each, which takes half an hour on two cores; without it, the bugs are planted in the sources only")
 
-// Run plants each bug by itself and runs its test in a package of the project, which must fail, and not without a bug. All of the
-// bugs are compiled into one program, because compilation takes longer than most tests. Without the flag -planted, Run only
-// plants and parses them, and looks up the tests' names. A bug that cannot be planted any more fails, too.
+// Run plants each bug by itself and runs its test in a package of the project, which must fail, and not without a bug. The bugs of
+// all calls are compiled into the same sources, because compilation takes longer than most tests. Without the flag -planted, Run
+// only plants and parses its own bugs, and looks up the tests' names. A bug that cannot be planted any more fails, too.
 func Run(t *testing.T, pkg string, all []Mutant) {
 	t.Helper()
 	root := root(t)
+	if *collect != "" {
+		if err := collected(*collect, all); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
 	if err := errors.Join(stand(root, all), tested(filepath.Join(root, pkg), all)); err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	overlay, err := plant(root, dir, all)
+	if !*planted {
+		if _, err := plant(root, dir, all); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	every, err := everything(root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !*planted {
-		return
-	}
 	program := filepath.Join(dir, "planted")
-	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-overlay="+overlay, "-vet=off", "-o", program)
+	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-overlay="+every.overlay, "-vet=off", "-o", program)
 	build.Dir = filepath.Join(root, pkg)
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -52,10 +61,10 @@ func Run(t *testing.T, pkg string, all []Mutant) {
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}
-	for i, m := range all {
+	for _, m := range all {
 		t.Run(m.Name, func(t *testing.T) {
 			t.Parallel()
-			out, err := run(t, i+1, m.Test, m.Args)
+			out, err := run(t, every.number(m), m.Test, m.Args)
 			switch {
 			case err == nil:
 				t.Errorf("%s was not found by %s", m.Name, m.Test)

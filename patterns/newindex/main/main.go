@@ -14,13 +14,11 @@ import (
 func main() {
 	ctx := context.Background()
 	staff := newindex.Open(storagetest.New(nil), nil) // in memory; account.FromEnvironment opens yours
-	if err := staff.Ensure(ctx); err != nil {
-		log.Fatal(err)
-	}
+	err0 := staff.Ensure(ctx)
 	_, err1 := staff.Employees.Insert(ctx, &newindex.Employee{Department: "Sales", ID: 2, Email: "bob@contoso.com"})
 	_, err2 := staff.Fill(ctx, nil)
 	bob, err3 := staff.ByEmail(ctx, "Sales", "Bob@contoso.com")
-	if err := errors.Join(err1, err2, err3); err != nil {
+	if err := errors.Join(err0, err1, err2, err3); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(bob.Key, bob.Value.Email)
