@@ -28,7 +28,7 @@ type sweeper struct {
 
 // sweep deletes the rows that entities record, with the record, each entity by its ETag. Then it deletes the rows that no entity records.
 // Meanwhile no writer adds such a row.
-func sweep[T any](ctx context.Context, t *table.Table[T], w *sweeper) error {
+func sweep(ctx context.Context, t tabledoor.Untyped, w *sweeper) error {
 	if w.maintainer == door.Table(t).Mode.Stamps {
 		return sweepStamps(ctx, t, w)
 	}
@@ -38,9 +38,9 @@ func sweep[T any](ctx context.Context, t *table.Table[T], w *sweeper) error {
 	switch m := door.Table(t).Mode.Maintainer(w.maintainer).Typed().(type) {
 	case view:
 		return m.Drop(ctx, w.delete)
-	case derived.Elsewhere[T]:
+	case derived.Elsewhere:
 		return sweepElsewhere(ctx, m, w)
-	case derived.Maintainer[T]:
+	case derived.Maintainer:
 		return sweepRows(ctx, t, m, w)
 	}
 	return nil
@@ -56,7 +56,7 @@ const (
 	sweepChunk = 100 // entities that are written together
 )
 
-func sweepEntities[T any](ctx context.Context, t *table.Table[T], w *sweeper) error {
+func sweepEntities(ctx context.Context, t tabledoor.Untyped, w *sweeper) error {
 	for range mostSweeps {
 		skipped, err := sweepOnce(ctx, t, w)
 		if err != nil || skipped == 0 {
@@ -67,11 +67,11 @@ func sweepEntities[T any](ctx context.Context, t *table.Table[T], w *sweeper) er
 }
 
 // sweepOnce reads all entities, and writes those that record the definition. The writes drop its rows, since it is retired.
-func sweepOnce[T any](ctx context.Context, t *table.Table[T], w *sweeper) (skipped int, err error) {
+func sweepOnce(ctx context.Context, t tabledoor.Untyped, w *sweeper) (skipped int, err error) {
 	writer := door.InMode(t, func(m *engine.Mode) { m.IgnoreCorruptState, m.Repairs = true, true })
 	schema := door.Table(t).Mode.Schema
 	cursor := table.NewCursor(w.token)
-	var chunk []*table.Entity[T]
+	var chunk []tabledoor.Entity
 	token := w.token // behind which none was skipped
 	flush := func() error {
 		n, err := w.touch(ctx, opsOf(writer, chunk))
@@ -108,9 +108,9 @@ func sweepOnce[T any](ctx context.Context, t *table.Table[T], w *sweeper) (skipp
 	return skipped, flush()
 }
 
-func opsOf[T any](t *table.Table[T], all []*table.Entity[T]) (ops []table.Op) {
+func opsOf(t tabledoor.Untyped, all []tabledoor.Entity) (ops []table.Op) {
 	for _, e := range all {
-		ops = append(ops, tabledoor.TouchOp(t, e))
+		ops = append(ops, t.TouchOp(e))
 	}
 	return ops
 }
@@ -174,7 +174,7 @@ func sweepStamps(ctx context.Context, t table.Handle, w *sweeper) error {
 }
 
 // sweepElsewhere deletes rows in other partitions. Tombstones stay for the work of a day.
-func sweepElsewhere[T any](ctx context.Context, m derived.Elsewhere[T], w *sweeper) error {
+func sweepElsewhere(ctx context.Context, m derived.Elsewhere, w *sweeper) error {
 	for row, err := range m.Rows(ctx, 0) {
 		if err != nil {
 			return err
@@ -190,7 +190,7 @@ func sweepElsewhere[T any](ctx context.Context, m derived.Elsewhere[T], w *sweep
 }
 
 // sweepRows deletes rows in the partitions of the entities.
-func sweepRows[T any](ctx context.Context, t *table.Table[T], m derived.Maintainer[T], w *sweeper) error {
+func sweepRows(ctx context.Context, t tabledoor.Untyped, m derived.Maintainer, w *sweeper) error {
 	var queries []table.Query[table.Row]
 	for _, r := range m.Ranges() {
 		queries = append(queries, table.Query[table.Row]{Rows: r, TableScan: true})
@@ -215,10 +215,10 @@ func sweepRows[T any](ctx context.Context, t *table.Table[T], m derived.Maintain
 }
 
 // deleteRow deletes a row, or the part of it that is the definition's, by its ETag.
-func deleteRow[T any](ctx context.Context, t *table.Table[T], m derived.Maintainer[T], row *table.Row) (err error) {
+func deleteRow(ctx context.Context, t tabledoor.Untyped, m derived.Maintainer, row *table.Row) (err error) {
 	var rest *table.Row
 	_, searched := m.(derived.Searched)
-	if per, is := m.(derived.PerEntity[T]); is && searched {
+	if per, is := m.(derived.PerEntity); is && searched {
 		if rest, err = per.Without(row, per.EntitiesIn(row)...); err != nil {
 			return err
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/keyrange"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -183,7 +184,7 @@ func declare[T any](s *Store, d *declaration, schema table.Schema[T], definition
 	d.fill = func(ctx context.Context, o *verify.Options, of ...verify.Definition) (table.Progress, error) {
 		return verify.Repair(ctx, t, o, of...)
 	}
-	d.sweep = func(ctx context.Context, w *sweeper) error { return sweep(ctx, t, w) }
+	d.sweep = func(ctx context.Context, w *sweeper) error { return sweep(ctx, tabledoor.Of(t), w) }
 	for _, p := range parts {
 		if err := d.add(p, others); err != nil {
 			return nil, err

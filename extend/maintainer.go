@@ -98,6 +98,10 @@ type maintainerOf[T any] struct{ Maintainer[T] }
 // Typed returns the maintainer.
 func (m maintainerOf[T]) Typed() any { return m.Maintainer }
 
+func (m maintainerOf[T]) Of(typed any) engine.Maintainer {
+	return maintainerOf[T]{typed.(Maintainer[T])}
+}
+
 // Maintain calls the maintainer.
 func (m maintainerOf[T]) Maintain(ctx context.Context, p *engine.Plan, c *engine.Change) error {
 	var call struct { // one allocation

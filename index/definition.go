@@ -162,7 +162,8 @@ func define[T any](to *extend.Declaration[T], d definition[T]) error {
 
 // maintainer writes the rows of a definition.
 type maintainer[T any] interface {
-	derived.Maintainer[T]
+	extend.Maintainer[T]
+	derived.Maintainer
 	// targetProperties returns the properties that the definition writes into entities of other types.
 	targetProperties() []string
 }

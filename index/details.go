@@ -126,7 +126,7 @@ func (m *detailsMaintainer[T]) FormerForm() string { return "" }
 
 func (m *detailsMaintainer[T]) RowsPerWrite() int { return 0 }
 
-func (m *detailsMaintainer[T]) InRepairMode(mode derived.RepairMode) extend.Maintainer[T] {
+func (m *detailsMaintainer[T]) InRepairMode(mode derived.RepairMode) derived.Maintainer {
 	c := *m
 	c.mode = mode
 	return &c
@@ -306,7 +306,8 @@ func (m *detailsMaintainer[T]) setColumns(row *table.Row, owner string, from *ta
 
 // The methods of derived.PerEntity and derived.Searched.
 
-func (m *detailsMaintainer[T]) WantedRows(e *table.Entity[T]) ([]string, error) {
+func (m *detailsMaintainer[T]) WantedRows(entity any) ([]string, error) {
+	e := entity.(*table.Entity[T])
 	return m.targetsOf(&e.Value, e.Key)
 }
 

@@ -121,7 +121,7 @@ func (m *elsewhereMaintainer[T]) targetProperties() []string { return nil }
 func (m *elsewhereMaintainer[T]) RowsPerWrite() int          { return 0 }
 func (m *elsewhereMaintainer[T]) Owns(row *table.Row) bool   { return m.form.Owns(row) }
 
-func (m *elsewhereMaintainer[T]) InRepairMode(mode derived.RepairMode) extend.Maintainer[T] {
+func (m *elsewhereMaintainer[T]) InRepairMode(mode derived.RepairMode) derived.Maintainer {
 	c := *m
 	c.mode = mode
 	return &c
@@ -333,7 +333,7 @@ func (m *elsewhereMaintainer[T]) RowsTable() (name string, ensure func(context.C
 }
 
 func (m *elsewhereMaintainer[T]) HandlerOf(t table.Handle) host.Handler {
-	return derived.Handler(t.(*table.Table[T]))
+	return derived.Handler(t)
 }
 
 // The methods of derived.Elsewhere.
@@ -361,7 +361,8 @@ func (m *elsewhereMaintainer[T]) Delete(ctx context.Context, row *table.Row) err
 	return rows.Delete(ctx, e)
 }
 
-func (m *elsewhereMaintainer[T]) WantedRows(e *table.Entity[T]) ([]keys.Key, error) {
+func (m *elsewhereMaintainer[T]) WantedRows(entity any) ([]keys.Key, error) {
+	e := entity.(*table.Entity[T])
 	return m.rowsOf(&e.Value, e.Key)
 }
 
@@ -399,4 +400,4 @@ func (m *elsewhereMaintainer[T]) WantedContent(entity *table.Row, row keys.Key) 
 	return want
 }
 
-var _ derived.Elsewhere[struct{}] = (*elsewhereMaintainer[struct{}])(nil)
+var _ derived.Elsewhere = (*elsewhereMaintainer[struct{}])(nil)

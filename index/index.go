@@ -255,7 +255,7 @@ func (m *indexMaintainer[T, K]) RowsPerWrite() int {
 	return 0
 }
 
-func (m *indexMaintainer[T, K]) InRepairMode(mode derived.RepairMode) extend.Maintainer[T] {
+func (m *indexMaintainer[T, K]) InRepairMode(mode derived.RepairMode) derived.Maintainer {
 	c := *m
 	c.mode = mode
 	return &c
@@ -434,7 +434,8 @@ func (m *indexMaintainer[T, K]) checkProjection(copied *stored.Row) error {
 
 // The methods of derived.PerEntity.
 
-func (m *indexMaintainer[T, K]) WantedRows(e *table.Entity[T]) ([]string, error) {
+func (m *indexMaintainer[T, K]) WantedRows(entity any) ([]string, error) {
+	e := entity.(*table.Entity[T])
 	return m.rowKeys(&e.Value, e.Key)
 }
 

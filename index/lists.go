@@ -202,7 +202,7 @@ func (m *listsMaintainer[T, K]) FormerForm() string { return m.ix.formerForm("li
 
 func (m *listsMaintainer[T, K]) RowsPerWrite() int { return 0 }
 
-func (m *listsMaintainer[T, K]) InRepairMode(mode derived.RepairMode) extend.Maintainer[T] {
+func (m *listsMaintainer[T, K]) InRepairMode(mode derived.RepairMode) derived.Maintainer {
 	c := *m
 	c.mode = mode
 	return &c
@@ -356,7 +356,8 @@ func lengthOf(all []string) (n int) {
 
 // The methods of derived.PerEntity.
 
-func (m *listsMaintainer[T, K]) WantedRows(e *table.Entity[T]) ([]string, error) {
+func (m *listsMaintainer[T, K]) WantedRows(entity any) ([]string, error) {
+	e := entity.(*table.Entity[T])
 	return m.ix.rowKeys(&e.Value, e.Key)
 }
 

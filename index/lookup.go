@@ -545,7 +545,7 @@ func (ix *Index[T, K]) readable(t *table.Table[T]) (rows *table.Table[T], err er
 		if e, is := m.Typed().(ofElsewhere[T]); is && e.Definition() == ix.definition {
 			return ix.lookingUp(t, e.rowsTable()), nil
 		}
-		if m, is := m.Typed().(derived.Maintainer[T]); is && m.Definition() == ix.definition {
+		if m, is := m.Typed().(derived.Maintainer); is && m.Definition() == ix.definition {
 			return ix.lookingUp(t, t), nil
 		}
 	}

@@ -54,7 +54,7 @@ func (m *summaryMaintainer[T, K]) FormerForm() string { return m.ix.formerForm("
 
 func (m *summaryMaintainer[T, K]) RowsPerWrite() int { return 0 }
 
-func (m *summaryMaintainer[T, K]) InRepairMode(mode derived.RepairMode) extend.Maintainer[T] {
+func (m *summaryMaintainer[T, K]) InRepairMode(mode derived.RepairMode) derived.Maintainer {
 	c := *m
 	c.mode = mode
 	return &c
@@ -353,7 +353,8 @@ func addContribution(all map[string]*total, c contribution, measures int) {
 
 // The methods of derived.PerGroup.
 
-func (m *summaryMaintainer[T, K]) StateOf(e *table.Entity[T]) ([]string, error) {
+func (m *summaryMaintainer[T, K]) StateOf(entity any) ([]string, error) {
+	e := entity.(*table.Entity[T])
 	of, err := m.contributionOf(&e.Value, e.Key)
 	return m.stateOf(of), err
 }

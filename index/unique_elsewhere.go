@@ -26,7 +26,7 @@ func (m *uniqueElsewhere[T]) RemoteTables() []string { return []string{m.rows.Na
 // Kind returns "": the rows change together with their entities.
 func (m *uniqueElsewhere[T]) Kind() string { return "" }
 
-func (m *uniqueElsewhere[T]) InRepairMode(mode derived.RepairMode) extend.Maintainer[T] {
+func (m *uniqueElsewhere[T]) InRepairMode(mode derived.RepairMode) derived.Maintainer {
 	return &uniqueElsewhere[T]{m.elsewhereMaintainer.InRepairMode(mode).(*elsewhereMaintainer[T]), m.most}
 }
 

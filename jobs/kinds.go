@@ -191,13 +191,13 @@ func Repair[T any](kind string) *Job[T, Verification] {
 }
 
 // hasTotals reports whether one of the definitions is verified for whole partitions only.
-func hasTotals[T any](t *table.Table[T], definitions []string) bool {
+func hasTotals(t table.Handle, definitions []string) bool {
 	return slices.ContainsFunc(door.Table(t).Mode.Maintainers, func(m engine.Maintainer) bool {
 		if len(definitions) > 0 && !slices.Contains(definitions, m.Name()) {
 			return false
 		}
-		_, totals := m.Typed().(derived.PerGroup[T])
-		_, view := m.Typed().(derived.Comparer[T])
+		_, totals := m.Typed().(derived.PerGroup)
+		_, view := m.Typed().(derived.Comparer)
 		return totals || view
 	})
 }
@@ -287,7 +287,7 @@ func (s *Slice[T]) nextRows(ctx context.Context) (next keys.RowRange, last keys.
 }
 
 // definitionsOf returns the definitions of a table by their names. One that the program does not have waits for a worker that has it.
-func definitionsOf[T any](t *table.Table[T], names []string) (all []verify.Definition, err error) {
+func definitionsOf(t table.Handle, names []string) (all []verify.Definition, err error) {
 	for _, name := range names {
 		m := door.Table(t).Mode.Maintainer(name)
 		if m == nil {

@@ -28,7 +28,7 @@ import (
 // viewComparison compares entities with the derived entities of a view, as they were read at its beginning.
 type viewComparison[T, V any] struct {
 	*maintainer[T, V]
-	session derived.Session[T]
+	session derived.Session
 
 	mu      sync.Mutex
 	notes   map[keys.Key]note   // of the view, by the derived entity; without those that an entity has
@@ -49,7 +49,7 @@ func (m *maintainer[T, V]) FormerForm() string { return "" }
 
 // Compare implements derived.Comparer. It reads the notes before the derived entities. Whatever changes meanwhile is read again before
 // it counts as a fault.
-func (m *maintainer[T, V]) Compare(ctx context.Context, s derived.Session[T]) (derived.Comparison[T], error) {
+func (m *maintainer[T, V]) Compare(ctx context.Context, s derived.Session) (derived.Comparison, error) {
 	c := &viewComparison[T, V]{maintainer: m, session: s, notes: map[keys.Key]note{}, digests: map[keys.Key]string{}}
 	if !s.Whole() {
 		return c, nil
@@ -193,7 +193,8 @@ func (c *viewComparison[T, V]) take(k keys.Key) {
 }
 
 // Entity implements derived.Comparison.
-func (c *viewComparison[T, V]) Entity(ctx context.Context, e *table.Entity[T], row *table.Row) error {
+func (c *viewComparison[T, V]) Entity(ctx context.Context, entity tabledoor.Entity, row *table.Row) error {
+	e := entity.(*table.Entity[T])
 	d, err := c.deriveTwice(&e.Value, e.Key)
 	if err != nil {
 		c.session.Fault(derived.Fault{Definition: c.name, Kind: derived.Unreadable, Entity: row.Key, Err: err})
@@ -404,12 +405,12 @@ func (c *viewComparison[T, V]) reconcile(ctx context.Context, f derived.Fault) e
 	if f.Kind == derived.StateMismatch {
 		e, err := c.session.Table().Get(ctx, f.Entity)
 		if err == nil {
-			err = tabledoor.Touch(ctx, c.session.Table(), e) // records what derive returns now
+			err = c.session.Table().Touch(ctx, e) // records what derive returns now
 		}
 		if err != nil && !errors.Is(err, table.ErrNotFound) {
 			return err
 		}
-		if e != nil {
+		if e, is := e.(*table.Entity[T]); is {
 			d, err := c.deriveTwice(&e.Value, e.Key)
 			if err != nil {
 				return err

@@ -72,7 +72,7 @@ func TestDefinitions(t *testing.T) {
 	if _, err := verify.Check(context.Background(), s.base, nil); !errors.As(err, &ve) || ve.Field != "definitions" {
 		t.Errorf("verify.Check without views: got error %v; want a ValueError about definitions", err)
 	}
-	if _, err := verify.Check[employee](context.Background(), nil, nil); err == nil {
+	if _, err := verify.Check(context.Background(), nil, nil); err == nil {
 		t.Error("verify.Check of nil: got no error; want one")
 	}
 	_, err = two.Insert(context.Background(), &employee{Department: "Sales", ID: 1, Salary: 1}) // two views of one key: the second is foreign

@@ -191,7 +191,8 @@ func (m *maintainer[T, V]) wanted(ctx context.Context, row *table.Row, k keys.Ke
 
 // WantedRows and RecordedRows return the derived entity that follows from an entity, and that which
 // the entity records.
-func (m *maintainer[T, V]) WantedRows(e *table.Entity[T]) ([]keys.Key, error) {
+func (m *maintainer[T, V]) WantedRows(entity any) ([]keys.Key, error) {
+	e := entity.(*table.Entity[T])
 	d, err := m.deriveTwice(&e.Value, e.Key)
 	return keyOrNone(d.key), err
 }

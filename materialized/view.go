@@ -163,7 +163,7 @@ type definition[T any] interface {
 type ofHandle[T any] interface {
 	reconcile.Definition
 	extend.Maintainer[T]
-	derived.Comparer[T]
+	derived.Comparer
 	inline() bool
 	complete(*table.Table[T])
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/query"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -16,7 +17,9 @@ type Handle interface {
 	Name() string
 
 	engine() *engine.Table // without its type parameter, nil for a nil or zero Table
-	inner() untyped
+	inner() inner
+	with(h handle) any           // a handle of the same type
+	schemaOf(schema any) *schema // of a *Schema of the same type, nil for one that knows no field
 }
 
 func init() { door.Tables = doors{} }
@@ -33,69 +36,75 @@ func (doors) Table(t any) *engine.Table {
 
 func (doors) Inner(t any) any { return t.(Handle).inner() }
 
-func (doors) InMode(t any, change func(*engine.Mode)) any { return t.(Handle).inner().inMode(change) }
+func (doors) KeyOf(e any) keys.Key { return *e.(entity).fields().key }
+
+func (doors) InMode(t any, change func(*engine.Mode)) any {
+	of := t.(Handle)
+	return of.with(of.inner().h.inMode(change))
+}
 
 func (doors) Rows(t *engine.Table, hasID bool) any { return rowsOf(t, hasID) }
 
-func (doors) Elsewhere(t any, other *engine.Table) any { return t.(Handle).inner().elsewhere(other) }
+func (doors) Elsewhere(t any, other *engine.Table) any {
+	of := t.(Handle)
+	return of.with(of.inner().h.elsewhere(other))
+}
 
 func (doors) Op(op any) *engine.Op { return op.(Op).engine() }
 
+// queried is a *Query of any type.
+type queried interface{ engine() query.Query }
+
 func (doors) Scan(ctx context.Context, t, q any, entities bool, h *stored.Hasher, yield func(*engine.Scanned) bool) error {
-	return t.(Handle).inner().scan(ctx, q, entities, h, yield)
+	of := t.(Handle).inner().h
+	query := q.(queried).engine()
+	query.WithoutJSON = !entities
+	return of.engine.Scan(ctx, *of.schema.query(query, false), h, yield)
 }
 
 func (doors) Copies(ctx context.Context, t, q any, yield func(row *stored.Row, e any) bool) error {
-	return t.(Handle).inner().copies(ctx, q, yield)
+	return t.(Handle).inner().h.listCopies(ctx, q.(queried).engine(), yield)
 }
 
 func (doors) GetCopy(ctx context.Context, t any, k keys.Key) (*stored.Row, any, error) {
-	return t.(Handle).inner().getCopy(ctx, k)
+	row, e, err := t.(Handle).inner().h.getCopy(ctx, k)
+	return row, e, err
 }
 
 func (doors) InsertRow(ctx context.Context, t any, k keys.Key, r *stored.Row) (any, error) {
-	return t.(Handle).inner().insertRow(ctx, k, r)
+	op := t.(Handle).inner().h.insertRow(k, (*Row)(r))
+	if err := op.send(ctx); err != nil {
+		return nil, err
+	}
+	return op.stored(), nil
 }
 
 func (doors) InsertRowOp(t any, k keys.Key, r *stored.Row) any {
-	return t.(Handle).inner().insertRowOp(k, r)
+	return t.(Handle).inner().h.insertRow(k, (*Row)(r))
 }
 
+// Faulty returns a handle whose methods return a fault. It knows no field of the type.
 func (doors) Faulty(t any, name string, fault error) any {
-	return t.(Handle).inner().faulty(name, fault)
+	of := t.(Handle)
+	s := of.schemaOf(nil)
+	s.codec, _ = edm.NewCodec(emptyType, nil) // it has no mistake
+	return of.with(handle{engine.Faulty(name, fault).WithMode(engine.Mode{Schema: s}), s})
 }
 
 func (doors) CheckPass(pass any, used ...string) error { return checkPass(pass.(*Pass), used...) }
 
 func (doors) CopyCursor(c any) any { return &Cursor{*c.(*Cursor).c.Copy()} }
 
+// New returns a handle of a table. Errors: *TypeError for a type that cannot be stored; *keys.KeyError for a wrong binding; *ValueError or
+// *LimitError for a name that no table can have (3 to 63 letters and digits, a letter first), a nil service, or a wrong schema or option.
 func (doors) New(t, service any, name string, schema, o any) (any, error) {
+	of := t.(Handle)
 	s, _ := service.(engine.Service)
-	return t.(Handle).inner().make(s, name, schema, o.(*Options))
-}
-
-// untyped is what package door does with a handle of any type.
-type untyped interface {
-	inMode(change func(*engine.Mode)) any
-	elsewhere(other *engine.Table) any
-	scan(ctx context.Context, q any, entities bool, h *stored.Hasher, yield func(*engine.Scanned) bool) error
-	copies(ctx context.Context, q any, yield func(row *stored.Row, e any) bool) error
-	insertRow(ctx context.Context, k keys.Key, r *stored.Row) (any, error)
-	insertRowOp(k keys.Key, r *stored.Row) Op
-	getCopy(ctx context.Context, k keys.Key) (*stored.Row, any, error)
-	eachPartition(ctx context.Context, p *Pass, f func(context.Context, keys.PartitionKey) error) (Progress, error)
-	faulty(name string, fault error) any
-	make(service engine.Service, name string, schema any, o *Options) (any, error)
-}
-
-// inner is a handle with what packages door and tabledoor do with it.
-type inner[T any] struct{ h handle }
-
-func (t *Table[T]) inner() untyped {
-	if t == nil {
-		return inner[T]{}
+	h, err := newHandle(s, name, of.schemaOf(schema), o.(*Options))
+	if err != nil {
+		return nil, err
 	}
-	return inner[T]{t.h}
+	return of.with(h), nil
 }
 
 func (t *Table[T]) engine() *engine.Table {
@@ -105,82 +114,89 @@ func (t *Table[T]) engine() *engine.Table {
 	return t.h.engine
 }
 
-// make returns a handle of a table. Errors: *TypeError for a T that cannot be stored; *keys.KeyError for a wrong binding; *ValueError or
-// *LimitError for a name that no table can have (3 to 63 letters and digits, a letter first), a nil service, or a wrong schema or option.
-func (inner[T]) make(service engine.Service, name string, schema any, o *Options) (any, error) {
-	h, err := newHandle(service, name, schemaOf(schema.(*Schema[T])), o)
+func (t *Table[T]) inner() inner {
+	if t == nil {
+		return inner{}
+	}
+	return inner{t.h}
+}
+
+func (*Table[T]) with(h handle) any { return &Table[T]{h} }
+
+func (*Table[T]) schemaOf(s any) *schema {
+	if s == nil {
+		return schemaOf(&Schema[T]{})
+	}
+	return schemaOf(s.(*Schema[T]))
+}
+
+// inner is a handle without its type, whose entities are of one type; see package tabledoor. It is compiled once for all types.
+type inner struct{ h handle }
+
+func (t inner) Name() string          { return t.h.engine.NameOf() }
+func (t inner) engine() *engine.Table { return t.h.engine }
+func (t inner) inner() inner          { return t }
+func (t inner) with(h handle) any     { return inner{h} }
+func (t inner) schemaOf(any) *schema  { return t.h.schema }
+
+func (t inner) Rows(ctx context.Context, q Query[Row]) iter.Seq2[*Row, error] {
+	return t.h.listRows(ctx, q.engine())
+}
+
+func (t inner) Entity(row *Row) (any, error) {
+	e, err := t.h.entity(row)
 	if err != nil {
 		return nil, err
 	}
-	return &Table[T]{h}, nil
+	return e, nil
 }
 
-// faulty returns a handle whose methods return a fault. It knows no field of T.
-func (t inner[T]) faulty(name string, fault error) any {
-	s := schemaOf(&Schema[T]{})
-	s.codec, _ = edm.NewCodec(emptyType, nil) // it has no mistake
-	return &Table[T]{handle{engine.Faulty(name, fault).WithMode(engine.Mode{Schema: s}), s}}
+func (t inner) Partitions(ctx context.Context, in keys.PartitionRange) iter.Seq2[keys.PartitionKey, error] {
+	return t.h.partitionsIn(ctx, in)
 }
 
-func (t inner[T]) inMode(change func(*engine.Mode)) any { return &Table[T]{t.h.inMode(change)} }
-
-func (t inner[T]) elsewhere(other *engine.Table) any { return &Table[T]{t.h.elsewhere(other)} }
-
-func (t inner[T]) scan(ctx context.Context, q any, entities bool, h *stored.Hasher, yield func(*engine.Scanned) bool) error {
-	query := q.(*Query[T]).engine()
-	query.WithoutJSON = !entities
-	return t.h.engine.Scan(ctx, *t.h.schema.query(query, false), h, yield)
+func (t inner) Get(ctx context.Context, k keys.Key) (any, error) {
+	e, err := t.h.spannedGet(ctx, k)
+	if err != nil {
+		return nil, err
+	}
+	return e, nil
 }
 
-func (t inner[T]) copies(ctx context.Context, q any, yield func(row *stored.Row, e any) bool) error {
-	return t.h.listCopies(ctx, q.(*Query[T]).engine(), yield)
+func (t inner) GetRow(ctx context.Context, k keys.Key) (*Row, error) { return t.h.getRow(ctx, k) }
+
+func (t inner) Exists(ctx context.Context, k keys.Key) (bool, error) { return t.h.exists(ctx, k) }
+
+func (t inner) InsertAtOp(k keys.Key, e any) Op { return t.h.insertAt(k, e.(entity)) }
+
+func (t inner) UpsertAtOp(k keys.Key, e any, mode UpsertMode) Op {
+	return t.h.upsert("UpsertAt", k, e.(entity), mode, false)
 }
 
-func (t inner[T]) getCopy(ctx context.Context, k keys.Key) (*stored.Row, any, error) {
-	row, e, err := t.h.getCopy(ctx, k)
-	return row, e, err
+func (t inner) UpsertAt(ctx context.Context, k keys.Key, e any, mode UpsertMode) (any, error) {
+	op := t.UpsertAtOp(k, e, mode)
+	err := op.send(ctx)
+	return op.stored(), err
 }
 
-func (t inner[T]) insertRow(ctx context.Context, k keys.Key, r *stored.Row) (any, error) {
-	return sendStoring[T](ctx, t.h.insertRow(k, (*Row)(r)))
+func (t inner) MergeAnyOp(k keys.Key, changes []any) Op {
+	all := make([]set, len(changes))
+	for i, c := range changes {
+		all[i] = c.(interface{ untyped() set }).untyped()
+	}
+	return t.h.mergeAny(k, all)
 }
 
-func (t inner[T]) insertRowOp(k keys.Key, r *stored.Row) Op { return t.h.insertRow(k, (*Row)(r)) }
+func (t inner) ReplaceAnyOp(e any) Op { return t.h.replaceAny(e.(entity)) }
 
-func (t inner[T]) eachPartition(
-	ctx context.Context, p *Pass, f func(context.Context, keys.PartitionKey) error,
-) (Progress, error) {
-	return t.h.eachPartition(ctx, p, f)
-}
+func (t inner) PinOp(e any) Op { return t.h.pin(e.(entity)) }
 
-// GetRow and the others are documented in package tabledoor.
+func (t inner) TouchOp(e any) Op { return t.h.touch(e.(entity)) }
 
-func (t inner[T]) GetRow(ctx context.Context, k keys.Key) (*Row, error) { return t.h.getRow(ctx, k) }
+func (t inner) Touch(ctx context.Context, e any) error { return t.h.touch(e.(entity)).send(ctx) }
 
-func (t inner[T]) Exists(ctx context.Context, k keys.Key) (bool, error) { return t.h.exists(ctx, k) }
-
-func (t inner[T]) InsertAtOp(k keys.Key, v *T) Op { return t.h.insertAt(k, newEntity(v)) }
-
-func (t inner[T]) UpsertAtOp(k keys.Key, v *T, mode UpsertMode) Op {
-	return t.h.upsert("UpsertAt", k, newEntity(v), mode, false)
-}
-
-func (t inner[T]) UpsertAt(ctx context.Context, k keys.Key, v *T, mode UpsertMode) (*Entity[T], error) {
-	return sendStoring[T](ctx, t.UpsertAtOp(k, v, mode))
-}
-
-func (t inner[T]) MergeAnyOp(k keys.Key, changes ...Set[T]) Op { return t.h.mergeAny(k, sets(changes)) }
-
-func (t inner[T]) ReplaceAnyOp(e *Entity[T]) Op { return t.h.replaceAny(e) }
-
-func (t inner[T]) PinOp(e *Entity[T]) Op { return t.h.pin(e) }
-
-func (t inner[T]) TouchOp(e *Entity[T]) Op { return t.h.touch(e) }
-
-func (t inner[T]) Touch(ctx context.Context, e *Entity[T]) error { return t.h.touch(e).send(ctx) }
-
-func (t inner[T]) DeleteOps(ctx context.Context, q Query[T]) iter.Seq2[Op, error] {
-	return t.h.deletes(ctx, q.engine())
+func (t inner) DeleteOps(ctx context.Context, q any) iter.Seq2[Op, error] {
+	return t.h.deletes(ctx, q.(queried).engine())
 }
 
 // rowsOf returns a handle for rows of any type; see door.Rows.

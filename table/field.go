@@ -93,6 +93,8 @@ func sets[T any](all []Set[T]) []set {
 	return untyped
 }
 
+func (s Set[T]) untyped() set { return s.s }
+
 // Set returns the change that gives the field the value v. Merge refuses an absent v (nil, the zero time), because a merge leaves
 // absent properties as they are: use Replace.
 func (f Field[T, V]) Set(v V) Set[T] {

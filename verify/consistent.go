@@ -7,19 +7,20 @@ import (
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/table"
 )
 
 // consistentRead is an entity and rows, each nil if it did not exist. Each row is as it was at one instant together with the
 // entity; two rows may be of two instants.
-type consistentRead[T any] struct {
-	entity *table.Entity[T]
+type consistentRead struct {
+	entity tabledoor.Entity
 	stored *table.Row // the entity's row
 	rows   []*table.Row
 }
 
 // stateOf returns the RowKeys in the maintainer state of the entity, none if there is no entity.
-func (s *consistentRead[T]) stateOf(definition string) []string {
+func (s *consistentRead) stateOf(definition string) []string {
 	if s.stored == nil {
 		return nil
 	}
@@ -30,7 +31,7 @@ func (s *consistentRead[T]) stateOf(definition string) []string {
 // readConsistently reads an entity, the rows, and the entity again: if the entity did not change, no write changed its rows in
 // between. If there is no entity, the rows are read again instead: an insert and a delete of the entity would write them. It fails
 // with errChanging if something did change.
-func (p *partition[T]) readConsistently(ctx context.Context, entity string, candidates []candidate) (s consistentRead[T], err error) {
+func (p *partition) readConsistently(ctx context.Context, entity string, candidates []candidate) (s consistentRead, err error) {
 	if s.entity, s.stored, err = p.getEntity(ctx, entity); err != nil {
 		return s, err
 	}
@@ -83,6 +84,6 @@ func mustReread(err error) bool {
 }
 
 // digest returns a number that differs if contents differ, and that does not depend on the order of the properties.
-func (r *run[T]) digest(row *table.Row) uint64 {
+func (r *run) digest(row *table.Row) uint64 {
 	return stored.NewHasher(r.seed).Sum((*stored.Row)(row))
 }

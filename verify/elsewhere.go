@@ -24,12 +24,12 @@ const widthElsewhere = 10
 
 // verify compares all rows with all entities. If there are more rows than may be kept in memory, it reads both again to compare what the sieve
 // has left.
-func (r *elsewhereRun[T]) verify(ctx context.Context) error {
+func (r *elsewhereRun) verify(ctx context.Context) error {
 	if err := r.compareAll(ctx); err != nil || r.sieve == nil {
 		return err
 	}
 	for _, g := range r.sieve.groups(r.mostRows) {
-		again := &elsewhereRun[T]{run: r.run, again: g, digests: map[pairElsewhere]uint64{}, notified: r.notified}
+		again := &elsewhereRun{run: r.run, again: g, digests: map[pairElsewhere]uint64{}, notified: r.notified}
 		if err := again.compareAll(ctx); err != nil {
 			return err
 		}
@@ -38,7 +38,7 @@ func (r *elsewhereRun[T]) verify(ctx context.Context) error {
 }
 
 // compareAll reads the rows first, then the entities, and confirms each difference.
-func (r *elsewhereRun[T]) compareAll(ctx context.Context) error {
+func (r *elsewhereRun) compareAll(ctx context.Context) error {
 	r.confirms, ctx = errgroup.WithContext(ctx)
 	r.confirms.SetLimit(widthElsewhere)
 	var err error
@@ -65,7 +65,7 @@ func (r *elsewhereRun[T]) compareAll(ctx context.Context) error {
 }
 
 // readRows reads the rows of all definitions. With Repair, it deletes old tombstones.
-func (r *elsewhereRun[T]) readRows(ctx context.Context) error {
+func (r *elsewhereRun) readRows(ctx context.Context) error {
 	before := door.Table(r.table).Options.Now().Add(-commit.Retention - time.Hour)
 	for i, d := range r.elsewhere {
 		for row, err := range d.Rows(ctx, r.pacer.PageSize()) {
@@ -88,7 +88,7 @@ func (r *elsewhereRun[T]) readRows(ctx context.Context) error {
 }
 
 // sweep deletes an old tombstone.
-func (r *elsewhereRun[T]) sweep(ctx context.Context, d derived.Elsewhere[T], row *table.Row) error {
+func (r *elsewhereRun) sweep(ctx context.Context, d derived.Elsewhere, row *table.Row) error {
 	err := d.Delete(ctx, row)
 	switch {
 	case mustReread(err):
@@ -100,7 +100,7 @@ func (r *elsewhereRun[T]) sweep(ctx context.Context, d derived.Elsewhere[T], row
 }
 
 // addRow adds a row of a definition with the entities that it names.
-func (r *elsewhereRun[T]) addRow(definition int, row *table.Row) {
+func (r *elsewhereRun) addRow(definition int, row *table.Row) {
 	if r.again == nil {
 		r.count(report{Rows: 1})
 	}
@@ -113,7 +113,7 @@ func (r *elsewhereRun[T]) addRow(definition int, row *table.Row) {
 }
 
 // add adds a row with one entity. If there are too many, all go into a sieve.
-func (r *elsewhereRun[T]) add(p pairElsewhere, digest uint64) {
+func (r *elsewhereRun) add(p pairElsewhere, digest uint64) {
 	if r.sieve == nil && r.again == nil && len(r.digests) >= r.mostRows {
 		r.sieve = newSieve(r.seed)
 		for p, digest := range r.digests {
@@ -129,8 +129,8 @@ func (r *elsewhereRun[T]) add(p pairElsewhere, digest uint64) {
 }
 
 // readEntities reads the entities and compares them with the rows.
-func (r *elsewhereRun[T]) readEntities(ctx context.Context) error {
-	q := table.Query[T]{Partitions: r.opt.Partitions, Rows: r.rows(), PageSize: r.pacer.PageSize(), TableScan: true}
+func (r *elsewhereRun) readEntities(ctx context.Context) error {
+	q := table.Query[table.Row]{Partitions: r.opt.Partitions, Rows: r.rows(), PageSize: r.pacer.PageSize(), TableScan: true}
 	n := 0
 	var page []*table.Row
 	compare := func() error {
@@ -177,7 +177,7 @@ func (r *elsewhereRun[T]) readEntities(ctx context.Context) error {
 const together = 100
 
 // readRecorded reads the rows that entities record, unless all rows were read. Errors of the entities are found later.
-func (r *elsewhereRun[T]) readRecorded(ctx context.Context, entities []*table.Row) (err error) {
+func (r *elsewhereRun) readRecorded(ctx context.Context, entities []*table.Row) (err error) {
 	if r.whole() || r.opt.RecordsOnly {
 		return nil
 	}
@@ -211,14 +211,14 @@ func (r *elsewhereRun[T]) readRecorded(ctx context.Context, entities []*table.Ro
 		}
 		return true
 	})
-	if err == nil && slices.ContainsFunc(r.elsewhere, func(d derived.Elsewhere[T]) bool { return d.Ranged() }) {
+	if err == nil && slices.ContainsFunc(r.elsewhere, func(d derived.Elsewhere) bool { return d.Ranged() }) {
 		return table.ErrRanged
 	}
 	return err
 }
 
 // compareRow compares the entity of a row.
-func (r *elsewhereRun[T]) compareRow(ctx context.Context, row *table.Row) {
+func (r *elsewhereRun) compareRow(ctx context.Context, row *table.Row) {
 	e, err := r.table.Entity(derived.AsEntity(row))
 	if derived.IsForeign(err) {
 		return
@@ -238,7 +238,7 @@ func (r *elsewhereRun[T]) compareRow(ctx context.Context, row *table.Row) {
 }
 
 // drop leaves the rows of an entity that cannot be read as they are.
-func (r *elsewhereRun[T]) drop(entity keys.Key) {
+func (r *elsewhereRun) drop(entity keys.Key) {
 	for pair := range r.digests {
 		if pair.entity == bothKeys(entity) {
 			delete(r.digests, pair)
@@ -247,9 +247,9 @@ func (r *elsewhereRun[T]) drop(entity keys.Key) {
 }
 
 // compare compares an entity with the rows, and deletes from them what it has compared. An error is one of the definitions' functions.
-func (r *elsewhereRun[T]) compare(ctx context.Context, e *table.Entity[T], row *table.Row) error {
+func (r *elsewhereRun) compare(ctx context.Context, e tabledoor.Entity, row *table.Row) error {
 	var evident, candidates []rowElsewhere
-	lacks := newEntity[T]{entity: e}
+	lacks := newEntity{entity: e}
 	for i, d := range r.elsewhere {
 		want, err := d.WantedRows(e)
 		if err != nil {
@@ -257,7 +257,7 @@ func (r *elsewhereRun[T]) compare(ctx context.Context, e *table.Entity[T], row *
 		}
 		recorded := d.RecordedRows(row)
 		for _, k := range want {
-			p := pairElsewhere{i, bothKeys(k), bothKeys(e.Key)}
+			p := pairElsewhere{i, bothKeys(k), bothKeys(tabledoor.KeyOf(e))}
 			got, exists := r.digests[p]
 			delete(r.digests, p)
 			switch {
@@ -273,7 +273,7 @@ func (r *elsewhereRun[T]) compare(ctx context.Context, e *table.Entity[T], row *
 		}
 		for _, k := range recorded {
 			if !slices.Contains(want, k) {
-				delete(r.digests, pairElsewhere{i, bothKeys(k), bothKeys(e.Key)})
+				delete(r.digests, pairElsewhere{i, bothKeys(k), bothKeys(tabledoor.KeyOf(e))})
 				evident = append(evident, rowElsewhere{i, k})
 			}
 		}
@@ -282,26 +282,26 @@ func (r *elsewhereRun[T]) compare(ctx context.Context, e *table.Entity[T], row *
 		if !r.opt.DryRun && len(evident) > 0 && len(evident) == len(lacks.rows) {
 			r.fills = append(r.fills, lacks)
 		} else {
-			r.confirm(ctx, e.Key, evident, true)
+			r.confirm(ctx, tabledoor.KeyOf(e), evident, true)
 		}
 		if len(r.fills) == mostFills {
 			r.failed = r.writeFills(ctx)
 		}
 	}
-	r.confirm(ctx, e.Key, candidates, false)
+	r.confirm(ctx, tabledoor.KeyOf(e), candidates, false)
 	return nil
 }
 
 // confirm confirms and repairs rows of an entity, together with other entities. evident says that the entity alone shows the faults:
 // its maintainer state is not what it should be.
-func (r *elsewhereRun[T]) confirm(ctx context.Context, entity keys.Key, rows []rowElsewhere, evident bool) {
+func (r *elsewhereRun) confirm(ctx context.Context, entity keys.Key, rows []rowElsewhere, evident bool) {
 	if len(rows) > 0 {
 		r.confirms.Go(func() error { return r.confirmEntity(ctx, entity, rows, evident) })
 	}
 }
 
 // confirmEntity confirms and repairs rows of an entity, until that succeeds or concurrent writers have changed them too often.
-func (r *elsewhereRun[T]) confirmEntity(ctx context.Context, entity keys.Key, rows []rowElsewhere, evident bool) error {
+func (r *elsewhereRun) confirmEntity(ctx context.Context, entity keys.Key, rows []rowElsewhere, evident bool) error {
 	log := r.log
 	log.Key, log.Conflicts = entity, true
 	err := r.untilConfirmed(ctx, engine.Retry(door.Table(r.table).Options.Retry).ForConflicts(), log, func() (changed bool, err error) {
@@ -317,12 +317,12 @@ func (r *elsewhereRun[T]) confirmEntity(ctx context.Context, entity keys.Key, ro
 }
 
 // elsewhereRun is a run over the definitions whose rows are in other partitions or tables.
-type elsewhereRun[T any] struct {
-	*run[T]
+type elsewhereRun struct {
+	*run
 	digests  map[pairElsewhere]uint64 // of the content of all rows, for each entity that a row names
 	sieve    *sieve                   // instead, of more rows than are kept
 	again    *group                   // of the entities, which are compared again
-	fills    []newEntity[T]           // which are not written yet
+	fills    []newEntity              // which are not written yet
 	failed   error                    // of a request about them
 	confirms *errgroup.Group          // confirmations and repairs of entities, several at a time
 
@@ -330,8 +330,8 @@ type elsewhereRun[T any] struct {
 	notified map[string]bool // pending commit records, by PartitionKey and operation ID
 }
 
-func newElsewhereRun[T any](r *run[T]) *elsewhereRun[T] {
-	return &elsewhereRun[T]{run: r, digests: map[pairElsewhere]uint64{}, notified: map[string]bool{}}
+func newElsewhereRun(r *run) *elsewhereRun {
+	return &elsewhereRun{run: r, digests: map[pairElsewhere]uint64{}, notified: map[string]bool{}}
 }
 
 // pairElsewhere is a row of a definition, by its position, and an entity that it names.
@@ -356,14 +356,14 @@ func keyOf(text string) keys.Key {
 }
 
 // entityElsewhere is an entity as it was read, and some of its rows.
-type entityElsewhere[T any] struct {
-	entity *table.Entity[T] // nil if there is none
+type entityElsewhere struct {
+	entity tabledoor.Entity // nil if there is none
 	stored *table.Row
 	rows   []*table.Row // nil where there is none
 }
 
 // read reads rows and their entity.
-func (r *elsewhereRun[T]) read(ctx context.Context, entity keys.Key, rows []rowElsewhere) (s entityElsewhere[T], err error) {
+func (r *elsewhereRun) read(ctx context.Context, entity keys.Key, rows []rowElsewhere) (s entityElsewhere, err error) {
 	if err := r.pacer.Spend(ctx, 1+len(rows)); err != nil {
 		return s, err
 	}
@@ -402,7 +402,7 @@ type faultElsewhere struct {
 }
 
 // faultsOf returns the faults of rows; if evident is set, only those that the entity alone shows.
-func (r *elsewhereRun[T]) faultsOf(entity keys.Key, rows []rowElsewhere, s *entityElsewhere[T], evident bool) (all []faultElsewhere, err error) {
+func (r *elsewhereRun) faultsOf(entity keys.Key, rows []rowElsewhere, s *entityElsewhere, evident bool) (all []faultElsewhere, err error) {
 	for i, k := range rows {
 		d := r.elsewhere[k.definition]
 		wanted, recorded := false, false
@@ -451,7 +451,7 @@ func changeWithEntities(d interface{ Kind() string }) bool { return d.Kind() == 
 
 // firstOwner returns the first entity that lacks the row of a unique value, in a run without Repair: with Repair, the first one gets the
 // row.
-func (r *elsewhereRun[T]) firstOwner(d derived.Elsewhere[T], row rowElsewhere, entity keys.Key, lacks bool) keys.Key {
+func (r *elsewhereRun) firstOwner(d derived.Elsewhere, row rowElsewhere, entity keys.Key, lacks bool) keys.Key {
 	if !r.opt.DryRun || !changeWithEntities(d) || !lacks {
 		return entity
 	}
@@ -460,7 +460,7 @@ func (r *elsewhereRun[T]) firstOwner(d derived.Elsewhere[T], row rowElsewhere, e
 
 // confirmOnce makes one attempt to confirm and repair rows of an entity. A difference is a fault if no commit record is pending that
 // will change the row, and neither the entity nor the row has changed since before that was known.
-func (r *elsewhereRun[T]) confirmOnce(ctx context.Context, entity keys.Key, rows []rowElsewhere, evident bool) error {
+func (r *elsewhereRun) confirmOnce(ctx context.Context, entity keys.Key, rows []rowElsewhere, evident bool) error {
 	first, err := r.read(ctx, entity, rows)
 	if err != nil {
 		return err

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/aztablekit/aztablekit/extend"
-	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
@@ -20,7 +18,7 @@ import (
 
 // repair repairs rows of an entity: by a write of the entity if its maintainer state is wrong, or if its rows change together with it;
 // else as a worker does.
-func (r *elsewhereRun[T]) repair(ctx context.Context, s *entityElsewhere[T], faults []faultElsewhere, evident bool) error {
+func (r *elsewhereRun) repair(ctx context.Context, s *entityElsewhere, faults []faultElsewhere, evident bool) error {
 	rewrite := r.rewritten(faults)
 	var written error
 	if evident || len(rewrite) > 0 {
@@ -46,7 +44,7 @@ func (r *elsewhereRun[T]) repair(ctx context.Context, s *entityElsewhere[T], fau
 }
 
 // rewritten returns the definitions whose rows a write of the entity repairs, because they change together with it.
-func (r *elsewhereRun[T]) rewritten(faults []faultElsewhere) (definitions []string) {
+func (r *elsewhereRun) rewritten(faults []faultElsewhere) (definitions []string) {
 	for _, f := range faults {
 		if changeWithEntities(r.elsewhere[f.of.definition]) && f.Kind != Dangling && f.Kind != DuplicateValue {
 			definitions = append(definitions, f.Definition)
@@ -57,28 +55,25 @@ func (r *elsewhereRun[T]) rewritten(faults []faultElsewhere) (definitions []stri
 
 // writeEntity writes an entity with its rows. written is the error of the write, and taken the fault of the row that another entity
 // has, if that is this error.
-func (r *elsewhereRun[T]) writeEntity(ctx context.Context, s *entityElsewhere[T], faults []faultElsewhere, rewrite []string) (written error, taken *Fault, err error) {
+func (r *elsewhereRun) writeEntity(ctx context.Context, s *entityElsewhere, faults []faultElsewhere, rewrite []string) (written error, taken *Fault, err error) {
 	if err := r.pacer.Spend(ctx, 2+len(faults)); err != nil {
 		return nil, nil, err
 	}
-	writer, err := r.writer(rewrite, reconcile.Inline(door.Table(r.table).Mode.Outbox, derived.Handler(r.table)))
-	if err != nil {
-		return nil, nil, err
-	}
-	written = tabledoor.Touch(ctx, writer, s.entity)
+	writer := r.writer(rewrite, reconcile.Inline(door.Table(r.table).Mode.Outbox, derived.Handler(r.table)))
+	written = writer.Touch(ctx, s.entity)
 	taken, err = r.takenRow(ctx, written, faults, true)
 	if err != nil {
 		return written, nil, err
 	}
 	if taken != nil {
-		written = tabledoor.Touch(ctx, writer, s.entity) // its row may have been one that should not exist
+		written = writer.Touch(ctx, s.entity) // its row may have been one that should not exist
 	}
 	taken, err = r.takenRow(ctx, written, faults, false)
 	return written, taken, err
 }
 
 // noteTaken notes the faults of an entity that cannot be written until it has another value than that of the row taken.
-func (r *elsewhereRun[T]) noteTaken(faults []faultElsewhere, taken *Fault, written error) {
+func (r *elsewhereRun) noteTaken(faults []faultElsewhere, taken *Fault, written error) {
 	for i := range faults {
 		if f := &faults[i].Fault; f == taken {
 			f.Kind = DuplicateValue
@@ -93,7 +88,7 @@ func (r *elsewhereRun[T]) noteTaken(faults []faultElsewhere, taken *Fault, writt
 
 // repairRow repairs a row that the write of the entity has not repaired, and notes its fault. written is the error of that write. The
 // error is one after which the row must be read again.
-func (r *elsewhereRun[T]) repairRow(ctx context.Context, f faultElsewhere, evident bool, written error) error {
+func (r *elsewhereRun) repairRow(ctx context.Context, f faultElsewhere, evident bool, written error) error {
 	if f.Kind == DuplicateValue || f.Err != nil {
 		r.noteFault(f.Fault)
 		return nil
@@ -116,7 +111,7 @@ func (r *elsewhereRun[T]) repairRow(ctx context.Context, f faultElsewhere, evide
 
 // takenRow returns the fault of the row that another entity has, if that is the error of a write, with its owner. If confirm is set,
 // it confirms that row, and repairs it if its owner should not have it.
-func (r *elsewhereRun[T]) takenRow(ctx context.Context, written error, faults []faultElsewhere, confirm bool) (*Fault, error) {
+func (r *elsewhereRun) takenRow(ctx context.Context, written error, faults []faultElsewhere, confirm bool) (*Fault, error) {
 	var de *table.DerivedError
 	if !errors.Is(written, derived.ErrTaken) || !errors.As(written, &de) {
 		return nil, nil
@@ -133,12 +128,12 @@ func (r *elsewhereRun[T]) takenRow(ctx context.Context, written error, faults []
 }
 
 // reconcile makes a row follow from its entity, as a worker does.
-func (r *elsewhereRun[T]) reconcile(ctx context.Context, entity keys.Key, row rowElsewhere) error {
+func (r *elsewhereRun) reconcile(ctx context.Context, entity keys.Key, row rowElsewhere) error {
 	if err := r.pacer.Spend(ctx, 3); err != nil {
 		return err
 	}
 	definition := r.elsewhere[row.definition].InRepairMode(derived.RepairMode{Active: true})
-	target, err := definition.(derived.Elsewhere[T]).Target(entity, row.key)
+	target, err := definition.(derived.Elsewhere).Target(entity, row.key)
 	if err != nil {
 		return err
 	}
@@ -147,22 +142,22 @@ func (r *elsewhereRun[T]) reconcile(ctx context.Context, entity keys.Key, row ro
 
 // writer returns a handle whose writes of entities also change the rows elsewhere before they return. Those of some definitions are
 // written even if nothing has changed.
-func (r *elsewhereRun[T]) writer(rewrite []string, out commit.Outbox) (*table.Table[T], error) {
-	all := derived.MaintainersOf[extend.Maintainer[T]](door.Table(r.table))
+func (r *elsewhereRun) writer(rewrite []string, out commit.Outbox) tabledoor.Untyped {
+	all := slices.Clone(door.Table(r.table).Mode.Maintainers)
 	for i, m := range all {
-		if d, is := m.(derived.Elsewhere[T]); is {
-			all[i] = d.InRepairMode(derived.RepairMode{Active: true, Rewrite: slices.Contains(rewrite, d.Name())})
+		if d, is := m.Typed().(derived.Elsewhere); is {
+			all[i] = m.Of(d.InRepairMode(derived.RepairMode{Active: true, Rewrite: slices.Contains(rewrite, d.Name())}))
 		}
 	}
-	return bare.With(door.InMode(r.table, func(m *engine.Mode) {
+	return door.InMode(r.table, func(m *engine.Mode) {
 		m.Ends = door.Table(r.handle).Mode.Ends
-		m.Maintainers, m.Repairs, m.Outbox = nil, true, out
-	}), all...)
+		m.Maintainers, m.Repairs, m.Outbox = all, true, out
+	})
 }
 
 // hasPendingRecord reports whether a commit record is pending that will change rows of an entity. With Repair, it notifies the workers of
 // records that are overdue.
-func (r *elsewhereRun[T]) hasPendingRecord(ctx context.Context, entity keys.Key, faults []faultElsewhere) (is bool, err error) {
+func (r *elsewhereRun) hasPendingRecord(ctx context.Context, entity keys.Key, faults []faultElsewhere) (is bool, err error) {
 	var kinds []string
 	for _, f := range faults {
 		if kind := r.elsewhere[f.of.definition].Kind(); kind != "" && !slices.Contains(kinds, kind) {
@@ -185,7 +180,7 @@ func (r *elsewhereRun[T]) hasPendingRecord(ctx context.Context, entity keys.Key,
 }
 
 // notify sends the notification of a write again, once.
-func (r *elsewhereRun[T]) notify(ctx context.Context, partition, id string) error {
+func (r *elsewhereRun) notify(ctx context.Context, partition, id string) error {
 	r.mu.Lock()
 	sent := r.notified[partition+"/"+id]
 	r.notified[partition+"/"+id] = true
@@ -205,14 +200,14 @@ func (r *elsewhereRun[T]) notify(ctx context.Context, partition, id string) erro
 const mostFills = 200
 
 // newEntity is an entity that lacks rows elsewhere, and has none that it should not have: one from before a definition.
-type newEntity[T any] struct {
-	entity *table.Entity[T]
+type newEntity struct {
+	entity tabledoor.Entity
 	rows   []rowElsewhere
 	kinds  []string // of the rows
 }
 
 // add adds a row that the entity does not record.
-func (e *newEntity[T]) add(row rowElsewhere, exists bool) {
+func (e *newEntity) add(row rowElsewhere, exists bool) {
 	kind := Missing
 	if exists {
 		kind = StateMismatch
@@ -222,7 +217,7 @@ func (e *newEntity[T]) add(row rowElsewhere, exists bool) {
 
 // writeFills writes the entities by transactions of as many as these hold. Those that cannot be written so are confirmed, and repaired one by
 // one.
-func (r *elsewhereRun[T]) writeFills(ctx context.Context) error {
+func (r *elsewhereRun) writeFills(ctx context.Context) error {
 	all := r.fills
 	r.fills = nil
 	n := len(all)
@@ -234,30 +229,27 @@ func (r *elsewhereRun[T]) writeFills(ctx context.Context) error {
 	}
 	var mu sync.Mutex
 	failures := map[keys.Key]error{}
-	writer, err := r.writer(nil, derived.Filling(door.Table(r.table).Mode.Outbox, r.table, func(entity keys.Key, err error) {
+	writer := r.writer(nil, derived.Filling(door.Table(r.table).Mode.Outbox, r.table, func(entity keys.Key, err error) {
 		mu.Lock()
 		defer mu.Unlock()
 		failures[entity] = err
 	}))
-	if err != nil {
-		return err
-	}
 	refused := map[int]bool{}
 	result, err := door.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for _, f := range all {
-			if !yield(tabledoor.TouchOp(writer, f.entity), nil) {
+			if !yield(writer.TouchOp(f.entity), nil) {
 				return
 			}
 		}
 	}, &engine.BulkOptions{Skip: func(i int, _ error) bool { refused[i] = true; return true }})
 	for i, f := range all[:result.ResumeAt] {
 		if refused[i] {
-			r.confirm(ctx, f.entity.Key, f.rows, true)
+			r.confirm(ctx, tabledoor.KeyOf(f.entity), f.rows, true)
 			continue
 		}
-		failed := failures[f.entity.Key]
+		failed := failures[tabledoor.KeyOf(f.entity)]
 		for n, row := range f.rows {
-			r.noteFault(Fault{Definition: r.elsewhere[row.definition].Name(), Kind: f.kinds[n], Row: row.key, Entity: f.entity.Key, Repaired: failed == nil, Err: failed})
+			r.noteFault(Fault{Definition: r.elsewhere[row.definition].Name(), Kind: f.kinds[n], Row: row.key, Entity: tabledoor.KeyOf(f.entity), Repaired: failed == nil, Err: failed})
 		}
 	}
 	return err

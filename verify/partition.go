@@ -20,14 +20,14 @@ import (
 )
 
 // partition is a partition that is being verified.
-type partition[T any] struct {
-	*run[T] // with its recorder (count, noteFault, …) and its pacer
+type partition struct {
+	*run // with its recorder (count, noteFault, …) and its pacer
 
 	pk           string
 	entitiesRead int
 	requestErr   error // the cause of an errRequest
-	snapshots    []*snapshot[T]
-	summaries    []derived.PerGroup[T]
+	snapshots    []*snapshot
+	summaries    []derived.PerGroup
 	rowsKept     int    // in the snapshots
 	sieve        *sieve // instead of the snapshots, of more rows than are kept
 	again        *group // of the entities, which are compared again
@@ -35,7 +35,7 @@ type partition[T any] struct {
 	candidates map[string][]candidate // by the RowKey of the entity
 	excluded   map[string]bool        // RowKeys of entities that cannot be read, or are of another type
 	miscounted []Fault                // entities whose recorded contribution to a summary is not what it should be
-	additions  []addition[T]
+	additions  []addition
 	firstOwner map[candidate]string // unique rows that do not exist, with the first entity that should have each
 	ownerless  []candidate          // rows that name no entity, and should name one
 	foreign    map[string]bool      // RowKeys of foreign rows in the ranges of the definitions
@@ -44,8 +44,8 @@ type partition[T any] struct {
 }
 
 // snapshot is the rows of a definition as they were read.
-type snapshot[T any] struct {
-	maintainer derived.PerEntity[T]
+type snapshot struct {
+	maintainer derived.PerEntity
 	digests    map[rowEntity]uint64 // of the content of rows, for each entity that a row names
 	owners     map[string]string    // of unique rows
 	texts      texts                // of the keys
@@ -88,13 +88,13 @@ type candidate struct {
 const stateOnly = ""
 
 // addition is an entity that lacks rows, with the faults that a write of it repairs.
-type addition[T any] struct {
-	entity *table.Entity[T]
+type addition struct {
+	entity tabledoor.Entity
 	faults []Fault
 }
 
-func newPartition[T any](r *run[T], pk string) *partition[T] {
-	return &partition[T]{
+func newPartition(r *run, pk string) *partition {
+	return &partition{
 		run:        r,
 		pk:         pk,
 		foreign:    map[string]bool{},
@@ -104,7 +104,7 @@ func newPartition[T any](r *run[T], pk string) *partition[T] {
 	}
 }
 
-func (p *partition[T]) addCandidates(entity string, all ...candidate) {
+func (p *partition) addCandidates(entity string, all ...candidate) {
 	for _, c := range all {
 		// Rows without an entity are distinct, and may be too many to search.
 		if entity == derived.NoEntity || !slices.Contains(p.candidates[entity], c) {
@@ -114,7 +114,7 @@ func (p *partition[T]) addCandidates(entity string, all ...candidate) {
 }
 
 // verifyPartition verifies one partition. If it has more rows than may be kept in memory, it is read again to compare what the sieve has left.
-func (r *run[T]) verifyPartition(ctx context.Context, pk string) error {
+func (r *run) verifyPartition(ctx context.Context, pk string) error {
 	p := newPartition(r, pk)
 	if err := p.readDerivedRows(ctx); err != nil {
 		return err
@@ -148,7 +148,7 @@ func (r *run[T]) verifyPartition(ctx context.Context, pk string) error {
 
 // compareAgain reads the partition again, and compares the entities of some buckets of the sieve row by row. The rows that name no entity are
 // those that were read first: each is left until all entities are compared.
-func (p *partition[T]) compareAgain(ctx context.Context, g *group) error {
+func (p *partition) compareAgain(ctx context.Context, g *group) error {
 	again := newPartition(p.run, p.pk)
 	again.again, again.firstOwner = g, p.firstOwner
 	if err := again.readDerivedRows(ctx); err != nil {
@@ -174,7 +174,7 @@ func (p *partition[T]) compareAgain(ctx context.Context, g *group) error {
 }
 
 // confirmFaults confirms what may be faults.
-func (p *partition[T]) confirmFaults(ctx context.Context) error {
+func (p *partition) confirmFaults(ctx context.Context) error {
 	for _, candidates := range p.passes() {
 		if err := p.confirmAll(ctx, candidates); err != nil {
 			return err
@@ -189,14 +189,14 @@ func (p *partition[T]) confirmFaults(ctx context.Context) error {
 }
 
 // readDerivedRows takes the snapshots of the definitions whose rows name entities. Summaries are read later.
-func (p *partition[T]) readDerivedRows(ctx context.Context) error {
+func (p *partition) readDerivedRows(ctx context.Context) error {
 	for _, d := range p.maintainers {
 		switch d := d.(type) {
-		case derived.PerEntity[T]:
+		case derived.PerEntity:
 			if err := p.takeSnapshot(ctx, d); err != nil {
 				return err
 			}
-		case derived.PerGroup[T]:
+		case derived.PerGroup:
 			p.summaries = append(p.summaries, d)
 		}
 	}
@@ -204,14 +204,14 @@ func (p *partition[T]) readDerivedRows(ctx context.Context) error {
 }
 
 // countRead adds to the report what is read for the first time.
-func (p *partition[T]) countRead(r report) {
+func (p *partition) countRead(r report) {
 	if p.again == nil {
 		p.count(r)
 	}
 }
 
 // addAllUncounted is addUncounted for all summaries, with Repair. open reports whether the summaries must be compared.
-func (p *partition[T]) addAllUncounted(ctx context.Context) (open bool, err error) {
+func (p *partition) addAllUncounted(ctx context.Context) (open bool, err error) {
 	if p.opt.DryRun {
 		return true, nil
 	}
@@ -227,7 +227,7 @@ func (p *partition[T]) addAllUncounted(ctx context.Context) (open bool, err erro
 
 // passes returns the candidates in the order in which they are confirmed: first the rows that should not exist, since they may hold a
 // unique value that another entity must get.
-func (p *partition[T]) passes() []map[string][]candidate {
+func (p *partition) passes() []map[string][]candidate {
 	fromEntities := p.candidates
 	p.candidates = map[string][]candidate{}
 	// The digests that are left are of rows whose entity was not read, or neither should have the row nor records it.
@@ -265,12 +265,12 @@ type unreadableError struct {
 func (e *unreadableError) Unwrap() error { return e.error }
 
 // query is the query of a range of the partition.
-func (p *partition[T]) query(r keys.RowRange) table.Query[T] {
-	return table.Query[T]{Partition: keys.Raw(p.pk, "").Partition(), Rows: r, PageSize: p.pacer.PageSize()}
+func (p *partition) query(r keys.RowRange) table.Query[table.Row] {
+	return table.Query[table.Row]{Partition: keys.Raw(p.pk, "").Partition(), Rows: r, PageSize: p.pacer.PageSize()}
 }
 
 // scan yields the rows of a range of the partition.
-func (p *partition[T]) scan(ctx context.Context, r keys.RowRange) iter.Seq2[*table.Row, error] {
+func (p *partition) scan(ctx context.Context, r keys.RowRange) iter.Seq2[*table.Row, error] {
 	return func(yield func(*table.Row, error) bool) {
 		for row, err := range p.table.Rows(ctx, p.query(r)) {
 			if err == nil {
@@ -284,7 +284,7 @@ func (p *partition[T]) scan(ctx context.Context, r keys.RowRange) iter.Seq2[*tab
 }
 
 // scanned is scan without decoding the rows. Entities says that they are entities.
-func (p *partition[T]) scanned(ctx context.Context, r keys.RowRange, entities bool) iter.Seq2[*engine.Scanned, error] {
+func (p *partition) scanned(ctx context.Context, r keys.RowRange, entities bool) iter.Seq2[*engine.Scanned, error] {
 	return func(yield func(*engine.Scanned, error) bool) {
 		q := p.query(r)
 		err := door.Scan(ctx, p.table, &q, entities, stored.NewHasher(p.seed), func(s *engine.Scanned) bool {
@@ -298,8 +298,8 @@ func (p *partition[T]) scanned(ctx context.Context, r keys.RowRange, entities bo
 }
 
 // entityOf returns the entity of a row.
-func (p *partition[T]) entityOf(s *engine.Scanned) (*table.Entity[T], error) {
-	if e, is := s.Entity().(*table.Entity[T]); is {
+func (p *partition) entityOf(s *engine.Scanned) (tabledoor.Entity, error) {
+	if e, is := s.Entity().(tabledoor.Entity); is {
 		return e, nil
 	}
 	row, err := wholeRow(s)
@@ -317,7 +317,7 @@ func wholeRow(s *engine.Scanned) (*table.Row, error) {
 
 // getEntity reads an entity. The error is an *unreadableError if the entity cannot be decoded, and errForeign if it is of another
 // type. The entity is nil if the RowKey is not in the range of the entities.
-func (p *partition[T]) getEntity(ctx context.Context, rowKey string) (*table.Entity[T], *table.Row, error) {
+func (p *partition) getEntity(ctx context.Context, rowKey string) (tabledoor.Entity, *table.Row, error) {
 	if !p.schema.Rows().Contains(rowKey) {
 		return nil, nil, nil
 	}
@@ -336,7 +336,7 @@ func (p *partition[T]) getEntity(ctx context.Context, rowKey string) (*table.Ent
 }
 
 // getRow reads a row. The row is nil if it does not exist, or if no row can have the RowKey.
-func (p *partition[T]) getRow(ctx context.Context, rowKey string) (*table.Row, error) {
+func (p *partition) getRow(ctx context.Context, rowKey string) (*table.Row, error) {
 	k := keys.Raw(p.pk, rowKey)
 	if rowKey == derived.NoEntity || k.Err() != nil {
 		return nil, nil
@@ -351,7 +351,7 @@ func (p *partition[T]) getRow(ctx context.Context, rowKey string) (*table.Row, e
 	return row, err
 }
 
-func (p *partition[T]) getRows(ctx context.Context, candidates []candidate) (rows []*table.Row, err error) {
+func (p *partition) getRows(ctx context.Context, candidates []candidate) (rows []*table.Row, err error) {
 	for _, c := range candidates {
 		row, err := p.getRow(ctx, c.row)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -18,12 +19,12 @@ import (
 var errDuplicateValue = errors.New("the entity cannot be written because another entity has its unique value")
 
 // confirmation confirms the candidates of one entity by consistent reads, and repairs the faults that it finds.
-type confirmation[T any] struct {
-	p          *partition[T]
+type confirmation struct {
+	p          *partition
 	entity     string
 	candidates []candidate
 	checks     []check          // one for each candidate
-	batch      *batch[T]        // of repairs that are cheaper for many entities together; nil to repair at once
+	batch      *batch           // of repairs that are cheaper for many entities together; nil to repair at once
 	failed     map[string]error // definitions that cannot be repaired, with the reasons
 	cause      error            // why the last attempt left a fault
 }
@@ -49,7 +50,7 @@ const (
 )
 
 // confirmAndNote confirms the candidates of an entity, and notes the faults.
-func (p *partition[T]) confirmAndNote(ctx context.Context, entity string, candidates []candidate, b *batch[T]) error {
+func (p *partition) confirmAndNote(ctx context.Context, entity string, candidates []candidate, b *batch) error {
 	faults, err := p.confirm(ctx, entity, candidates, b)
 	p.noteFaults(faults)
 	if err == errChanging {
@@ -62,8 +63,8 @@ func (p *partition[T]) confirmAndNote(ctx context.Context, entity string, candid
 // confirm confirms the candidates of an entity, and repairs the faults unless DryRun is set: by a write of the entity, or by
 // writes of rows that do not belong to the entity and are not in its maintainer state. It adds to b, if b is not nil, what is
 // better repaired for many entities together. The error is errChanging if a candidate could not be confirmed.
-func (p *partition[T]) confirm(ctx context.Context, entity string, candidates []candidate, b *batch[T]) (faults []Fault, err error) {
-	c := &confirmation[T]{
+func (p *partition) confirm(ctx context.Context, entity string, candidates []candidate, b *batch) (faults []Fault, err error) {
+	c := &confirmation{
 		p: p, entity: entity, candidates: candidates, checks: make([]check, len(candidates)), batch: b, failed: map[string]error{}, cause: errChanging,
 	}
 	for a := range p.attempts(ctx, entity) {
@@ -89,7 +90,7 @@ func (p *partition[T]) confirm(ctx context.Context, entity string, candidates []
 }
 
 // attempt reads the entity and the rows, and repairs the faults. done reports that another attempt is not needed or cannot help.
-func (c *confirmation[T]) attempt(ctx context.Context) (done bool, err error) {
+func (c *confirmation) attempt(ctx context.Context) (done bool, err error) {
 	s, err := c.p.readConsistently(ctx, c.entity, c.candidates)
 	switch {
 	case err == errChanging:
@@ -131,12 +132,12 @@ func (c *confirmation[T]) attempt(ctx context.Context) (done bool, err error) {
 }
 
 // any reports whether a candidate has a status.
-func (c *confirmation[T]) any(s status) bool {
+func (c *confirmation) any(s status) bool {
 	return slices.ContainsFunc(c.checks, func(k check) bool { return k.status == s })
 }
 
 // check compares the entity of a consistent read with one row, and repairs a fault that needs no write of the entity.
-func (c *confirmation[T]) check(ctx context.Context, k *check, of candidate, s consistentRead[T], row *table.Row) (status, error) {
+func (c *confirmation) check(ctx context.Context, k *check, of candidate, s consistentRead, row *table.Row) (status, error) {
 	p, d := c.p, c.p.snapshots[of.snapshot].maintainer
 	kind, owner, err := p.classify(d, c.entity, of.row, s, row)
 	switch {
@@ -194,7 +195,7 @@ func (c *confirmation[T]) check(ctx context.Context, k *check, of candidate, s c
 
 // classify returns the kind of the fault between an entity and a row, "" for none. owner is the entity that the row names
 // now, if the row can name only one and names another: a unique row, or the entity that holds the details.
-func (p *partition[T]) classify(d derived.PerEntity[T], entity, rowKey string, s consistentRead[T], row *table.Row) (kind string, owner string, err error) {
+func (p *partition) classify(d derived.PerEntity, entity, rowKey string, s consistentRead, row *table.Row) (kind string, owner string, err error) {
 	var wanted, stored []string
 	if s.entity != nil {
 		if wanted, err = d.WantedRows(s.entity); err != nil {
@@ -228,7 +229,7 @@ func (p *partition[T]) classify(d derived.PerEntity[T], entity, rowKey string, s
 // freeRow deletes the row's wrong owner, so that the row can be written for the entity that should have it, and reports whether the
 // row is now free: it is not if the owner should have it, or cannot be read. With DryRun, it only reports whether the
 // row would be free. The error is errChanging if no consistent read was possible.
-func (p *partition[T]) freeRow(ctx context.Context, of candidate, owner string) (free bool, err error) {
+func (p *partition) freeRow(ctx context.Context, of candidate, owner string) (free bool, err error) {
 	d := p.snapshots[of.snapshot].maintainer
 	s, err := p.readConsistently(ctx, owner, []candidate{of})
 	var unreadable *unreadableError
@@ -258,7 +259,7 @@ func (p *partition[T]) freeRow(ctx context.Context, of candidate, owner string) 
 
 // rewrite writes the entity so that the rows of some definitions are repaired. If a definition cannot be repaired, it repairs the
 // others.
-func (c *confirmation[T]) rewrite(ctx context.Context, s consistentRead[T], definitions []string) error {
+func (c *confirmation) rewrite(ctx context.Context, s consistentRead, definitions []string) error {
 	p := c.p
 	mode := derived.RepairMode{CheckUnique: true, Absent: map[string]bool{}, Foreign: maps.Clone(p.foreign)}
 	for i, of := range c.candidates {
@@ -288,7 +289,7 @@ func (c *confirmation[T]) rewrite(ctx context.Context, s consistentRead[T], defi
 }
 
 // replace replaces a status of the candidates of some definitions.
-func (c *confirmation[T]) replace(from, to status, definitions ...string) {
+func (c *confirmation) replace(from, to status, definitions ...string) {
 	for i := range c.checks {
 		if k := &c.checks[i]; k.status == from && slices.Contains(definitions, k.fault.Definition) {
 			k.status = to
@@ -298,7 +299,7 @@ func (c *confirmation[T]) replace(from, to status, definitions ...string) {
 
 // finishFaults returns the faults, in the order of the candidates, and adds removals to the batch. Faults that are left get the
 // reason as their error, unless their definition has one of its own.
-func (c *confirmation[T]) finishFaults(reason error) (faults []Fault) {
+func (c *confirmation) finishFaults(reason error) (faults []Fault) {
 	for i, k := range c.checks {
 		f := k.fault
 		switch {
@@ -321,8 +322,8 @@ func (c *confirmation[T]) finishFaults(reason error) (faults []Fault) {
 }
 
 // deferToBatch leaves to the batch what a write of the entity repairs.
-func (c *confirmation[T]) deferToBatch(e *table.Entity[T]) {
-	a := addition[T]{entity: e}
+func (c *confirmation) deferToBatch(e tabledoor.Entity) {
+	a := addition{entity: e}
 	for i := range c.checks {
 		if k := &c.checks[i]; k.status == needsEntityWrite {
 			a.faults = append(a.faults, k.fault)
@@ -343,7 +344,7 @@ type attempt struct {
 // attempts yields the attempts at a confirmation or repair, with the pauses between them, until Retry.ConflictAttempts are used up
 // or ctx ends. It logs the conflicts, with the RowKey of the entity, or with the partition if the RowKey is derived.NoEntity. A
 // repair may take longer than WriteTimeout.
-func (p *partition[T]) attempts(ctx context.Context, entity string) iter.Seq[*attempt] {
+func (p *partition) attempts(ctx context.Context, entity string) iter.Seq[*attempt] {
 	return func(yield func(*attempt) bool) {
 		o := door.Table(p.table).Options
 		o.WriteTimeout = -1
@@ -368,13 +369,13 @@ func (p *partition[T]) attempts(ctx context.Context, entity string) iter.Seq[*at
 }
 
 // logConflict logs that an entity, or its row, has changed before a repair of many entities, and is confirmed again.
-func (p *partition[T]) logConflict(ctx context.Context, entity string, err error) {
+func (p *partition) logConflict(ctx context.Context, entity string, err error) {
 	if mustReread(err) {
 		p.logOf(entity).Conflict(ctx, 0, 0, err)
 	}
 }
 
-func (p *partition[T]) logOf(entity string) engine.Log {
+func (p *partition) logOf(entity string) engine.Log {
 	log := p.log
 	if entity == derived.NoEntity {
 		log.Partition = p.pk

@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -20,7 +21,7 @@ import (
 var errRequest = errors.New("request")
 
 // readEntities reads the entities of the partition and compares them with the snapshots.
-func (p *partition[T]) readEntities(ctx context.Context) error {
+func (p *partition) readEntities(ctx context.Context) error {
 	for row, err := range p.scanned(ctx, p.rows(), true) {
 		if err != nil {
 			return err
@@ -77,7 +78,7 @@ func (c *entityComparison) add(f Fault, of candidate) {
 
 // compareEntity compares an entity with the snapshots, and deletes from them what it has compared. An error is one of the
 // definitions' functions, or errRequest.
-func (p *partition[T]) compareEntity(ctx context.Context, e *table.Entity[T], row *engine.Scanned) error {
+func (p *partition) compareEntity(ctx context.Context, e tabledoor.Entity, row *engine.Scanned) error {
 	wanted, groups, err := p.wantedOf(e)
 	if err != nil {
 		return err
@@ -101,14 +102,14 @@ func (p *partition[T]) compareEntity(ctx context.Context, e *table.Entity[T], ro
 		recorded := groupOf(state[sum.Name()])
 		if !slices.Equal(groups[i], recorded) {
 			group := append(slices.Clone(groups[i]), recorded...)[0]
-			miscounted = append(miscounted, Fault{Definition: sum.Name(), Kind: StateMismatch, Row: keys.Raw(p.pk, group), Entity: e.Key})
+			miscounted = append(miscounted, Fault{Definition: sum.Name(), Kind: StateMismatch, Row: keys.Raw(p.pk, group), Entity: tabledoor.KeyOf(e)})
 		}
 	}
 	_, isCopy := row.System().Primary()
 	damaged := isCopy || corrupt != nil
 	if p.sieve != nil {
 		if damaged || len(miscounted) > 0 {
-			p.sieve.recheck(e.Key.RowKey())
+			p.sieve.recheck(tabledoor.KeyOf(e).RowKey())
 		}
 		return nil
 	}
@@ -117,13 +118,13 @@ func (p *partition[T]) compareEntity(ctx context.Context, e *table.Entity[T], ro
 		if len(p.snapshots) > 0 {
 			name = p.snapshots[0].maintainer.Name() // of the candidate
 		}
-		c.add(Fault{Definition: name, Kind: StateMismatch, Entity: e.Key}, candidate{row: stateOnly})
+		c.add(Fault{Definition: name, Kind: StateMismatch, Entity: tabledoor.KeyOf(e)}, candidate{row: stateOnly})
 	}
 	return p.noteComparison(ctx, e, &c, miscounted)
 }
 
 // wantedOf returns the rows that an entity should have, for each snapshot, and its maintainer state, for each summary.
-func (p *partition[T]) wantedOf(e *table.Entity[T]) (rows, groups [][]string, err error) {
+func (p *partition) wantedOf(e tabledoor.Entity) (rows, groups [][]string, err error) {
 	rows, groups = make([][]string, len(p.snapshots)), make([][]string, len(p.summaries))
 	for i, s := range p.snapshots {
 		if rows[i], err = s.maintainer.WantedRows(e); err != nil {
@@ -139,17 +140,17 @@ func (p *partition[T]) wantedOf(e *table.Entity[T]) (rows, groups [][]string, er
 }
 
 // noteComparison notes the faults of an entity, or leaves them to a confirmation or repair. miscounted are the faults of its groups.
-func (p *partition[T]) noteComparison(ctx context.Context, e *table.Entity[T], c *entityComparison, miscounted []Fault) error {
+func (p *partition) noteComparison(ctx context.Context, e tabledoor.Entity, c *entityComparison, miscounted []Fault) error {
 	switch {
 	case len(c.faults)+len(miscounted) == 0:
 	case c.unsure && !p.opt.DryRun:
 		p.miscounted = append(p.miscounted, miscounted...)
-		p.addCandidates(e.Key.RowKey(), c.candidates...)
+		p.addCandidates(tabledoor.KeyOf(e).RowKey(), c.candidates...)
 	case c.unsure:
 		p.noteFaults(miscounted)
-		p.addCandidates(e.Key.RowKey(), c.candidates...)
+		p.addCandidates(tabledoor.KeyOf(e).RowKey(), c.candidates...)
 	case !p.opt.DryRun:
-		p.additions = append(p.additions, addition[T]{e, append(c.faults, miscounted...)})
+		p.additions = append(p.additions, addition{e, append(c.faults, miscounted...)})
 		if len(p.additions) < 1000 {
 			return nil
 		}
@@ -167,7 +168,7 @@ func (p *partition[T]) noteComparison(ctx context.Context, e *table.Entity[T], c
 }
 
 // wantedDigest returns the digest of what the rows of an entity should contain.
-func (p *partition[T]) wantedDigest(s *snapshot[T], row *engine.Scanned) (uint64, error) {
+func (p *partition) wantedDigest(s *snapshot, row *engine.Scanned) (uint64, error) {
 	if c := &s.copies; c.is {
 		return row.SumOfCopy(c.whole, c.properties, c.projectionID), nil
 	}
@@ -179,8 +180,8 @@ func (p *partition[T]) wantedDigest(s *snapshot[T], row *engine.Scanned) (uint64
 }
 
 // siftRows is compareRows for rows that are not kept in memory: rows that the entity does not record are compared when the partition is read again.
-func (p *partition[T]) siftRows(i int, e *table.Entity[T], want uint64, recorded, wanted []string) {
-	rk := e.Key.RowKey()
+func (p *partition) siftRows(i int, e tabledoor.Entity, want uint64, recorded, wanted []string) {
+	rk := tabledoor.KeyOf(e).RowKey()
 	for _, row := range wanted {
 		p.sieve.addWanted(pair{i, row, rk, want})
 		if !slices.Contains(recorded, row) {
@@ -195,11 +196,11 @@ func (p *partition[T]) siftRows(i int, e *table.Entity[T], want uint64, recorded
 }
 
 // compareRows compares the rows of an entity with a snapshot: the wanted rows, which should have a digest, and the recorded rows.
-func (p *partition[T]) compareRows(c *entityComparison, i int, e *table.Entity[T], want uint64, recorded, wanted []string) {
+func (p *partition) compareRows(c *entityComparison, i int, e tabledoor.Entity, want uint64, recorded, wanted []string) {
 	s := p.snapshots[i]
 	d := s.maintainer
 	for _, rk := range wanted {
-		pair, of := rowEntity{rk, e.Key.RowKey()}, candidate{i, rk}
+		pair, of := rowEntity{rk, tabledoor.KeyOf(e).RowKey()}, candidate{i, rk}
 		got, exists := s.digests[pair]
 		delete(s.digests, pair)
 		if p.opt.RecordsOnly && slices.Contains(recorded, rk) {
@@ -218,22 +219,22 @@ func (p *partition[T]) compareRows(c *entityComparison, i int, e *table.Entity[T
 				p.ownerless = append(p.ownerless, of)
 			}
 			if d.Unique() && p.firstOwner[of] == "" {
-				p.firstOwner[of] = e.Key.RowKey()
+				p.firstOwner[of] = tabledoor.KeyOf(e).RowKey()
 			}
 		}
-		c.add(Fault{Definition: d.Name(), Kind: kind, Row: keys.Raw(p.pk, rk), Entity: e.Key}, of)
+		c.add(Fault{Definition: d.Name(), Kind: kind, Row: keys.Raw(p.pk, rk), Entity: tabledoor.KeyOf(e)}, of)
 	}
 	for _, rk := range recorded {
 		if slices.Contains(wanted, rk) {
 			continue
 		}
-		pair := rowEntity{rk, e.Key.RowKey()}
+		pair := rowEntity{rk, tabledoor.KeyOf(e).RowKey()}
 		kind := StateMismatch
 		if _, exists := s.digests[pair]; exists {
 			kind = Dangling
 		}
 		delete(s.digests, pair)
-		c.add(Fault{Definition: d.Name(), Kind: kind, Row: keys.Raw(p.pk, rk), Entity: e.Key}, candidate{i, rk})
+		c.add(Fault{Definition: d.Name(), Kind: kind, Row: keys.Raw(p.pk, rk), Entity: tabledoor.KeyOf(e)}, candidate{i, rk})
 	}
 }
 
@@ -254,7 +255,7 @@ func stateDamaged(row *table.Row) bool {
 
 // predictDuplicate returns a fault of a run without repair as a repair would report it: of two entities that lack the same unique
 // row, only the first gets it.
-func (p *partition[T]) predictDuplicate(f Fault, c candidate) Fault {
+func (p *partition) predictDuplicate(f Fault, c candidate) Fault {
 	if first := p.firstOwner[c]; f.Kind == Missing && first != "" && first != f.Entity.RowKey() {
 		f.Kind, f.Owner = DuplicateValue, keys.Raw(p.pk, first)
 	}
@@ -262,8 +263,8 @@ func (p *partition[T]) predictDuplicate(f Fault, c candidate) Fault {
 }
 
 // takeSnapshot reads the rows of a definition.
-func (p *partition[T]) takeSnapshot(ctx context.Context, d derived.PerEntity[T]) error {
-	s := &snapshot[T]{maintainer: d, digests: map[rowEntity]uint64{}, owners: map[string]string{}}
+func (p *partition) takeSnapshot(ctx context.Context, d derived.PerEntity) error {
+	s := &snapshot{maintainer: d, digests: map[rowEntity]uint64{}, owners: map[string]string{}}
 	p.snapshots = append(p.snapshots, s)
 	if p.opt.RecordsOnly {
 		return nil
@@ -286,7 +287,7 @@ func (p *partition[T]) takeSnapshot(ctx context.Context, d derived.PerEntity[T])
 }
 
 // takeCopies reads the rows of a definition that are copies. It decodes only those with maintainer state.
-func (p *partition[T]) takeCopies(ctx context.Context, s *snapshot[T], c derived.Copying) error {
+func (p *partition) takeCopies(ctx context.Context, s *snapshot, c derived.Copying) error {
 	s.copies.is = true
 	s.copies.whole, s.copies.properties, s.copies.projectionID = c.Copied()
 	for _, r := range s.maintainer.Ranges() {
@@ -320,7 +321,7 @@ func (p *partition[T]) takeCopies(ctx context.Context, s *snapshot[T], c derived
 }
 
 // add adds a row to a snapshot, with the entities that it names. If there are too many rows, all go into a sieve.
-func (p *partition[T]) add(i int, row string, entities []string, digest uint64) {
+func (p *partition) add(i int, row string, entities []string, digest uint64) {
 	if p.sieve == nil && p.again == nil && p.rowsKept >= p.mostRows {
 		p.sieve = newSieve(p.seed)
 		for i, s := range p.snapshots {
@@ -345,7 +346,7 @@ func (p *partition[T]) add(i int, row string, entities []string, digest uint64) 
 }
 
 // add adds a row with the entities that it names.
-func (s *snapshot[T]) add(row string, entities []string, digest uint64) {
+func (s *snapshot) add(row string, entities []string, digest uint64) {
 	if len(entities) == 0 {
 		return
 	}
@@ -364,7 +365,7 @@ func (s *snapshot[T]) add(row string, entities []string, digest uint64) {
 
 // derivedRows yields the rows of a definition. On the first pass over the definition it also reports rows that contain maintainer
 // state, as no derived row should: no writer could write them.
-func (p *partition[T]) derivedRows(ctx context.Context, d derived.Maintainer[T], first bool) iter.Seq2[*table.Row, error] {
+func (p *partition) derivedRows(ctx context.Context, d derived.Maintainer, first bool) iter.Seq2[*table.Row, error] {
 	return func(yield func(*table.Row, error) bool) {
 		for _, r := range d.Ranges() {
 			for row, err := range p.scan(ctx, r) {
@@ -387,7 +388,7 @@ func (p *partition[T]) derivedRows(ctx context.Context, d derived.Maintainer[T],
 }
 
 // search yields the rows of the partition that meet a condition.
-func (p *partition[T]) search(ctx context.Context, where table.Cond[table.Row]) iter.Seq2[*table.Row, error] {
+func (p *partition) search(ctx context.Context, where table.Cond[table.Row]) iter.Seq2[*table.Row, error] {
 	return func(yield func(*table.Row, error) bool) {
 		q := table.Query[table.Row]{Partition: keys.Raw(p.pk, "").Partition(), Where: where, PageSize: p.pacer.PageSize()}
 		for e, err := range door.Rows[table.Table[table.Row]](door.Table(p.table), false).List(ctx, q) {
@@ -405,7 +406,7 @@ func (p *partition[T]) search(ctx context.Context, where table.Cond[table.Row]) 
 func hasState(row *table.Row) bool { return row.Type(reserved.MaintainerState) != "" }
 
 // removeState removes maintainer state from a derived row, and returns the row without it.
-func (p *partition[T]) removeState(ctx context.Context, d derived.Maintainer[T], row *table.Row) (*table.Row, error) {
+func (p *partition) removeState(ctx context.Context, d derived.Maintainer, row *table.Row) (*table.Row, error) {
 	f := Fault{Definition: d.Name(), Kind: Stale, Row: row.Key, Err: errChanging}
 	for a := range p.attempts(ctx, row.Key.RowKey()) {
 		clean := derived.WithoutSystemProperties(row)

@@ -48,7 +48,7 @@ func (g *groupsRead) noteConflict(err error) {
 }
 
 // readGroups reads the rows of the groups, counts all entities, and reads the rows of the groups again.
-func (p *partition[T]) readGroups(ctx context.Context, d derived.PerGroup[T], first bool) (g groupsRead, err error) {
+func (p *partition) readGroups(ctx context.Context, d derived.PerGroup, first bool) (g groupsRead, err error) {
 	if g.before, err = p.groupRows(ctx, d, first); err != nil {
 		return g, err
 	}
@@ -60,7 +60,7 @@ func (p *partition[T]) readGroups(ctx context.Context, d derived.PerGroup[T], fi
 }
 
 // groupRows reads the rows of a summary.
-func (p *partition[T]) groupRows(ctx context.Context, d derived.PerGroup[T], first bool) (map[string]*table.Row, error) {
+func (p *partition) groupRows(ctx context.Context, d derived.PerGroup, first bool) (map[string]*table.Row, error) {
 	all := map[string]*table.Row{}
 	for row, err := range p.derivedRows(ctx, d, first) {
 		if err != nil {
@@ -75,7 +75,7 @@ func (p *partition[T]) groupRows(ctx context.Context, d derived.PerGroup[T], fir
 }
 
 // lacksUncountedOnly reports whether a row lacks only the entities without maintainer state. These are reported one by one.
-func lacksUncountedOnly[T any](d derived.PerGroup[T], totals derived.GroupTotals, row *table.Row, group string) bool {
+func lacksUncountedOnly(d derived.PerGroup, totals derived.GroupTotals, row *table.Row, group string) bool {
 	if totals.Recorded == nil {
 		return false
 	}
@@ -88,7 +88,7 @@ func lacksUncountedOnly[T any](d derived.PerGroup[T], totals derived.GroupTotals
 
 // addUncounted writes the totals that include the entities without maintainer state. Later repairs of these entities then change
 // only their maintainer state. open reports whether another fault may be left.
-func (p *partition[T]) addUncounted(ctx context.Context, d derived.PerGroup[T]) (open bool, err error) {
+func (p *partition) addUncounted(ctx context.Context, d derived.PerGroup) (open bool, err error) {
 	for a := range p.attempts(ctx, derived.NoEntity) {
 		g, err := p.readGroups(ctx, d, a.number == 0)
 		if err != nil {
@@ -127,7 +127,7 @@ func (p *partition[T]) addUncounted(ctx context.Context, d derived.PerGroup[T]) 
 
 // verifyGroups compares the rows of a summary with the totals of the entities. To repair a missing row, it inserts the row of an
 // empty group, which concurrent writers count again, and replaces that row by its ETag at the next attempt.
-func (p *partition[T]) verifyGroups(ctx context.Context, d derived.PerGroup[T], first bool) error {
+func (p *partition) verifyGroups(ctx context.Context, d derived.PerGroup, first bool) error {
 	var open map[string]string // the groups to read again, with the faults that are known, "" for none; nil for all groups
 	for a := range p.attempts(ctx, derived.NoEntity) {
 		g, err := p.readGroups(ctx, d, first && a.number == 0)
@@ -154,7 +154,7 @@ func (p *partition[T]) verifyGroups(ctx context.Context, d derived.PerGroup[T], 
 }
 
 // verifyOpenGroups compares the groups that are open, or all if open is nil. It returns those to read again.
-func (p *partition[T]) verifyOpenGroups(ctx context.Context, d derived.PerGroup[T], g *groupsRead, open map[string]string) (again map[string]string, err error) {
+func (p *partition) verifyOpenGroups(ctx context.Context, d derived.PerGroup, g *groupsRead, open map[string]string) (again map[string]string, err error) {
 	groups := open
 	if open == nil {
 		groups = map[string]string{}
@@ -176,8 +176,8 @@ func (p *partition[T]) verifyOpenGroups(ctx context.Context, d derived.PerGroup[
 }
 
 // groupCheck is the comparison of the row of a group with its total.
-type groupCheck[T any] struct {
-	d        derived.PerGroup[T]
+type groupCheck struct {
+	d        derived.PerGroup
 	read     *groupsRead
 	is, want *table.Row // nil if the group has no row, and should have none
 	fault    Fault      // without a kind as long as none is known
@@ -185,8 +185,8 @@ type groupCheck[T any] struct {
 
 // verifyGroup compares the row of a group with its total, and repairs it. known is the fault that an earlier attempt found, "" for
 // none. If again is set, the group must be read again, with kind as the fault that is known.
-func (p *partition[T]) verifyGroup(ctx context.Context, d derived.PerGroup[T], g *groupsRead, rk string, known string) (kind string, again bool, err error) {
-	c := groupCheck[T]{d: d, read: g, is: g.after[rk], want: g.totals.Rows[rk], fault: Fault{Definition: d.Name(), Kind: known, Row: keys.Raw(p.pk, rk)}}
+func (p *partition) verifyGroup(ctx context.Context, d derived.PerGroup, g *groupsRead, rk string, known string) (kind string, again bool, err error) {
+	c := groupCheck{d: d, read: g, is: g.after[rk], want: g.totals.Rows[rk], fault: Fault{Definition: d.Name(), Kind: known, Row: keys.Raw(p.pk, rk)}}
 	switch {
 	case p.isDone(&c):
 		return "", false, nil
@@ -216,7 +216,7 @@ func (p *partition[T]) verifyGroup(ctx context.Context, d derived.PerGroup[T], g
 
 // isDone reports whether nothing is to do about a group: its row is right, or cannot be repaired. It notes a fault that was known, or
 // that cannot be repaired.
-func (p *partition[T]) isDone(c *groupCheck[T]) bool {
+func (p *partition) isDone(c *groupCheck) bool {
 	rk := c.fault.Row.RowKey()
 	switch failed := c.read.totals.Failed[rk]; {
 	case failed != nil:
@@ -236,7 +236,7 @@ func (p *partition[T]) isDone(c *groupCheck[T]) bool {
 
 // kind returns the kind of the fault of a row that differs from its total, "" for none: approximate bounds of measures that allow them are
 // no fault. For a repair, which makes all bounds exact, no bounds are.
-func (c *groupCheck[T]) kind(repair bool) string {
+func (c *groupCheck) kind(repair bool) string {
 	switch {
 	case c.is == nil:
 		return Missing
@@ -250,7 +250,7 @@ func (c *groupCheck[T]) kind(repair bool) string {
 
 // repairGroup writes the row of a group as it should be. again reports that the group must be read again: a concurrent writer has
 // changed the row, or it was missing and is now that of an empty group.
-func (p *partition[T]) repairGroup(ctx context.Context, c *groupCheck[T]) (again bool) {
+func (p *partition) repairGroup(ctx context.Context, c *groupCheck) (again bool) {
 	f := &c.fault
 	if c.is == nil {
 		f.Err = p.insertEmptyGroup(ctx, c.d, f.Row)
@@ -269,7 +269,7 @@ func (p *partition[T]) repairGroup(ctx context.Context, c *groupCheck[T]) (again
 }
 
 // insertEmptyGroup inserts the row of a group that counts no entity yet.
-func (p *partition[T]) insertEmptyGroup(ctx context.Context, d derived.PerGroup[T], group keys.Key) error {
+func (p *partition) insertEmptyGroup(ctx context.Context, d derived.PerGroup, group keys.Key) error {
 	if err := p.pacer.Spend(ctx, 1); err != nil {
 		return err
 	}
@@ -278,7 +278,7 @@ func (p *partition[T]) insertEmptyGroup(ctx context.Context, d derived.PerGroup[
 }
 
 // groupIsMissing reports whether an entity was in a group that had no row, at one instant.
-func (p *partition[T]) groupIsMissing(ctx context.Context, d derived.PerGroup[T], group, member string) (missing bool, err error) {
+func (p *partition) groupIsMissing(ctx context.Context, d derived.PerGroup, group, member string) (missing bool, err error) {
 	row, err := p.getRow(ctx, member)
 	if err != nil || row == nil || !slices.Contains((*stored.Row)(row).MaintainerState(d.Name()), group) {
 		return false, err
@@ -293,8 +293,8 @@ func (p *partition[T]) groupIsMissing(ctx context.Context, d derived.PerGroup[T]
 
 // repairMiscounted writes an entity whose recorded contribution to a summary is not what it should be. The entity itself shows
 // the fault, which needs no confirmation.
-func (p *partition[T]) repairMiscounted(ctx context.Context, f Fault) error {
-	d := p.summaries[slices.IndexFunc(p.summaries, func(d derived.PerGroup[T]) bool { return d.Name() == f.Definition })]
+func (p *partition) repairMiscounted(ctx context.Context, f Fault) error {
+	d := p.summaries[slices.IndexFunc(p.summaries, func(d derived.PerGroup) bool { return d.Name() == f.Definition })]
 	f.Err = errChanging
 	for a := range p.attempts(ctx, f.Entity.RowKey()) {
 		e, row, err := p.getEntity(ctx, f.Entity.RowKey())

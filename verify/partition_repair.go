@@ -9,8 +9,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/aztablekit/aztablekit/extend"
-	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
@@ -22,9 +20,9 @@ import (
 )
 
 // batch collects the faults of many entities in rows that they share: repaired one by one, each would write the whole row.
-type batch[T any] struct {
+type batch struct {
 	mu        sync.Mutex
-	additions []addition[T] // entities that are missing in rows
+	additions []addition // entities that are missing in rows
 	removals  []removal
 	rows      map[candidate]*table.Row // the rows of the removals, each read once for all
 }
@@ -37,7 +35,7 @@ type removal struct {
 }
 
 // addRemoval adds a removal. Removals of the same version of a row share one copy of it.
-func (b *batch[T]) addRemoval(r removal) {
+func (b *batch) addRemoval(r removal) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if row := b.rows[r.candidate]; row != nil && row.ETag == r.row.ETag {
@@ -50,9 +48,9 @@ func (b *batch[T]) addRemoval(r removal) {
 
 // confirmAll confirms candidates, by the RowKeys of their entities, several at a time, and repairs the faults unless DryRun is
 // set.
-func (p *partition[T]) confirmAll(ctx context.Context, candidates map[string][]candidate) error {
+func (p *partition) confirmAll(ctx context.Context, candidates map[string][]candidate) error {
 	for some := range slices.Chunk(slices.Sorted(maps.Keys(candidates)), 1000) {
-		b := &batch[T]{rows: map[candidate]*table.Row{}}
+		b := &batch{rows: map[candidate]*table.Row{}}
 		g, gctx := errgroup.WithContext(ctx)
 		g.SetLimit(10)
 		for _, entity := range some {
@@ -69,7 +67,7 @@ func (p *partition[T]) confirmAll(ctx context.Context, candidates map[string][]c
 }
 
 // repairBatch repairs the faults of a batch. Entities that cannot be repaired with the others are repaired alone.
-func (p *partition[T]) repairBatch(ctx context.Context, b *batch[T], candidates map[string][]candidate) error {
+func (p *partition) repairBatch(ctx context.Context, b *batch, candidates map[string][]candidate) error {
 	if err := p.removeBatch(ctx, b.removals); err != nil {
 		return err
 	}
@@ -92,7 +90,7 @@ func (p *partition[T]) repairBatch(ctx context.Context, b *batch[T], candidates 
 		}
 	}
 	for i, a := range b.additions {
-		rk := a.entity.Key.RowKey()
+		rk := tabledoor.KeyOf(a.entity).RowKey()
 		if skipped[i] != nil && err == nil {
 			p.logConflict(ctx, rk, skipped[i])
 			err = p.confirmAndNote(ctx, rk, candidates[rk], nil)
@@ -103,7 +101,7 @@ func (p *partition[T]) repairBatch(ctx context.Context, b *batch[T], candidates 
 
 // removeBatch removes entities from rows, with one write for each row, by the ETag with which the faults were confirmed: every
 // write that adds an entity changes the row.
-func (p *partition[T]) removeBatch(ctx context.Context, removals []removal) error {
+func (p *partition) removeBatch(ctx context.Context, removals []removal) error {
 	byRow := map[candidate][]removal{}
 	for _, r := range removals {
 		byRow[r.candidate] = append(byRow[r.candidate], r)
@@ -148,12 +146,12 @@ func (p *partition[T]) removeBatch(ctx context.Context, removals []removal) erro
 
 // writeAdditions writes the additions, as many as possible in each transaction, each entity by its ETag. Entities that a concurrent
 // writer has changed become candidates.
-func (p *partition[T]) writeAdditions(ctx context.Context) error {
+func (p *partition) writeAdditions(ctx context.Context) error {
 	all := p.additions
 	p.additions = nil
 	skipped, err := p.writeTogether(ctx, all)
 	for i, a := range all {
-		p.logConflict(ctx, a.entity.Key.RowKey(), skipped[i])
+		p.logConflict(ctx, tabledoor.KeyOf(a.entity).RowKey(), skipped[i])
 		for _, f := range a.faults {
 			switch reason, is := skipped[i]; {
 			case !is:
@@ -161,15 +159,15 @@ func (p *partition[T]) writeAdditions(ctx context.Context) error {
 				p.noteFault(f)
 			case reason == nil: // not reached
 			case f.Row == keys.Key{} && len(p.snapshots) > 0:
-				p.addCandidates(a.entity.Key.RowKey(), candidate{row: stateOnly})
+				p.addCandidates(tabledoor.KeyOf(a.entity).RowKey(), candidate{row: stateOnly})
 			case f.Row == keys.Key{}:
 				f.Err = reason
 				p.noteFault(f)
-			case slices.ContainsFunc(p.summaries, func(d derived.PerGroup[T]) bool { return d.Name() == f.Definition }):
+			case slices.ContainsFunc(p.summaries, func(d derived.PerGroup) bool { return d.Name() == f.Definition }):
 				p.miscounted = append(p.miscounted, f)
 			default:
-				j := slices.IndexFunc(p.snapshots, func(s *snapshot[T]) bool { return s.maintainer.Name() == f.Definition })
-				p.addCandidates(a.entity.Key.RowKey(), candidate{j, f.Row.RowKey()})
+				j := slices.IndexFunc(p.snapshots, func(s *snapshot) bool { return s.maintainer.Name() == f.Definition })
+				p.addCandidates(tabledoor.KeyOf(a.entity).RowKey(), candidate{j, f.Row.RowKey()})
 			}
 		}
 	}
@@ -178,18 +176,15 @@ func (p *partition[T]) writeAdditions(ctx context.Context) error {
 
 // writeTogether writes entities in as few transactions as possible, with no more rows at a time than may be written in a second. It
 // returns why entities were skipped, by their position; nil for those that were not reached.
-func (p *partition[T]) writeTogether(ctx context.Context, all []addition[T], definitions ...string) (skipped map[int]error, err error) {
+func (p *partition) writeTogether(ctx context.Context, all []addition, definitions ...string) (skipped map[int]error, err error) {
 	skipped = map[int]error{}
 	// CheckUnique costs a request for each unique row.
-	writer, err := p.repairTable(derived.RepairMode{CheckUnique: p.unverifiedUnique(), Foreign: p.foreign}, definitions...)
+	writer := p.repairTable(derived.RepairMode{CheckUnique: p.unverifiedUnique(), Foreign: p.foreign}, definitions...)
 	stop := func(done int, err error) (map[int]error, error) {
 		for i := done; i < len(all); i++ {
 			skipped[i] = nil
 		}
 		return skipped, err
-	}
-	if err != nil {
-		return stop(0, err)
 	}
 	for done := 0; done < len(all); {
 		rows, n := 0, 0
@@ -207,7 +202,7 @@ func (p *partition[T]) writeTogether(ctx context.Context, all []addition[T], def
 			var result engine.BulkResult
 			result, err = door.Bulk(ctx, func(yield func(table.Op, error) bool) {
 				for _, a := range all[done : done+n] {
-					if !yield(tabledoor.TouchOp(writer, a.entity), nil) {
+					if !yield(writer.TouchOp(a.entity), nil) {
 						return
 					}
 				}
@@ -224,7 +219,7 @@ func (p *partition[T]) writeTogether(ctx context.Context, all []addition[T], def
 
 // writeRow replaces a row that was read, by its ETag, or deletes it if want is nil. A row that contains an operation ID and is no
 // copy is an entity, and then gets a new operation ID.
-func (p *partition[T]) writeRow(ctx context.Context, is, want *table.Row) error {
+func (p *partition) writeRow(ctx context.Context, is, want *table.Row) error {
 	if err := p.pacer.Spend(ctx, 1); err != nil {
 		return err
 	}
@@ -245,7 +240,7 @@ func (p *partition[T]) writeRow(ctx context.Context, is, want *table.Row) error 
 
 // removeEntity removes an entity from a row that should not name it, by the row's ETag: a concurrent write that makes it right
 // changes the row.
-func (p *partition[T]) removeEntity(ctx context.Context, d derived.PerEntity[T], row *table.Row, entity string) error {
+func (p *partition) removeEntity(ctx context.Context, d derived.PerEntity, row *table.Row, entity string) error {
 	if row == nil {
 		return nil
 	}
@@ -259,7 +254,7 @@ func (p *partition[T]) removeEntity(ctx context.Context, d derived.PerEntity[T],
 // releaseRows writes an entity so that the rows of a definition that it should not have are deleted, and removed from its
 // maintainer state. Otherwise the entity's next write would delete the rows of the new owner. It adds no rows, because a row that
 // the entity lacks may belong to another one.
-func (p *partition[T]) releaseRows(ctx context.Context, d derived.PerEntity[T], e *table.Entity[T]) error {
+func (p *partition) releaseRows(ctx context.Context, d derived.PerEntity, e tabledoor.Entity) error {
 	if err := p.pacer.Spend(ctx, 2+p.rowsPerWrite()); err != nil {
 		return err
 	}
@@ -267,30 +262,28 @@ func (p *partition[T]) releaseRows(ctx context.Context, d derived.PerEntity[T], 
 }
 
 // repairEntity writes an entity by a handle of repairTable.
-func (p *partition[T]) repairEntity(ctx context.Context, e *table.Entity[T], mode derived.RepairMode, definitions ...string) error {
-	t, err := p.repairTable(mode, definitions...)
-	if err != nil {
-		return err
-	}
+func (p *partition) repairEntity(ctx context.Context, e tabledoor.Entity, mode derived.RepairMode, definitions ...string) error {
 	p.entitiesWritten.Store(true)
-	return tabledoor.Touch(ctx, t, e)
+	return p.repairTable(mode, definitions...).Touch(ctx, e)
 }
 
 // repairTable returns a handle whose touches of entities repair derived rows, and change nothing else in the entities: rows of an older
 // version of the schema stay of that version. The mode holds for all definitions, but Rewrite and ReleaseOnly only for those that are
 // named.
-func (r *run[T]) repairTable(mode derived.RepairMode, definitions ...string) (*table.Table[T], error) {
-	all := derived.MaintainersOf[extend.Maintainer[T]](door.Table(r.table))
+func (r *run) repairTable(mode derived.RepairMode, definitions ...string) tabledoor.Untyped {
+	all := slices.Clone(door.Table(r.table).Mode.Maintainers)
 	for i, m := range all {
-		d, is := m.(derived.Maintainer[T])
+		d, is := m.Typed().(derived.Maintainer)
 		if !is {
 			continue
 		}
-		_, perGroup := m.(derived.PerGroup[T])
+		_, perGroup := d.(derived.PerGroup)
 		chosen, verified, mode := slices.Contains(definitions, m.Name()), r.verifies(m.Name()), mode
 		mode.Rewrite, mode.ReleaseOnly = chosen && !mode.ReleaseOnly, chosen && mode.ReleaseOnly
 		mode.Active, mode.RowsRead, mode.CountsGroups = true, verified, perGroup && verified
-		all[i] = d.InRepairMode(mode)
+		all[i] = m.Of(d.InRepairMode(mode))
 	}
-	return bare.With(door.InMode(r.table, func(m *engine.Mode) { m.Maintainers, m.Repairs, m.Ends = nil, true, door.Table(r.handle).Mode.Ends }), all...)
+	return door.InMode(r.table, func(m *engine.Mode) {
+		m.Maintainers, m.Repairs, m.Ends = all, true, door.Table(r.handle).Mode.Ends
+	})
 }

@@ -9,33 +9,34 @@ import (
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
 // session implements derived.Session.
-type session[T any] struct {
-	run         *run[T]
-	comparisons []derived.Comparison[T]
+type session struct {
+	run         *run
+	comparisons []derived.Comparison
 }
 
-func (s *session[T]) Table() *table.Table[T] { return s.run.handle }
+func (s *session) Table() tabledoor.Untyped { return s.run.handle }
 
-func (s *session[T]) Repair() bool { return !s.run.opt.DryRun }
+func (s *session) Repair() bool { return !s.run.opt.DryRun }
 
-func (s *session[T]) Contains(entity keys.Key) bool {
+func (s *session) Contains(entity keys.Key) bool {
 	return s.run.whole() || s.run.opt.Partitions.Contains(entity.PartitionKey())
 }
 
-func (s *session[T]) Whole() bool { return s.run.readsAll() }
+func (s *session) Whole() bool { return s.run.readsAll() }
 
-func (s *session[T]) RecordsOnly() bool { return s.run.opt.RecordsOnly }
+func (s *session) RecordsOnly() bool { return s.run.opt.RecordsOnly }
 
-func (s *session[T]) Spend(ctx context.Context, rows int) error { return s.run.pacer.Spend(ctx, rows) }
+func (s *session) Spend(ctx context.Context, rows int) error { return s.run.pacer.Spend(ctx, rows) }
 
-func (s *session[T]) Fault(f derived.Fault) { s.run.noteFault(Fault(f)) }
+func (s *session) Fault(f derived.Fault) { s.run.noteFault(Fault(f)) }
 
-func (s *session[T]) Count(name string, n int) {
+func (s *session) Count(name string, n int) {
 	s.run.mu.Lock()
 	defer s.run.mu.Unlock()
 	r := &s.run.report
@@ -51,12 +52,12 @@ func (s *session[T]) Count(name string, n int) {
 	}
 }
 
-func (s *session[T]) Confirm(ctx context.Context, attempts int, attempt func() (changed bool, err error)) error {
+func (s *session) Confirm(ctx context.Context, attempts int, attempt func() (changed bool, err error)) error {
 	return s.run.untilConfirmed(ctx, engine.Retry{Attempts: attempts, Wait: -1}, engine.Log{}, attempt)
 }
 
 // verify lets all comparers compare their rows with the entities.
-func (s *session[T]) verify(ctx context.Context) error {
+func (s *session) verify(ctx context.Context) error {
 	for _, m := range s.run.comparers {
 		c, err := m.Compare(ctx, s)
 		if err != nil {
@@ -80,7 +81,7 @@ func (s *session[T]) verify(ctx context.Context) error {
 const width = 10
 
 // readEntities reads the rows of the entities, with their parts, and compares several entities at a time.
-func (s *session[T]) readEntities(ctx context.Context) error {
+func (s *session) readEntities(ctx context.Context) error {
 	r := s.run
 	q := table.Query[table.Row]{Partitions: r.opt.Partitions, Rows: r.schema.Rows(), TableScan: r.whole()}
 	g, ctx := errgroup.WithContext(ctx)
@@ -111,7 +112,7 @@ func (s *session[T]) readEntities(ctx context.Context) error {
 }
 
 // compareEntity compares an entity with the rows of all comparers.
-func (s *session[T]) compareEntity(ctx context.Context, row *table.Row) error {
+func (s *session) compareEntity(ctx context.Context, row *table.Row) error {
 	r := s.run
 	if err := r.pacer.Spend(ctx, 1); err != nil {
 		return err

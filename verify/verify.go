@@ -18,6 +18,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/keyrange"
 	"github.com/aztablekit/aztablekit/internal/pace"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -99,7 +100,7 @@ import (
 // together, as many as a transaction holds. If concurrent writers change what is read, the
 // confirmation, repair or summary begins again after a pause, Retry.ConflictAttempts times at most;
 // for a view, 5 times without a pause.
-func Check[T any](ctx context.Context, t *table.Table[T], o *Options, definitions ...Definition) (table.Progress, error) {
+func Check(ctx context.Context, t table.Handle, o *Options, definitions ...Definition) (table.Progress, error) {
 	var opt Options
 	if o != nil {
 		opt = *o
@@ -120,18 +121,18 @@ func Check[T any](ctx context.Context, t *table.Table[T], o *Options, definition
 // Requests: with an outbox, first a scan of the table, or of the range, and of each table with rows
 // elsewhere, unless there is a range, which the Rate does not limit: 1 for each 1,000 rows, to end
 // the writes over several partitions that have crashed. Then those of Check and of the repairs.
-func Repair[T any](ctx context.Context, t *table.Table[T], o *Options, definitions ...Definition) (table.Progress, error) {
+func Repair(ctx context.Context, t table.Handle, o *Options, definitions ...Definition) (table.Progress, error) {
 	if o == nil {
 		o = &Options{}
 	}
 	return verify(ctx, t, o, "Repair", definitions)
 }
 
-func verify[T any](ctx context.Context, t *table.Table[T], o *Options, call string, definitions []Definition) (table.Progress, error) {
+func verify(ctx context.Context, t table.Handle, o *Options, call string, definitions []Definition) (table.Progress, error) {
 	if err := engine.CheckHandle("t", door.Table(t)); err != nil {
 		return table.Progress{}, fmt.Errorf("verify: %s: %w", call, err)
 	}
-	r := newRun(t, o, call)
+	r := newRun(tabledoor.Of(t), o, call)
 	ctx, end := door.Table(t).Span(ctx, "Verify")
 	err := r.verifyTable(ctx, definitions)
 	end(err)
@@ -148,16 +149,16 @@ type Definition interface {
 }
 
 // run is a call of Check in progress.
-type run[T any] struct {
+type run struct {
 	*recorder
 	pacer       *pace.Limit
-	handle      *table.Table[T] // as the program has given it
-	table       *table.Table[T] // reads entities whose maintainer state is corrupt, too
-	schema      engine.Schema   // of the table
+	handle      tabledoor.Untyped // as the program has given it
+	table       tabledoor.Untyped // reads entities whose maintainer state is corrupt, too
+	schema      engine.Schema     // of the table
 	opt         Options
-	maintainers []derived.Maintainer[T] // of the definitions whose rows are in the partitions of their entities
-	elsewhere   []derived.Elsewhere[T]  // of those whose rows are elsewhere
-	comparers   []derived.Comparer[T]   // of those that compare their rows themselves
+	maintainers []derived.Maintainer // of the definitions whose rows are in the partitions of their entities
+	elsewhere   []derived.Elsewhere  // of those whose rows are elsewhere
+	comparers   []derived.Comparer   // of those that compare their rows themselves
 	seed        maphash.Seed
 	mostRows    int // that are kept in memory
 	wanted      *firstOwners
@@ -180,8 +181,8 @@ func (f *firstOwners) first(row rowElsewhere, entity keys.Key) keys.Key {
 	return entity
 }
 
-func newRun[T any](t *table.Table[T], o *Options, call string) *run[T] {
-	return &run[T]{
+func newRun(t tabledoor.Untyped, o *Options, call string) *run {
+	return &run{
 		recorder: newRecorder(o, door.Table(t).Log("verify."+call, keys.Key{})),
 		pacer:    pace.New(o.Rate),
 		handle:   t,
@@ -195,10 +196,10 @@ func newRun[T any](t *table.Table[T], o *Options, call string) *run[T] {
 }
 
 // whole reports whether all partitions are verified.
-func (r *run[T]) whole() bool { return !r.opt.Partitions.IsSet() }
+func (r *run) whole() bool { return !r.opt.Partitions.IsSet() }
 
 // rows returns the range of the entities.
-func (r *run[T]) rows() keys.RowRange {
+func (r *run) rows() keys.RowRange {
 	if !r.opt.Rows.IsSet() {
 		return r.schema.Rows()
 	}
@@ -207,9 +208,9 @@ func (r *run[T]) rows() keys.RowRange {
 
 // readsAll reports whether the rows elsewhere and those of views are read as a whole, after all partitions. Otherwise they are compared with the
 // entities of one partition after the other.
-func (r *run[T]) readsAll() bool { return r.whole() && !r.opt.RecordsOnly }
+func (r *run) readsAll() bool { return r.whole() && !r.opt.RecordsOnly }
 
-func (r *run[T]) verifyTable(ctx context.Context, definitions []Definition) error {
+func (r *run) verifyTable(ctx context.Context, definitions []Definition) error {
 	if err := r.choose(ctx, definitions); err != nil {
 		return err
 	}
@@ -235,9 +236,9 @@ func (r *run[T]) verifyTable(ctx context.Context, definitions []Definition) erro
 }
 
 // checkRows fails for a part of a partition if totals of the whole one are verified.
-func (r *run[T]) checkRows() error {
+func (r *run) checkRows() error {
 	for _, m := range r.maintainers {
-		if _, is := m.(derived.PerGroup[T]); is && r.opt.Rows.IsSet() {
+		if _, is := m.(derived.PerGroup); is && r.opt.Rows.IsSet() {
 			return &table.DefinitionError{Definition: m.Name(), Field: "Options.Rows", Reason: "are a part of a partition, and the definition has totals of the whole one"}
 		}
 	}
@@ -248,14 +249,14 @@ func (r *run[T]) checkRows() error {
 }
 
 // verifyOthers verifies the definitions whose rows are in other partitions and tables.
-func (r *run[T]) verifyOthers(ctx context.Context) error {
+func (r *run) verifyOthers(ctx context.Context) error {
 	if len(r.elsewhere) > 0 {
 		if err := newElsewhereRun(r).verify(ctx); err != nil {
 			return err
 		}
 	}
 	if len(r.comparers) > 0 {
-		return (&session[T]{run: r}).verify(ctx)
+		return (&session{run: r}).verify(ctx)
 	}
 	return nil
 }
@@ -268,7 +269,7 @@ type defined interface {
 
 // choose sets the maintainers of the definitions, or of all definitions if there are none. Without those that no writer keeps, by the
 // catalogue of the table.
-func (r *run[T]) choose(ctx context.Context, definitions []Definition) error {
+func (r *run) choose(ctx context.Context, definitions []Definition) error {
 	var lease engine.Lease
 	if g := door.Table(r.table).Mode.Guard; g != nil {
 		var err error
@@ -284,9 +285,9 @@ func (r *run[T]) choose(ctx context.Context, definitions []Definition) error {
 			into = &dropped
 		}
 		switch m := m.Typed().(type) {
-		case derived.Maintainer[T]:
+		case derived.Maintainer:
 			*into = append(*into, m)
-		case derived.Comparer[T]:
+		case derived.Comparer:
 			*into = append(*into, m)
 		}
 	}
@@ -326,13 +327,13 @@ func maintainerOf(attached []defined, d Definition) (defined, error) {
 }
 
 // add adds the maintainer of a definition to those that are verified, once.
-func (r *run[T]) add(m defined) {
+func (r *run) add(m defined) {
 	switch m := m.(type) {
-	case derived.Elsewhere[T]:
+	case derived.Elsewhere:
 		r.elsewhere = addOnce(r.elsewhere, m)
-	case derived.Maintainer[T]:
+	case derived.Maintainer:
 		r.maintainers = addOnce(r.maintainers, m)
-	case derived.Comparer[T]:
+	case derived.Comparer:
 		r.comparers = addOnce(r.comparers, m)
 	}
 }
@@ -346,7 +347,7 @@ func addOnce[M defined](all []M, m M) []M {
 
 // verifyPartitions verifies the definitions whose rows are in the partitions of their entities, from behind a PartitionKey, unless
 // that is nil.
-func (r *run[T]) verifyPartitions(ctx context.Context, after *string) error {
+func (r *run) verifyPartitions(ctx context.Context, after *string) error {
 	in := keys.RawPartitions("", "")
 	if !r.whole() {
 		in = r.opt.Partitions
@@ -378,7 +379,7 @@ func (r *run[T]) verifyPartitions(ctx context.Context, after *string) error {
 	return g.Wait()
 }
 
-func (r *run[T]) verifyAndFinish(ctx context.Context, pk string) error {
+func (r *run) verifyAndFinish(ctx context.Context, pk string) error {
 	if len(r.maintainers) > 0 {
 		if err := r.verifyPartition(ctx, pk); err != nil {
 			return err
@@ -398,28 +399,28 @@ func (r *run[T]) verifyAndFinish(ctx context.Context, pk string) error {
 }
 
 // verifies reports whether a definition is one of those that are verified.
-func (r *run[T]) verifies(definition string) bool {
-	return slices.ContainsFunc(r.maintainers, func(d derived.Maintainer[T]) bool { return d.Name() == definition })
+func (r *run) verifies(definition string) bool {
+	return slices.ContainsFunc(r.maintainers, func(d derived.Maintainer) bool { return d.Name() == definition })
 }
 
 // rowsPerWrite returns how many derived rows each write of an entity writes, whatever is repaired.
-func (r *run[T]) rowsPerWrite() (n int) {
-	for _, d := range derived.MaintainersOf[derived.Maintainer[T]](door.Table(r.table)) {
+func (r *run) rowsPerWrite() (n int) {
+	for _, d := range derived.MaintainersOf[derived.Maintainer](door.Table(r.table)) {
 		n += d.RowsPerWrite()
 	}
 	return n
 }
 
 // unverifiedUnique reports whether each write of an entity writes unique rows that are not verified, and so not known.
-func (r *run[T]) unverifiedUnique() bool {
-	return slices.ContainsFunc(derived.MaintainersOf[derived.PerEntity[T]](door.Table(r.table)), func(d derived.PerEntity[T]) bool {
+func (r *run) unverifiedUnique() bool {
+	return slices.ContainsFunc(derived.MaintainersOf[derived.PerEntity](door.Table(r.table)), func(d derived.PerEntity) bool {
 		return d.RowsPerWrite() > 0 && d.Unique() && !r.verifies(d.Name())
 	})
 }
 
 // finishPrepared ends the writes over several partitions that crashed programs have left, in the table and in those of rows
 // elsewhere. Until then, the rows of such a write are as its commit record says, so that nothing is wrong without that.
-func (r *run[T]) finishPrepared(ctx context.Context) error {
+func (r *run) finishPrepared(ctx context.Context) error {
 	e := door.Table(r.table)
 	if r.opt.LeavePrepared || r.opt.DryRun || e.Mode.Outbox == nil || len(r.maintainers)+len(r.elsewhere) == 0 {
 		return nil // without an outbox there are no such writes, and views follow what the commit record says
@@ -442,7 +443,7 @@ func (r *run[T]) finishPrepared(ctx context.Context) error {
 }
 
 // finishIn ends such writes in a table, and reports the orphans that are left.
-func (r *run[T]) finishIn(ctx context.Context, t *engine.Table, in keys.PartitionRange, before time.Time) error {
+func (r *run) finishIn(ctx context.Context, t *engine.Table, in keys.PartitionRange, before time.Time) error {
 	n, left, err := t.FinishPrepared(ctx, in, before, r.opt.orphans())
 	r.count(report{Finished: n})
 	for _, orphan := range left {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -53,19 +54,19 @@ type Fault struct {
 
 // Comparer is a maintainer that compares its rows with the entities itself, such as that of a
 // materialized view. verify.Check finds it among the maintainers of a handle.
-type Comparer[T any] interface {
+type Comparer interface {
 	// Definition returns the definition as the program gives it to verify.Check.
 	Definition() any
 
 	// Compare reads the rows of the definition. The Comparison is then called for all entities.
-	Compare(ctx context.Context, s Session[T]) (Comparison[T], error)
+	Compare(ctx context.Context, s Session) (Comparison, error)
 }
 
 // Comparison compares entities with the rows of one definition, as they were read at its beginning. The methods report to the
 // [Session]; an error ends the run.
-type Comparison[T any] interface {
+type Comparison interface {
 	// Entity compares an entity. It is called for several entities at a time.
-	Entity(ctx context.Context, e *table.Entity[T], row *table.Row) error
+	Entity(ctx context.Context, e tabledoor.Entity, row *table.Row) error
 
 	// Unreadable leaves the rows of an entity that cannot be read as they are. The run reports the fault.
 	Unreadable(entity keys.Key)
@@ -75,9 +76,9 @@ type Comparison[T any] interface {
 }
 
 // Session is a run of package verify in progress, for a [Comparer].
-type Session[T any] interface {
+type Session interface {
 	// Table returns the handle that the run was given, for repairs.
-	Table() *table.Table[T]
+	Table() tabledoor.Untyped
 
 	// Repair reports whether faults are repaired.
 	Repair() bool

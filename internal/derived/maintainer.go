@@ -8,20 +8,22 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
 // Maintainer writes the rows of one definition.
-type Maintainer[T any] interface {
-	extend.Maintainer[T]
+type Maintainer interface {
+	// Name and MaxRows are those of an extend.Maintainer, which it is.
+	Name() string
+	MaxRows() int
 
 	// Definition returns the definition as the program made it, such as an *index.Index.
 	Definition() any
@@ -43,15 +45,15 @@ type Maintainer[T any] interface {
 	RowsPerWrite() int
 
 	// InRepairMode returns the same maintainer in a mode for repairs.
-	InRepairMode(RepairMode) extend.Maintainer[T]
+	InRepairMode(RepairMode) Maintainer
 }
 
 // PerEntity is a maintainer whose rows name the entities that they follow from. Its methods take and return RowKeys.
-type PerEntity[T any] interface {
-	Maintainer[T]
+type PerEntity interface {
+	Maintainer
 
 	// WantedRows returns the rows that follow from an entity.
-	WantedRows(e *table.Entity[T]) ([]string, error)
+	WantedRows(e tabledoor.Entity) ([]string, error)
 
 	// EntitiesIn returns the entities that a row names; NoEntity if the definition owns the row and it names none.
 	EntitiesIn(row *table.Row) []string
@@ -83,8 +85,8 @@ type Copying interface {
 }
 
 // Elsewhere is a maintainer whose rows are in other partitions or tables.
-type Elsewhere[T any] interface {
-	Maintainer[T]
+type Elsewhere interface {
+	Maintainer
 
 	// Definition gives the targets for repairs.
 	reconcile.Definition
@@ -106,7 +108,7 @@ type Elsewhere[T any] interface {
 	Delete(ctx context.Context, row *table.Row) error
 
 	// WantedRows returns the rows that follow from an entity, and RecordedRows the rows in its maintainer state.
-	WantedRows(e *table.Entity[T]) ([]keys.Key, error)
+	WantedRows(e tabledoor.Entity) ([]keys.Key, error)
 	RecordedRows(entity *table.Row) []keys.Key
 
 	// EntitiesIn returns the entities that a row names, none for a tombstone or a foreign row, and IsTombstone tells these two apart.
@@ -120,21 +122,21 @@ type Elsewhere[T any] interface {
 }
 
 // EffectKind returns the kind of the effects of all definitions elsewhere of a table's entities.
-func EffectKind[T any](t *table.Table[T]) string { return "index " + door.Table(t).Mode.Schema.Scope() }
+func EffectKind(t table.Handle) string { return "index " + door.Table(t).Mode.Schema.Scope() }
 
 // Handler returns the handler of these effects.
-func Handler[T any](t *table.Table[T]) host.Handler {
+func Handler(t table.Handle) host.Handler {
 	return reconcile.Handler(EffectKind(t), t, definitionsElsewhere(t)...)
 }
 
 // Filling returns an outbox around another one by which a program fills these definitions. failed receives the entities of which a row can
 // never be stored.
-func Filling[T any](out commit.Outbox, t *table.Table[T], failed func(entity keys.Key, err error)) commit.Outbox {
+func Filling(out commit.Outbox, t table.Handle, failed func(entity keys.Key, err error)) commit.Outbox {
 	return reconcile.Filling(out, EffectKind(t), t, failed, definitionsElsewhere(t)...)
 }
 
-func definitionsElsewhere[T any](t *table.Table[T]) (all []reconcile.Definition) {
-	for _, m := range MaintainersOf[Elsewhere[T]](door.Table(t)) {
+func definitionsElsewhere(t table.Handle) (all []reconcile.Definition) {
+	for _, m := range MaintainersOf[Elsewhere](door.Table(t)) {
 		if m.Kind() != "" {
 			all = append(all, m)
 		}
@@ -143,11 +145,11 @@ func definitionsElsewhere[T any](t *table.Table[T]) (all []reconcile.Definition)
 }
 
 // PerGroup is a maintainer whose rows are totals of what all entities of a group contribute.
-type PerGroup[T any] interface {
-	Maintainer[T]
+type PerGroup interface {
+	Maintainer
 
 	// StateOf returns the maintainer state that an entity should have.
-	StateOf(e *table.Entity[T]) ([]string, error)
+	StateOf(e tabledoor.Entity) ([]string, error)
 
 	// Equal reports whether a row contains the same total as another, and Matches whether it does except for approximate bounds: of
 	// the measures that allow them, or of all.
@@ -173,24 +175,24 @@ type GroupTotals struct {
 // Differs reports whether a maintainer, as the program made it, makes other rows of a stored entity
 // than the entity records. Content is not compared, nor are measures that only one of the two
 // knows.
-func Differs[T any](m any, e *table.Entity[T]) bool {
-	row, err := e.Row()
+func Differs(m any, e tabledoor.Entity) bool {
+	row, err := tabledoor.RowOf(e)
 	if err != nil || row == nil {
 		return false
 	}
 	var want, had []string
 	switch m := m.(type) {
 	case interface {
-		WantedRows(*table.Entity[T]) ([]keys.Key, error)
+		WantedRows(tabledoor.Entity) ([]keys.Key, error)
 		RecordedRows(*table.Row) []keys.Key
 	}:
 		var rows []keys.Key
 		rows, err = m.WantedRows(e)
 		want, had = textsOf(rows), textsOf(m.RecordedRows(row))
-	case PerEntity[T]:
+	case PerEntity:
 		want, err = m.WantedRows(e)
 		had, _ = SplitState((*stored.Row)(row).MaintainerState(m.Name()))
-	case PerGroup[T]:
+	case PerGroup:
 		want, err = m.StateOf(e)
 		had = (*stored.Row)(row).MaintainerState(m.Name())
 		if IsUnknownGroup(had) {

@@ -17,6 +17,7 @@ import (
 var Tables interface {
 	Table(t any) *engine.Table
 	Inner(t any) any
+	KeyOf(e any) keys.Key
 	CheckPass(p any, used ...string) error
 	CopyCursor(c any) any
 	InMode(t any, change func(*engine.Mode)) any

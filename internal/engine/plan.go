@@ -477,7 +477,8 @@ type Maintainer interface {
 	Name() string
 	MaxRows() int
 	Maintain(ctx context.Context, p *Plan, c *Change) error
-	Typed() any // the extend.Maintainer[T]
+	Typed() any              // the extend.Maintainer[T]
+	Of(typed any) Maintainer // another one of the same type
 }
 
 // RemoteEffect is the kind of the effect of a write over several partitions, whose payload names its remotes: a worker finishes there

@@ -11,20 +11,49 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// inner is a handle of package table.
-type inner[T any] interface {
-	InsertAtOp(k keys.Key, v *T) table.Op
-	UpsertAtOp(k keys.Key, v *T, mode table.UpsertMode) table.Op
-	UpsertAt(ctx context.Context, k keys.Key, v *T, mode table.UpsertMode) (*table.Entity[T], error)
-	MergeAnyOp(k keys.Key, changes ...table.Set[T]) table.Op
-	ReplaceAnyOp(e *table.Entity[T]) table.Op
-	PinOp(e *table.Entity[T]) table.Op
-	TouchOp(e *table.Entity[T]) table.Op
-	Touch(ctx context.Context, e *table.Entity[T]) error
-	DeleteOps(ctx context.Context, q table.Query[T]) iter.Seq2[table.Op, error]
+// Untyped is a handle without its type parameter, for code that is compiled once for all types: an Entity is a *table.Entity of the
+// handle's type. The methods are those of [table.Table], and of the functions below.
+type Untyped interface {
+	table.Handle
+
+	Rows(ctx context.Context, q table.Query[table.Row]) iter.Seq2[*table.Row, error]
+	Entity(row *table.Row) (Entity, error)
+	Partitions(ctx context.Context, in keys.PartitionRange) iter.Seq2[keys.PartitionKey, error]
+	Get(ctx context.Context, k keys.Key) (Entity, error)
+	GetRow(ctx context.Context, k keys.Key) (*table.Row, error)
+	Exists(ctx context.Context, k keys.Key) (bool, error)
+	InsertAtOp(k keys.Key, e Entity) table.Op
+	UpsertAtOp(k keys.Key, e Entity, mode table.UpsertMode) table.Op
+	UpsertAt(ctx context.Context, k keys.Key, e Entity, mode table.UpsertMode) (Entity, error)
+	MergeAnyOp(k keys.Key, changes []any) table.Op // each a table.Set
+	ReplaceAnyOp(e Entity) table.Op
+	PinOp(e Entity) table.Op
+	TouchOp(e Entity) table.Op
+	Touch(ctx context.Context, e Entity) error
+	DeleteOps(ctx context.Context, q any) iter.Seq2[table.Op, error] // a *table.Query
 }
 
-func of[T any](t *table.Table[T]) inner[T] { return door.Tables.Inner(t).(inner[T]) }
+// Entity is a *table.Entity of any type, nil for none.
+type Entity = any
+
+// Of returns a handle without its type parameter.
+func Of(t table.Handle) Untyped { return door.Tables.Inner(t).(Untyped) }
+
+// KeyOf returns the key of an entity.
+func KeyOf(e Entity) keys.Key { return door.Tables.KeyOf(e) }
+
+// RowOf is [table.Entity.Row].
+func RowOf(e Entity) (*table.Row, error) {
+	return e.(interface{ Row() (*table.Row, error) }).Row()
+}
+
+// entity returns a value as an entity, nil for nil.
+func entity[T any](v *T) *table.Entity[T] {
+	if v == nil {
+		return nil
+	}
+	return &table.Entity[T]{Value: *v}
+}
 
 // Ensure creates the table of a handle, unless it exists. While a table of this name is being
 // deleted, 40 s or more, Ensure fails with table.ErrNotCreated and the code TableBeingDeleted.
@@ -40,67 +69,71 @@ func Repaired(t table.Handle) int { return door.Table(t).Repaired() }
 // *keys.KeyError, table.ErrNotCreated and the other errors of a read (see package table).
 // 1 request.
 func GetRow(ctx context.Context, t table.Handle, k keys.Key) (*table.Row, error) {
-	type reader interface {
-		GetRow(ctx context.Context, k keys.Key) (*table.Row, error)
-	}
-	return door.Tables.Inner(t).(reader).GetRow(ctx, k)
+	return Of(t).GetRow(ctx, k)
 }
 
 // Exists reports whether there is a row under k, of any type. Errors: *keys.KeyError,
 // table.ErrNotCreated and the other errors of a read (see package table). 1 request, a point query
 // whose response contains only the keys.
 func Exists(ctx context.Context, t table.Handle, k keys.Key) (bool, error) {
-	type looker interface {
-		Exists(ctx context.Context, k keys.Key) (bool, error)
-	}
-	return door.Tables.Inner(t).(looker).Exists(ctx, k)
+	return Of(t).Exists(ctx, k)
 }
 
 // InsertAtOp is [table.Table.InsertAt] as an operation of a transaction.
-func InsertAtOp[T any](t *table.Table[T], k keys.Key, v *T) table.Op { return of(t).InsertAtOp(k, v) }
+func InsertAtOp[T any](t *table.Table[T], k keys.Key, v *T) table.Op {
+	return Of(t).InsertAtOp(k, entity(v))
+}
 
 // UpsertAtOp is [UpsertAt] as an operation of a transaction.
 func UpsertAtOp[T any](t *table.Table[T], k keys.Key, v *T, mode table.UpsertMode) table.Op {
-	return of(t).UpsertAtOp(k, v, mode)
+	return Of(t).UpsertAtOp(k, entity(v), mode)
 }
 
 // UpsertAt is [table.Table.Upsert] under an explicit key.
 func UpsertAt[T any](
 	ctx context.Context, t *table.Table[T], k keys.Key, v *T, mode table.UpsertMode,
 ) (*table.Entity[T], error) {
-	return of(t).UpsertAt(ctx, k, v, mode)
+	e, err := Of(t).UpsertAt(ctx, k, entity(v), mode)
+	if err != nil {
+		return nil, err
+	}
+	return e.(*table.Entity[T]), nil
 }
 
 // MergeAnyOp is [table.Table.MergeAny] as an operation of a transaction.
 func MergeAnyOp[T any](t *table.Table[T], k keys.Key, changes ...table.Set[T]) table.Op {
-	return of(t).MergeAnyOp(k, changes...)
+	all := make([]any, len(changes))
+	for i, c := range changes {
+		all[i] = c
+	}
+	return Of(t).MergeAnyOp(k, all)
 }
 
 // ReplaceAnyOp is [table.Table.ReplaceAny] as an operation of a transaction.
 func ReplaceAnyOp[T any](t *table.Table[T], e *table.Entity[T]) table.Op {
-	return of(t).ReplaceAnyOp(e)
+	return Of(t).ReplaceAnyOp(e)
 }
 
 // PinOp returns an operation that changes nothing. With it, the transaction fails with
 // table.ErrChanged or table.ErrNotFound unless the row is still as e was read. It renews the ETag
 // and the Timestamp of the row, so of two transactions that pin one row, one fails.
-func PinOp[T any](t *table.Table[T], e *table.Entity[T]) table.Op { return of(t).PinOp(e) }
+func PinOp[T any](t *table.Table[T], e *table.Entity[T]) table.Op { return Of(t).PinOp(e) }
 
 // Touch changes no property of the entity, but calls the maintainers, which may add rows and
 // effects, by the ETag of e. It renews that ETag. Errors: table.ErrChanged; table.ErrNotFound;
 // table.ErrNotRead; *table.ValueError for an entity of an older version; errors of a write. 1
 // request, and 1 more if e is not the whole row, or if the row has changed.
 func Touch[T any](ctx context.Context, t *table.Table[T], e *table.Entity[T]) error {
-	return of(t).Touch(ctx, e)
+	return Of(t).Touch(ctx, e)
 }
 
 // TouchOp is [Touch] as an operation of a transaction.
-func TouchOp[T any](t *table.Table[T], e *table.Entity[T]) table.Op { return of(t).TouchOp(e) }
+func TouchOp[T any](t *table.Table[T], e *table.Entity[T]) table.Op { return Of(t).TouchOp(e) }
 
 // DeleteOps returns the operations that delete the rows of a query, by their ETags, for table.Bulk;
 // see table.BulkDelete. Each operation is for one use.
 func DeleteOps[T any](ctx context.Context, t *table.Table[T], q table.Query[T]) iter.Seq2[table.Op, error] {
-	return of(t).DeleteOps(ctx, q)
+	return Of(t).DeleteOps(ctx, &q)
 }
 
 // DeleteAll is table.Bulk for deletes of what a query finds. It refuses a token, and returns none: after an error, the query finds

@@ -433,7 +433,7 @@ func newCaller(t *testing.T) *caller {
 		"transfer.Folder": transfer.Folder, "transfer.Import": transfer.Import, "transfer.ImportEntities": transfer.ImportEntities[item], "transfer.Of": transfer.Of, "transfer.CSV": transfer.CSV, "transfer.JSON": transfer.JSON, "transfer.WriteCSV": transfer.WriteCSV, "transfer.WriteJSON": transfer.WriteJSON,
 		"eventual.Poison":     eventual.Poison,
 		"eventual.RetryAfter": eventual.RetryAfter,
-		"verify.Check":        verify.Check[item], "verify.Repair": verify.Repair[item],
+		"verify.Check":        verify.Check, "verify.Repair": verify.Repair,
 		"index.NewDetails": index.NewDetails[item], "index.NewLists": index.NewLists[item, string], "index.NewMulti": index.NewMulti[item, string],
 		"index.NewGlobal": index.NewGlobal[item, string], "index.NewGlobalMulti": index.NewGlobalMulti[item, string], "index.NewUnique": index.NewUnique[item, string],
 		"index.NewUniqueMulti": index.NewUniqueMulti[item, string], "index.NewGlobalLists": index.NewGlobalLists[item, string],
