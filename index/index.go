@@ -116,7 +116,7 @@ func newIndex[T, K any](name string, layout keys.Layout[K], most int, o options)
 		layout = keys.Component[K]{}
 	}
 	ix.byValueAndKey = keydoor.Suffixed[K, keys.RowKey, keys.RowRange](layout, name)
-	ix.byValue = keydoor.Named[K, keys.PartitionKey, keys.RowKey, keys.RowRanges[K]](layout, name)
+	ix.byValue = keydoor.Named[K, keys.PartitionKey, keys.RowKey, *keys.RowRanges[K]](layout, name)
 	if err := ix.byValue.Rows().All().Err(); err != nil && ix.invalid == nil {
 		ix.invalid = &table.DefinitionError{Definition: name, Field: "layout", Reason: err.Error(), Err: err}
 	}

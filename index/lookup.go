@@ -498,11 +498,11 @@ var errPageCursor = &table.ValueError{Field: "Query.Cursor", Reason: "is set, bu
 //
 // A query also takes the ranges of the layout that was given to New, if that has a name: of an index by name and age,
 // layout.Under("Jones").All() selects a name.
-func (ix *Index[T, K]) Rows() keys.RowRanges[K] {
+func (ix *Index[T, K]) Rows() *keys.RowRanges[K] {
 	if ix.opt.unique {
 		return ix.byValue.Rows()
 	}
-	return ix.byValueAndKey.Rows().(keys.RowRanges[K])
+	return ix.byValueAndKey.Rows().(*keys.RowRanges[K])
 }
 
 // Value returns the range of the rows under the value k; see [Index.Rows].

@@ -277,7 +277,7 @@ func (ix *Index[T, K]) hasOneRow() bool {
 type maker[K any] = keydoor.Maker[K, keys.RowKey]
 
 // values is a layout of a value.
-type values[K any] = keydoor.Values[K, keys.PartitionKey, keys.RowKey, keys.RowRanges[K]]
+type values[K any] = keydoor.Values[K, keys.PartitionKey, keys.RowKey, *keys.RowRanges[K]]
 
 // oneRow is the RowKey of an entity's row, if the entity has one.
 type oneRow struct {

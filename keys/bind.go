@@ -22,16 +22,18 @@ type AnyRow[T any] interface {
 	binding() binding
 }
 
-// PartitionOf is the PartitionKey of a T, made of a value of type A. It also has the methods of [PartitionRanges], such as All.
+// PartitionOf is the PartitionKey of a T, made of a value of type A. It also has the methods of
+// [PartitionRanges], such as All.
 type PartitionOf[T, A any] struct {
 	PartitionRanges[A]
-	*bound[T, A]
+	of *bound[A]
 }
 
-// RowOf is the RowKey of a T, made of a value of type A. It also has the methods of [RowRanges], such as All and Between.
+// RowOf is the RowKey of a T, made of a value of type A. It also has the methods of [RowRanges],
+// such as All and Between.
 type RowOf[T, A any] struct {
 	RowRanges[A]
-	*bound[T, A]
+	of *bound[A]
 }
 
 // Partition is a PartitionKey that holds the field of a T that at returns:
@@ -39,56 +41,80 @@ type RowOf[T, A any] struct {
 //	dept := keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
 //
 // Errors, returned by the table that has the key (*KeyError): a nil function, and a component that cannot be decoded ([Fold], [Spread]).
-func Partition[T, A any](c Component[A], at func(*T) *A) PartitionOf[T, A] {
-	return partitionOf(newBound(c.layout(), at))
+func Partition[T, A any](c Component[A], at func(*T) *A) *PartitionOf[T, A] {
+	return partitionOf[T](newBound(c.layout(), anyAt(at)))
 }
 
 // Row is a RowKey that holds a field of a T; see [Partition].
-func Row[T, A any](c Component[A], at func(*T) *A) RowOf[T, A] {
-	return rowOf(newBound(c.layout(), at))
+func Row[T, A any](c Component[A], at func(*T) *A) *RowOf[T, A] {
+	return rowOf[T](newBound(c.layout(), anyAt(at)))
 }
 
 // PartitionFunc is a PartitionKey that is computed from a T and never decoded, for keys that lose information, such as a hash of an ID
 // ([Spread]) or folded text. The entity must store the data in other properties: a read computes the key again, and a difference is a
 // *KeyError. A nil layout or function is an error of the table that has the key (*KeyError).
-func PartitionFunc[T, A any](layout Layout[A], from func(*T) A) PartitionOf[T, A] {
-	return partitionOf(newComputed(layout, from))
+func PartitionFunc[T, A any](layout Layout[A], from func(*T) A) *PartitionOf[T, A] {
+	return partitionOf[T](newComputed(layout, anyFrom(from)))
 }
 
 // RowFunc is a RowKey that is computed from a T and never decoded; see [PartitionFunc].
-func RowFunc[T, A any](layout Layout[A], from func(*T) A) RowOf[T, A] {
-	return rowOf(newComputed(layout, from))
+func RowFunc[T, A any](layout Layout[A], from func(*T) A) *RowOf[T, A] {
+	return rowOf[T](newComputed(layout, anyFrom(from)))
 }
 
-func partitionOf[T, A any](of *bound[T, A]) PartitionOf[T, A] {
-	return PartitionOf[T, A]{PartitionRanges[A]{of.ranges()}, of}
+// anyAt returns the function without its type: what goes by it is compiled once for all types.
+//
+//go:noinline
+func anyAt[T, A any](at func(*T) *A) func(any) *A {
+	if at == nil {
+		return nil
+	}
+	return func(v any) *A { return at(v.(*T)) }
 }
 
-func rowOf[T, A any](of *bound[T, A]) RowOf[T, A] {
-	return RowOf[T, A]{RowRanges[A]{of.ranges()}, of}
+//go:noinline
+func anyFrom[T, A any](from func(*T) A) func(any) A {
+	if from == nil {
+		return nil
+	}
+	return func(v any) A { return from(v.(*T)) }
+}
+
+//go:noinline
+func partitionOf[T, A any](of *bound[A]) *PartitionOf[T, A] {
+	return &PartitionOf[T, A]{PartitionRanges[A]{of.ranges()}, of}
+}
+
+//go:noinline
+func rowOf[T, A any](of *bound[A]) *RowOf[T, A] {
+	return &RowOf[T, A]{RowRanges[A]{of.ranges()}, of}
 }
 
 // Of returns the PartitionKey of a value. The method that uses the key returns its error (*KeyError).
-func (p PartitionOf[T, A]) Of(a A) PartitionKey { return PartitionKey{p.encode(a)} }
+func (p *PartitionOf[T, A]) Of(a A) PartitionKey { return PartitionKey{p.of.encode(a)} }
 
 // Of returns the RowKey of a value. The method that uses the key returns its error (*KeyError).
-func (r RowOf[T, A]) Of(a A) RowKey { return RowKey{r.encode(a)} }
+func (r *RowOf[T, A]) Of(a A) RowKey { return RowKey{r.of.encode(a)} }
 
 // Decode returns the value of a PartitionKey. A key that no value has is a *KeyError.
-func (p PartitionOf[T, A]) Decode(k PartitionKey) (A, error) { return p.decode(k.encoded) }
+func (p *PartitionOf[T, A]) Decode(k PartitionKey) (A, error) { return p.of.decode(k.encoded) }
 
 // Decode returns the value of a RowKey. A key that no value has is a *KeyError.
-func (r RowOf[T, A]) Decode(k RowKey) (A, error) { return r.decode(k.encoded) }
+func (r *RowOf[T, A]) Decode(k RowKey) (A, error) { return r.of.decode(k.encoded) }
 
-func (PartitionOf[T, A]) partitionOf(*T) {}
+func (*PartitionOf[T, A]) partitionOf(*T) {}
 
-func (RowOf[T, A]) rowOf(*T) {}
+func (*RowOf[T, A]) rowOf(*T) {}
+
+func (p *PartitionOf[T, A]) binding() binding { return p.of.binding() }
+
+func (r *RowOf[T, A]) binding() binding { return r.of.binding() }
 
 // bound is a layout, and where its values are in a T: in a field, or computed from fields.
-type bound[T, A any] struct {
+type bound[A any] struct {
 	layout valueLayout[A]
-	at     func(*T) *A
-	from   func(*T) A
+	at     func(any) *A
+	from   func(any) A
 	err    error
 }
 
@@ -96,13 +122,13 @@ type bound[T, A any] struct {
 // compiles them once for each type, and not at each use.
 //
 //go:noinline
-func newBound[T, A any](layout valueLayout[A], at func(*T) *A) *bound[T, A] {
-	return &bound[T, A]{layout: layout, at: at, err: checkTwoWay(at == nil, layout.lossy)}
+func newBound[A any](layout valueLayout[A], at func(any) *A) *bound[A] {
+	return &bound[A]{layout: layout, at: at, err: checkTwoWay(at == nil, layout.lossy)}
 }
 
 //go:noinline
-func newComputed[T, A any](layout Layout[A], from func(*T) A) *bound[T, A] {
-	b := &bound[T, A]{from: from, err: checkTwoWay(from == nil)}
+func newComputed[A any](layout Layout[A], from func(any) A) *bound[A] {
+	b := &bound[A]{from: from, err: checkTwoWay(from == nil)}
 	if isNil(layout) {
 		b.err = cmp.Or[error](b.err, &KeyError{Reason: "has a nil layout"})
 		return b
@@ -111,21 +137,24 @@ func newComputed[T, A any](layout Layout[A], from func(*T) A) *bound[T, A] {
 	return b
 }
 
-func (b *bound[T, A]) ranges() *ranges[A] {
+//go:noinline
+func (b *bound[A]) ranges() *ranges[A] {
 	if b == nil {
 		return nil
 	}
 	return &ranges[A]{layout: b.layout}
 }
 
-func (b *bound[T, A]) encode(a A) encoded {
+//go:noinline
+func (b *bound[A]) encode(a A) encoded {
 	if b == nil {
 		return encoded{err: errZeroKey}
 	}
 	return b.layout.encode(a)
 }
 
-func (b *bound[T, A]) decode(k encoded) (a A, err error) {
+//go:noinline
+func (b *bound[A]) decode(k encoded) (a A, err error) {
 	if b == nil {
 		return a, errZeroKey
 	}
@@ -136,21 +165,22 @@ func (b *bound[T, A]) decode(k encoded) (a A, err error) {
 	return b.layout.decode(s)
 }
 
-func (b *bound[T, A]) binding() binding {
+//go:noinline
+func (b *bound[A]) binding() binding {
 	if b == nil {
 		return binding{err: errZeroKey}
 	}
 	made := binding{err: b.err, layout: b.layout.name.spell(b.layout.spelling), all: b.ranges().all()}
 	if b.from != nil {
-		made.encode = func(v any) encoded { return b.layout.encode(b.from(v.(*T))) }
+		made.encode = func(v any) encoded { return b.layout.encode(b.from(v)) }
 		return made
 	}
-	made.encode = func(v any) encoded { return b.layout.encode(*b.at(v.(*T))) }
-	made.fields = func(v any) []any { return []any{b.at(v.(*T))} }
+	made.encode = func(v any) encoded { return b.layout.encode(*b.at(v)) }
+	made.fields = func(v any) []any { return []any{b.at(v)} }
 	made.decode = func(v any, s string) error {
 		a, err := b.layout.decode(s)
 		if err == nil {
-			*b.at(v.(*T)) = a
+			*b.at(v) = a
 		}
 		return err
 	}

@@ -129,9 +129,9 @@ func TestInvalidBindings(t *testing.T) {
 		"nil layout":      keys.PartitionFunc(nil, func(r *review) string { return r.Section }),
 		"a nil pointer":   (*keys.PartitionOf[review, string])(nil),
 		"a nil component": keys.PartitionFunc((*keys.Component[string])(nil), func(r *review) string { return r.Section }),
-		"zero":            keys.PartitionOf[review, string]{},
-		"zero of two":     keys.PartitionOf2[review, string, string]{},
-		"zero of three":   keys.PartitionOf3[review, string, string, string]{},
+		"zero":            &keys.PartitionOf[review, string]{},
+		"zero of two":     &keys.PartitionOf2[review, string, string]{},
+		"zero of three":   &keys.PartitionOf3[review, string, string, string]{},
 	} {
 		b := partition(k)
 		if b.Err == nil || !b.Set || b.Key(&review{}).Err() == nil || b.Decode(&review{}, "x") == nil {

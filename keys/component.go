@@ -59,7 +59,7 @@ func (p *Component[A]) decode(key string) (a A, err error) {
 }
 
 // Rows returns the ranges of the RowKeys.
-func (p Component[A]) Rows() RowRanges[A] { return RowRanges[A]{p.rows()} }
+func (p Component[A]) Rows() *RowRanges[A] { return &RowRanges[A]{p.rows()} }
 
 func (p Component[A]) rows() *ranges[A] { return &ranges[A]{layout: p.layout()} }
 

@@ -9,19 +9,19 @@ import (
 // field: All and Between, say.
 type PartitionOf2[T, A, B any] struct {
 	PartitionRanges[A]
-	*bound2[T, A, B]
+	of *bound2[A, B]
 }
 
 // RowOf2 is the RowKey of a T, made of two fields. It also has the methods of [RowRanges], by the first
 // field: All and Between, say. As a [Layout], it is that of the values of an index.
 type RowOf2[T, A, B any] struct {
 	RowRanges[A]
-	*bound2[T, A, B]
+	of *bound2[A, B]
 }
 
 // Partition2 is a PartitionKey that holds two fields of a T; see [Partition].
-func Partition2[T, A, B any](a Component[A], b Component[B], at func(*T) (*A, *B)) PartitionOf2[T, A, B] {
-	return partitionOf2(newBound2(a, b, at))
+func Partition2[T, A, B any](a Component[A], b Component[B], at func(*T) (*A, *B)) *PartitionOf2[T, A, B] {
+	return partitionOf2[T](newBound2(a, b, anyAt2(at)))
 }
 
 // Row2 is a RowKey that holds two fields of a T:
@@ -34,59 +34,74 @@ func Partition2[T, A, B any](a Component[A], b Component[B], at func(*T) (*A, *B
 //	review.Between(100, 199)           // the reviews of many employees
 //
 // A component that cannot be decoded ([Fold], [Spread]) is an error of a table that has the key, and not of an index by it.
-func Row2[T, A, B any](a Component[A], b Component[B], at func(*T) (*A, *B)) RowOf2[T, A, B] {
-	return rowOf2(newBound2(a, b, at))
+func Row2[T, A, B any](a Component[A], b Component[B], at func(*T) (*A, *B)) *RowOf2[T, A, B] {
+	return rowOf2[T](newBound2(a, b, anyAt2(at)))
 }
 
 // Of returns the PartitionKey of two values. The method that uses the key returns its error (*KeyError).
-func (p PartitionOf2[T, A, B]) Of(a A, b B) PartitionKey { return PartitionKey{p.encode(a, b)} }
+func (p *PartitionOf2[T, A, B]) Of(a A, b B) PartitionKey { return PartitionKey{p.of.encode(a, b)} }
 
 // Of returns the RowKey of two values. The method that uses the key returns its error (*KeyError).
-func (r RowOf2[T, A, B]) Of(a A, b B) RowKey { return RowKey{r.encode(a, b)} }
+func (r *RowOf2[T, A, B]) Of(a A, b B) RowKey { return RowKey{r.of.encode(a, b)} }
 
 // Decode returns the values of a PartitionKey. A key that no values have is a *KeyError.
-func (p PartitionOf2[T, A, B]) Decode(k PartitionKey) (A, B, error) { return p.decode(k.encoded) }
+func (p *PartitionOf2[T, A, B]) Decode(k PartitionKey) (A, B, error) { return p.of.decode(k.encoded) }
 
 // Decode returns the values of a RowKey. A key that no values have is a *KeyError.
-func (r RowOf2[T, A, B]) Decode(k RowKey) (A, B, error) { return r.decode(k.encoded) }
+func (r *RowOf2[T, A, B]) Decode(k RowKey) (A, B, error) { return r.of.decode(k.encoded) }
 
 // Under returns the ranges by the second value, under one first value.
-func (p PartitionOf2[T, A, B]) Under(a A) PartitionRanges[B] { return PartitionRanges[B]{p.second(a)} }
+func (p *PartitionOf2[T, A, B]) Under(a A) *PartitionRanges[B] {
+	return &PartitionRanges[B]{p.of.second(a)}
+}
 
 // Under returns the ranges by the second value, under one first value: Under(a).All() is everything with the first value a.
-func (r RowOf2[T, A, B]) Under(a A) RowRanges[B] { return RowRanges[B]{r.second(a)} }
+func (r *RowOf2[T, A, B]) Under(a A) *RowRanges[B] { return &RowRanges[B]{r.of.second(a)} }
 
-func (PartitionOf2[T, A, B]) partitionOf(*T) {}
+func (*PartitionOf2[T, A, B]) partitionOf(*T) {}
 
-func (RowOf2[T, A, B]) rowOf(*T) {}
+func (p *PartitionOf2[T, A, B]) binding() binding { return p.of.binding() }
+
+func (*RowOf2[T, A, B]) rowOf(*T) {}
+
+func (r *RowOf2[T, A, B]) binding() binding { return r.of.binding() }
 
 //go:noinline
-func partitionOf2[T, A, B any](of *bound2[T, A, B]) PartitionOf2[T, A, B] {
-	return PartitionOf2[T, A, B]{PartitionRanges[A]{of.first()}, of}
+func partitionOf2[T, A, B any](of *bound2[A, B]) *PartitionOf2[T, A, B] {
+	return &PartitionOf2[T, A, B]{PartitionRanges[A]{of.first()}, of}
 }
 
 //go:noinline
-func rowOf2[T, A, B any](of *bound2[T, A, B]) RowOf2[T, A, B] {
-	return RowOf2[T, A, B]{RowRanges[A]{of.first()}, of}
+func rowOf2[T, A, B any](of *bound2[A, B]) *RowOf2[T, A, B] {
+	return &RowOf2[T, A, B]{RowRanges[A]{of.first()}, of}
+}
+
+//go:noinline
+func anyAt2[T, A, B any](at func(*T) (*A, *B)) func(any) (*A, *B) {
+	if at == nil {
+		return nil
+	}
+	return func(v any) (*A, *B) { return at(v.(*T)) }
 }
 
 // bound2 are two components of a key, and the fields of a T that they hold.
-type bound2[T, A, B any] struct {
+type bound2[A, B any] struct {
 	name name // of the first component
 	a    Component[A]
 	b    Component[B]
-	at   func(*T) (*A, *B)
+	at   func(any) (*A, *B)
 }
 
 //go:noinline
-func newBound2[T, A, B any](a Component[A], b Component[B], at func(*T) (*A, *B)) *bound2[T, A, B] {
-	l := &bound2[T, A, B]{name: a.name, a: a, b: b, at: at}
+func newBound2[A, B any](a Component[A], b Component[B], at func(any) (*A, *B)) *bound2[A, B] {
+	l := &bound2[A, B]{name: a.name, a: a, b: b, at: at}
 	l.a.name = name{}
 	l.name.err = cmp.Or(unnamed(2, &b), l.name.err)
 	return l
 }
 
-func (l *bound2[T, A, B]) encode(a A, b B) encoded {
+//go:noinline
+func (l *bound2[A, B]) encode(a A, b B) encoded {
 	if l == nil {
 		return encoded{err: errZeroKey}
 	}
@@ -96,7 +111,8 @@ func (l *bound2[T, A, B]) encode(a A, b B) encoded {
 	return w.key()
 }
 
-func (l *bound2[T, A, B]) decode(k encoded) (a A, b B, err error) {
+//go:noinline
+func (l *bound2[A, B]) decode(k encoded) (a A, b B, err error) {
 	if l == nil {
 		return a, b, errZeroKey
 	}
@@ -106,20 +122,24 @@ func (l *bound2[T, A, B]) decode(k encoded) (a A, b B, err error) {
 	return a, b, r.err
 }
 
-func (l *bound2[T, A, B]) spelling() string { return l.a.spelling + ", " + l.b.spelling }
+//go:noinline
+func (l *bound2[A, B]) spelling() string { return l.a.spelling + ", " + l.b.spelling }
 
-func (l *bound2[T, A, B]) check() error {
+//go:noinline
+func (l *bound2[A, B]) check() error {
 	return errors.Join(l.name.err, checkComponent(1, &l.a), checkComponent(2, &l.b))
 }
 
-func (l *bound2[T, A, B]) first() *ranges[A] {
+//go:noinline
+func (l *bound2[A, B]) first() *ranges[A] {
 	if l == nil {
 		return nil
 	}
 	return firstOf(l.name, &l.a, l.check())
 }
 
-func (l *bound2[T, A, B]) second(a A) *ranges[B] {
+//go:noinline
+func (l *bound2[A, B]) second(a A) *ranges[B] {
 	if l == nil {
 		return nil
 	}
@@ -148,7 +168,8 @@ func underOf[A any](w *writer, c *Component[A], fault error) *ranges[A] {
 	return r
 }
 
-func (l *bound2[T, A, B]) binding() binding {
+//go:noinline
+func (l *bound2[A, B]) binding() binding {
 	if l == nil {
 		return binding{err: errZeroKey}
 	}
@@ -156,12 +177,12 @@ func (l *bound2[T, A, B]) binding() binding {
 		err:    checkTwoWay(l.at == nil, l.a.lossy, l.b.lossy),
 		layout: l.name.spell(l.spelling()),
 		all:    l.first().all(),
-		encode: func(v any) encoded { a, b := l.at(v.(*T)); return l.encode(*a, *b) },
-		fields: func(v any) []any { a, b := l.at(v.(*T)); return []any{a, b} },
+		encode: func(v any) encoded { a, b := l.at(v); return l.encode(*a, *b) },
+		fields: func(v any) []any { a, b := l.at(v); return []any{a, b} },
 		decode: func(v any, s string) error {
 			a, b, err := l.decode(encodedAs(s, nil))
 			if err == nil {
-				pa, pb := l.at(v.(*T))
+				pa, pb := l.at(v)
 				*pa, *pb = a, b
 			}
 			return err
@@ -169,11 +190,11 @@ func (l *bound2[T, A, B]) binding() binding {
 	}
 }
 
-func (r RowOf2[T, A, B]) open(name string) any { return openNamed[T](r, name) }
+func (r *RowOf2[T, A, B]) open(name string) any { return openNamed[T](r, name) }
 
 // layout returns the key as the layout of a struct, whose fields it holds.
-func (r RowOf2[T, A, B]) layout() valueLayout[T] {
-	l := r.bound2
+func (r *RowOf2[T, A, B]) layout() valueLayout[T] {
+	l := r.of
 	if l == nil {
 		return valueLayout[T]{}
 	}
@@ -206,88 +227,103 @@ func (r RowOf2[T, A, B]) layout() valueLayout[T] {
 // field: All and Between, say.
 type PartitionOf3[T, A, B, C any] struct {
 	PartitionRanges[A]
-	*bound3[T, A, B, C]
+	of *bound3[A, B, C]
 }
 
 // RowOf3 is the RowKey of a T, made of three fields. It also has the methods of [RowRanges], by the first
 // field: All and Between, say. As a [Layout], it is that of the values of an index.
 type RowOf3[T, A, B, C any] struct {
 	RowRanges[A]
-	*bound3[T, A, B, C]
+	of *bound3[A, B, C]
 }
 
 // Partition3 is a PartitionKey that holds three fields of a T; see [Partition].
-func Partition3[T, A, B, C any](a Component[A], b Component[B], c Component[C], at func(*T) (*A, *B, *C)) PartitionOf3[T, A, B, C] {
-	return partitionOf3(newBound3(a, b, c, at))
+func Partition3[T, A, B, C any](a Component[A], b Component[B], c Component[C], at func(*T) (*A, *B, *C)) *PartitionOf3[T, A, B, C] {
+	return partitionOf3[T](newBound3(a, b, c, anyAt3(at)))
 }
 
 // Row3 is a RowKey that holds three fields of a T; see [Row2].
-func Row3[T, A, B, C any](a Component[A], b Component[B], c Component[C], at func(*T) (*A, *B, *C)) RowOf3[T, A, B, C] {
-	return rowOf3(newBound3(a, b, c, at))
+func Row3[T, A, B, C any](a Component[A], b Component[B], c Component[C], at func(*T) (*A, *B, *C)) *RowOf3[T, A, B, C] {
+	return rowOf3[T](newBound3(a, b, c, anyAt3(at)))
 }
 
 // Of returns the PartitionKey of three values. The method that uses the key returns its error (*KeyError).
-func (p PartitionOf3[T, A, B, C]) Of(a A, b B, c C) PartitionKey {
-	return PartitionKey{p.encode(a, b, c)}
+func (p *PartitionOf3[T, A, B, C]) Of(a A, b B, c C) PartitionKey {
+	return PartitionKey{p.of.encode(a, b, c)}
 }
 
 // Of returns the RowKey of three values. The method that uses the key returns its error (*KeyError).
-func (r RowOf3[T, A, B, C]) Of(a A, b B, c C) RowKey { return RowKey{r.encode(a, b, c)} }
+func (r *RowOf3[T, A, B, C]) Of(a A, b B, c C) RowKey { return RowKey{r.of.encode(a, b, c)} }
 
 // Decode returns the values of a PartitionKey. A key that no values have is a *KeyError.
-func (p PartitionOf3[T, A, B, C]) Decode(k PartitionKey) (A, B, C, error) { return p.decode(k.encoded) }
+func (p *PartitionOf3[T, A, B, C]) Decode(k PartitionKey) (A, B, C, error) {
+	return p.of.decode(k.encoded)
+}
 
 // Decode returns the values of a RowKey. A key that no values have is a *KeyError.
-func (r RowOf3[T, A, B, C]) Decode(k RowKey) (A, B, C, error) { return r.decode(k.encoded) }
+func (r *RowOf3[T, A, B, C]) Decode(k RowKey) (A, B, C, error) { return r.of.decode(k.encoded) }
 
 // Under returns the ranges by the second value, under one first value, whatever the third is.
-func (p PartitionOf3[T, A, B, C]) Under(a A) PartitionRanges[B] {
-	return PartitionRanges[B]{p.second(a)}
+func (p *PartitionOf3[T, A, B, C]) Under(a A) *PartitionRanges[B] {
+	return &PartitionRanges[B]{p.of.second(a)}
 }
 
 // Under2 returns the ranges by the third value, under the first two.
-func (p PartitionOf3[T, A, B, C]) Under2(a A, b B) PartitionRanges[C] {
-	return PartitionRanges[C]{p.third(a, b)}
+func (p *PartitionOf3[T, A, B, C]) Under2(a A, b B) *PartitionRanges[C] {
+	return &PartitionRanges[C]{p.of.third(a, b)}
 }
 
 // Under returns the ranges by the second value, under one first value, whatever the third is.
-func (r RowOf3[T, A, B, C]) Under(a A) RowRanges[B] { return RowRanges[B]{r.second(a)} }
+func (r *RowOf3[T, A, B, C]) Under(a A) *RowRanges[B] { return &RowRanges[B]{r.of.second(a)} }
 
 // Under2 returns the ranges by the third value, under the first two.
-func (r RowOf3[T, A, B, C]) Under2(a A, b B) RowRanges[C] { return RowRanges[C]{r.third(a, b)} }
+func (r *RowOf3[T, A, B, C]) Under2(a A, b B) *RowRanges[C] { return &RowRanges[C]{r.of.third(a, b)} }
 
-func (PartitionOf3[T, A, B, C]) partitionOf(*T) {}
+func (*PartitionOf3[T, A, B, C]) partitionOf(*T) {}
 
-func (RowOf3[T, A, B, C]) rowOf(*T) {}
+func (p *PartitionOf3[T, A, B, C]) binding() binding { return p.of.binding() }
+
+func (*RowOf3[T, A, B, C]) rowOf(*T) {}
+
+func (r *RowOf3[T, A, B, C]) binding() binding { return r.of.binding() }
 
 //go:noinline
-func partitionOf3[T, A, B, C any](of *bound3[T, A, B, C]) PartitionOf3[T, A, B, C] {
-	return PartitionOf3[T, A, B, C]{PartitionRanges[A]{of.first()}, of}
+func partitionOf3[T, A, B, C any](of *bound3[A, B, C]) *PartitionOf3[T, A, B, C] {
+	return &PartitionOf3[T, A, B, C]{PartitionRanges[A]{of.first()}, of}
 }
 
 //go:noinline
-func rowOf3[T, A, B, C any](of *bound3[T, A, B, C]) RowOf3[T, A, B, C] {
-	return RowOf3[T, A, B, C]{RowRanges[A]{of.first()}, of}
+func rowOf3[T, A, B, C any](of *bound3[A, B, C]) *RowOf3[T, A, B, C] {
+	return &RowOf3[T, A, B, C]{RowRanges[A]{of.first()}, of}
+}
+
+//go:noinline
+func anyAt3[T, A, B, C any](at func(*T) (*A, *B, *C)) func(any) (*A, *B, *C) {
+	if at == nil {
+		return nil
+	}
+	return func(v any) (*A, *B, *C) { return at(v.(*T)) }
 }
 
 // bound3 are three components of a key, and the fields of a T that they hold.
-type bound3[T, A, B, C any] struct {
+type bound3[A, B, C any] struct {
 	name name // of the first component
 	a    Component[A]
 	b    Component[B]
 	c    Component[C]
-	at   func(*T) (*A, *B, *C)
+	at   func(any) (*A, *B, *C)
 }
 
 //go:noinline
-func newBound3[T, A, B, C any](a Component[A], b Component[B], c Component[C], at func(*T) (*A, *B, *C)) *bound3[T, A, B, C] {
-	l := &bound3[T, A, B, C]{name: a.name, a: a, b: b, c: c, at: at}
+func newBound3[A, B, C any](a Component[A], b Component[B], c Component[C], at func(any) (*A, *B, *C)) *bound3[A, B, C] {
+	l := &bound3[A, B, C]{name: a.name, a: a, b: b, c: c, at: at}
 	l.a.name = name{}
 	l.name.err = cmp.Or(errors.Join(unnamed(2, &b), unnamed(3, &c)), l.name.err)
 	return l
 }
 
-func (l *bound3[T, A, B, C]) encode(a A, b B, c C) encoded {
+//go:noinline
+func (l *bound3[A, B, C]) encode(a A, b B, c C) encoded {
 	if l == nil {
 		return encoded{err: errZeroKey}
 	}
@@ -298,7 +334,8 @@ func (l *bound3[T, A, B, C]) encode(a A, b B, c C) encoded {
 	return w.key()
 }
 
-func (l *bound3[T, A, B, C]) decode(k encoded) (a A, b B, c C, err error) {
+//go:noinline
+func (l *bound3[A, B, C]) decode(k encoded) (a A, b B, c C, err error) {
 	if l == nil {
 		return a, b, c, errZeroKey
 	}
@@ -309,22 +346,26 @@ func (l *bound3[T, A, B, C]) decode(k encoded) (a A, b B, c C, err error) {
 	return a, b, c, r.err
 }
 
-func (l *bound3[T, A, B, C]) spelling() string {
+//go:noinline
+func (l *bound3[A, B, C]) spelling() string {
 	return l.a.spelling + ", " + l.b.spelling + ", " + l.c.spelling
 }
 
-func (l *bound3[T, A, B, C]) check() error {
+//go:noinline
+func (l *bound3[A, B, C]) check() error {
 	return errors.Join(l.name.err, checkComponent(1, &l.a), checkComponent(2, &l.b), checkComponent(3, &l.c))
 }
 
-func (l *bound3[T, A, B, C]) first() *ranges[A] {
+//go:noinline
+func (l *bound3[A, B, C]) first() *ranges[A] {
 	if l == nil {
 		return nil
 	}
 	return firstOf(l.name, &l.a, l.check())
 }
 
-func (l *bound3[T, A, B, C]) second(a A) *ranges[B] {
+//go:noinline
+func (l *bound3[A, B, C]) second(a A) *ranges[B] {
 	if l == nil {
 		return nil
 	}
@@ -335,7 +376,8 @@ func (l *bound3[T, A, B, C]) second(a A) *ranges[B] {
 	return r
 }
 
-func (l *bound3[T, A, B, C]) third(a A, b B) *ranges[C] {
+//go:noinline
+func (l *bound3[A, B, C]) third(a A, b B) *ranges[C] {
 	if l == nil {
 		return nil
 	}
@@ -345,7 +387,8 @@ func (l *bound3[T, A, B, C]) third(a A, b B) *ranges[C] {
 	return underOf(&w, &l.c, l.check())
 }
 
-func (l *bound3[T, A, B, C]) binding() binding {
+//go:noinline
+func (l *bound3[A, B, C]) binding() binding {
 	if l == nil {
 		return binding{err: errZeroKey}
 	}
@@ -353,12 +396,12 @@ func (l *bound3[T, A, B, C]) binding() binding {
 		err:    checkTwoWay(l.at == nil, l.a.lossy, l.b.lossy, l.c.lossy),
 		layout: l.name.spell(l.spelling()),
 		all:    l.first().all(),
-		encode: func(v any) encoded { a, b, c := l.at(v.(*T)); return l.encode(*a, *b, *c) },
-		fields: func(v any) []any { a, b, c := l.at(v.(*T)); return []any{a, b, c} },
+		encode: func(v any) encoded { a, b, c := l.at(v); return l.encode(*a, *b, *c) },
+		fields: func(v any) []any { a, b, c := l.at(v); return []any{a, b, c} },
 		decode: func(v any, s string) error {
 			a, b, c, err := l.decode(encodedAs(s, nil))
 			if err == nil {
-				pa, pb, pc := l.at(v.(*T))
+				pa, pb, pc := l.at(v)
 				*pa, *pb, *pc = a, b, c
 			}
 			return err
@@ -366,11 +409,11 @@ func (l *bound3[T, A, B, C]) binding() binding {
 	}
 }
 
-func (r RowOf3[T, A, B, C]) open(name string) any { return openNamed[T](r, name) }
+func (r *RowOf3[T, A, B, C]) open(name string) any { return openNamed[T](r, name) }
 
 // layout returns the key as the layout of a struct, whose fields it holds.
-func (r RowOf3[T, A, B, C]) layout() valueLayout[T] {
-	l := r.bound3
+func (r *RowOf3[T, A, B, C]) layout() valueLayout[T] {
+	l := r.of
 	if l == nil {
 		return valueLayout[T]{}
 	}

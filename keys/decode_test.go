@@ -79,7 +79,7 @@ func TestErrorsOfLayouts(t *testing.T) {
 	t.Parallel()
 	broken, three := keys.Digits[int](0), keys.Digits[int](3)
 	year10k := time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
-	zero := valuesOf(keys.RowOf2[hired, string, int]{})
+	zero := valuesOf(&keys.RowOf2[hired, string, int]{})
 	_, zeroDecode := zero.Decode("a")
 	suffixed := suffixedBy(broken, "x")
 	_, _, suffixedDecode := suffixed.Decode("x_1_r")
@@ -105,9 +105,9 @@ func TestErrorsOfLayouts(t *testing.T) {
 		"key without JSON":           json.Unmarshal([]byte(`[1]`), &badKey),
 		"last key, open":             inclusive(keyrange.Stored("~~", "")),
 		"named component of two":     pairOf(three, three.Named("b")).Of(1, 1).Err(),
-		"zero key":                   keys.RowOf[review, int]{}.Of(1).Err(),
-		"zero key of two, range":     keys.RowOf2[review, int, int]{}.Under(1).Between(1, 2).Err(),
-		"zero ranges":                keys.RowRanges[int]{}.Before(1).Err(),
+		"zero key":                   (&keys.RowOf[review, int]{}).Of(1).Err(),
+		"zero key of two, range":     (&keys.RowOf2[review, int, int]{}).Under(1).Between(1, 2).Err(),
+		"zero ranges":                (&keys.RowRanges[int]{}).Before(1).Err(),
 		"partition of several keys":  keyrange.Partition(keys.RawPartitions("a", "b")).Err(),
 		"map of another's error":     keys.Map(three, func(i int) int { return i }, func(int) (int, error) { return 0, errors.New("no") }).RowKey(-1).Err(),
 	} {

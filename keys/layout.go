@@ -84,7 +84,7 @@ type opened[K any] struct{ of *valueLayout[K] }
 func openNamed[K any](l Layout[K], name string) any { return opened[K]{namedLayout(l, name)} }
 
 func (l opened[K]) suffixed() any {
-	return suffixed[K]{ranges: RowRanges[K]{&ranges[K]{layout: *l.of, more: true}}, layout: l.of}
+	return suffixed[K]{ranges: &RowRanges[K]{&ranges[K]{layout: *l.of, more: true}}, layout: l.of}
 }
 
 func (l opened[K]) PartitionKey(k K) PartitionKey { return PartitionKey{l.of.encode(k)} }
@@ -93,7 +93,7 @@ func (l opened[K]) RowKey(k K) RowKey { return RowKey{l.of.encode(k)} }
 
 func (l opened[K]) Decode(key string) (K, error) { return l.of.decode(key) }
 
-func (l opened[K]) Rows() RowRanges[K] { return RowRanges[K]{&ranges[K]{layout: *l.of}} }
+func (l opened[K]) Rows() *RowRanges[K] { return &RowRanges[K]{&ranges[K]{layout: *l.of}} }
 
 func (l opened[K]) Spelling() string { return l.of.name.spell(l.of.spelling) }
 
@@ -318,7 +318,7 @@ func unnamed[A any](n int, p *Component[A]) error {
 
 // suffixed is a layout of keys that end with another key.
 type suffixed[K any] struct {
-	ranges RowRanges[K] // with more set
+	ranges *RowRanges[K] // with more set
 	layout *valueLayout[K]
 }
 

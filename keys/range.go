@@ -290,6 +290,7 @@ type ranges[K any] struct {
 	more   bool           // other components follow
 }
 
+//go:noinline
 func (r *ranges[K]) all() span {
 	if r == nil {
 		return span{err: errZeroKey}
@@ -354,6 +355,7 @@ func (r *ranges[K]) lowest(k K) span {
 	return r.valueRange(k)
 }
 
+//go:noinline
 func (r *ranges[K]) interval(lo, hi K) span {
 	whole := r.ordered()
 	if whole.err != nil {
@@ -383,6 +385,7 @@ const (
 	below
 )
 
+//go:noinline
 func (r *ranges[K]) half(s side, k K) span {
 	whole := r.ordered()
 	if whole.err != nil {
@@ -410,6 +413,7 @@ func (r *ranges[K]) half(s side, k K) span {
 	return whole
 }
 
+//go:noinline
 func (r *ranges[K]) starting(k K) span {
 	all := r.all()
 	if all.err != nil {
@@ -443,46 +447,48 @@ func startingWith(s string) span {
 type RowRanges[K any] struct{ in *ranges[K] }
 
 // All returns the range of all keys.
-func (r RowRanges[K]) All() RowRange { return RowRange{r.in.all()} }
+func (r *RowRanges[K]) All() RowRange { return RowRange{r.in.all()} }
 
 // Between returns the range of the keys of all values from lo to hi, both included.
-func (r RowRanges[K]) Between(lo, hi K) RowRange { return RowRange{r.in.interval(lo, hi)} }
+func (r *RowRanges[K]) Between(lo, hi K) RowRange { return RowRange{r.in.interval(lo, hi)} }
 
 // AtLeast returns the range of the keys of lo and all greater values.
-func (r RowRanges[K]) AtLeast(lo K) RowRange { return RowRange{r.in.half(atLeast, lo)} }
+func (r *RowRanges[K]) AtLeast(lo K) RowRange { return RowRange{r.in.half(atLeast, lo)} }
 
 // AtMost returns the range of the keys of hi and all smaller values.
-func (r RowRanges[K]) AtMost(hi K) RowRange { return RowRange{r.in.half(atMost, hi)} }
+func (r *RowRanges[K]) AtMost(hi K) RowRange { return RowRange{r.in.half(atMost, hi)} }
 
 // Before returns the range of the keys of all values smaller than hi.
-func (r RowRanges[K]) Before(hi K) RowRange { return RowRange{r.in.half(below, hi)} }
+func (r *RowRanges[K]) Before(hi K) RowRange { return RowRange{r.in.half(below, hi)} }
 
 // Starting returns the range of all texts that begin with k: email_a to email_b contains every address that begins with an a. A component
 // other than Text, Ordered, Bytes and their folded forms is a *KeyError, and so is a text that ends inside a character. For folded text, k
 // must begin with whole characters, too: é does not begin with e.
-func (r RowRanges[K]) Starting(k K) RowRange { return RowRange{r.in.starting(k)} }
+func (r *RowRanges[K]) Starting(k K) RowRange { return RowRange{r.in.starting(k)} }
 
 // PartitionRanges are the ranges of the PartitionKeys of a layout; see [RowRanges].
 type PartitionRanges[K any] struct{ in *ranges[K] }
 
 // All returns the range of all keys.
-func (r PartitionRanges[K]) All() PartitionRange { return PartitionRange{r.in.all()} }
+func (r *PartitionRanges[K]) All() PartitionRange { return PartitionRange{r.in.all()} }
 
 // Between is [RowRanges.Between].
-func (r PartitionRanges[K]) Between(lo, hi K) PartitionRange {
+func (r *PartitionRanges[K]) Between(lo, hi K) PartitionRange {
 	return PartitionRange{r.in.interval(lo, hi)}
 }
 
 // AtLeast is [RowRanges.AtLeast].
-func (r PartitionRanges[K]) AtLeast(lo K) PartitionRange {
+func (r *PartitionRanges[K]) AtLeast(lo K) PartitionRange {
 	return PartitionRange{r.in.half(atLeast, lo)}
 }
 
 // AtMost is [RowRanges.AtMost].
-func (r PartitionRanges[K]) AtMost(hi K) PartitionRange { return PartitionRange{r.in.half(atMost, hi)} }
+func (r *PartitionRanges[K]) AtMost(hi K) PartitionRange {
+	return PartitionRange{r.in.half(atMost, hi)}
+}
 
 // Before is [RowRanges.Before].
-func (r PartitionRanges[K]) Before(hi K) PartitionRange { return PartitionRange{r.in.half(below, hi)} }
+func (r *PartitionRanges[K]) Before(hi K) PartitionRange { return PartitionRange{r.in.half(below, hi)} }
 
 // Starting is [RowRanges.Starting].
-func (r PartitionRanges[K]) Starting(k K) PartitionRange { return PartitionRange{r.in.starting(k)} }
+func (r *PartitionRanges[K]) Starting(k K) PartitionRange { return PartitionRange{r.in.starting(k)} }

@@ -41,7 +41,7 @@ func Named[K, P, R, RS any](layout any, name string) Values[K, P, R, RS] {
 	return Keys.Named(layout, name).(Values[K, P, R, RS])
 }
 
-// Values is a layout of keys of one value. RS stands for keys.RowRanges[K].
+// Values is a layout of keys of one value. RS stands for *keys.RowRanges[K].
 type Values[K, P, R, RS any] interface {
 	PartitionKey(K) P
 	RowKey(K) R

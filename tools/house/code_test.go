@@ -56,8 +56,8 @@ var readersCode = map[string]string{
 		var staff *table.Table[Employee]
 		var e *table.Entity[Employee]
 		var key keys.Key
-		var dept keys.PartitionOf[Employee, string]
-		var empid keys.RowOf[Employee, int]
+		var dept *keys.PartitionOf[Employee, string]
+		var empid *keys.RowOf[Employee, int]
 		var token string
 		var q table.Query[Employee]
 		var byEmail *index.Index[Employee, string]
@@ -70,8 +70,8 @@ var readersCode = map[string]string{
 	"docs/ends.md": `
 		type Session struct { User, ID string; Ends time.Time }
 		var shop *aztablekit.Store
-		var user keys.PartitionOf[Session, string]
-		var id keys.RowOf[Session, string]`,
+		var user *keys.PartitionOf[Session, string]
+		var id *keys.RowOf[Session, string]`,
 	"docs/leases.md": `
 		type Day struct { Department, Date string }
 		var leases *lease.Leases
@@ -82,8 +82,8 @@ var readersCode = map[string]string{
 	"expire": `
 		type Session struct { User, ID string; Ends time.Time }
 		var shop *aztablekit.Store
-		var user keys.PartitionOf[Session, string]
-		var id keys.RowOf[Session, string]
+		var user *keys.PartitionOf[Session, string]
+		var id *keys.RowOf[Session, string]
 		type Code struct{}
 		var ends *expire.Ends[Session]
 		var sessions *table.Table[Session]
