@@ -7,6 +7,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/catalogue"
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -17,7 +18,7 @@ const samples = 10
 // ensureCatalogue lets the catalogue of a table name its definitions, and warns of those of a type
 // that are not what the program may think. Requests: those of Catalogue.Ensure, and 1 for a type
 // with definitions in a table that is not new.
-func ensureCatalogue[T any](ctx context.Context, t *table.Table[T], c *catalogue.Catalogue) error {
+func ensureCatalogue(ctx context.Context, t tabledoor.Untyped, c *catalogue.Catalogue) error {
 	all, isNew, err := c.Ensure(ctx)
 	if err != nil || isNew {
 		return err
@@ -49,13 +50,13 @@ func warnUnreadable(ctx context.Context, t table.Handle, d catalogue.Definition)
 // compareSamples warns of definitions that make other rows of stored entities than these record:
 // their functions have changed in place, or another program has written the entities. Requests:
 // none without definitions, else 1.
-func compareSamples[T any](ctx context.Context, t *table.Table[T], definitions []string) error {
+func compareSamples(ctx context.Context, t tabledoor.Untyped, definitions []string) error {
 	log := door.Table(t).Options.Logger
 	if log == nil || len(definitions) == 0 {
 		return nil
 	}
 	different, looked := map[string]int{}, 0
-	q := table.Query[T]{TableScan: true, Limit: samples, Budget: table.Budget{Requests: 1}}
+	q := table.Query[table.Row]{TableScan: true, Limit: samples, Budget: table.Budget{Requests: 1}}
 	q.Skip = func(keys.Key, error) bool { return true }
 	for e, err := range t.List(ctx, q) {
 		switch {

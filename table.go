@@ -79,30 +79,67 @@ func (d *declaration) id() string { return strings.ToLower(d.name) }
 // the name of another one, a table that something else owns, and for a declaration after a method of the store was called; the errors
 // of the definitions, such as *table.DefinitionError.
 func Table[T any](s *Store, name string, partition keys.AnyPartition[T], row keys.AnyRow[T], definitions ...Definition[T]) *table.Table[T] {
-	t, err := add(s, name, table.Schema[T]{Partition: partition, Row: row}, definitions)
+	var none *table.Table[T]
+	to := new(extend.Declaration[T])
+	m := &making{of: reflect.TypeFor[T](), none: none, to: to, add: func(i int) error { return to.Add(definitions[i]) }}
+	var settings Settings[T]
+	for _, definition := range definitions {
+		m.definitions = append(m.definitions, definition)
+		if given, is := definition.(*Settings[T]); is && given != nil {
+			settings = *given
+			m.settings++
+		}
+	}
+	m.hasKeys = settings.Schema.Partition != nil || settings.Schema.Row != nil
+	settings.Schema.Partition, settings.Schema.Row = partition, row
+	m.schema, m.options = &settings.Schema, settings.Options
+	return s.make(name, m).(*table.Table[T])
+}
+
+// making is what differs for each type of entities while its table is declared. It is little,
+// because a program compiles it for each of its types.
+type making struct {
+	of          reflect.Type
+	none        table.Handle // a nil *table.Table
+	schema      any          // a *table.Schema, with the keys
+	options     table.Options
+	settings    int  // how many there are
+	hasKeys     bool // the settings have keys
+	definitions []named
+
+	to  any // the *extend.Declaration
+	add func(i int) error
+}
+
+// named is a Definition without its type parameter.
+type named interface{ Name() string }
+
+// make returns the handle of a declaration, or one that returns its mistake.
+func (s *Store) make(name string, m *making) table.Handle {
+	t, err := s.add(name, m)
 	if err != nil {
-		t = door.Faulty[*table.Table[T]](name, err)
+		return door.Tables.Faulty(m.none, name, err).(table.Handle)
 	}
 	return t
 }
 
 // add adds a declaration to the store, or its mistake.
-func add[T any](s *Store, name string, schema table.Schema[T], definitions []Definition[T]) (*table.Table[T], error) {
+func (s *Store) add(name string, m *making) (table.Handle, error) {
 	if err := s.invalid(); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	d := &declaration{name: s.host.TableName(name), of: reflect.TypeFor[T](), rows: map[string][]keys.RowRange{}}
+	d := &declaration{name: s.host.TableName(name), of: m.of, rows: map[string][]keys.RowRange{}}
 	ofService := strings.HasPrefix(name, "$")
-	var t *table.Table[T]
+	var t table.Handle
 	var err error
 	if ofService {
 		d.name = name
-		t, err = readOnly(s, d, schema, definitions)
+		t, err = s.readOnly(d, m)
 	} else {
 		d.catalogue = s.catalogueOf(d)
-		t, err = declare(s, d, schema, definitions)
+		t, err = s.declare(d, m)
 	}
 	if err != nil {
 		s.declared.refuse(fmt.Errorf("table %s: %w", name, err))
@@ -113,7 +150,7 @@ func add[T any](s *Store, name string, schema table.Schema[T], definitions []Def
 	}
 	s.tables.Add(d.name)
 	d.guard.Declare(declared(d))
-	for _, definition := range definitions {
+	for _, definition := range m.definitions {
 		s.owners[definition] = name
 	}
 	s.declarations = append(s.declarations, d)
@@ -121,11 +158,11 @@ func add[T any](s *Store, name string, schema table.Schema[T], definitions []Def
 }
 
 // readOnly returns the handle of a table of the service.
-func readOnly[T any](s *Store, d *declaration, schema table.Schema[T], definitions []Definition[T]) (*table.Table[T], error) {
-	if slices.ContainsFunc(definitions, func(of Definition[T]) bool { return wire.IsNil(of) || of.Name() != settingsName }) {
+func (s *Store) readOnly(d *declaration, m *making) (table.Handle, error) {
+	if slices.ContainsFunc(m.definitions, func(of named) bool { return wire.IsNil(of) || of.Name() != settingsName }) {
 		return nil, &table.ValueError{Field: "definitions", Reason: "are of a table that belongs to the service: programs can only read it"}
 	}
-	t, err := handleOf(s, d, schema, definitions)
+	t, err := s.handleOf(d, m)
 	if err == nil {
 		door.Table(t).Made = "the service, if the account keeps them,"
 	}
@@ -133,39 +170,38 @@ func readOnly[T any](s *Store, d *declaration, schema table.Schema[T], definitio
 }
 
 // declare returns the handle of a table, with everything that follows from its entities.
-func declare[T any](s *Store, d *declaration, schema table.Schema[T], definitions []Definition[T]) (*table.Table[T], error) {
+func (s *Store) declare(d *declaration, m *making) (table.Handle, error) {
 	others := slices.DeleteFunc(slices.Clone(s.declarations), func(other *declaration) bool { return other.id() != d.id() })
 	if slices.ContainsFunc(others, func(other *declaration) bool { return other.of == d.of }) {
 		return nil, &table.ValueError{Field: "type " + d.of.String(), Reason: "is declared twice: pass the handle of the first declaration on"}
 	}
-	t, err := newTable(s, d, schema, definitions)
+	t, err := s.newTable(d, m)
 	if err != nil {
 		return nil, err
 	}
 	if err := s.declared.claimEntities(d.id()); err != nil {
 		return nil, err
 	}
-	to := bare.Declare(host.Of(s), t)
+	host.Begin(m.to, host.Of(s), t)
 	var faults []error
-	for i, definition := range definitions {
+	for i, definition := range m.definitions {
 		err := s.check(d, others, definition, i)
 		if err == nil {
-			err = to.Add(definition)
+			err = m.add(i)
 		}
 		if err != nil {
 			faults = append(faults, err)
-			continue
 		}
 	}
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
 	}
-	t, parts, err := host.Declared[T](to)
+	t, parts, err := host.Declared(m.to)
 	if err != nil {
 		return nil, err
 	}
 	d.handle = t
-	for _, definition := range definitions {
+	for _, definition := range m.definitions {
 		switch made := door.Table(t).Mode.Bindings[definition].(type) {
 		case verifier:
 			d.verifier = made
@@ -179,7 +215,7 @@ func declare[T any](s *Store, d *declaration, schema table.Schema[T], definition
 		if err := door.Table(t).Ensure(ctx); err != nil {
 			return err
 		}
-		return ensureCatalogue(ctx, t, d.catalogue)
+		return ensureCatalogue(ctx, tabledoor.Of(t), d.catalogue)
 	}}}
 	d.fill = func(ctx context.Context, o *verify.Options, of ...verify.Definition) (table.Progress, error) {
 		return verify.Repair(ctx, t, o, of...)
@@ -200,7 +236,7 @@ func declare[T any](s *Store, d *declaration, schema table.Schema[T], definition
 }
 
 // check returns why the store cannot add a definition, the i-th, to a declaration.
-func (s *Store) check(d *declaration, others []*declaration, definition interface{ Name() string }, i int) error {
+func (s *Store) check(d *declaration, others []*declaration, definition named, i int) error {
 	if wire.IsNil(definition) {
 		return &table.ValueError{Field: fmt.Sprintf("definitions[%d]", i), Reason: "is nil"}
 	}
@@ -254,8 +290,8 @@ func (d *declaration) hasKind(kind string) bool {
 }
 
 // newTable returns a handle with the outbox and the catalogue of the store, without definitions.
-func newTable[T any](s *Store, d *declaration, schema table.Schema[T], definitions []Definition[T]) (*table.Table[T], error) {
-	t, err := handleOf(s, d, schema, definitions)
+func (s *Store) newTable(d *declaration, m *making) (table.Handle, error) {
+	t, err := s.handleOf(d, m)
 	if err != nil {
 		return nil, err
 	}
@@ -264,33 +300,24 @@ func newTable[T any](s *Store, d *declaration, schema table.Schema[T], definitio
 	}
 	d.guard = d.catalogue.Guard()
 	door.Table(t).Mode.Guard = d.guard
-	return bare.WithOutbox(t, s.outbox)
+	return bare.InOutbox(t, s.outbox)
 }
 
 // handleOf returns a handle by the settings among the definitions.
-func handleOf[T any](s *Store, d *declaration, schema table.Schema[T], definitions []Definition[T]) (*table.Table[T], error) {
-	var settings Settings[T]
-	found := false
-	for _, of := range definitions {
-		given, is := of.(*Settings[T])
-		if !is || given == nil {
-			continue
-		}
-		if found {
-			return nil, &table.ValueError{Field: "definitions", Reason: "contain Settings twice"}
-		}
-		settings, found = *given, true
-	}
-	if settings.Schema.Partition != nil || settings.Schema.Row != nil {
+func (s *Store) handleOf(d *declaration, m *making) (table.Handle, error) {
+	switch {
+	case m.settings > 1:
+		return nil, &table.ValueError{Field: "definitions", Reason: "contain Settings twice"}
+	case m.hasKeys:
 		return nil, &table.ValueError{Field: "Settings.Schema", Reason: "has keys; give them to Table"}
 	}
-	settings.Schema.Partition, settings.Schema.Row = schema.Partition, schema.Row
-	o := settings.Options
+	o := m.options
 	o.Common = s.host.Options(o.Common)
-	t, err := bare.NewTable(s.host.Tables, d.name, settings.Schema, &o)
+	made, err := door.Tables.New(m.none, s.host.Tables, d.name, m.schema, &o)
 	if err != nil {
 		return nil, cmp.Or(errors.Unwrap(err), err) // which does not name the table again
 	}
+	t := made.(table.Handle)
 	e := door.Table(t)
 	e.Prefix, e.Made, e.Kin, e.Notes = s.host.Prefix, "Store.Ensure", &s.tables, s.work
 	return t, nil

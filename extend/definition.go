@@ -28,17 +28,20 @@ type Definition[T any] interface {
 }
 
 // Declaration is a table of a store while it is declared. Definitions add to it, one after another.
-type Declaration[T any] struct {
+type Declaration[T any] struct{ of declaration }
+
+// declaration is a Declaration of any type.
+type declaration struct {
 	host  *host.Host
-	table *table.Table[T]
+	table table.Handle
 	adds  string // the name of the definition that is added
-	needs []need[T]
+	needs []need
 }
 
 // need is what a definition needs besides its part in writes.
-type need[T any] struct {
+type need struct {
 	definition string
-	parts      func(*table.Table[T]) (host.Parts, error)
+	parts      func(table.Handle) (host.Parts, error)
 }
 
 // Add adds a definition, also another one that a definition consists of. Errors: *table.ValueError for one that is nil; those of its Define,
@@ -47,8 +50,8 @@ func (d *Declaration[T]) Add(definition Definition[T]) error {
 	if d == nil || wire.IsNil(definition) {
 		return &table.ValueError{Field: "definition", Reason: "is nil"}
 	}
-	d.adds = definition.Name()
-	return named(d.adds, definition.Define(d))
+	d.of.adds = definition.Name()
+	return named(d.of.adds, definition.Define(d))
 }
 
 // named adds the name of a definition to an error.
@@ -72,25 +75,15 @@ func named(definition string, err error) error {
 // Errors: *table.LimitError for maintainers of one table that need more than 97 rows together; *table.ValueError for a maintainer that is nil
 // or has the name of another maintainer.
 func (d *Declaration[T]) Maintain(m Maintainer[T]) error {
-	return d.attach(func(t *table.Table[T]) (*table.Table[T], error) {
-		change, err := added(door.Table(t), maintainerOf[T]{m}, wire.IsNil(m))
-		if err != nil {
-			return nil, err
-		}
-		return door.InMode(t, change), nil
-	})
+	if wire.IsNil(m) {
+		return errNilMaintainer
+	}
+	return d.inner().maintain(maintainedBy(m))
 }
 
 // Handle adds the handler of the effects of a kind. A store runs it by its workers, Run and Drain. Errors: *table.ValueError for a
 // handler without Kind or Handle.
-func (d *Declaration[T]) Handle(h Handler) error {
-	if h.Kind == "" || h.Handle == nil {
-		return &table.ValueError{Field: "h", Reason: "has no Kind, or no Handle"}
-	}
-	return d.need(func(t *table.Table[T]) (host.Parts, error) {
-		return host.Parts{Handlers: []host.Handler{{Kind: h.Kind, Table: t, Handle: h.Handle, Version: h.Version}}}, nil
-	})
-}
+func (d *Declaration[T]) Handle(h Handler) error { return d.inner().handle(h) }
 
 // Handler executes the effects of one kind, of the writes of one table. The result of Handle decides: nil completes the effect;
 // eventual.Poison moves the message to the poison queue; eventual.RetryAfter defers the message until that time; any other error returns the
@@ -139,7 +132,33 @@ func Resolve(ctx context.Context, t table.Handle, partition keys.PartitionKey, o
 
 var errNil = &table.ValueError{Field: "d", Reason: "is nil or a zero Declaration; aztablekit.Table calls Define"}
 
-func (d *Declaration[T]) attach(f func(t *table.Table[T]) (*table.Table[T], error)) error {
+func (d *Declaration[T]) inner() *declaration {
+	if d == nil {
+		return nil
+	}
+	return &d.of
+}
+
+func (d *declaration) maintain(m engine.Maintainer) error {
+	return d.attach(func(t table.Handle) (table.Handle, error) {
+		change, err := added(door.Table(t), m)
+		if err != nil {
+			return nil, err
+		}
+		return door.InMode(t, change), nil
+	})
+}
+
+func (d *declaration) handle(h Handler) error {
+	if h.Kind == "" || h.Handle == nil {
+		return &table.ValueError{Field: "h", Reason: "has no Kind, or no Handle"}
+	}
+	return d.need(func(t table.Handle) (host.Parts, error) {
+		return host.Parts{Handlers: []host.Handler{{Kind: h.Kind, Table: t, Handle: h.Handle, Version: h.Version}}}, nil
+	})
+}
+
+func (d *declaration) attach(f func(table.Handle) (table.Handle, error)) error {
 	if d == nil || d.table == nil {
 		return errNil
 	}
@@ -150,11 +169,11 @@ func (d *Declaration[T]) attach(f func(t *table.Table[T]) (*table.Table[T], erro
 	return err
 }
 
-func (d *Declaration[T]) need(parts func(*table.Table[T]) (host.Parts, error)) error {
+func (d *declaration) need(parts func(table.Handle) (host.Parts, error)) error {
 	if d == nil || d.table == nil {
 		return errNil
 	}
-	d.needs = append(d.needs, need[T]{d.adds, parts})
+	d.needs = append(d.needs, need{d.adds, parts})
 	return nil
 }
 
@@ -163,50 +182,39 @@ func init() { host.Declarations = declarations{} }
 // declarations is what other packages of this module do with declarations; see package host.
 type declarations struct{}
 
-// anyDeclaration is a *Declaration of any type.
-type anyDeclaration interface {
-	begin(h *host.Host, t any)
-	store() *host.Host
-	attachAny(f any) error
-	needAny(f any) error
-	declared() (any, []host.Parts, error)
+func innerOf(d any) *declaration { return d.(interface{ inner() *declaration }).inner() }
+
+func (declarations) Begin(d any, h *host.Host, t table.Handle) {
+	of := innerOf(d)
+	of.host, of.table = h, t
 }
 
-func (declarations) Begin(d any, h *host.Host, t any) { d.(anyDeclaration).begin(h, t) }
-func (declarations) Host(d any) *host.Host            { return d.(anyDeclaration).store() }
-func (declarations) Attach(d, f any) error            { return d.(anyDeclaration).attachAny(f) }
-func (declarations) Needs(d, f any) error             { return d.(anyDeclaration).needAny(f) }
-
-func (declarations) Declared(d any) (any, []host.Parts, error) {
-	return d.(anyDeclaration).declared()
-}
-
-func (d *Declaration[T]) begin(h *host.Host, t any) { d.host, d.table = h, t.(*table.Table[T]) }
-
-func (d *Declaration[T]) store() *host.Host {
-	if d == nil || d.host == nil {
+func (declarations) Host(d any) *host.Host {
+	of := innerOf(d)
+	if of == nil || of.host == nil {
 		return &host.Host{Invalid: errNil}
 	}
-	return d.host.Declaring(d.table.Name())
+	return of.host.Declaring(of.table.Name())
 }
 
-func (d *Declaration[T]) attachAny(f any) error {
-	return d.attach(f.(func(*table.Table[T]) (*table.Table[T], error)))
+func (declarations) Attach(d any, f func(table.Handle) (table.Handle, error)) error {
+	return innerOf(d).attach(f)
 }
 
-func (d *Declaration[T]) needAny(f any) error {
-	return d.need(f.(func(*table.Table[T]) (host.Parts, error)))
+func (declarations) Needs(d any, f func(table.Handle) (host.Parts, error)) error {
+	return innerOf(d).need(f)
 }
 
-// declared returns the handle with all definitions, and what these need, after each of them.
-func (d *Declaration[T]) declared() (any, []host.Parts, error) {
+// Declared returns the handle with all definitions, and what these need, after each of them.
+func (declarations) Declared(d any) (table.Handle, []host.Parts, error) {
+	of := innerOf(d)
 	var all []host.Parts
-	for _, n := range d.needs {
-		parts, err := n.parts(d.table)
+	for _, n := range of.needs {
+		parts, err := n.parts(of.table)
 		if err != nil {
 			return nil, nil, named(n.definition, err)
 		}
 		all = append(all, parts)
 	}
-	return d.table, all, nil
+	return of.table, all, nil
 }

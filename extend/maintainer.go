@@ -92,34 +92,51 @@ func (c *Change[T]) State() []string { return c.change.State() }
 // *table.LimitError.
 func (c *Change[T]) SetState(texts ...string) { c.change.SetState(texts...) }
 
-// maintainerOf is a Maintainer as the engine calls it.
-type maintainerOf[T any] struct{ Maintainer[T] }
+// maintained is a Maintainer of any type as the engine calls it.
+type maintained struct {
+	typed    any // the Maintainer
+	name     string
+	maxRows  int
+	maintain func(ctx context.Context, p *Plan, c *engine.Change) error
+	of       func(typed any) *maintained
+}
+
+//go:noinline
+func maintainedBy[T any](m Maintainer[T]) *maintained {
+	return &maintained{
+		typed: m, name: m.Name(), maxRows: m.MaxRows(),
+		maintain: func(ctx context.Context, p *Plan, of *engine.Change) error {
+			c := &Change[T]{Key: of.Key, change: of}
+			c.Old, _ = of.Old.(*T)
+			c.New, _ = of.New.(*T)
+			return m.Maintain(ctx, p, c)
+		},
+		of: func(typed any) *maintained { return maintainedBy(typed.(Maintainer[T])) },
+	}
+}
+
+func (m *maintained) Name() string { return m.name }
+
+func (m *maintained) MaxRows() int { return m.maxRows }
 
 // Typed returns the maintainer.
-func (m maintainerOf[T]) Typed() any { return m.Maintainer }
+func (m *maintained) Typed() any { return m.typed }
 
-func (m maintainerOf[T]) Of(typed any) engine.Maintainer {
-	return maintainerOf[T]{typed.(Maintainer[T])}
-}
+// Of returns another maintainer of the same type as the engine calls it.
+func (m *maintained) Of(typed any) engine.Maintainer { return m.of(typed) }
 
 // Maintain calls the maintainer.
-func (m maintainerOf[T]) Maintain(ctx context.Context, p *engine.Plan, c *engine.Change) error {
-	var call struct { // one allocation
-		change Change[T]
-		plan   Plan
-	}
-	call.change.Key, call.change.change, call.plan.plan = c.Key, c, p
-	call.change.Old, _ = c.Old.(*T)
-	call.change.New, _ = c.New.(*T)
-	return call.plan.result(m.Name(), m.Maintainer.Maintain(ctx, &call.plan, &call.change))
+func (m *maintained) Maintain(ctx context.Context, p *engine.Plan, c *engine.Change) error {
+	plan := &Plan{plan: p}
+	return plan.result(m.name, m.maintain(ctx, plan, c))
 }
 
+var errNilMaintainer = &table.ValueError{Field: "m", Reason: "is nil"}
+
 // added returns the change of a handle's mode by one more maintainer.
-func added(t *engine.Table, m engine.Maintainer, isNil bool) (func(*engine.Mode), error) {
+func added(t *engine.Table, m engine.Maintainer) (func(*engine.Mode), error) {
 	taken := func(other engine.Maintainer) bool { return other.Name() == m.Name() }
 	switch {
-	case isNil:
-		return nil, &table.ValueError{Field: "m", Reason: "is nil"}
 	case m.Name() == "" || slices.ContainsFunc(t.Mode.Maintainers, taken):
 		return nil, &table.ValueError{Field: "m", Reason: fmt.Sprintf("the name %q is empty or taken", m.Name())}
 	case m.MaxRows() < 0:

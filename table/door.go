@@ -139,6 +139,15 @@ func (t inner) inner() inner          { return t }
 func (t inner) with(h handle) any     { return inner{h} }
 func (t inner) schemaOf(any) *schema  { return t.h.schema }
 
+func (t inner) List(ctx context.Context, q Query[Row]) iter.Seq2[any, error] {
+	return func(yield func(any, error) bool) {
+		err := t.h.listAll(ctx, q.engine(), func(e entity) bool { return yield(e, nil) })
+		if err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
 func (t inner) Rows(ctx context.Context, q Query[Row]) iter.Seq2[*Row, error] {
 	return t.h.listRows(ctx, q.engine())
 }

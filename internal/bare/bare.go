@@ -37,8 +37,7 @@ func Attach[T any](t *table.Table[T], definitions ...extend.Definition[T]) (*tab
 			return nil, fmt.Errorf("table %s: %w", t.Name(), err)
 		}
 	}
-	attached, _, err := host.Declared[T](d)
-	return attached, err
+	return declared[T](d)
 }
 
 // Declare returns the declaration of a table that has no definitions yet. t has the outbox of the store.
@@ -59,8 +58,13 @@ func With[T any](t *table.Table[T], maintainers ...extend.Maintainer[T]) (*table
 			return nil, err
 		}
 	}
-	with, _, err := host.Declared[T](d)
-	return with, err
+	return declared[T](d)
+}
+
+func declared[T any](d any) (*table.Table[T], error) {
+	made, _, err := host.Declared(d)
+	t, _ := made.(*table.Table[T])
+	return t, err
 }
 
 // Handlers returns the handlers of the definitions of t that have effects, the indexes elsewhere and the views, as a store has them; without such

@@ -87,15 +87,21 @@ func (o *onChange[T, P]) Maintain(_ context.Context, p *extend.Plan, c *extend.C
 // Errors: *table.LimitError for maintainers that need more than 97 rows together; *table.ValueError for a maintainer that is nil or
 // has the name of another one, for an outbox that is nil, for a second outbox, and if Common.WriteTimeout is no bound.
 func WithOutbox[T any](t *table.Table[T], outbox commit.Outbox, maintainers ...extend.Maintainer[T]) (*table.Table[T], error) {
+	in, err := InOutbox(t, outbox)
+	if err != nil {
+		return nil, err
+	}
+	return With(in.(*table.Table[T]), maintainers...)
+}
+
+// InOutbox is [WithOutbox] for a handle of any type.
+func InOutbox(t table.Handle, outbox commit.Outbox) (table.Handle, error) {
 	err := engine.CheckHandle("t", door.Table(t))
 	if err == nil {
 		err = checkOutbox(door.Table(t), outbox)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("outbox of table %s: %w", t.Name(), err)
-	}
-	if t, err = With(t, maintainers...); err != nil {
-		return nil, err
 	}
 	return door.InMode(t, func(m *engine.Mode) { m.Outbox = outbox }), nil
 }

@@ -32,10 +32,10 @@ func New[T any](t *table.Table[T], a host.Account, container string, o *largeent
 	if err := d.Add(v); err != nil {
 		return nil, nil, err
 	}
-	kept, _, err := host.Declared[T](d)
+	kept, _, err := host.Declared(d)
 	if err != nil {
 		return nil, nil, err
 	}
 	made, err := bare.BoundTo[Values[T]](kept, v)
-	return made, kept, err
+	return made, kept.(*table.Table[T]), err
 }

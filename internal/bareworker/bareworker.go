@@ -106,10 +106,11 @@ func NewMover[T any](kind string, from *table.Table[T], to archive.Destination, 
 	if err := d.Add(m); err != nil {
 		return nil, err
 	}
-	t, parts, err := host.Declared[T](d)
+	with, parts, err := host.Declared(d)
 	if err != nil {
 		return nil, err
 	}
+	t := with.(*table.Table[T])
 	bound, err := bare.BoundTo[boundMover[T]](t, m)
 	return &Mover[T]{bound, m, t, parts[0].Handlers[0]}, err
 }

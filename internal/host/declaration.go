@@ -2,38 +2,38 @@ package host
 
 import "github.com/aztablekit/aztablekit/table"
 
-// Declarations is set by package extend, before any function of this file is called. d is an *extend.Declaration, t a *table.Table of its
-// type, and f a function of that.
+// Declarations is set by package extend, before any function of this file is called. d is an
+// *extend.Declaration.
 var Declarations interface {
-	Begin(d any, h *Host, t any)
+	Begin(d any, h *Host, t table.Handle)
 	Host(d any) *Host
-	Attach(d, f any) error
-	Needs(d, f any) error
-	Declared(d any) (t any, all []Parts, err error)
+	Attach(d any, f func(table.Handle) (table.Handle, error)) error
+	Needs(d any, f func(table.Handle) (Parts, error)) error
+	Declared(d any) (t table.Handle, all []Parts, err error)
 }
 
-// Begin makes a zero extend.Declaration one of a table that has no definitions yet. t has the outbox of the store.
-func Begin[T any](d any, h *Host, t *table.Table[T]) { Declarations.Begin(d, h, t) }
+// Begin makes a zero extend.Declaration one of a table that has no definitions yet. t has the outbox
+// of the store.
+func Begin(d any, h *Host, t table.Handle) { Declarations.Begin(d, h, t) }
 
 // OfDeclaration returns the store in which a table is declared.
 func OfDeclaration(d any) *Host { return Declarations.Host(d) }
 
-// Attach changes the handle of a declaration: f returns the handle with what the definition does in writes. The handle that f gets has the outbox of
-// the store, and the definitions before this one. Errors: that of f; *table.ValueError for a nil or zero declaration.
+// Attach changes the handle of a declaration: f returns the handle with what the definition does in
+// writes. The handle that f gets has the outbox of the store, and the definitions before this one.
+// Errors: that of f; *table.ValueError for a nil or zero declaration.
 func Attach[T any](d any, f func(t *table.Table[T]) (*table.Table[T], error)) error {
-	return Declarations.Attach(d, f)
+	return Declarations.Attach(d, func(t table.Handle) (table.Handle, error) {
+		return f(t.(*table.Table[T]))
+	})
 }
 
-// Needs adds what a definition needs besides. f gets the handle with all definitions, which programs get. Errors: *table.ValueError for a nil
-// declaration.
+// Needs adds what a definition needs besides. f gets the handle with all definitions, which programs
+// get. Errors: *table.ValueError for a nil declaration.
 func Needs[T any](d any, f func(t *table.Table[T]) (Parts, error)) error {
-	return Declarations.Needs(d, f)
+	return Declarations.Needs(d, func(t table.Handle) (Parts, error) { return f(t.(*table.Table[T])) })
 }
 
-// Declared returns the handle with all definitions, and what these need, after each of them. Errors: that of a function of Needs, with the
-// name of its definition.
-func Declared[T any](d any) (*table.Table[T], []Parts, error) {
-	declared, all, err := Declarations.Declared(d)
-	t, _ := declared.(*table.Table[T])
-	return t, all, err
-}
+// Declared returns the handle with all definitions, and what these need, after each of them. Errors:
+// that of a function of Needs, with the name of its definition.
+func Declared(d any) (table.Handle, []Parts, error) { return Declarations.Declared(d) }

@@ -16,6 +16,7 @@ import (
 type Untyped interface {
 	table.Handle
 
+	List(ctx context.Context, q table.Query[table.Row]) iter.Seq2[Entity, error]
 	Rows(ctx context.Context, q table.Query[table.Row]) iter.Seq2[*table.Row, error]
 	Entity(row *table.Row) (Entity, error)
 	Partitions(ctx context.Context, in keys.PartitionRange) iter.Seq2[keys.PartitionKey, error]
