@@ -159,7 +159,7 @@ func (d *declaration) handle(h Handler) error {
 }
 
 func (d *declaration) attach(f func(table.Handle) (table.Handle, error)) error {
-	if d == nil || d.table == nil {
+	if d == nil || door.Table(d.table) == nil {
 		return errNil
 	}
 	t, err := f(d.table)
@@ -170,7 +170,7 @@ func (d *declaration) attach(f func(table.Handle) (table.Handle, error)) error {
 }
 
 func (d *declaration) need(parts func(table.Handle) (host.Parts, error)) error {
-	if d == nil || d.table == nil {
+	if d == nil || door.Table(d.table) == nil {
 		return errNil
 	}
 	d.needs = append(d.needs, need{d.adds, parts})

@@ -115,6 +115,21 @@ func maintainedBy[T any](m Maintainer[T]) *maintained {
 	}
 }
 
+// untyped is a maintainer of the library that is compiled once for all types: Old and New of a change
+// are pointers to the type of the table, nil for none.
+type untyped interface {
+	Name() string
+	MaxRows() int
+	Maintain(ctx context.Context, p *Plan, c *engine.Change) error
+}
+
+func maintainedUntyped(m untyped) *maintained {
+	return &maintained{
+		typed: m, name: m.Name(), maxRows: m.MaxRows(), maintain: m.Maintain,
+		of: func(typed any) *maintained { return maintainedUntyped(typed.(untyped)) },
+	}
+}
+
 func (m *maintained) Name() string { return m.name }
 
 func (m *maintained) MaxRows() int { return m.maxRows }
@@ -276,6 +291,10 @@ func (doors) Insert(p any, r *stored.Row, taken error) error {
 func (doors) Put(p any, r *stored.Row) error {
 	plan := p.(*Plan)
 	return plan.refused(plan.plan.Put(r))
+}
+
+func (doors) Maintain(t *engine.Table, m any) (func(*engine.Mode), error) {
+	return added(t, maintainedUntyped(m.(untyped)))
 }
 
 func (doors) Plan(p any) *engine.Plan { return p.(*Plan).plan }

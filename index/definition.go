@@ -7,7 +7,6 @@ import (
 	"hash/fnv"
 	"slices"
 
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
@@ -15,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/keyrange"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -40,26 +40,27 @@ func checkName(name string) error {
 	return nil
 }
 
-// withOne returns made with one more definition. t is the handle without the definitions.
-func withOne[T any](t, made *table.Table[T], d definition[T]) (*table.Table[T], error) {
+// withOne returns t with one more definition.
+func withOne(t table.Handle, d named, m maintaining) (table.Handle, error) {
 	if reconcile.IsZero(d) {
 		return nil, &table.ValueError{Field: "definitions", Reason: "contain nil or a zero definition; use one of index.New and the like"}
 	}
-	if door.Table(made).Mode.Maintainer(d.Name()) != nil {
+	if door.Table(t).Mode.Maintainer(d.Name()) != nil {
 		return nil, &table.DefinitionError{Definition: d.Name(), Field: "name", Reason: "is the name of another definition of the table; choose another one"}
 	}
-	m, err := d.maintainer(t)
+	of := tabledoor.Of(t)
+	made, err := m.maintainer(of)
 	if err != nil {
 		return nil, err
 	}
-	others := derived.MaintainersOf[maintainer[T]](door.Table(made))
-	if err := checkRanges(t, m, others); err != nil {
+	others := derived.MaintainersOf[maintainer](door.Table(t))
+	if err := checkRanges(of, made, others); err != nil {
 		return nil, err
 	}
-	if err := checkTargetProperties(m, others); err != nil {
+	if err := checkTargetProperties(made, others); err != nil {
 		return nil, err
 	}
-	with, err := bare.With(made, m)
+	with, err := bare.WithAny(t, made)
 	var limit *table.LimitError
 	switch {
 	case err == nil:
@@ -72,7 +73,7 @@ func withOne[T any](t, made *table.Table[T], d definition[T]) (*table.Table[T], 
 }
 
 // checkRanges returns the error of a definition whose rows are in the range of the table or of another definition.
-func checkRanges[T any](t *table.Table[T], m maintainer[T], others []maintainer[T]) error {
+func checkRanges(t tabledoor.Untyped, m maintainer, others []maintainer) error {
 	in := tableOf(m, t)
 	fail := func(format string, args ...any) error {
 		return &table.DefinitionError{Definition: m.Name(), Field: "layout", Reason: fmt.Sprintf(format, args...)}
@@ -80,7 +81,7 @@ func checkRanges[T any](t *table.Table[T], m maintainer[T], others []maintainer[
 	for _, r := range m.Ranges() {
 		own := door.Table(t).Mode.Schema.Rows()
 		otherwise := "set Reserved"
-		if _, is := m.(ofElsewhere[T]); is {
+		if _, is := m.(ofElsewhere); is {
 			otherwise = "set another Table"
 		}
 		if in.Same(door.Table(t)) && keyrange.RowsOverlap(r, own) {
@@ -96,7 +97,7 @@ func checkRanges[T any](t *table.Table[T], m maintainer[T], others []maintainer[
 }
 
 // checkTargetProperties returns the error of a definition that makes the same properties as another one.
-func checkTargetProperties[T any](m maintainer[T], others []maintainer[T]) error {
+func checkTargetProperties(m maintainer, others []maintainer) error {
 	for _, other := range others {
 		for _, property := range other.targetProperties() {
 			if slices.Contains(m.targetProperties(), property) {
@@ -108,16 +109,16 @@ func checkTargetProperties[T any](m maintainer[T], others []maintainer[T]) error
 }
 
 // tableOf returns the table where the rows of a maintainer of t are.
-func tableOf[T any](m maintainer[T], t *table.Table[T]) *engine.Table {
-	if e, is := m.(ofElsewhere[T]); is {
+func tableOf(m maintainer, t tabledoor.Untyped) *engine.Table {
+	if e, is := m.(ofElsewhere); is {
 		return door.Table(e.rowsTable())
 	}
 	return door.Table(t)
 }
 
 // withInline lets the writes of a handle execute the effects of all definitions elsewhere, if one of them asks for that.
-func withInline[T any](t *table.Table[T]) *table.Table[T] {
-	for _, m := range derived.MaintainersOf[*elsewhereMaintainer[T]](door.Table(t)) {
+func withInline(t table.Handle) table.Handle {
+	for _, m := range derived.MaintainersOf[*elsewhereMaintainer](door.Table(t)) {
 		if m.inline {
 			out := reconcile.Inline(door.Table(t).Mode.Outbox, derived.Handler(t))
 			return door.InMode(t, func(m *engine.Mode) { m.Outbox = out })
@@ -126,16 +127,19 @@ func withInline[T any](t *table.Table[T]) *table.Table[T] {
 	return t
 }
 
-// definition is an [Index], [Global], [Unique], [Lists], [GlobalLists], [Details] or [Summary] of any kind of key.
-type definition[T any] interface {
-	extend.Definition[T]
-	maintainer(*table.Table[T]) (maintainer[T], error)
+// named is an [Index], [Global], [Unique], [Lists], [GlobalLists], [Details] or [Summary] as the
+// program has it, and maintaining what it makes of it.
+type named interface{ Name() string }
+
+type maintaining interface {
+	maintainer(tabledoor.Untyped) (maintainer, error)
 }
 
-// define adds a definition to the declaration of a table. It needs nothing if its rows are in the partitions of their entities.
-func define[T any](to *extend.Declaration[T], d definition[T]) error {
-	err := host.Attach(to, func(t *table.Table[T]) (*table.Table[T], error) {
-		with, err := withOne(t, t, d)
+// define adds a definition to the declaration of a table, to. It needs nothing if its rows are in the
+// partitions of their entities.
+func define(to any, d named, m maintaining) error {
+	err := host.AttachAny(to, func(t table.Handle) (table.Handle, error) {
+		with, err := withOne(t, d, m)
 		if err != nil {
 			return nil, err
 		}
@@ -144,15 +148,15 @@ func define[T any](to *extend.Declaration[T], d definition[T]) error {
 	if err != nil {
 		return err
 	}
-	return host.Needs(to, func(t *table.Table[T]) (host.Parts, error) {
+	return host.NeedsAny(to, func(t table.Handle) (host.Parts, error) {
 		m := door.Table(t).Mode.Maintainer(d.Name()).Typed()
-		elsewhere, is := m.(ofElsewhere[T])
+		elsewhere, is := m.(ofElsewhere)
 		if !is {
-			return host.Parts{Rows: map[string][]keys.RowRange{t.Name(): m.(maintainer[T]).Ranges()}}, nil
+			return host.Parts{Rows: map[string][]keys.RowRange{t.Name(): m.(maintainer).Ranges()}}, nil
 		}
 		rows := elsewhere.rowsTable()
 		return host.Parts{
-			Rows:     map[string][]keys.RowRange{rows.Name(): m.(maintainer[T]).Ranges()},
+			Rows:     map[string][]keys.RowRange{rows.Name(): m.(maintainer).Ranges()},
 			Handlers: []host.Handler{derived.Handler(t)},
 			Tables:   []string{rows.Name()},
 			Ensure:   []host.Task{{Name: "table " + rows.Name(), Do: door.Table(rows).Ensure}},
@@ -161,8 +165,8 @@ func define[T any](to *extend.Declaration[T], d definition[T]) error {
 }
 
 // maintainer writes the rows of a definition.
-type maintainer[T any] interface {
-	extend.Maintainer[T]
+type maintainer interface {
+	bare.Maintainer
 	derived.Maintainer
 	// targetProperties returns the properties that the definition writes into entities of other types.
 	targetProperties() []string

@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/property"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -36,11 +37,14 @@ import (
 // and 1 more if the target contains the details of another entity, and 1 more if the write is
 // refused. No two details of a table may share a prefix. A new prefix, and a field that is no
 // longer copied, need a new name.
-type Details[T any] struct {
+type Details[T any] struct{ c *detailsCore }
+
+// detailsCore are Details without their type parameter.
+type detailsCore struct {
 	name    string
 	prefix  string
-	target  func(*T) (keys.RowKey, bool)
-	fields  []table.FieldIn[T]
+	target  func(v any) (keys.RowKey, bool)
+	fields  []any // each a table.FieldIn
 	invalid error
 }
 
@@ -50,48 +54,74 @@ type Details[T any] struct {
 //		return keys.RawRow("department"), e.IsManager
 //	}, lastName, email) // in ManagerLastName, ManagerEmail, and ManagerRowKey
 func NewDetails[T any](name, prefix string, target func(*T) (keys.RowKey, bool), fields ...table.FieldIn[T]) *Details[T] {
-	d := &Details[T]{name: name, prefix: prefix, target: target, fields: slices.Clone(fields)}
-	switch err := checkName(name); {
-	case err != nil:
-		d.invalid = err
-	case target == nil:
-		d.fail("target", "is nil")
-	case len(fields) == 0:
-		d.fail("fields", "are empty; give at least one")
-	case prefix == "":
-		d.fail("prefix", "is empty")
+	d := &detailsCore{name: name, prefix: prefix, fields: untyped(fields)}
+	if target != nil {
+		d.target = func(v any) (keys.RowKey, bool) { return target(v.(*T)) }
 	}
-	return d
+	d.check()
+	return &Details[T]{d}
 }
 
-func (d *Details[T]) fail(field, reason string) {
+func (d *detailsCore) check() {
+	switch err := checkName(d.name); {
+	case err != nil:
+		d.invalid = err
+	case d.target == nil:
+		d.fail("target", "is nil")
+	case len(d.fields) == 0:
+		d.fail("fields", "are empty; give at least one")
+	case d.prefix == "":
+		d.fail("prefix", "is empty")
+	}
+}
+
+func (d *detailsCore) fail(field, reason string) {
 	if d.invalid == nil {
 		d.invalid = &table.DefinitionError{Definition: d.name, Field: field, Reason: reason}
 	}
 }
 
 // Name returns the name of the definition.
-func (d *Details[T]) Name() string { return d.name }
+func (d *detailsCore) Name() string { return d.name }
+
+// of returns the details; zero Details have some that are wrong.
+func (d *Details[T]) of() *detailsCore {
+	if d == nil || d.c == nil {
+		return &detailsCore{}
+	}
+	return d.c
+}
+
+// Name returns the name of the definition.
+func (d *Details[T]) Name() string { return d.of().name }
 
 // Define adds the definition to the declaration of a table; aztablekit.Table calls it.
-func (d *Details[T]) Define(to *extend.Declaration[T]) error { return define(to, d) }
+func (d *Details[T]) Define(to *extend.Declaration[T]) error {
+	return define(to, d, definedDetails{d.of(), d})
+}
+
+// definedDetails are details, and the definition as the program has it.
+type definedDetails struct {
+	*detailsCore
+	definition any
+}
 
 // detailsMaintainer writes the details of a Details.
-type detailsMaintainer[T any] struct {
-	*Details[T]
+type detailsMaintainer struct {
+	definedDetails
 	schema engine.Schema
 	copied []string // the properties that are copied
 	tag    tag
 	mode   derived.RepairMode
 }
 
-func (d *Details[T]) maintainer(t *table.Table[T]) (maintainer[T], error) {
-	m := &detailsMaintainer[T]{Details: d, schema: door.Table(t).Mode.Schema, tag: tagOf(d.name, t)}
+func (d definedDetails) maintainer(t tabledoor.Untyped) (maintainer, error) {
+	m := &detailsMaintainer{definedDetails: d, schema: door.Table(t).Mode.Schema, tag: tagOf(d.name, t)}
 	if d.invalid != nil {
 		return m, d.invalid
 	}
 	var err error
-	if m.copied, err = m.schema.Properties(untyped(d.fields)...); err != nil {
+	if m.copied, err = m.schema.Properties(d.fields...); err != nil {
 		return m, &table.DefinitionError{Definition: d.name, Field: "fields", Reason: err.Error(), Err: err}
 	}
 	for _, name := range append([]string{"RowKey"}, m.copied...) {
@@ -102,17 +132,17 @@ func (d *Details[T]) maintainer(t *table.Table[T]) (maintainer[T], error) {
 	if len(m.copied) == 0 {
 		return m, &table.DefinitionError{Definition: d.name, Field: "fields", Reason: "are all part of the key, which is always copied; add another field"}
 	}
-	return m, probeFunction(func(v *T) error { _, err := m.targetOf(v); return err })
+	return m, probeFunction(t, func(v any) error { _, err := m.targetOf(v); return err })
 }
 
 // MaxRows counts the target that loses the details and the target that gets them.
-func (m *detailsMaintainer[T]) MaxRows() int { return 2 }
+func (m *detailsMaintainer) MaxRows() int { return 2 }
 
-func (m *detailsMaintainer[T]) Ranges() []keys.RowRange { return nil }
+func (m *detailsMaintainer) Ranges() []keys.RowRange { return nil }
 
-func (m *detailsMaintainer[T]) Owns(row *table.Row) bool { return m.tag.occursIn(row) }
+func (m *detailsMaintainer) Owns(row *table.Row) bool { return m.tag.occursIn(row) }
 
-func (m *detailsMaintainer[T]) targetProperties() []string {
+func (m *detailsMaintainer) targetProperties() []string {
 	all := []string{m.prefix + "RowKey"}
 	for _, name := range m.copied {
 		all = append(all, m.prefix+name)
@@ -120,20 +150,20 @@ func (m *detailsMaintainer[T]) targetProperties() []string {
 	return all
 }
 
-func (m *detailsMaintainer[T]) Definition() any    { return m.Details }
-func (m *detailsMaintainer[T]) Form() string       { return "details, " + m.prefix }
-func (m *detailsMaintainer[T]) FormerForm() string { return "" }
+func (m *detailsMaintainer) Definition() any    { return m.definition }
+func (m *detailsMaintainer) Form() string       { return "details, " + m.prefix }
+func (m *detailsMaintainer) FormerForm() string { return "" }
 
-func (m *detailsMaintainer[T]) RowsPerWrite() int { return 0 }
+func (m *detailsMaintainer) RowsPerWrite() int { return 0 }
 
-func (m *detailsMaintainer[T]) InRepairMode(mode derived.RepairMode) derived.Maintainer {
+func (m *detailsMaintainer) InRepairMode(mode derived.RepairMode) derived.Maintainer {
 	c := *m
 	c.mode = mode
 	return &c
 }
 
 // targetOf returns the RowKey of the target of an entity, "" if it has none.
-func (m *detailsMaintainer[T]) targetOf(v *T) (string, error) {
+func (m *detailsMaintainer) targetOf(v any) (string, error) {
 	if v == nil {
 		return "", nil
 	}
@@ -141,8 +171,8 @@ func (m *detailsMaintainer[T]) targetOf(v *T) (string, error) {
 		e  keys.RowKey
 		in bool
 	}
-	of := func(v *T) result { e, in := m.target(v); return result{e, in} }
-	r, err := callUser(m.name, "target", of, v)
+	of := func() result { e, in := m.target(v); return result{e, in} }
+	r, err := callUser(m.name, "target", of)
 	if err != nil || !r.in {
 		return "", err
 	}
@@ -150,14 +180,14 @@ func (m *detailsMaintainer[T]) targetOf(v *T) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("index %s: %w", m.name, err)
 	}
-	if again, err := callUser(m.name, "target", of, v); err != nil || again != r {
+	if again, err := callUser(m.name, "target", of); err != nil || again != r {
 		return "", &table.DefinitionError{Definition: m.name, Field: "target", Reason: fmt.Sprintf("is not pure: for one entity it returned %v, and then %v", r.e, again.e)}
 	}
 	return rk, nil
 }
 
 // targetsOf returns targetOf as a list.
-func (m *detailsMaintainer[T]) targetsOf(v *T, _ keys.Key) ([]string, error) {
+func (m *detailsMaintainer) targetsOf(v any, _ keys.Key) ([]string, error) {
 	rk, err := m.targetOf(v)
 	if rk == "" {
 		return nil, err
@@ -165,7 +195,7 @@ func (m *detailsMaintainer[T]) targetsOf(v *T, _ keys.Key) ([]string, error) {
 	return []string{rk}, err
 }
 
-func (m *detailsMaintainer[T]) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[T]) error {
+func (m *detailsMaintainer) Maintain(ctx context.Context, p *extend.Plan, c *engine.Change) error {
 	want, err := m.targetOf(c.New)
 	if err != nil {
 		return err
@@ -184,18 +214,18 @@ func (m *detailsMaintainer[T]) Maintain(ctx context.Context, p *extend.Plan, c *
 	if want == "" {
 		return nil
 	}
-	row, err := c.Row()
+	as, err := c.Row()
 	if err != nil {
 		return err
 	}
-	row = m.upgraded(row)
+	row := m.upgraded((*table.Row)(as))
 	digest := m.contentState(row)
 	c.SetState(want, digest)
-	old, err := c.OldRow()
+	was, err := c.OldRow()
 	if err != nil {
 		return err
 	}
-	old = m.upgraded(old)
+	old := m.upgraded((*table.Row)(was))
 	if slices.Contains(had, want) && slices.Equal(content, []string{digest}) && old != nil && (*stored.Row)(old).Project(m.copied...).Same((*stored.Row)(row).Project(m.copied...)) && !m.mode.Rewrite {
 		return nil
 	}
@@ -203,7 +233,7 @@ func (m *detailsMaintainer[T]) Maintain(ctx context.Context, p *extend.Plan, c *
 }
 
 // upgraded returns a row of an older version as one of the schema's version, nil for nil: a reader of details cannot upgrade them.
-func (m *detailsMaintainer[T]) upgraded(row *table.Row) *table.Row {
+func (m *detailsMaintainer) upgraded(row *table.Row) *table.Row {
 	if row == nil {
 		return nil
 	}
@@ -211,12 +241,12 @@ func (m *detailsMaintainer[T]) upgraded(row *table.Row) *table.Row {
 }
 
 // contentState returns what the maintainer state contains behind the RowKey of the target: a digest of the details.
-func (m *detailsMaintainer[T]) contentState(row *table.Row) string {
+func (m *detailsMaintainer) contentState(row *table.Row) string {
 	return "/" + digestOf(m.prefix+" "+projectionID(m.copied), derived.Project(row, m.copied...))
 }
 
 // setDetails writes an entity's details into a target, or deletes them there if from is nil.
-func (m *detailsMaintainer[T]) setDetails(ctx context.Context, p *extend.Plan, entity keys.Key, target string, from *table.Row) error {
+func (m *detailsMaintainer) setDetails(ctx context.Context, p *extend.Plan, entity keys.Key, target string, from *table.Row) error {
 	k := keys.Raw(entity.PartitionKey(), target)
 	row, err := p.Load(ctx, k.Row())
 	switch {
@@ -266,7 +296,7 @@ func (m *detailsMaintainer[T]) setDetails(ctx context.Context, p *extend.Plan, e
 
 // foreignDetails returns the error for a target that holds foreign details. Its advice differs from the advice about a foreign
 // row, because the target is an entity, which must not be deleted.
-func (m *detailsMaintainer[T]) foreignDetails(k keys.Key) error {
+func (m *detailsMaintainer) foreignDetails(k keys.Key) error {
 	err := fmt.Errorf("%w: the target holds details of another definition under the prefix %q; choose another prefix", table.ErrForeignRow, m.prefix)
 	return &table.DerivedError{Maintainer: m.name, Key: k, Err: err}
 }
@@ -281,12 +311,12 @@ func recordsDetails(target, entity *table.Row) bool {
 }
 
 // sourceOf returns the RowKey of the entity whose details a target holds. Errors: *table.DecodeError.
-func (m *detailsMaintainer[T]) sourceOf(row *table.Row) (string, error) {
+func (m *detailsMaintainer) sourceOf(row *table.Row) (string, error) {
 	return property.Text(row, m.prefix+"RowKey")
 }
 
 // setColumns writes the details of an entity into a row, or deletes all details if from is nil.
-func (m *detailsMaintainer[T]) setColumns(row *table.Row, owner string, from *table.Row) error {
+func (m *detailsMaintainer) setColumns(row *table.Row, owner string, from *table.Row) error {
 	for _, name := range m.copied {
 		var v any
 		if from != nil {
@@ -306,12 +336,11 @@ func (m *detailsMaintainer[T]) setColumns(row *table.Row, owner string, from *ta
 
 // The methods of derived.PerEntity and derived.Searched.
 
-func (m *detailsMaintainer[T]) WantedRows(entity any) ([]string, error) {
-	e := entity.(*table.Entity[T])
-	return m.targetsOf(&e.Value, e.Key)
+func (m *detailsMaintainer) WantedRows(entity any) ([]string, error) {
+	return m.targetsOf(tabledoor.ValueOf(entity), tabledoor.KeyOf(entity))
 }
 
-func (m *detailsMaintainer[T]) EntitiesIn(row *table.Row) []string {
+func (m *detailsMaintainer) EntitiesIn(row *table.Row) []string {
 	if m.Owns(row) {
 		source, _ := m.sourceOf(row) // NoEntity if another program has deleted the property, or changed its type
 		return []string{source}
@@ -320,12 +349,12 @@ func (m *detailsMaintainer[T]) EntitiesIn(row *table.Row) []string {
 }
 
 // Condition selects the entities that hold details of any definition.
-func (m *detailsMaintainer[T]) Condition() table.Cond[table.Row] {
+func (m *detailsMaintainer) Condition() table.Cond[table.Row] {
 	tags := table.PropertyOf[string](reserved.Owner)
 	return table.And(tags.Ge("/0"), tags.Lt("0")) // the owners of lists and summaries begin with //, which sorts before /0
 }
 
-func (m *detailsMaintainer[T]) Content(row *table.Row) *table.Row {
+func (m *detailsMaintainer) Content(row *table.Row) *table.Row {
 	p := &table.Row{Key: row.Key}
 	for name, v := range row.All() {
 		if rest, ok := strings.CutPrefix(name, m.prefix); ok && (rest == "RowKey" || slices.Contains(m.copied, rest)) {
@@ -335,17 +364,17 @@ func (m *detailsMaintainer[T]) Content(row *table.Row) *table.Row {
 	return p
 }
 
-func (m *detailsMaintainer[T]) WantedContent(entity *table.Row) *table.Row {
+func (m *detailsMaintainer) WantedContent(entity *table.Row) *table.Row {
 	p := &table.Row{Key: entity.Key}
 	_ = m.setColumns(p, entity.Key.RowKey(), m.upgraded(entity))
 	m.tag.set(p, true) // EntitiesIn compares the tag
 	return p
 }
 
-func (m *detailsMaintainer[T]) Shared() bool { return false }
-func (m *detailsMaintainer[T]) Unique() bool { return false } // the target names one entity, which setDetails compares
+func (m *detailsMaintainer) Shared() bool { return false }
+func (m *detailsMaintainer) Unique() bool { return false } // the target names one entity, which setDetails compares
 
-func (m *detailsMaintainer[T]) Without(row *table.Row, _ ...string) (*table.Row, error) {
+func (m *detailsMaintainer) Without(row *table.Row, _ ...string) (*table.Row, error) {
 	r := row.At(row.Key)
 	return r, m.setColumns(r, derived.NoEntity, nil)
 }

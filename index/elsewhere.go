@@ -44,26 +44,26 @@ func keyOfMember(text string) keys.Key {
 }
 
 // elsewhereMaintainer adds to the writes of entities the effects of a definition whose rows are elsewhere, and makes these rows.
-type elsewhereMaintainer[T any] struct {
+type elsewhereMaintainer struct {
 	name       string
 	definition any
-	tableName  string          // the option Table
-	inline     bool            // the option Inline
-	table      *table.Table[T] // of the entities
-	rows       *table.Table[T] // where the rows are
-	ranges     []keys.RowRange // of their RowKeys
+	tableName  string            // the option Table
+	inline     bool              // the option Inline
+	table      tabledoor.Untyped // of the entities
+	rows       tabledoor.Untyped // where the rows are
+	ranges     []keys.RowRange   // of their RowKeys
 	formText   string
 	formerText string
-	rowsOf     func(*T, keys.Key) ([]keys.Key, error)
-	form       rowForm[T]
+	rowsOf     func(v any, primary keys.Key) ([]keys.Key, error)
+	form       rowForm
 	mode       derived.RepairMode
 }
 
 // rowForm makes the rows of a definition elsewhere.
-type rowForm[T any] interface {
+type rowForm interface {
 	// contentOf returns what the maintainer state contains behind the keys of the rows, and reports whether the change of an entity
 	// leaves the content of its rows as it was.
-	contentOf(c *extend.Change[T], rows []keys.Key) (state []string, same bool, err error)
+	contentOf(c *engine.Change, rows []keys.Key) (state []string, same bool, err error)
 
 	// mayBe reports whether the definition can make a row of an entity under a key.
 	mayBe(entity, row keys.Key) bool
@@ -83,8 +83,8 @@ type rowForm[T any] interface {
 }
 
 // newElsewhere returns the maintainer of a definition, whose maintainer in the entities' partitions is m.
-func newElsewhere[T, K any](t *table.Table[T], ix *Index[T, K], m maintainer[T], form rowForm[T]) (*elsewhereMaintainer[T], error) {
-	e := &elsewhereMaintainer[T]{name: ix.name, definition: m.Definition(), tableName: ix.opt.table, inline: ix.opt.inline, table: t, rowsOf: ix.rows, ranges: m.Ranges(), form: form}
+func newElsewhere(t tabledoor.Untyped, ix *core, m maintainer, form rowForm) (*elsewhereMaintainer, error) {
+	e := &elsewhereMaintainer{name: ix.name, definition: m.Definition(), tableName: ix.opt.table, inline: ix.opt.inline, table: t, rowsOf: ix.rows, ranges: m.Ranges(), form: form}
 	if door.Table(t).Mode.Outbox == nil {
 		return e, &table.DefinitionError{Definition: ix.name, Field: "table", Reason: "has no outbox, by which workers learn of rows in other partitions: declare it by aztablekit.Table"}
 	}
@@ -108,20 +108,20 @@ func newElsewhere[T, K any](t *table.Table[T], ix *Index[T, K], m maintainer[T],
 	return e, nil
 }
 
-func (m *elsewhereMaintainer[T]) Name() string { return m.name }
+func (m *elsewhereMaintainer) Name() string { return m.name }
 
 // MaxRows is 0: no row is in the entity's transaction.
-func (m *elsewhereMaintainer[T]) MaxRows() int { return 0 }
+func (m *elsewhereMaintainer) MaxRows() int { return 0 }
 
-func (m *elsewhereMaintainer[T]) Definition() any            { return m.definition }
-func (m *elsewhereMaintainer[T]) Form() string               { return m.formText }
-func (m *elsewhereMaintainer[T]) FormerForm() string         { return m.formerText }
-func (m *elsewhereMaintainer[T]) Ranges() []keys.RowRange    { return m.ranges }
-func (m *elsewhereMaintainer[T]) targetProperties() []string { return nil }
-func (m *elsewhereMaintainer[T]) RowsPerWrite() int          { return 0 }
-func (m *elsewhereMaintainer[T]) Owns(row *table.Row) bool   { return m.form.Owns(row) }
+func (m *elsewhereMaintainer) Definition() any            { return m.definition }
+func (m *elsewhereMaintainer) Form() string               { return m.formText }
+func (m *elsewhereMaintainer) FormerForm() string         { return m.formerText }
+func (m *elsewhereMaintainer) Ranges() []keys.RowRange    { return m.ranges }
+func (m *elsewhereMaintainer) targetProperties() []string { return nil }
+func (m *elsewhereMaintainer) RowsPerWrite() int          { return 0 }
+func (m *elsewhereMaintainer) Owns(row *table.Row) bool   { return m.form.Owns(row) }
 
-func (m *elsewhereMaintainer[T]) InRepairMode(mode derived.RepairMode) derived.Maintainer {
+func (m *elsewhereMaintainer) InRepairMode(mode derived.RepairMode) derived.Maintainer {
 	c := *m
 	c.mode = mode
 	return &c
@@ -133,7 +133,7 @@ func stateText(row keys.Key) string { return row.PartitionKey() + "/" + row.RowK
 var errWasHere = errors.New("cannot be kept: the entity has rows of this definition in its own partition. Give the definition with rows in other partitions another name, and remove the other as docs/indexes.md says")
 
 // recorded returns the rows in the maintainer state, and the texts behind them. It leaves out what another program may have written.
-func (m *elsewhereMaintainer[T]) recorded(texts []string) (rows []keys.Key, content []string, err error) {
+func (m *elsewhereMaintainer) recorded(texts []string) (rows []keys.Key, content []string, err error) {
 	for i, text := range texts {
 		pk, rk, is := strings.Cut(text, "/")
 		switch k := keys.Raw(pk, rk); {
@@ -149,7 +149,7 @@ func (m *elsewhereMaintainer[T]) recorded(texts []string) (rows []keys.Key, cont
 }
 
 // Maintain compares the rows in the entity's maintainer state with the rows that the entity should have.
-func (m *elsewhereMaintainer[T]) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[T]) error {
+func (m *elsewhereMaintainer) Maintain(_ context.Context, p *extend.Plan, c *engine.Change) error {
 	want, err := m.rowsOf(c.New, c.Key)
 	if err != nil {
 		return err
@@ -185,7 +185,7 @@ func (m *elsewhereMaintainer[T]) Maintain(_ context.Context, p *extend.Plan, c *
 }
 
 // Target returns a row for the execution of an effect, which is not trusted.
-func (m *elsewhereMaintainer[T]) Target(entity, row keys.Key) (reconcile.Target, error) {
+func (m *elsewhereMaintainer) Target(entity, row keys.Key) (reconcile.Target, error) {
 	if strings.HasPrefix(row.PartitionKey(), reserved.First) || !m.ranges[0].Contains(row.RowKey()) || !m.form.mayBe(entity, row) {
 		return nil, fmt.Errorf("%w: the definition has no row %v of %v", table.ErrForeignRow, row, entity)
 	}
@@ -203,7 +203,7 @@ func (m *elsewhereMaintainer[T]) Target(entity, row keys.Key) (reconcile.Target,
 
 // has reports whether an entity should have a row: whether its maintainer state records it, so that programs of two releases, with
 // different key functions, agree. If another program has written the entity without its state, the key function decides.
-func (m *elsewhereMaintainer[T]) has(e *table.Row, row keys.Key) (bool, error) {
+func (m *elsewhereMaintainer) has(e *table.Row, row keys.Key) (bool, error) {
 	if e == nil || !door.Table(m.table).Mode.Schema.Mine((*stored.Row)(e)) {
 		return false, nil
 	}
@@ -217,14 +217,14 @@ func (m *elsewhereMaintainer[T]) has(e *table.Row, row keys.Key) (bool, error) {
 	case err != nil:
 		return false, err
 	}
-	rows, err := m.rowsOf(&of.Value, of.Key)
+	rows, err := m.rowsOf(tabledoor.ValueOf(of), tabledoor.KeyOf(of))
 	return slices.Contains(rows, row), err
 }
 
 // copyForm makes the rows elsewhere of an Index.
-type copyForm[T, K any] struct{ *indexMaintainer[T, K] }
+type copyForm struct{ *indexMaintainer }
 
-func (f copyForm[T, K]) contentOf(c *extend.Change[T], rows []keys.Key) (state []string, same bool, err error) {
+func (f copyForm) contentOf(c *engine.Change, rows []keys.Key) (state []string, same bool, err error) {
 	row, same, err := f.contents(c)
 	if err != nil {
 		return nil, false, err
@@ -243,15 +243,19 @@ func (f copyForm[T, K]) contentOf(c *extend.Change[T], rows []keys.Key) (state [
 	return f.contentState(row), same, nil
 }
 
-func (f copyForm[T, K]) mayBe(entity, row keys.Key) bool {
-	k, of, err := f.byValueAndKey.Decode(row.RowKey())
+func (f copyForm) mayBe(entity, row keys.Key) bool {
+	of, err := f.values.suffixOf(row.RowKey())
 	if err != nil { // a layout that cannot decode
 		return strings.HasSuffix(row.RowKey(), memberText(entity))
 	}
-	return of == memberText(entity) && (!f.hasOwnPartitions() || f.byValue.PartitionKey(k).String() == row.PartitionKey())
+	if of != memberText(entity) || !f.hasOwnPartitions() {
+		return of == memberText(entity)
+	}
+	pk, err := f.values.partitionOf(row.RowKey())
+	return err == nil && pk.String() == row.PartitionKey()
 }
 
-func (f copyForm[T, K]) follow(entity, row keys.Key, old, e *table.Row, has, _ bool) (*table.Row, error) {
+func (f copyForm) follow(entity, row keys.Key, old, e *table.Row, has, _ bool) (*table.Row, error) {
 	if old != nil {
 		if owner, isCopy := (*stored.Row)(old).Primary(); !isCopy || owner != entity {
 			return nil, derived.ForeignRow(f.name, row)
@@ -263,27 +267,27 @@ func (f copyForm[T, K]) follow(entity, row keys.Key, old, e *table.Row, has, _ b
 	return derived.Copy(f.WantedContent(e), row, projectionID(f.copied)), nil
 }
 
-func (f copyForm[T, K]) isTombstone(stored *table.Row) bool { return reconcile.IsTombstone(stored) }
+func (f copyForm) isTombstone(stored *table.Row) bool { return reconcile.IsTombstone(stored) }
 
-func (f copyForm[T, K]) entitiesIn(row *table.Row) []keys.Key {
+func (f copyForm) entitiesIn(row *table.Row) []keys.Key {
 	k, _ := (*stored.Row)(row).Primary()
 	return []keys.Key{k}
 }
 
-func (f copyForm[T, K]) comparable() bool { return true }
+func (f copyForm) comparable() bool { return true }
 
 // listForm makes the rows elsewhere of a Lists.
-type listForm[T, K any] struct{ *listsMaintainer[T, K] }
+type listForm struct{ *listsMaintainer }
 
-func (f listForm[T, K]) contentOf(*extend.Change[T], []keys.Key) (state []string, same bool, err error) {
+func (f listForm) contentOf(*engine.Change, []keys.Key) (state []string, same bool, err error) {
 	return f.contentState(), true, nil
 }
 
-func (f listForm[T, K]) mayBe(_, row keys.Key) bool {
+func (f listForm) mayBe(_, row keys.Key) bool {
 	return row.RowKey() == row.PartitionKey()
 }
 
-func (f listForm[T, K]) follow(entity, row keys.Key, stored, _ *table.Row, has, repairs bool) (*table.Row, error) {
+func (f listForm) follow(entity, row keys.Key, stored, _ *table.Row, has, repairs bool) (*table.Row, error) {
 	if stored != nil && !f.Owns(stored) {
 		return nil, derived.ForeignRow(f.ix.name, row)
 	}
@@ -304,9 +308,9 @@ func (f listForm[T, K]) follow(entity, row keys.Key, stored, _ *table.Row, has, 
 	return f.row(row, stored, all)
 }
 
-func (f listForm[T, K]) isTombstone(stored *table.Row) bool { return f.Owns(stored) && isEmpty(stored) }
+func (f listForm) isTombstone(stored *table.Row) bool { return f.Owns(stored) && isEmpty(stored) }
 
-func (f listForm[T, K]) entitiesIn(row *table.Row) (all []keys.Key) {
+func (f listForm) entitiesIn(row *table.Row) (all []keys.Key) {
 	members, _ := f.members(row)
 	for _, member := range members {
 		if k := keyOfMember(member); k.Err() == nil {
@@ -316,43 +320,43 @@ func (f listForm[T, K]) entitiesIn(row *table.Row) (all []keys.Key) {
 	return all
 }
 
-func (f listForm[T, K]) comparable() bool { return false }
+func (f listForm) comparable() bool { return false }
 
 // ofElsewhere is the maintainer of a definition whose rows are elsewhere.
-type ofElsewhere[T any] interface {
+type ofElsewhere interface {
 	Definition() any
-	rowsTable() *table.Table[T]
+	rowsTable() tabledoor.Untyped
 }
 
-func (m *elsewhereMaintainer[T]) rowsTable() *table.Table[T] { return m.rows }
+func (m *elsewhereMaintainer) rowsTable() tabledoor.Untyped { return m.rows }
 
 // RowsTable and HandlerOf are for package bare.
 
-func (m *elsewhereMaintainer[T]) RowsTable() (name string, ensure func(context.Context) error) {
+func (m *elsewhereMaintainer) RowsTable() (name string, ensure func(context.Context) error) {
 	return m.rows.Name(), door.Table(m.rows).Ensure
 }
 
-func (m *elsewhereMaintainer[T]) HandlerOf(t table.Handle) host.Handler {
+func (m *elsewhereMaintainer) HandlerOf(t table.Handle) host.Handler {
 	return derived.Handler(t)
 }
 
 // The methods of derived.Elsewhere.
 
-func (m *elsewhereMaintainer[T]) Kind() string { return derived.EffectKind(m.table) }
+func (m *elsewhereMaintainer) Kind() string { return derived.EffectKind(m.table) }
 
-func (m *elsewhereMaintainer[T]) Rows(ctx context.Context, pageSize int) iter.Seq2[*table.Row, error] {
-	return m.rows.Rows(ctx, table.Query[T]{TableScan: true, Rows: m.ranges[0], PageSize: pageSize})
+func (m *elsewhereMaintainer) Rows(ctx context.Context, pageSize int) iter.Seq2[*table.Row, error] {
+	return m.rows.Rows(ctx, table.Query[table.Row]{TableScan: true, Rows: m.ranges[0], PageSize: pageSize})
 }
 
-func (m *elsewhereMaintainer[T]) Table() *engine.Table { return door.Table(m.rows) }
+func (m *elsewhereMaintainer) Table() *engine.Table { return door.Table(m.rows) }
 
-func (m *elsewhereMaintainer[T]) Ranged() bool { return door.Table(m.rows).Ranged() }
+func (m *elsewhereMaintainer) Ranged() bool { return door.Table(m.rows).Ranged() }
 
-func (m *elsewhereMaintainer[T]) GetRow(ctx context.Context, k keys.Key) (*table.Row, error) {
+func (m *elsewhereMaintainer) GetRow(ctx context.Context, k keys.Key) (*table.Row, error) {
 	return tabledoor.GetRow(ctx, m.rows, k)
 }
 
-func (m *elsewhereMaintainer[T]) Delete(ctx context.Context, row *table.Row) error {
+func (m *elsewhereMaintainer) Delete(ctx context.Context, row *table.Row) error {
 	rows := door.Rows[table.Table[table.Row]](door.Table(m.rows), false)
 	e, err := rows.Entity(row)
 	if err != nil {
@@ -361,35 +365,34 @@ func (m *elsewhereMaintainer[T]) Delete(ctx context.Context, row *table.Row) err
 	return rows.Delete(ctx, e)
 }
 
-func (m *elsewhereMaintainer[T]) WantedRows(entity any) ([]keys.Key, error) {
-	e := entity.(*table.Entity[T])
-	return m.rowsOf(&e.Value, e.Key)
+func (m *elsewhereMaintainer) WantedRows(entity any) ([]keys.Key, error) {
+	return m.rowsOf(tabledoor.ValueOf(entity), tabledoor.KeyOf(entity))
 }
 
-func (m *elsewhereMaintainer[T]) RecordedRows(entity *table.Row) []keys.Key {
+func (m *elsewhereMaintainer) RecordedRows(entity *table.Row) []keys.Key {
 	rows, _, _ := m.recorded((*stored.Row)(entity).MaintainerState(m.name))
 	return rows
 }
 
-func (m *elsewhereMaintainer[T]) EntitiesIn(row *table.Row) []keys.Key {
+func (m *elsewhereMaintainer) EntitiesIn(row *table.Row) []keys.Key {
 	if !m.Owns(row) || m.form.isTombstone(row) {
 		return nil
 	}
 	return m.form.entitiesIn(row)
 }
 
-func (m *elsewhereMaintainer[T]) IsTombstone(row *table.Row) bool {
+func (m *elsewhereMaintainer) IsTombstone(row *table.Row) bool {
 	return m.Owns(row) && m.form.isTombstone(row)
 }
 
-func (m *elsewhereMaintainer[T]) Content(row *table.Row) *table.Row {
+func (m *elsewhereMaintainer) Content(row *table.Row) *table.Row {
 	if !m.form.comparable() {
 		return nil
 	}
 	return row
 }
 
-func (m *elsewhereMaintainer[T]) WantedContent(entity *table.Row, row keys.Key) *table.Row {
+func (m *elsewhereMaintainer) WantedContent(entity *table.Row, row keys.Key) *table.Row {
 	if !m.form.comparable() {
 		return nil
 	}
@@ -400,4 +403,4 @@ func (m *elsewhereMaintainer[T]) WantedContent(entity *table.Row, row keys.Key) 
 	return want
 }
 
-var _ derived.Elsewhere = (*elsewhereMaintainer[struct{}])(nil)
+var _ derived.Elsewhere = (*elsewhereMaintainer)(nil)

@@ -5,6 +5,8 @@ import (
 	"iter"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/query"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -30,7 +32,10 @@ import (
 // A write that changes no row elsewhere takes no more requests than before. A full copy changes with every write of its entity; a
 // projected copy, a pointer and a list only if the value or a copied field changes. A write that changes rows takes 2 more, for its
 // notification. The worker takes 5, and 2 for each row: a value that changes has two.
-type Global[T, K any] struct{ ix *Index[T, K] }
+type Global[T, K any] struct {
+	c *core
+	k *keyed[K]
+}
 
 // NewGlobal defines an index over all partitions, whose rows follow their entities a moment later: workers keep them. name, layout and
 // key are those of [New].
@@ -39,12 +44,12 @@ type Global[T, K any] struct{ ix *Index[T, K] }
 //
 //	for e, err := range byName.List(ctx, staff, "Jones") { … } // of all departments
 func NewGlobal[T, K any](name string, layout keys.Layout[K], key func(*T) (K, bool), o *GlobalOptions) *Global[T, K] {
-	return global(single(name, layout, key, globalOptionsOf(o)))
+	return global[T](single(name, layout, key, globalOptionsOf(o)))
 }
 
 // NewGlobalMulti is [NewGlobal] for entities that have several values, up to most; see [NewMulti].
 func NewGlobalMulti[T, K any](name string, layout keys.Layout[K], most int, key func(*T) []K, o *GlobalOptions) *Global[T, K] {
-	return global(multi(name, layout, most, key, globalOptionsOf(o)))
+	return global[T](multi(name, layout, most, key, globalOptionsOf(o)))
 }
 
 func globalOptionsOf(o *GlobalOptions) (opt options) {
@@ -54,32 +59,25 @@ func globalOptionsOf(o *GlobalOptions) (opt options) {
 	return opt
 }
 
-func global[T, K any](ix *Index[T, K]) *Global[T, K] {
-	g := &Global[T, K]{ix}
-	ix.definition, ix.elsewhere = g, true
+//go:noinline
+func global[T, K any](c *core, k *keyed[K]) *Global[T, K] {
+	g := &Global[T, K]{c, k}
+	c.definition, c.elsewhere = g, true
 	return g
 }
 
-// zeroIndex returns the index of a definition that no constructor has made.
-func zeroIndex[T, K any]() *Index[T, K] {
-	ix := newIndex[T, K]("", nil, 1, options{})
-	ix.invalid = &table.DefinitionError{Field: "definition", Reason: "is nil or zero; make it by New, NewGlobal, NewUnique or the like"}
-	return ix
-}
-
-// index returns the index; a zero Global has one that is wrong.
-func (g *Global[T, K]) index() *Index[T, K] {
-	if g == nil || g.ix == nil {
-		return zeroIndex[T, K]()
+// of returns the core and the values; a zero Global has some that are wrong.
+func (g *Global[T, K]) of() (*core, *keyed[K]) {
+	if g == nil || g.c == nil {
+		return zero[K]()
 	}
-	return g.ix
+	return g.c, g.k
 }
 
 // Only is [Index.Only]: copies of some fields, or pointers.
 func (g *Global[T, K]) Only(fields ...table.FieldIn[T]) *Global[T, K] {
-	c := &Global[T, K]{g.index().Only(fields...)}
-	c.ix.definition = c
-	return c
+	c, k := g.of()
+	return global[T](c.withOnly(untyped(fields)), k)
 }
 
 // In returns the same index with its rows in partitions of the program's choice, where they are sorted by their values: partition
@@ -90,107 +88,138 @@ func (g *Global[T, K]) Only(fields ...table.FieldIn[T]) *Global[T, K] {
 //		return keys.RawPartition("names") // those of all departments, in order
 //	})
 func (g *Global[T, K]) In(partition func(*T) keys.PartitionKey) *Index[T, K] {
-	return g.index().placed(partition)
+	c, k := g.of()
+	return indexOf[T](c.placed(partitionOf(partition)), k)
 }
 
 // Name returns the name of the index.
-func (g *Global[T, K]) Name() string { return g.index().Name() }
+func (g *Global[T, K]) Name() string {
+	if g == nil || g.c == nil {
+		return ""
+	}
+	return g.c.name
+}
 
 // Define adds the definition to the declaration of a table; aztablekit.Table calls it.
-func (g *Global[T, K]) Define(d *extend.Declaration[T]) error { return define(d, g) }
-
-func (g *Global[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
-	return g.index().maintainer(t)
+func (g *Global[T, K]) Define(d *extend.Declaration[T]) error {
+	c, _ := g.of()
+	return define(d, g, c)
 }
 
 // Get is [Index.Get] for a value in the whole table. A copy may be older than its entity. Requests: 1; by a pointer 2.
 func (g *Global[T, K]) Get(ctx context.Context, t *table.Table[T], k K) (*table.Entity[T], error) {
-	return g.index().Get(ctx, t, keys.PartitionKey{}, k)
+	c, v := g.of()
+	return typed[*table.Entity[T]](c.lookUp(ctx, tabledoor.Of(t), keys.PartitionKey{}, v.wanted(c, k)))
 }
 
 // List is [Index.List] for a value in the whole table: it yields the entities that have it, in the order of their keys.
 func (g *Global[T, K]) List(ctx context.Context, t *table.Table[T], k K) iter.Seq2[*table.Entity[T], error] {
-	return g.index().List(ctx, t, keys.PartitionKey{}, k)
+	c, v := g.of()
+	return entities[T](c.list(ctx, tabledoor.Of(t), keys.PartitionKey{}, v.wanted(c, k)))
 }
 
 // Query is [Index.Query] for the entities that have a value, with the limits, conditions, cursors and budgets of q. Errors also:
 // *table.ValueError if q has a Partition or Rows.
 func (g *Global[T, K]) Query(ctx context.Context, t *table.Table[T], k K, q table.Query[T]) iter.Seq2[*table.Entity[T], error] {
-	of, err := g.query(k, q)
-	if err != nil {
-		return func(yield func(*table.Entity[T], error) bool) { yield(nil, err) }
-	}
-	return g.index().Query(ctx, t, of)
+	c, v := g.of()
+	return entities[T](c.queryOf(ctx, tabledoor.Of(t), v.wanted(c, k), tabledoor.QueryOf(&q)))
 }
 
 // Keys is [Index.Keys] for the entities that have a value; see [Global.Query].
 func (g *Global[T, K]) Keys(ctx context.Context, t *table.Table[T], k K, q table.Query[T]) iter.Seq2[keys.Key, error] {
-	of, err := g.query(k, q)
-	if err != nil {
-		return func(yield func(keys.Key, error) bool) { yield(keys.Key{}, err) }
-	}
-	return g.index().Keys(ctx, t, of)
+	c, v := g.of()
+	return c.keysWith(ctx, tabledoor.Of(t), v.wanted(c, k), tabledoor.QueryOf(&q))
 }
 
 // Page is [Index.Page] for the entities that have a value; see [Global.Query].
 //
 //	page, err := byName.Page(ctx, staff, "Jones", table.Query[Employee]{Limit: 20}, token)
 func (g *Global[T, K]) Page(ctx context.Context, t *table.Table[T], k K, q table.Query[T], token string) (*table.Page[T], error) {
-	of, err := g.query(k, q)
-	if err != nil {
-		return nil, err
-	}
-	return g.index().Page(ctx, t, of, token)
+	c, v := g.of()
+	return pageOf[T](c.pageOf(ctx, tabledoor.Of(t), v.wanted(c, k), tabledoor.QueryOf(&q), token))
 }
 
-// query returns the query of the rows of a value.
-func (g *Global[T, K]) query(k K, q table.Query[T]) (table.Query[T], error) {
-	if q.Partition.IsSet() || q.Partitions.IsSet() || q.Rows.IsSet() || q.TableScan {
-		return q, withDefinition(g.Name(), &table.ValueError{Field: "Query", Reason: "has a Partition, Partitions, Rows or TableScan; the value alone names the rows"})
+// queryOf is Global.Query.
+func (ix *core) queryOf(ctx context.Context, t tabledoor.Untyped, of wanted, q query.Query) listed {
+	if err := ix.complete(&q, of); err != nil {
+		return func(yield func(tabledoor.Entity, error) bool) { yield(nil, err) }
 	}
-	q.Partition, q.Rows = g.index().partitionForValue(q.Partition, k), g.index().Value(k)
-	return q, nil
+	return ix.query(ctx, t, q)
+}
+
+// keysWith is Global.Keys.
+func (ix *core) keysWith(ctx context.Context, t tabledoor.Untyped, of wanted, q query.Query) iter.Seq2[keys.Key, error] {
+	if err := ix.complete(&q, of); err != nil {
+		return func(yield func(keys.Key, error) bool) { yield(keys.Key{}, err) }
+	}
+	return ix.keysOf(ctx, t, q)
+}
+
+// pageOf is Global.Page.
+func (ix *core) pageOf(ctx context.Context, t tabledoor.Untyped, of wanted, q query.Query, token string) (*page, error) {
+	if err := ix.complete(&q, of); err != nil {
+		return nil, err
+	}
+	return ix.page(ctx, t, q, token)
+}
+
+// complete makes a query one of the rows of a value.
+func (ix *core) complete(q *query.Query, of wanted) error {
+	if q.Partition.IsSet() || q.Partitions.IsSet() || q.Rows.IsSet() || q.TableScan {
+		return withDefinition(ix.name, &table.ValueError{Field: "Query", Reason: "has a Partition, Partitions, Rows or TableScan; the value alone names the rows"})
+	}
+	q.Partition, q.Rows = ix.partitionFor(q.Partition, of), of.rows
+	return nil
 }
 
 // GlobalLists are [Lists] over all partitions of a table, which follow their entities a moment later; see [Global]. A list contains the
 // keys of its members, PartitionKey:RowKey. In a PartitionKey, ; is written as ;0 and : as ;1. [NewGlobalLists] makes them.
-type GlobalLists[T, K any] struct{ l *Lists[T, K] }
+type GlobalLists[T, K any] struct {
+	c *listsCore
+	k *keyed[K]
+}
 
 // NewGlobalLists defines lists over all partitions; name, layout and key are those of [New].
 func NewGlobalLists[T, K any](name string, layout keys.Layout[K], key func(*T) (K, bool), o *GlobalListOptions) *GlobalLists[T, K] {
 	if o == nil {
 		o = &GlobalListOptions{}
 	}
-	g := &GlobalLists[T, K]{lists(name, layout, key, o.Property, options{table: o.Table, inline: o.Inline})}
-	g.l.ix.elsewhere = true
-	g.l.ix.definition = g
+	c, k := lists(name, layout, key, o.Property, options{table: o.Table, inline: o.Inline})
+	g := &GlobalLists[T, K]{c, k}
+	c.ix.elsewhere = true
+	c.ix.definition = g
 	return g
 }
 
-// lists returns the lists; zero GlobalLists have some that are wrong.
-func (g *GlobalLists[T, K]) lists() *Lists[T, K] {
-	if g == nil || g.l == nil {
-		return &Lists[T, K]{ix: zeroIndex[T, K]()}
+// of returns the lists and the values; zero GlobalLists have some that are wrong.
+func (g *GlobalLists[T, K]) of() (*listsCore, *keyed[K]) {
+	if g == nil || g.c == nil {
+		ix, k := zero[K]()
+		return &listsCore{ix: ix}, k
 	}
-	return g.l
+	return g.c, g.k
 }
 
 // Name returns the name of the definition.
-func (g *GlobalLists[T, K]) Name() string { return g.lists().Name() }
+func (g *GlobalLists[T, K]) Name() string {
+	c, _ := g.of()
+	return c.ix.name
+}
 
 // Define adds the definition to the declaration of a table; aztablekit.Table calls it.
-func (g *GlobalLists[T, K]) Define(d *extend.Declaration[T]) error { return define(d, g) }
-
-func (g *GlobalLists[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
-	return g.lists().maintainer(t)
+func (g *GlobalLists[T, K]) Define(d *extend.Declaration[T]) error {
+	c, _ := g.of()
+	return define(d, g, c)
 }
 
 // Keys is [Lists.Keys] for a value in the whole table. 1 request.
 func (g *GlobalLists[T, K]) Keys(ctx context.Context, t *table.Table[T], k K) ([]keys.Key, error) {
-	return g.lists().Keys(ctx, t, keys.PartitionKey{}, k)
+	c, v := g.of()
+	return c.keysOf(ctx, tabledoor.Of(t), keys.PartitionKey{}, v.wanted(c.ix, k))
 }
 
 // List is [Lists.List] for a value in the whole table. 1 request, and 1 for each entity, 10 at a time.
 func (g *GlobalLists[T, K]) List(ctx context.Context, t *table.Table[T], k K) iter.Seq2[*table.Entity[T], error] {
-	return g.lists().List(ctx, t, keys.PartitionKey{}, k)
+	c, v := g.of()
+	return entities[T](c.list(ctx, tabledoor.Of(t), keys.PartitionKey{}, v.wanted(c.ix, k)))
 }

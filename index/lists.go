@@ -14,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/property"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
@@ -31,7 +32,13 @@ import (
 // more, which looks whether the entity is as it was. One row for each member ([Index.Only] without
 // fields) has neither limit; use it unless the rows must look like this.
 type Lists[T, K any] struct {
-	ix       *Index[T, K] // the layout and the range of the rows
+	c *listsCore
+	k *keyed[K]
+}
+
+// listsCore are Lists without their type parameters.
+type listsCore struct {
+	ix       *core // the layout and the range of the rows
 	property string
 }
 
@@ -40,15 +47,24 @@ func NewLists[T, K any](name string, layout keys.Layout[K], key func(*T) (K, boo
 	if o == nil {
 		o = &ListOptions{}
 	}
-	return lists(name, layout, key, o.Property, options{reserved: o.Reserved})
+	c, k := lists(name, layout, key, o.Property, options{reserved: o.Reserved})
+	l := &Lists[T, K]{c, k}
+	c.ix.definition = l
+	return l
 }
 
-func lists[T, K any](name string, layout keys.Layout[K], key func(*T) (K, bool), property string, o options) *Lists[T, K] {
+//go:noinline
+func lists[T, K any](name string, layout keys.Layout[K], key func(*T) (K, bool), property string, o options) (*listsCore, *keyed[K]) {
 	o.unique = true // a list has the RowKey that the row of a unique index would have
-	l := &Lists[T, K]{property: cmp.Or(property, defaultListProperty), ix: single(name, layout, key, o)}
-	l.ix.definition, l.ix.content = l, keyOnly
+	ix, k := single(name, layout, key, o)
+	return newLists(ix, property), k
+}
+
+func newLists(ix *core, property string) *listsCore {
+	ix.content = keyOnly
+	l := &listsCore{property: cmp.Or(property, defaultListProperty), ix: ix}
 	if err := new(table.Row).Set(l.listProperty(99), ""); err != nil { // a longer name than any list needs
-		l.ix.fail("Property", fmt.Sprintf("names a property that cannot be stored: %v", err))
+		ix.fail("Property", fmt.Sprintf("names a property that cannot be stored: %v", err))
 	}
 	return l
 }
@@ -56,29 +72,64 @@ func lists[T, K any](name string, layout keys.Layout[K], key func(*T) (K, bool),
 const defaultListProperty = "Members"
 
 // Name returns the name of the definition.
-func (l *Lists[T, K]) Name() string { return l.ix.Name() }
+func (l *Lists[T, K]) Name() string {
+	c, _ := l.of()
+	return c.ix.name
+}
+
+// of returns the lists and the values; zero Lists have some that are wrong.
+func (l *Lists[T, K]) of() (*listsCore, *keyed[K]) {
+	if l == nil || l.c == nil {
+		ix, k := zero[K]()
+		return &listsCore{ix: ix}, k
+	}
+	return l.c, l.k
+}
 
 // Define adds the definition to the declaration of a table; aztablekit.Table calls it.
-func (l *Lists[T, K]) Define(d *extend.Declaration[T]) error { return define(d, l) }
+func (l *Lists[T, K]) Define(d *extend.Declaration[T]) error {
+	c, _ := l.of()
+	return define(d, l, c)
+}
 
 // Keys returns the keys of the entities that have the value k in a partition, in their order.
 // Errors: table.ErrNotReadable; table.ErrForeignRow if a foreign row has the list's key; *table.DecodeError for
 // a list that another program has stored with other types; *keys.KeyError; *table.DefinitionError for a
 // wrong definition, and for a handle without it; errors of a read (see package table). 1 request.
 func (l *Lists[T, K]) Keys(ctx context.Context, t *table.Table[T], partition keys.PartitionKey, k K) ([]keys.Key, error) {
-	all, _, err := l.keys(ctx, t, partition, k)
+	c, v := l.of()
+	return c.keysOf(ctx, tabledoor.Of(t), partition, v.wanted(c.ix, k))
+}
+
+// List yields the entities that have the value k in a partition, in the order of their keys. It
+// reads each entity, and leaves out entities that have another value by then. Errors:
+// table.ErrNotReadable; table.ErrForeignRow if a foreign row has the list's key; *table.DecodeError for a list
+// that another program has stored with other types, or an entity that does not fit T;
+// *keys.KeyError; *table.DefinitionError for a wrong definition, and for a handle without it; errors of a
+// read (see package table). 1 request, and 1 for each entity, 10 at a time.
+func (l *Lists[T, K]) List(ctx context.Context, t *table.Table[T], partition keys.PartitionKey, k K) iter.Seq2[*table.Entity[T], error] {
+	c, v := l.of()
+	return entities[T](c.list(ctx, tabledoor.Of(t), partition, v.wanted(c.ix, k)))
+}
+
+// Name returns the name of the definition.
+func (l *listsCore) Name() string { return l.ix.name }
+
+// keysOf is Lists.Keys.
+func (l *listsCore) keysOf(ctx context.Context, t tabledoor.Untyped, partition keys.PartitionKey, of wanted) ([]keys.Key, error) {
+	all, _, err := l.keys(ctx, t, partition, of)
 	if err != nil {
 		return nil, withDefinition(l.ix.name, err)
 	}
 	return all, nil
 }
 
-func (l *Lists[T, K]) keys(ctx context.Context, t *table.Table[T], partition keys.PartitionKey, k K) (all []keys.Key, list keys.Key, err error) {
+func (l *listsCore) keys(ctx context.Context, t tabledoor.Untyped, partition keys.PartitionKey, of wanted) (all []keys.Key, list keys.Key, err error) {
 	rows, err := l.ix.readable(t)
 	if err != nil {
 		return nil, list, err
 	}
-	if list, err = l.ix.uniqueKey(t, partition, k); err != nil {
+	if list, err = l.ix.uniqueKey(t, partition, of); err != nil {
 		return nil, list, err
 	}
 	ctx, end := door.Table(t).Span(ctx, "Keys")
@@ -105,44 +156,38 @@ func (l *Lists[T, K]) keys(ctx context.Context, t *table.Table[T], partition key
 }
 
 // memberKey returns the key of the entity that a list names by a text.
-func (l *Lists[T, K]) memberKey(list keys.Key, member string) keys.Key {
+func (l *listsCore) memberKey(list keys.Key, member string) keys.Key {
 	if l.ix.elsewhere {
 		return keyOfMember(member)
 	}
 	return keys.Raw(list.PartitionKey(), member)
 }
 
-// List yields the entities that have the value k in a partition, in the order of their keys. It
-// reads each entity, and leaves out entities that have another value by then. Errors:
-// table.ErrNotReadable; table.ErrForeignRow if a foreign row has the list's key; *table.DecodeError for a list
-// that another program has stored with other types, or an entity that does not fit T;
-// *keys.KeyError; *table.DefinitionError for a wrong definition, and for a handle without it; errors of a
-// read (see package table). 1 request, and 1 for each entity, 10 at a time.
-func (l *Lists[T, K]) List(ctx context.Context, t *table.Table[T], partition keys.PartitionKey, k K) iter.Seq2[*table.Entity[T], error] {
-	return func(yield func(*table.Entity[T], error) bool) {
+// list is Lists.List.
+func (l *listsCore) list(ctx context.Context, t tabledoor.Untyped, partition keys.PartitionKey, of wanted) listed {
+	return func(yield func(tabledoor.Entity, error) bool) {
 		fail := func(err error) { yield(nil, withDefinition(l.ix.name, err)) }
-		all, list, err := l.keys(ctx, t, partition, k)
+		all, list, err := l.keys(ctx, t, partition, of)
 		if err != nil {
 			fail(err)
 			return
 		}
-		for e, err := range t.GetMany(ctx, all...) {
-			if errors.Is(err, table.ErrNotFound) || derived.IsForeign(err) {
-				continue
-			} else if err != nil {
+		t.GetMany(ctx, all, func(e tabledoor.Entity, err error) bool {
+			switch {
+			case errors.Is(err, table.ErrNotFound), derived.IsForeign(err):
+				return true
+			case err != nil:
 				fail(err)
-				return
+				return false
 			}
-			if l.ix.ifCurrent(e, list) != nil && !yield(e, nil) {
-				return
-			}
-		}
+			return l.ix.ifCurrent(e, list) == nil || yield(e, nil)
+		})
 	}
 }
 
 // members returns the members of a list, in order; none if the row is nil. Errors: *table.DecodeError, with the members that can be
 // read.
-func (l *Lists[T, K]) members(row *table.Row) (all []string, err error) {
+func (l *listsCore) members(row *table.Row) (all []string, err error) {
 	if row == nil {
 		return nil, nil
 	}
@@ -160,7 +205,7 @@ func (l *Lists[T, K]) members(row *table.Row) (all []string, err error) {
 }
 
 // listProperty returns the name of the property of a list with number i.
-func (l *Lists[T, K]) listProperty(i int) string {
+func (l *listsCore) listProperty(i int) string {
 	if i == 1 {
 		return l.property
 	}
@@ -169,7 +214,7 @@ func (l *Lists[T, K]) listProperty(i int) string {
 
 // listProperties returns the properties of a row that contain members. Another program may have deleted one of them, so that their
 // numbers need not be consecutive.
-func (l *Lists[T, K]) listProperties(row *table.Row) (names []string) {
+func (l *listsCore) listProperties(row *table.Row) (names []string) {
 	for name := range row.All() {
 		rest, is := strings.CutPrefix(name, l.property)
 		if n, err := strconv.Atoi(rest); is && (rest == "" || err == nil && n > 1 && name == l.listProperty(n)) {
@@ -180,36 +225,36 @@ func (l *Lists[T, K]) listProperties(row *table.Row) (names []string) {
 }
 
 // listsMaintainer writes the rows of a Lists.
-type listsMaintainer[T, K any] struct {
-	*Lists[T, K]
+type listsMaintainer struct {
+	*listsCore
 	tag  tag
 	mode derived.RepairMode
 }
 
 // MaxRows counts the list that the entity leaves and the list that it joins.
-func (m *listsMaintainer[T, K]) MaxRows() int { return 2 }
+func (m *listsMaintainer) MaxRows() int { return 2 }
 
-func (m *listsMaintainer[T, K]) Ranges() []keys.RowRange    { return []keys.RowRange{m.ix.all()} }
-func (m *listsMaintainer[T, K]) targetProperties() []string { return nil }
+func (m *listsMaintainer) Ranges() []keys.RowRange    { return []keys.RowRange{m.ix.all()} }
+func (m *listsMaintainer) targetProperties() []string { return nil }
 
-func (m *listsMaintainer[T, K]) Owns(row *table.Row) bool {
+func (m *listsMaintainer) Owns(row *table.Row) bool {
 	return m.tag.matches((*stored.Row)(row).Owner())
 }
 
-func (m *listsMaintainer[T, K]) Definition() any    { return m.ix.definition }
-func (m *listsMaintainer[T, K]) Form() string       { return m.ix.form("lists") }
-func (m *listsMaintainer[T, K]) FormerForm() string { return m.ix.formerForm("lists") }
+func (m *listsMaintainer) Definition() any    { return m.ix.definition }
+func (m *listsMaintainer) Form() string       { return m.ix.form("lists") }
+func (m *listsMaintainer) FormerForm() string { return m.ix.formerForm("lists") }
 
-func (m *listsMaintainer[T, K]) RowsPerWrite() int { return 0 }
+func (m *listsMaintainer) RowsPerWrite() int { return 0 }
 
-func (m *listsMaintainer[T, K]) InRepairMode(mode derived.RepairMode) derived.Maintainer {
+func (m *listsMaintainer) InRepairMode(mode derived.RepairMode) derived.Maintainer {
 	c := *m
 	c.mode = mode
 	return &c
 }
 
 // Maintain removes the entity from the list in its maintainer state, and adds it to the list that it should be in.
-func (m *listsMaintainer[T, K]) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[T]) error {
+func (m *listsMaintainer) Maintain(ctx context.Context, p *extend.Plan, c *engine.Change) error {
 	want, err := m.ix.rowKeys(c.New, c.Key)
 	if err != nil {
 		return err
@@ -238,7 +283,7 @@ func (m *listsMaintainer[T, K]) Maintain(ctx context.Context, p *extend.Plan, c 
 }
 
 // contentState returns what the maintainer state contains behind the RowKeys: the property of the list, if that is not the default.
-func (m *listsMaintainer[T, K]) contentState() []string {
+func (m *listsMaintainer) contentState() []string {
 	if m.property == defaultListProperty {
 		return nil
 	}
@@ -246,7 +291,7 @@ func (m *listsMaintainer[T, K]) contentState() []string {
 }
 
 // setMember adds the entity to a list, or removes it.
-func (m *listsMaintainer[T, K]) setMember(ctx context.Context, p *extend.Plan, entity keys.Key, list string, member bool) error {
+func (m *listsMaintainer) setMember(ctx context.Context, p *extend.Plan, entity keys.Key, list string, member bool) error {
 	k := keys.Raw(entity.PartitionKey(), list)
 	row, err := p.Load(ctx, k.Row())
 	switch {
@@ -295,7 +340,7 @@ const (
 )
 
 // checkRoom returns a *table.LimitError for members that have no room in the row of a list.
-func (l *Lists[T, K]) checkRoom(k keys.Key, all []string) error {
+func (l *listsCore) checkRoom(k keys.Key, all []string) error {
 	n := lengthOf(all)
 	if n <= maxListUnits {
 		return nil
@@ -306,7 +351,7 @@ func (l *Lists[T, K]) checkRoom(k keys.Key, all []string) error {
 }
 
 // row returns the row of a list with these members, and with the other properties of the row before.
-func (l *listsMaintainer[T, K]) row(k keys.Key, before *table.Row, all []string) (*table.Row, error) {
+func (l *listsMaintainer) row(k keys.Key, before *table.Row, all []string) (*table.Row, error) {
 	r := &table.Row{Key: k}
 	if before != nil {
 		r = before.At(k)
@@ -356,12 +401,11 @@ func lengthOf(all []string) (n int) {
 
 // The methods of derived.PerEntity.
 
-func (m *listsMaintainer[T, K]) WantedRows(entity any) ([]string, error) {
-	e := entity.(*table.Entity[T])
-	return m.ix.rowKeys(&e.Value, e.Key)
+func (m *listsMaintainer) WantedRows(entity any) ([]string, error) {
+	return m.ix.rowKeys(tabledoor.ValueOf(entity), tabledoor.KeyOf(entity))
 }
 
-func (m *listsMaintainer[T, K]) EntitiesIn(row *table.Row) []string {
+func (m *listsMaintainer) EntitiesIn(row *table.Row) []string {
 	if !m.Owns(row) {
 		return nil
 	}
@@ -372,13 +416,13 @@ func (m *listsMaintainer[T, K]) EntitiesIn(row *table.Row) []string {
 	return all
 }
 
-func (m *listsMaintainer[T, K]) Content(*table.Row) *table.Row       { return nil }
-func (m *listsMaintainer[T, K]) WantedContent(*table.Row) *table.Row { return nil }
+func (m *listsMaintainer) Content(*table.Row) *table.Row       { return nil }
+func (m *listsMaintainer) WantedContent(*table.Row) *table.Row { return nil }
 
-func (m *listsMaintainer[T, K]) Shared() bool { return true }
-func (m *listsMaintainer[T, K]) Unique() bool { return false }
+func (m *listsMaintainer) Shared() bool { return true }
+func (m *listsMaintainer) Unique() bool { return false }
 
-func (m *listsMaintainer[T, K]) Without(row *table.Row, entities ...string) (*table.Row, error) {
+func (m *listsMaintainer) Without(row *table.Row, entities ...string) (*table.Row, error) {
 	members, _ := m.members(row)
 	all := slices.DeleteFunc(members, func(s string) bool { return slices.Contains(entities, s) })
 	left, err := m.row(row.Key, row, all)
@@ -388,13 +432,13 @@ func (m *listsMaintainer[T, K]) Without(row *table.Row, entities ...string) (*ta
 	return left, nil
 }
 
-func (l *Lists[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
-	m := &listsMaintainer[T, K]{Lists: l, tag: tagOf(l.ix.name, t)}
+func (l *listsCore) maintainer(t tabledoor.Untyped) (maintainer, error) {
+	m := &listsMaintainer{listsCore: l, tag: tagOf(l.ix.name, t)}
 	if l.ix.invalid != nil {
 		return m, l.ix.invalid
 	}
 	if err := l.ix.probe(t); err != nil || !l.ix.elsewhere {
 		return m, err
 	}
-	return newElsewhere(t, l.ix, m, listForm[T, K]{m})
+	return newElsewhere(t, l.ix, m, listForm{m})
 }

@@ -9,36 +9,20 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
-	"github.com/aztablekit/aztablekit/internal/keydoor"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/property"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// rowKey returns the RowKey of the row of a value and an entity.
-func (ix *Index[T, K]) rowKey(k K, primary keys.Key) (string, error) {
-	var e keys.RowKey
-	if !ix.opt.unique {
-		e = ix.byValueAndKey.Of(k, ix.suffixOf(primary))
-	} else {
-		e = ix.byValue.RowKey(k)
-	}
-	s, err := e.Result()
-	if err == nil && ix.opt.reserved {
-		s = ix.prefixed(s)
-		err = keys.Raw("p", s).Err() // the prefix makes it longer
-	}
-	return s, err
-}
-
 // suffixOf returns what the RowKeys of an entity's rows end with.
-func (ix *Index[T, K]) suffixOf(primary keys.Key) keys.RowKey {
+func (ix *core) suffixOf(primary keys.Key) keys.RowKey {
 	if ix.elsewhere {
 		return keys.Raw("p", memberText(primary)).Row()
 	}
@@ -46,7 +30,7 @@ func (ix *Index[T, K]) suffixOf(primary keys.Key) keys.RowKey {
 }
 
 // rowKeys returns the RowKeys of an entity's rows, in order; see rows.
-func (ix *Index[T, K]) rowKeys(v *T, primary keys.Key) ([]string, error) {
+func (ix *core) rowKeys(v any, primary keys.Key) ([]string, error) {
 	if ix.hasOneRow() && v != nil {
 		return ix.oneRowKey(v, primary)
 	}
@@ -63,7 +47,7 @@ func rowKeysOf(rows []keys.Key) (all []string) {
 
 // rows returns the keys of an entity's rows, in order. It calls the key function twice: rows of a key function that is not pure
 // would never be found and deleted again.
-func (ix *Index[T, K]) rows(v *T, primary keys.Key) ([]keys.Key, error) {
+func (ix *core) rows(v any, primary keys.Key) ([]keys.Key, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -78,13 +62,13 @@ func (ix *Index[T, K]) rows(v *T, primary keys.Key) ([]keys.Key, error) {
 	return rows, err
 }
 
-func (ix *Index[T, K]) rowsOnce(v *T, primary keys.Key) (rows []keys.Key, err error) {
-	all, err := callUser(ix.name, "key", ix.key, v)
+func (ix *core) rowsOnce(v any, primary keys.Key) (rows []keys.Key, err error) {
+	all, err := callUser(ix.name, "key", func() entityValues { return ix.values.of(v) })
 	if err != nil {
 		return nil, err
 	}
-	for _, k := range all {
-		row, err := ix.row(v, k, primary)
+	for i := range all.len() {
+		row, err := ix.row(v, all, i, primary)
 		if err != nil {
 			return nil, withDefinition(ix.name, err)
 		}
@@ -97,16 +81,20 @@ func (ix *Index[T, K]) rowsOnce(v *T, primary keys.Key) (rows []keys.Key, err er
 	return rows, nil
 }
 
-// row returns the key of the row of an entity and one of its values.
-func (ix *Index[T, K]) row(v *T, k K, primary keys.Key) (row keys.Key, err error) {
+// row returns the key of the row of an entity and one of its values, the i-th.
+func (ix *core) row(v any, all entityValues, i int, primary keys.Key) (row keys.Key, err error) {
 	type result struct {
 		rowKey string
 		err    error
 	}
-	r, err := callUser(ix.name, "key", func(*T) (r result) { // functions of the layout may panic
-		r.rowKey, r.err = ix.rowKey(k, primary)
+	r, err := callUser(ix.name, "key", func() (r result) { // functions of the layout may panic
+		if ix.opt.unique {
+			r.rowKey, r.err = ix.stored(all.rowKey(i))
+		} else {
+			r.rowKey, r.err = ix.stored(all.rowKeyOf(i, ix.suffixOf(primary)))
+		}
 		return r
-	}, v)
+	})
 	if err == nil {
 		err = r.err
 	}
@@ -116,47 +104,59 @@ func (ix *Index[T, K]) row(v *T, k K, primary keys.Key) (row keys.Key, err error
 	if !ix.elsewhere {
 		return keys.Raw(primary.PartitionKey(), r.rowKey), nil
 	}
-	pk, err := ix.partitionElsewhere(v, k)
+	pk, err := ix.partitionElsewhere(v, all, i)
 	return keys.Raw(pk, r.rowKey), err
 }
 
+// stored returns the RowKey of a row as it is stored, for that of the layout.
+func (ix *core) stored(of keys.RowKey) (string, error) {
+	s, err := of.Result()
+	if err == nil && ix.opt.reserved {
+		s = ix.prefixed(s)
+		err = keys.Raw("p", s).Err() // the prefix makes it longer
+	}
+	return s, err
+}
+
 // hasRow reports whether a row follows from an entity, also if other rows of the entity are more than it may have or invalid.
-func (ix *Index[T, K]) hasRow(v *T, primary, row keys.Key) bool {
-	all, err := callUser(ix.name, "key", ix.key, v)
-	return err == nil && slices.ContainsFunc(all, func(k K) bool {
-		is, err := ix.row(v, k, primary)
-		return err == nil && is == row
-	})
+func (ix *core) hasRow(v any, primary, row keys.Key) bool {
+	all, err := callUser(ix.name, "key", func() entityValues { return ix.values.of(v) })
+	if err != nil {
+		return false
+	}
+	for i := range all.len() {
+		if is, err := ix.row(v, all, i, primary); err == nil && is == row {
+			return true
+		}
+	}
+	return false
 }
 
 // matcher returns hasRow for the rows of a list. It is for one goroutine: it reuses its memory.
-func (ix *Index[T, K]) matcher() func(v *T, primary, row keys.Key) bool {
+func (ix *core) matcher() func(v any, primary, row keys.Key) bool {
 	if !ix.hasOneRow() {
 		return ix.hasRow
 	}
-	m := ix.byValueAndKey.Maker()
-	return func(v *T, primary, row keys.Key) bool {
-		is, err := callUser(ix.name, "key", func(v *T) bool {
-			k, in := ix.oneKey(v)
-			return in && m.Is(row.RowKey(), k, primary.Row())
-		}, v)
+	m := ix.values.maker()
+	return func(v any, primary, row keys.Key) bool {
+		is, err := callUser(ix.name, "key", func() bool { return m.is(v, primary, row.RowKey()) })
 		return err == nil && is && row.PartitionKey() == primary.PartitionKey()
 	}
 }
 
 // hasOwnPartitions reports whether each value has a partition of its own.
-func (ix *Index[T, K]) hasOwnPartitions() bool {
+func (ix *core) hasOwnPartitions() bool {
 	return ix.elsewhere && ix.partition == nil
 }
 
 const fieldPartition = "In"
 
-// partitionElsewhere returns the PartitionKey of the row of an entity and one of its values.
-func (ix *Index[T, K]) partitionElsewhere(v *T, k K) (string, error) {
+// partitionElsewhere returns the PartitionKey of the row of an entity and one of its values, the i-th.
+func (ix *core) partitionElsewhere(v any, all entityValues, i int) (string, error) {
 	if ix.hasOwnPartitions() {
-		return ix.byValue.PartitionKey(k).Result()
+		return all.partitionKey(i).Result()
 	}
-	e, err := callUser(ix.name, fieldPartition, ix.partition, v)
+	e, err := callUser(ix.name, fieldPartition, func() keys.PartitionKey { return ix.partition(v) })
 	if err != nil {
 		return "", err
 	}
@@ -164,14 +164,6 @@ func (ix *Index[T, K]) partitionElsewhere(v *T, k K) (string, error) {
 		return "", &table.DefinitionError{Definition: ix.name, Field: fieldPartition, Reason: "returns no key"}
 	}
 	return e.Result()
-}
-
-// partitionForValue returns the partition for a look-up of a value.
-func (ix *Index[T, K]) partitionForValue(partition keys.PartitionKey, k K) keys.PartitionKey {
-	if ix.hasOwnPartitions() && ix.invalid == nil {
-		return ix.byValue.PartitionKey(k)
-	}
-	return partition
 }
 
 // namedBy returns the key of the entity that an index row names. is is false for a foreign row and for a tombstone. Errors:
@@ -192,7 +184,7 @@ func ownerError(row *table.Row) error {
 }
 
 // entityOf returns the entity of an index row, nil if there is none or it does not have the row's value.
-func (ix *Index[T, K]) entityOf(ctx context.Context, t *table.Table[T], row *table.Row) (e *table.Entity[T], err error) {
+func (ix *core) entityOf(ctx context.Context, t tabledoor.Untyped, row *table.Row) (e tabledoor.Entity, err error) {
 	k, is, err := namedBy(row)
 	if err != nil || !is {
 		return nil, err
@@ -210,18 +202,18 @@ func (ix *Index[T, K]) entityOf(ctx context.Context, t *table.Table[T], row *tab
 }
 
 // entityOfCopy is entityOf for what Copies yields: e is the entity of a full copy, nil for other rows. hasRow is Index.hasRow or a matcher.
-func (ix *Index[T, K]) entityOfCopy(ctx context.Context, t *table.Table[T], row *stored.Row, e *table.Entity[T], hasRow func(v *T, primary, row keys.Key) bool) (*table.Entity[T], error) {
+func (ix *core) entityOfCopy(ctx context.Context, t tabledoor.Untyped, row *stored.Row, e tabledoor.Entity, hasRow func(v any, primary, row keys.Key) bool) (tabledoor.Entity, error) {
 	switch {
 	case e == nil:
 		return ix.entityOf(ctx, t, (*table.Row)(row))
 	case !ix.full():
-		return ix.readEntity(ctx, t, e.Key, row.Key)
+		return ix.readEntity(ctx, t, tabledoor.KeyOf(e), row.Key)
 	}
 	return current(e, row.Key, hasRow), nil
 }
 
 // readEntity reads the entity of an index row. It returns nil if there is none or it does not have the row's value.
-func (ix *Index[T, K]) readEntity(ctx context.Context, t *table.Table[T], k, row keys.Key) (*table.Entity[T], error) {
+func (ix *core) readEntity(ctx context.Context, t tabledoor.Untyped, k, row keys.Key) (tabledoor.Entity, error) {
 	e, err := t.Get(ctx, k)
 	switch {
 	case errors.Is(err, table.ErrNotFound), derived.IsForeign(err):
@@ -234,12 +226,12 @@ func (ix *Index[T, K]) readEntity(ctx context.Context, t *table.Table[T], k, row
 
 // decodeCopy returns the entity of a copy. mustRead reports that the entity itself must be read, because the copy is of another
 // kind than the index makes now, or of an older version that only a whole row can be upgraded from.
-func (ix *Index[T, K]) decodeCopy(t *table.Table[T], row *table.Row) (e *table.Entity[T], mustRead bool, err error) {
+func (ix *core) decodeCopy(t tabledoor.Untyped, row *table.Row) (e tabledoor.Entity, mustRead bool, err error) {
 	if _, isFull := row.Get(reserved.OperationID); ix.full() != isFull {
 		return nil, true, nil
 	}
 	if !ix.full() {
-		only, err := door.Table(t).Mode.Schema.Properties(untyped(ix.only)...)
+		only, err := door.Table(t).Mode.Schema.Properties(ix.only...)
 		if err != nil || (*stored.Row)(row).ProjectionID() != projectionID(only) {
 			return nil, true, err
 		}
@@ -254,13 +246,13 @@ func (ix *Index[T, K]) decodeCopy(t *table.Table[T], row *table.Row) (e *table.E
 }
 
 // ifCurrent returns the entity if the row follows from it, else nil.
-func (ix *Index[T, K]) ifCurrent(e *table.Entity[T], row keys.Key) *table.Entity[T] {
+func (ix *core) ifCurrent(e tabledoor.Entity, row keys.Key) tabledoor.Entity {
 	return current(e, row, ix.hasRow)
 }
 
-// current is ifCurrent with Index.hasRow or a matcher.
-func current[T any](e *table.Entity[T], row keys.Key, hasRow func(v *T, primary, row keys.Key) bool) *table.Entity[T] {
-	if !hasRow(&e.Value, e.Key, row) {
+// current is ifCurrent with core.hasRow or a matcher.
+func current(e tabledoor.Entity, row keys.Key, hasRow func(v any, primary, row keys.Key) bool) tabledoor.Entity {
+	if !hasRow(tabledoor.ValueOf(e), tabledoor.KeyOf(e), row) {
 		return nil
 	}
 	return e
@@ -269,15 +261,9 @@ func current[T any](e *table.Entity[T], row keys.Key, hasRow func(v *T, primary,
 // The functions below make the row of an entity in most indexes with fewer allocations than those above, and with the same results.
 
 // hasOneRow reports whether an entity has one row at most, in its own partition and under its value and its own RowKey.
-func (ix *Index[T, K]) hasOneRow() bool {
-	return ix.oneKey != nil && !ix.opt.unique && !ix.elsewhere && !ix.opt.reserved
+func (ix *core) hasOneRow() bool {
+	return ix.values.single() && !ix.opt.unique && !ix.elsewhere && !ix.opt.reserved
 }
-
-// maker makes the RowKeys of the rows of an index.
-type maker[K any] = keydoor.Maker[K, keys.RowKey]
-
-// values is a layout of a value.
-type values[K any] = keydoor.Values[K, keys.PartitionKey, keys.RowKey, *keys.RowRanges[K]]
 
 // oneRow is the RowKey of an entity's row, if the entity has one.
 type oneRow struct {
@@ -286,34 +272,17 @@ type oneRow struct {
 	err error
 }
 
-func oneRowOf[K any](m maker[K], k K, in bool, primary keys.Key) (r oneRow) {
-	r.in = in
-	if in {
-		r.key, r.err = m.Of(k, primary.Row()).Result()
-	}
-	return r
-}
-
 // oneRowKey is rowKeys for an index in which an entity has one value and one row.
-func (ix *Index[T, K]) oneRowKey(v *T, primary keys.Key) ([]string, error) {
-	m := ix.byValueAndKey.Maker()
-	r, err := callUser(ix.name, "key", func(v *T) oneRow {
-		k, in := ix.oneKey(v)
-		return oneRowOf(m, k, in, primary)
-	}, v)
+func (ix *core) oneRowKey(v any, primary keys.Key) ([]string, error) {
+	m := ix.values.maker()
+	r, err := callUser(ix.name, "key", func() oneRow { return m.row(v, primary) })
 	if err == nil && r.err != nil {
 		err = withDefinition(ix.name, r.err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	again, err := callUser(ix.name, "key", func(v *T) oneRow {
-		k, in := ix.oneKey(v)
-		if in && r.in && m.Is(r.key, k, primary.Row()) {
-			return r
-		}
-		return oneRowOf(m, k, in, primary)
-	}, v)
+	again, err := callUser(ix.name, "key", func() oneRow { return m.again(v, primary, r) })
 	switch {
 	case err != nil:
 		return nil, err
@@ -343,7 +312,7 @@ type tag struct {
 // contains +.
 const summaryTag = "+"
 
-func tagOf[T any](definition string, t *table.Table[T]) tag {
+func tagOf(definition string, t tabledoor.Untyped) tag {
 	g := tag{text: definition + ":" + door.Table(t).Mode.Schema.Scope()}
 	g.untyped, _, _ = strings.Cut(g.text, "?") // no RowKey contains ?, which separates the type
 	return g
@@ -375,21 +344,20 @@ func (g tag) set(row *table.Row, off bool) {
 
 // probe calls the key function for sample entities. It fails if the function is not pure, or uses a field that a projection does
 // not copy. Mistakes that the samples do not show make writes fail later.
-func (ix *Index[T, K]) probe(t *table.Table[T], only ...string) error {
+func (ix *core) probe(t tabledoor.Untyped, only ...string) error {
 	at := keys.Raw("p", "r")
 	for seed := range 4 {
-		var v T
-		fillSample(reflect.ValueOf(&v).Elem(), &seed, 0)
-		whole, err := callUser(ix.name, "key", ix.key, &v)
+		v := sampleOf(t, &seed)
+		whole, err := callUser(ix.name, "key", func() any { return ix.values.of(v).boxed() })
 		if err != nil {
 			continue // the function may panic for values that no program stores
 		}
-		again, err := callUser(ix.name, "key", ix.key, &v)
+		again, err := callUser(ix.name, "key", func() any { return ix.values.of(v).boxed() })
 		if err != nil || !reflect.DeepEqual(whole, again) {
 			return &table.DefinitionError{Definition: ix.name, Field: "key", Reason: fmt.Sprintf("is not pure: for one entity it returned %v, and then %v", whole, again)}
 		}
 		var de *table.DefinitionError
-		_, err = ix.rows(&v, at)
+		_, err = ix.rows(v, at)
 		partitionPanics := errors.As(err, &de) && de.Field == fieldPartition && strings.HasPrefix(de.Reason, "panics")
 		if (len(ix.only) == 0 || ix.elsewhere) && de != nil && !partitionPanics {
 			return err // the layout's own functions panic, or the function of In is wrong
@@ -397,12 +365,12 @@ func (ix *Index[T, K]) probe(t *table.Table[T], only ...string) error {
 		if len(ix.only) == 0 {
 			continue
 		}
-		part, err := door.Table(t).Mode.Schema.Projected(&v, only...)
+		part, err := door.Table(t).Mode.Schema.Projected(v, only...)
 		if err != nil {
 			continue // these values cannot be stored
 		}
-		want, err1 := ix.rowsOnce(&v, at)
-		got, err2 := ix.rowsOnce(part.(*T), at)
+		want, err1 := ix.rowsOnce(v, at)
+		got, err2 := ix.rowsOnce(part, at)
 		if err1 == nil && (err2 != nil || !slices.Equal(want, got)) {
 			return &table.DefinitionError{Definition: ix.name, Field: "Only", Reason: "lacks a field that the key function uses; add the field"}
 		}
@@ -411,8 +379,8 @@ func (ix *Index[T, K]) probe(t *table.Table[T], only ...string) error {
 }
 
 // form describes what must not change under the name of the definition; see derived.Maintainer.
-func (ix *Index[T, K]) form(kind string) string {
-	text := ix.kind(kind) + " by " + ix.byValue.Spelling()
+func (ix *core) form(kind string) string {
+	text := ix.kind(kind) + " by " + ix.values.spelling()
 	if ix.opt.reserved {
 		text += ", reserved"
 	}
@@ -423,7 +391,7 @@ func (ix *Index[T, K]) form(kind string) string {
 }
 
 // kind tells an index of unique values from others.
-func (ix *Index[T, K]) kind(kind string) string {
+func (ix *core) kind(kind string) string {
 	if ix.opt.unique && kind == "index" {
 		return "unique index"
 	}
@@ -431,25 +399,28 @@ func (ix *Index[T, K]) kind(kind string) string {
 }
 
 // formerForm is form as releases have stored it that knew layouts by the key of a sample.
-func (ix *Index[T, K]) formerForm(kind string) string {
-	var k K
-	seed := 1
-	fillSample(reflect.ValueOf(&k).Elem(), &seed, 0)
-	sample, _ := callUser(ix.name, "layout", func(*T) string {
-		rk, _ := ix.rowKey(k, keys.Raw("p", "r"))
+func (ix *core) formerForm(kind string) string {
+	sample, _ := callUser(ix.name, "layout", func() string {
+		rk, _ := ix.stored(ix.values.sample(ix.opt.unique, ix.suffixOf(keys.Raw("p", "r"))))
 		return rk
-	}, nil)
-	return fmt.Sprintf("%s, %v %s", ix.kind(kind), reflect.TypeFor[K]().Kind(), sample)
+	})
+	return fmt.Sprintf("%s, %v %s", ix.kind(kind), ix.values.kind(), sample)
+}
+
+// sampleOf returns a pointer to a sample of the type of a table.
+func sampleOf(t tabledoor.Untyped, seed *int) any {
+	of, _ := door.Table(t).Mode.Schema.Type()
+	v := reflect.New(of)
+	fillSample(v.Elem(), seed, 0)
+	return v.Interface()
 }
 
 // probeFunction calls a function of a definition for sample entities, and returns the DefinitionErrors that it finds. All other
 // errors are about the values, which no program may store, and so are panics.
-func probeFunction[T any](f func(*T) error) error {
+func probeFunction(t tabledoor.Untyped, f func(v any) error) error {
 	for seed := range 4 {
-		var v T
-		fillSample(reflect.ValueOf(&v).Elem(), &seed, 0)
 		var de *table.DefinitionError
-		if errors.As(f(&v), &de) && !strings.HasPrefix(de.Reason, "panics") {
+		if errors.As(f(sampleOf(t, &seed)), &de) && !strings.HasPrefix(de.Reason, "panics") {
 			return de
 		}
 	}
@@ -494,23 +465,23 @@ func fillSample(v reflect.Value, n *int, depth int) {
 }
 
 // callUser calls a function of the definition. If the function panics, only the write or look-up that needs it fails.
-func callUser[T, R any](definition, field string, f func(*T) R, v *T) (r R, err error) {
+func callUser[R any](definition, field string, f func() R) (r R, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = &table.DefinitionError{Definition: definition, Field: field, Reason: fmt.Sprintf("panics: %v", p)}
 		}
 	}()
-	return f(v), nil
+	return f(), nil
 }
 
 // unrecordedRows returns the rows that an entity may have although its maintainer state contains none: the rows that follow from
 // the stored entity. Either another program has replaced the entity and its _ix, or the entity is older than the definition and
 // has no rows.
-func unrecordedRows[T any](c *extend.Change[T], had []string, rows func(*T, keys.Key) ([]string, error)) []string {
+func unrecordedRows(c *engine.Change, had []string, rows func(any, keys.Key) ([]string, error)) []string {
 	return unrecorded(c, len(had) > 0, rows)
 }
 
-func unrecorded[T, R any](c *extend.Change[T], recorded bool, rows func(*T, keys.Key) ([]R, error)) []R {
+func unrecorded[R any](c *engine.Change, recorded bool, rows func(any, keys.Key) ([]R, error)) []R {
 	if recorded || c.Old == nil {
 		return nil
 	}

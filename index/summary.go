@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"iter"
 	"math/big"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/property"
+	"github.com/aztablekit/aztablekit/internal/query"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
@@ -67,10 +67,22 @@ type Measure[T any] struct {
 // The group's row contains the name and kind of the definition and the type of its entities. If a row of another type, definition
 // or program has the group's key, writes and Get fail with table.ErrForeignRow, and All leaves the group out.
 type Summary[T, K any] struct {
-	ix       *Index[T, K] // the key function and the range of the rows
-	layout   values[K]
-	measures []Measure[T]
+	c *summaryCore
+	k *keyed[K]
+}
+
+// summaryCore is a Summary without its type parameters.
+type summaryCore struct {
+	ix       *core // the key function and the range of the rows
+	measures []measure
 	most     int64 // entities of a group; 0 for no bound
+}
+
+// measure is a Measure without its type parameter.
+type measure struct {
+	Name            string
+	Of              func(v any) (int64, bool)
+	ExactUpTo, Most int64
 }
 
 // maxMeasures is the most measures that a row has room for, with seven properties each.
@@ -87,13 +99,29 @@ func NewSummary[T, K any](name string, layout keys.Layout[K], key func(*T) (K, b
 	if o == nil {
 		o = &SummaryOptions{}
 	}
-	ix := single(name, layout, key, options{unique: true, reserved: o.Reserved})
-	s := &Summary[T, K]{ix: ix, measures: slices.Clone(measures), most: o.Most}
-	s.ix.definition, s.ix.content = s, keyOnly
-	s.layout = s.ix.byValue
+	ix, k := single(name, layout, key, options{unique: true, reserved: o.Reserved})
+	s := &Summary[T, K]{&summaryCore{ix: ix, most: o.Most}, k}
+	for _, m := range measures {
+		of := measure{m.Name, nil, m.ExactUpTo, m.Most}
+		if m.Of != nil {
+			of.Of = func(v any) (int64, bool) { return m.Of(v.(*T)) }
+		}
+		s.c.measures = append(s.c.measures, of)
+	}
+	ix.definition = s
+	s.c.check()
+	return s
+}
+
+// Name returns the name of the definition.
+func (s *summaryCore) Name() string { return s.ix.name }
+
+// check finds the mistakes of a definition.
+func (s *summaryCore) check() {
+	s.ix.content = keyOnly
 	seen, properties := map[string]bool{}, map[string]string{} // names, and the names by their properties
-	if o.Most < 0 {
-		s.ix.fail("Most", fmt.Sprintf("is %d; a bound is positive, and 0 means none", o.Most))
+	if s.most < 0 {
+		s.ix.fail("Most", fmt.Sprintf("is %d; a bound is positive, and 0 means none", s.most))
 	}
 	if len(s.measures) > maxMeasures {
 		s.ix.fail("measures", fmt.Sprintf("are %d; a row has room for %d", len(s.measures), maxMeasures))
@@ -120,14 +148,28 @@ func NewSummary[T, K any](name string, layout keys.Layout[K], key func(*T) (K, b
 		}
 		seen[m.Name] = true
 	}
-	return s
 }
 
 // Name returns the name of the definition.
-func (s *Summary[T, K]) Name() string { return s.ix.Name() }
+func (s *Summary[T, K]) Name() string {
+	c, _ := s.of()
+	return c.ix.name
+}
+
+// of returns the summary and the values; a zero Summary has some that are wrong.
+func (s *Summary[T, K]) of() (*summaryCore, *keyed[K]) {
+	if s == nil || s.c == nil {
+		ix, k := zero[K]()
+		return &summaryCore{ix: ix}, k
+	}
+	return s.c, s.k
+}
 
 // Define adds the definition to the declaration of a table; aztablekit.Table calls it.
-func (s *Summary[T, K]) Define(d *extend.Declaration[T]) error { return define(d, s) }
+func (s *Summary[T, K]) Define(d *extend.Declaration[T]) error {
+	c, _ := s.of()
+	return define(d, s, c)
+}
 
 // Stat is the statistics of a measure in a group. If Count is 0, so are Min and Max.
 type Stat struct {
@@ -153,30 +195,12 @@ type Group[K any] struct {
 // *table.DecodeError for a row that another program has stored with other types; errors of a read
 // (see package table). 1 request.
 func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition keys.PartitionKey, k K) (g *Group[K], err error) {
-	fail := func(err error) (*Group[K], error) { return nil, withDefinition(s.ix.name, err) }
-	rows, err := s.ix.readable(t)
+	c, v := s.of()
+	of, err := c.get(ctx, tabledoor.Of(t), partition, v.wanted(c.ix, k))
 	if err != nil {
-		return fail(err)
+		return nil, err
 	}
-	at, err := s.ix.uniqueKey(t, partition, k)
-	if err != nil {
-		return fail(err)
-	}
-	ctx, end := door.Table(t).Span(ctx, "Get")
-	defer func() { end(err) }()
-	row, err := tabledoor.GetRow(ctx, rows, at)
-	if errors.Is(err, table.ErrNotFound) {
-		return &Group[K]{Value: k, Measures: map[string]Stat{}}, nil
-	} else if err != nil {
-		return fail(err)
-	}
-	if !tagOf(summaryTag+s.ix.name, t).matches((*stored.Row)(row).Owner()) {
-		return fail(derived.ForeignRow(s.ix.name, at)) // the entities of the group may not be counted in any row
-	}
-	if g, err = s.group(row, k); err != nil {
-		return fail(err)
-	}
-	return g, nil
+	return &Group[K]{Value: k, Count: of.count, Measures: of.measures}, nil
 }
 
 // All yields the summaries of a partition, in the order of their values, without groups whose key a foreign row has. 1 request
@@ -184,8 +208,60 @@ func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition ke
 // value; *table.DecodeError for a row that another program has stored with other types; *table.DefinitionError for a wrong definition,
 // and for a handle without it; errors of a read (see package table).
 func (s *Summary[T, K]) All(ctx context.Context, t *table.Table[T], partition keys.PartitionKey) iter.Seq2[*Group[K], error] {
+	c, _ := s.of()
+	return groups[K](c.all(ctx, tabledoor.Of(t), partition))
+}
+
+func groups[K any](of func(yield func(group, error) bool)) iter.Seq2[*Group[K], error] {
 	return func(yield func(*Group[K], error) bool) {
-		fail := func(err error) { yield(nil, withDefinition(s.ix.name, err)) }
+		of(func(g group, err error) bool {
+			if err != nil {
+				return yield(nil, err)
+			}
+			return yield(&Group[K]{Value: g.value.(K), Count: g.count, Measures: g.measures}, nil)
+		})
+	}
+}
+
+// group is a Group without its type parameter.
+type group struct {
+	value    any
+	count    int64
+	measures map[string]Stat
+}
+
+// get is Summary.Get.
+func (s *summaryCore) get(ctx context.Context, t tabledoor.Untyped, partition keys.PartitionKey, of wanted) (g group, err error) {
+	fail := func(err error) (group, error) { return group{}, withDefinition(s.ix.name, err) }
+	rows, err := s.ix.readable(t)
+	if err != nil {
+		return fail(err)
+	}
+	at, err := s.ix.uniqueKey(t, partition, of)
+	if err != nil {
+		return fail(err)
+	}
+	ctx, end := door.Table(t).Span(ctx, "Get")
+	defer func() { end(err) }()
+	row, err := tabledoor.GetRow(ctx, rows, at)
+	if errors.Is(err, table.ErrNotFound) {
+		return group{measures: map[string]Stat{}}, nil
+	} else if err != nil {
+		return fail(err)
+	}
+	if !tagOf(summaryTag+s.ix.name, t).matches((*stored.Row)(row).Owner()) {
+		return fail(derived.ForeignRow(s.ix.name, at)) // the entities of the group may not be counted in any row
+	}
+	if g, err = s.group(row); err != nil {
+		return fail(err)
+	}
+	return g, nil
+}
+
+// all is Summary.All.
+func (s *summaryCore) all(ctx context.Context, t tabledoor.Untyped, partition keys.PartitionKey) func(yield func(group, error) bool) {
+	return func(yield func(group, error) bool) {
+		fail := func(err error) { yield(group{}, withDefinition(s.ix.name, err)) }
 		rows, err := s.ix.readable(t)
 		if err == nil {
 			err = s.ix.checkPartition(t, partition)
@@ -195,9 +271,9 @@ func (s *Summary[T, K]) All(ctx context.Context, t *table.Table[T], partition ke
 			return
 		}
 		mine := tagOf(summaryTag+s.ix.name, t)
-		for row, err := range rows.Rows(ctx, table.Query[T]{Partition: partition, Rows: s.ix.all()}) {
-			var k K
-			var g *Group[K]
+		for row, err := range rows.RowsOf(ctx, query.Query{Partition: partition, Rows: s.ix.all()}) {
+			var value any
+			var g group
 			if err == nil {
 				err = ownerError(row)
 			}
@@ -205,16 +281,17 @@ func (s *Summary[T, K]) All(ctx context.Context, t *table.Table[T], partition ke
 				if !mine.matches((*stored.Row)(row).Owner()) {
 					continue
 				}
-				k, err = s.layout.Decode(strings.TrimPrefix(row.Key.RowKey(), s.ix.prefixed("")))
+				value, err = s.ix.values.decode(strings.TrimPrefix(row.Key.RowKey(), s.ix.prefixed("")))
 			}
 			if err == nil {
-				g, err = s.group(row, k)
+				g, err = s.group(row)
+				g.value = value
 			}
 			if err != nil {
 				fail(err)
 				return
 			}
-			if g.Count > 0 && !yield(g, nil) { // a repair is about to count an empty group
+			if g.count > 0 && !yield(g, nil) { // a repair is about to count an empty group
 				return
 			}
 		}
@@ -222,15 +299,15 @@ func (s *Summary[T, K]) All(ctx context.Context, t *table.Table[T], partition ke
 }
 
 // group returns the group that a row contains.
-func (s *Summary[T, K]) group(row *table.Row, k K) (*Group[K], error) {
+func (s *summaryCore) group(row *table.Row) (group, error) {
 	t, err := s.read(row)
 	if err != nil {
-		return nil, repairable(err)
+		return group{}, repairable(err)
 	}
-	g := &Group[K]{Value: k, Count: t.count, Measures: map[string]Stat{}}
+	g := group{count: t.count, measures: map[string]Stat{}}
 	for i, m := range s.measures {
 		st := &t.stats[i]
-		g.Measures[m.Name] = Stat{st.count, st.sum.Int64(), st.min, st.max, st.approximate}
+		g.measures[m.Name] = Stat{st.count, st.sum.Int64(), st.min, st.max, st.approximate}
 	}
 	return g, nil
 }
@@ -240,7 +317,7 @@ const maxExactGroup = 1000
 
 // approximate reports whether the bounds of each measure may be approximate in a group of so many entities. In a repair, all
 // bounds may be.
-func (s *Summary[T, K]) approximate(count int64, repairing bool) []bool {
+func (s *summaryCore) approximate(count int64, repairing bool) []bool {
 	all := make([]bool, len(s.measures))
 	for i, m := range s.measures {
 		all[i] = repairing || count > cmp.Or(m.ExactUpTo, maxExactGroup)
@@ -249,7 +326,7 @@ func (s *Summary[T, K]) approximate(count int64, repairing bool) []bool {
 }
 
 // totalOf reads a row, nil for none. valid is false if the row is not as a summary writes it.
-func (s *Summary[T, K]) totalOf(row *table.Row) (t total, valid bool) {
+func (s *summaryCore) totalOf(row *table.Row) (t total, valid bool) {
 	if row == nil {
 		return total{stats: make([]stat, len(s.measures))}, false
 	}
@@ -259,7 +336,7 @@ func (s *Summary[T, K]) totalOf(row *table.Row) (t total, valid bool) {
 
 // read reads a row. The row of an empty group has no measures. Errors: *table.DecodeError for the first property that is not as a
 // summary writes it.
-func (s *Summary[T, K]) read(row *table.Row) (t total, err error) {
+func (s *summaryCore) read(row *table.Row) (t total, err error) {
 	t.stats = make([]stat, len(s.measures))
 	get := func(name string) int64 {
 		n, wrong := property.Whole(row, name)
@@ -403,7 +480,7 @@ type contribution struct {
 }
 
 // contributionOf returns what an entity should contribute.
-func (s *Summary[T, K]) contributionOf(v *T, k keys.Key) (contribution, error) {
+func (s *summaryCore) contributionOf(v any, k keys.Key) (contribution, error) {
 	rows, err := s.ix.rowKeys(v, k)
 	if err != nil || len(rows) == 0 {
 		return contribution{}, err
@@ -414,12 +491,12 @@ func (s *Summary[T, K]) contributionOf(v *T, k keys.Key) (contribution, error) {
 			v  int64
 			ok bool
 		}
-		of := func(v *T) result { n, ok := m.Of(v); return result{n, ok} }
-		r, err := callUser(s.ix.name, "measure "+m.Name, of, v)
+		of := func() result { n, ok := m.Of(v); return result{n, ok} }
+		r, err := callUser(s.ix.name, "measure "+m.Name, of)
 		if err != nil {
 			return c, err
 		}
-		if again, err := callUser(s.ix.name, "measure "+m.Name, of, v); err != nil || again != r {
+		if again, err := callUser(s.ix.name, "measure "+m.Name, of); err != nil || again != r {
 			return c, &table.DefinitionError{Definition: s.ix.name, Field: "measure " + m.Name, Reason: "is not pure: it returned different values for one entity"}
 		}
 		if r.ok {
@@ -430,7 +507,7 @@ func (s *Summary[T, K]) contributionOf(v *T, k keys.Key) (contribution, error) {
 }
 
 // stateOf returns the maintainer state for a contribution: the RowKey of the group, and each measure with its name.
-func (s *Summary[T, K]) stateOf(c contribution) []string {
+func (s *summaryCore) stateOf(c contribution) []string {
 	if c.group == "" {
 		return nil
 	}
@@ -447,7 +524,7 @@ func (s *Summary[T, K]) stateOf(c contribution) []string {
 
 // contributionIn reads the contribution from maintainer state that stateOf has made, perhaps in an earlier release: measures that
 // were added since are nil, and measures that were removed are left out, as they are when a group is counted.
-func (s *Summary[T, K]) contributionIn(texts []string) contribution {
+func (s *summaryCore) contributionIn(texts []string) contribution {
 	rows, measures := derived.SplitState(texts)
 	if len(rows) == 0 {
 		return contribution{}

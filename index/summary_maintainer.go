@@ -14,47 +14,48 @@ import (
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
 // summaryMaintainer writes the rows of a Summary.
-type summaryMaintainer[T, K any] struct {
-	*Summary[T, K]
-	table  *table.Table[T]
+type summaryMaintainer struct {
+	*summaryCore
+	table  tabledoor.Untyped
 	schema engine.Schema // of the table
 	tag    tag
 	mode   derived.RepairMode
 }
 
-func (s *Summary[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
-	m := &summaryMaintainer[T, K]{Summary: s, table: t, schema: door.Table(t).Mode.Schema, tag: tagOf(summaryTag+s.ix.name, t)}
+func (s *summaryCore) maintainer(t tabledoor.Untyped) (maintainer, error) {
+	m := &summaryMaintainer{summaryCore: s, table: t, schema: door.Table(t).Mode.Schema, tag: tagOf(summaryTag+s.ix.name, t)}
 	if s.ix.invalid != nil {
 		return m, s.ix.invalid
 	}
 	if err := s.ix.probe(t); err != nil {
 		return m, err
 	}
-	return m, probeFunction(func(v *T) error { _, err := s.contributionOf(v, keys.Raw("p", "r")); return err })
+	return m, probeFunction(t, func(v any) error { _, err := s.contributionOf(v, keys.Raw("p", "r")); return err })
 }
 
 // MaxRows counts the group that the entity leaves and the group that it joins.
-func (m *summaryMaintainer[T, K]) MaxRows() int { return 2 }
+func (m *summaryMaintainer) MaxRows() int { return 2 }
 
-func (m *summaryMaintainer[T, K]) Ranges() []keys.RowRange    { return []keys.RowRange{m.ix.all()} }
-func (m *summaryMaintainer[T, K]) targetProperties() []string { return nil }
+func (m *summaryMaintainer) Ranges() []keys.RowRange    { return []keys.RowRange{m.ix.all()} }
+func (m *summaryMaintainer) targetProperties() []string { return nil }
 
-func (m *summaryMaintainer[T, K]) Owns(row *table.Row) bool {
+func (m *summaryMaintainer) Owns(row *table.Row) bool {
 	return m.tag.matches((*stored.Row)(row).Owner())
 }
 
-func (m *summaryMaintainer[T, K]) Definition() any    { return m.Summary }
-func (m *summaryMaintainer[T, K]) Form() string       { return m.ix.form("summary") }
-func (m *summaryMaintainer[T, K]) FormerForm() string { return m.ix.formerForm("summary") }
+func (m *summaryMaintainer) Definition() any    { return m.ix.definition }
+func (m *summaryMaintainer) Form() string       { return m.ix.form("summary") }
+func (m *summaryMaintainer) FormerForm() string { return m.ix.formerForm("summary") }
 
-func (m *summaryMaintainer[T, K]) RowsPerWrite() int { return 0 }
+func (m *summaryMaintainer) RowsPerWrite() int { return 0 }
 
-func (m *summaryMaintainer[T, K]) InRepairMode(mode derived.RepairMode) derived.Maintainer {
+func (m *summaryMaintainer) InRepairMode(mode derived.RepairMode) derived.Maintainer {
 	c := *m
 	c.mode = mode
 	return &c
@@ -63,7 +64,7 @@ func (m *summaryMaintainer[T, K]) InRepairMode(mode derived.RepairMode) derived.
 // Maintain subtracts the contribution in the entity's maintainer state, and adds the contribution that the entity should have.
 // Every change of a contribution writes the group's row, even if the total stays the same, so that a concurrent recount of the
 // group fails by the row's ETag. An entity without maintainer state may be counted or not; its groups are counted again.
-func (m *summaryMaintainer[T, K]) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[T]) error {
+func (m *summaryMaintainer) Maintain(ctx context.Context, p *extend.Plan, c *engine.Change) error {
 	had := m.contributionIn(c.State())
 	want, err := m.contributionOf(c.New, c.Key)
 	if err != nil {
@@ -72,7 +73,7 @@ func (m *summaryMaintainer[T, K]) Maintain(ctx context.Context, p *extend.Plan, 
 	c.SetState(m.stateOf(want)...)
 	if had.group == "" && c.Old != nil {
 		was := m.contributionOfStored(c.Old, c.Key)
-		if was.group != "" || door.ChangeOf(c).StateMissing() || derived.IsUnknownGroup(c.State()) {
+		if was.group != "" || c.StateMissing() || derived.IsUnknownGroup(c.State()) {
 			if was.group == "" && want.group == "" && !m.mode.CountsGroups {
 				c.SetState(derived.UnknownGroup()...)
 			}
@@ -86,7 +87,7 @@ func (m *summaryMaintainer[T, K]) Maintain(ctx context.Context, p *extend.Plan, 
 }
 
 // changeCounted changes the groups of an entity whose maintainer state names the group that counts it, and of a new entity.
-func (m *summaryMaintainer[T, K]) changeCounted(ctx context.Context, p *extend.Plan, entity keys.Key, had, want contribution) error {
+func (m *summaryMaintainer) changeCounted(ctx context.Context, p *extend.Plan, entity keys.Key, had, want contribution) error {
 	if had.group != "" && had.group == want.group {
 		return m.changeGroup(ctx, p, entity, want.group, &had, &had, &want, m.mode.Rewrite)
 	}
@@ -102,7 +103,7 @@ func (m *summaryMaintainer[T, K]) changeCounted(ctx context.Context, p *extend.P
 }
 
 // leaveGroup subtracts a contribution from a group that the entity is no longer in.
-func (m *summaryMaintainer[T, K]) leaveGroup(ctx context.Context, p *extend.Plan, entity keys.Key, had *contribution) error {
+func (m *summaryMaintainer) leaveGroup(ctx context.Context, p *extend.Plan, entity keys.Key, had *contribution) error {
 	if !m.ix.all().Contains(had.group) {
 		// The RowKey is of a former layout, or another program has written it. Nothing is subtracted from a row that is not this
 		// summary's.
@@ -120,7 +121,7 @@ func (m *summaryMaintainer[T, K]) leaveGroup(ctx context.Context, p *extend.Plan
 // changeUncounted changes the groups of an entity without maintainer state, which may be counted or not: in was, the group that the
 // stored entity is in, or in any group if it is in none. A repair has counted all entities before it writes one. Other writes count
 // each group once in a transaction; later operations of the transaction then find their entities counted.
-func (m *summaryMaintainer[T, K]) changeUncounted(ctx context.Context, p *extend.Plan, entity keys.Key, was, want contribution) error {
+func (m *summaryMaintainer) changeUncounted(ctx context.Context, p *extend.Plan, entity keys.Key, was, want contribution) error {
 	counted := m.mode.CountsGroups
 	switch {
 	case counted && m.mode.Foreign[want.group]:
@@ -150,7 +151,7 @@ func (m *summaryMaintainer[T, K]) changeUncounted(ctx context.Context, p *extend
 
 // changeGroup subtracts a contribution from a group and adds another. recount counts all entities of the group, whatever its row
 // says. was is what the entity contributes to the group as it is stored, nil for none, whether the row counts it or not.
-func (m *summaryMaintainer[T, K]) changeGroup(ctx context.Context, p *extend.Plan, entity keys.Key, group string, was, less, more *contribution, recount bool) error {
+func (m *summaryMaintainer) changeGroup(ctx context.Context, p *extend.Plan, entity keys.Key, group string, was, less, more *contribution, recount bool) error {
 	k := keys.Raw(entity.PartitionKey(), group)
 	row, err := p.Load(ctx, k.Row())
 	switch {
@@ -208,13 +209,13 @@ func (e *FullError) Error() string {
 
 // full returns an error if a change of an entity makes the total of its group exceed a bound. An entity may leave a group that exceeds it
 // already, and change in it without growing. A repair counts what there is.
-func (m *summaryMaintainer[T, K]) full(k keys.Key, was, more *contribution, t *total) error {
+func (m *summaryMaintainer) full(k keys.Key, was, more *contribution, t *total) error {
 	if m.mode.Active || m.mode.CountsGroups || m.mode.Rewrite {
 		return nil
 	}
 	refuse := func(measure string, got, most int64) error {
 		refused := &FullError{Definition: m.ix.name, Value: k.RowKey(), Measure: measure, Most: most, got: got}
-		if value, err := m.layout.Decode(strings.TrimPrefix(k.RowKey(), m.ix.prefixed(""))); err == nil {
+		if value, err := m.ix.values.decode(strings.TrimPrefix(k.RowKey(), m.ix.prefixed(""))); err == nil {
 			refused.Value = value
 		}
 		return refused
@@ -250,7 +251,7 @@ func countAfter(count int64, less, more *contribution) int64 {
 }
 
 // counted counts the entities of a group, without that of the change.
-func (m *summaryMaintainer[T, K]) counted(ctx context.Context, p *extend.Plan, group string) (total, error) {
+func (m *summaryMaintainer) counted(ctx context.Context, p *extend.Plan, group string) (total, error) {
 	totals, err := m.totalsOf(p.Scan(ctx, m.schema.Rows()), group, nil)
 	if err != nil {
 		return total{}, err
@@ -262,7 +263,7 @@ func (m *summaryMaintainer[T, K]) counted(ctx context.Context, p *extend.Plan, g
 }
 
 // putGroup plans the row of a group in place of the row that is loaded, which may be nil. A group without entities has no row.
-func (m *summaryMaintainer[T, K]) putGroup(p *extend.Plan, k keys.Key, loaded *table.Row, t total) error {
+func (m *summaryMaintainer) putGroup(p *extend.Plan, k keys.Key, loaded *table.Row, t total) error {
 	if t.count == 0 {
 		if loaded == nil {
 			return nil
@@ -278,7 +279,7 @@ func (m *summaryMaintainer[T, K]) putGroup(p *extend.Plan, k keys.Key, loaded *t
 }
 
 // rowOf returns the row of a total.
-func (s *summaryMaintainer[T, K]) rowOf(k keys.Key, t total) (*table.Row, error) {
+func (s *summaryMaintainer) rowOf(k keys.Key, t total) (*table.Row, error) {
 	r := &table.Row{Key: k}
 	derived.Own(r, s.tag.text)
 	err := r.Set("Count", t.count)
@@ -299,7 +300,7 @@ func (s *summaryMaintainer[T, K]) rowOf(k keys.Key, t total) (*table.Row, error)
 
 // totalsOf counts the entities of a group, or of all groups for "". An entity contributes what its maintainer state records, or, if
 // it has none, what follows from its content. If seen is not nil, totalsOf calls it for each contribution.
-func (m *summaryMaintainer[T, K]) totalsOf(rows iter.Seq2[*table.Row, error], group string, seen func(row *table.Row, of contribution, recorded bool)) (map[string]*total, error) {
+func (m *summaryMaintainer) totalsOf(rows iter.Seq2[*table.Row, error], group string, seen func(row *table.Row, of contribution, recorded bool)) (map[string]*total, error) {
 	all := map[string]*total{}
 	for row, err := range rows {
 		if err != nil {
@@ -326,16 +327,16 @@ func (m *summaryMaintainer[T, K]) totalsOf(rows iter.Seq2[*table.Row, error], gr
 }
 
 // contributionOfRow returns what follows from the content of a row. A row that is no T is in no group.
-func (m *summaryMaintainer[T, K]) contributionOfRow(row *table.Row) contribution {
+func (m *summaryMaintainer) contributionOfRow(row *table.Row) contribution {
 	e, err := m.table.Entity(row)
 	if err != nil {
 		return contribution{}
 	}
-	return m.contributionOfStored(&e.Value, e.Key)
+	return m.contributionOfStored(tabledoor.ValueOf(e), tabledoor.KeyOf(e))
 }
 
 // contributionOfStored returns the contribution of a stored entity. One that could not be written is in no group.
-func (m *summaryMaintainer[T, K]) contributionOfStored(v *T, k keys.Key) contribution {
+func (m *summaryMaintainer) contributionOfStored(v any, k keys.Key) contribution {
 	of, err := m.contributionOf(v, k)
 	if err != nil {
 		return contribution{}
@@ -353,36 +354,35 @@ func addContribution(all map[string]*total, c contribution, measures int) {
 
 // The methods of derived.PerGroup.
 
-func (m *summaryMaintainer[T, K]) StateOf(entity any) ([]string, error) {
-	e := entity.(*table.Entity[T])
-	of, err := m.contributionOf(&e.Value, e.Key)
+func (m *summaryMaintainer) StateOf(entity any) ([]string, error) {
+	of, err := m.contributionOf(tabledoor.ValueOf(entity), tabledoor.KeyOf(entity))
 	return m.stateOf(of), err
 }
 
-func (m *summaryMaintainer[T, K]) Matches(got, want *table.Row, all bool) bool {
+func (m *summaryMaintainer) Matches(got, want *table.Row, all bool) bool {
 	a, valid := m.totalOf(got)
 	b, _ := m.totalOf(want)
 	return valid && a.matches(&b, m.approximate(b.count, all))
 }
 
-func (m *summaryMaintainer[T, K]) Equal(got, want *table.Row) bool {
+func (m *summaryMaintainer) Equal(got, want *table.Row) bool {
 	a, valid := m.totalOf(got)
 	b, _ := m.totalOf(want)
 	return valid && reflect.DeepEqual(a, b)
 }
 
-func (m *summaryMaintainer[T, K]) EmptyGroup(group keys.Key) *table.Row {
+func (m *summaryMaintainer) EmptyGroup(group keys.Key) *table.Row {
 	r := &table.Row{Key: group}
 	derived.Own(r, m.tag.text)
 	_ = r.Set("Count", int64(0)) // a valid property, which cannot fail
 	return r
 }
 
-func (m *summaryMaintainer[T, K]) IsEmptyGroup(row *table.Row) bool {
+func (m *summaryMaintainer) IsEmptyGroup(row *table.Row) bool {
 	return (*stored.Row)(row).WithoutSystemProperties().Same((*stored.Row)(m.EmptyGroup(row.Key)).WithoutSystemProperties())
 }
 
-func (m *summaryMaintainer[T, K]) Totals(pk string, entities iter.Seq2[*table.Row, error]) (derived.GroupTotals, error) {
+func (m *summaryMaintainer) Totals(pk string, entities iter.Seq2[*table.Row, error]) (derived.GroupTotals, error) {
 	all := derived.GroupTotals{Members: map[string]string{}, Failed: map[string]error{}}
 	recordedTotals, allRecorded := map[string]*total{}, true
 	totals, err := m.totalsOf(entities, "", func(row *table.Row, of contribution, recorded bool) {

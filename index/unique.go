@@ -8,6 +8,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -18,7 +19,10 @@ import (
 // The rows are pointers, each in a partition of its own. They change together with their entities in one write over several
 // partitions; see [table.Table.Move] for its guarantees. A write that changes a value takes 2 transactions more for each partition of
 // the values, and 2 requests for the message; other writes take no more requests than before.
-type Unique[T, K any] struct{ ix *Index[T, K] }
+type Unique[T, K any] struct {
+	c *core
+	k *keyed[K]
+}
 
 // NewUnique defines a value that belongs to one entity in the whole table, at every instant. A
 // write that would give it to a second entity fails with table.ErrTaken. name, layout and key are those
@@ -29,12 +33,12 @@ type Unique[T, K any] struct{ ix *Index[T, K] }
 //
 //	e, err := byEmail.Get(ctx, staff, "JonesJ@contoso.com") // whatever the department
 func NewUnique[T, K any](name string, layout keys.Layout[K], key func(*T) (K, bool), o *UniqueOptions) *Unique[T, K] {
-	return unique(single(name, layout, key, uniqueOptionsOf(o)))
+	return unique[T](single(name, layout, key, uniqueOptionsOf(o)))
 }
 
 // NewUniqueMulti is [NewUnique] for entities that have several unique values, up to most; see [NewMulti].
 func NewUniqueMulti[T, K any](name string, layout keys.Layout[K], most int, key func(*T) []K, o *UniqueOptions) *Unique[T, K] {
-	return unique(multi(name, layout, most, key, uniqueOptionsOf(o)))
+	return unique[T](multi(name, layout, most, key, uniqueOptionsOf(o)))
 }
 
 func uniqueOptionsOf(o *UniqueOptions) options {
@@ -45,53 +49,65 @@ func uniqueOptionsOf(o *UniqueOptions) options {
 	return opt
 }
 
-func unique[T, K any](ix *Index[T, K]) *Unique[T, K] {
-	u := &Unique[T, K]{ix}
-	ix.definition, ix.elsewhere, ix.content = u, true, keyOnly
+//go:noinline
+func unique[T, K any](c *core, k *keyed[K]) *Unique[T, K] {
+	u := &Unique[T, K]{c, k}
+	c.definition, c.elsewhere, c.content = u, true, keyOnly
 	return u
 }
 
-// index returns the index; a zero Unique has one that is wrong.
-func (u *Unique[T, K]) index() *Index[T, K] {
-	if u == nil || u.ix == nil {
-		return zeroIndex[T, K]()
+// of returns the core and the values; a zero Unique has some that are wrong.
+func (u *Unique[T, K]) of() (*core, *keyed[K]) {
+	if u == nil || u.c == nil {
+		return zero[K]()
 	}
-	return u.ix
+	return u.c, u.k
 }
 
 // In returns the same values with their rows in partitions of the program's choice; see [Global.In]. A value is unique among the
 // rows of a partition. The index has orders, ranges and prefixes, at every instant; its rows are pointers.
 func (u *Unique[T, K]) In(partition func(*T) keys.PartitionKey) *Index[T, K] {
-	return u.index().placed(partition)
+	c, k := u.of()
+	return indexOf[T](c.placed(partitionOf(partition)), k)
 }
 
 // Name returns the name of the definition.
-func (u *Unique[T, K]) Name() string { return u.index().Name() }
+func (u *Unique[T, K]) Name() string {
+	if u == nil || u.c == nil {
+		return ""
+	}
+	return u.c.name
+}
 
 // Define adds the definition to the declaration of a table; aztablekit.Table calls it.
-func (u *Unique[T, K]) Define(d *extend.Declaration[T]) error { return define(d, u) }
-
-func (u *Unique[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
-	return u.index().maintainer(t)
+func (u *Unique[T, K]) Define(d *extend.Declaration[T]) error {
+	c, _ := u.of()
+	return define(d, u, c)
 }
 
 // Get returns the entity that has the value k; see [Index.Get] for what it returns, and for errors. 2 requests.
 func (u *Unique[T, K]) Get(ctx context.Context, t *table.Table[T], k K) (*table.Entity[T], error) {
-	return u.index().Get(ctx, t, keys.PartitionKey{}, k)
+	c, v := u.of()
+	return typed[*table.Entity[T]](c.lookUp(ctx, tabledoor.Of(t), keys.PartitionKey{}, v.wanted(c, k)))
 }
 
 // GetMany reads the entities that have some values, 10 values at a time and up to 40 ahead of the loop, and yields them in the order
 // of the values. For a value that no entity has it yields (nil, table.ErrNotFound), and goes on; any other error ends the list. Leaving
 // the loop cancels the requests under way. Errors: those of Get. 2 requests for each value.
 func (u *Unique[T, K]) GetMany(ctx context.Context, t *table.Table[T], ks ...K) iter.Seq2[*table.Entity[T], error] {
-	return func(yield func(*table.Entity[T], error) bool) {
-		ix := u.index()
+	c, v := u.of()
+	return entities[T](c.getMany(ctx, tabledoor.Of(t), v.allWanted(c, ks)))
+}
+
+// getMany is Unique.GetMany.
+func (ix *core) getMany(ctx context.Context, t tabledoor.Untyped, all []wanted) listed {
+	return func(yield func(tabledoor.Entity, error) bool) {
 		if _, err := ix.readable(t); err != nil {
 			yield(nil, withDefinition(ix.name, err))
 			return
 		}
-		for _, k := range ks {
-			if _, err := ix.uniqueKey(t, keys.PartitionKey{}, k); err != nil {
+		for _, of := range all {
+			if _, err := ix.uniqueKey(t, keys.PartitionKey{}, of); err != nil {
 				yield(nil, withDefinition(ix.name, err))
 				return
 			}
@@ -99,10 +115,10 @@ func (u *Unique[T, K]) GetMany(ctx context.Context, t *table.Table[T], ks ...K) 
 		ctx, end := door.Table(t).Span(ctx, "GetMany")
 		var failed error
 		defer func() { end(failed) }()
-		get := func(ctx context.Context, k K) (*table.Entity[T], error) {
-			return ix.get(ctx, t, keys.PartitionKey{}, k)
+		get := func(ctx context.Context, of wanted) (tabledoor.Entity, error) {
+			return ix.get(ctx, t, keys.PartitionKey{}, of)
 		}
-		engine.InOrder(ctx, ks, get, func(e *table.Entity[T], err error) bool {
+		engine.InOrder(ctx, all, get, func(e tabledoor.Entity, err error) bool {
 			if err == nil {
 				return yield(e, nil)
 			}

@@ -7,31 +7,32 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
 // uniqueElsewhere writes the rows of unique values in other partitions, in one write with their entities. A row is a pointer to its
 // entity. The entity says at every instant whether it has the value, and the row excludes that two entities do.
-type uniqueElsewhere[T any] struct {
-	*elsewhereMaintainer[T]
+type uniqueElsewhere struct {
+	*elsewhereMaintainer
 	most int // rows of one entity
 }
 
-func (m *uniqueElsewhere[T]) MaxRows() int { return m.most }
+func (m *uniqueElsewhere) MaxRows() int { return m.most }
 
 // RemoteTables implements host.RemoteWriter.
-func (m *uniqueElsewhere[T]) RemoteTables() []string { return []string{m.rows.Name()} }
+func (m *uniqueElsewhere) RemoteTables() []string { return []string{m.rows.Name()} }
 
 // Kind returns "": the rows change together with their entities.
-func (m *uniqueElsewhere[T]) Kind() string { return "" }
+func (m *uniqueElsewhere) Kind() string { return "" }
 
-func (m *uniqueElsewhere[T]) InRepairMode(mode derived.RepairMode) derived.Maintainer {
-	return &uniqueElsewhere[T]{m.elsewhereMaintainer.InRepairMode(mode).(*elsewhereMaintainer[T]), m.most}
+func (m *uniqueElsewhere) InRepairMode(mode derived.RepairMode) derived.Maintainer {
+	return &uniqueElsewhere{m.elsewhereMaintainer.InRepairMode(mode).(*elsewhereMaintainer), m.most}
 }
 
 // Maintain gives up the values that the entity does not have any more, and takes the values that it has now.
-func (m *uniqueElsewhere[T]) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[T]) error {
+func (m *uniqueElsewhere) Maintain(_ context.Context, p *extend.Plan, c *engine.Change) error {
 	want, err := m.rowsOf(c.New, c.Key)
 	if err != nil {
 		return err
@@ -71,7 +72,7 @@ func (m *uniqueElsewhere[T]) Maintain(_ context.Context, p *extend.Plan, c *exte
 }
 
 // WantedContent is what verify compares the row of a value with.
-func (m *uniqueElsewhere[T]) WantedContent(entity *table.Row, row keys.Key) *table.Row {
+func (m *uniqueElsewhere) WantedContent(entity *table.Row, row keys.Key) *table.Row {
 	return pointerTo(entity.Key, row)
 }
 

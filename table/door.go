@@ -38,6 +38,10 @@ func (doors) Inner(t any) any { return t.(Handle).inner() }
 
 func (doors) KeyOf(e any) keys.Key { return *e.(entity).fields().key }
 
+func (doors) ValueOf(e any) any { return e.(entity).fields().value }
+
+func (doors) QueryOf(q any) query.Query { return q.(queried).engine() }
+
 func (doors) InMode(t any, change func(*engine.Mode)) any {
 	of := t.(Handle)
 	return of.with(of.inner().h.inMode(change))
@@ -146,6 +150,23 @@ func (t inner) List(ctx context.Context, q Query[Row]) iter.Seq2[any, error] {
 			yield(nil, err)
 		}
 	}
+}
+
+func (t inner) RowsOf(ctx context.Context, q query.Query) iter.Seq2[*Row, error] {
+	return t.h.listRows(ctx, q)
+}
+
+func (t inner) Copies(ctx context.Context, q query.Query, yield func(*stored.Row, any) bool) error {
+	return t.h.listCopies(ctx, q, yield)
+}
+
+func (t inner) GetCopy(ctx context.Context, k keys.Key) (*stored.Row, any, error) {
+	row, e, err := t.h.getCopy(ctx, k)
+	return row, e, err
+}
+
+func (t inner) GetMany(ctx context.Context, ks []keys.Key, yield func(any, error) bool) {
+	t.h.getMany(ctx, ks, func(e entity, err error) bool { return yield(e, err) })
 }
 
 func (t inner) Rows(ctx context.Context, q Query[Row]) iter.Seq2[*Row, error] {

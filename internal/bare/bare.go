@@ -67,6 +67,23 @@ func declared[T any](d any) (*table.Table[T], error) {
 	return t, err
 }
 
+// Maintainer is an extend.Maintainer that is compiled once for all types: Old and New of a change are
+// pointers to the type of the table, nil for none.
+type Maintainer interface {
+	Name() string
+	MaxRows() int
+	Maintain(ctx context.Context, p *extend.Plan, c *engine.Change) error
+}
+
+// WithAny is With for such a maintainer.
+func WithAny(t table.Handle, m Maintainer) (table.Handle, error) {
+	change, err := door.Plans.Maintain(door.Table(t), m)
+	if err != nil {
+		return nil, err
+	}
+	return door.InMode(t, change), nil
+}
+
 // Handlers returns the handlers of the definitions of t that have effects, the indexes elsewhere and the views, as a store has them; without such
 // definitions, that of [Transactions].
 func Handlers(t table.Handle) (all []host.Handler) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/query"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -18,6 +19,8 @@ var Tables interface {
 	Table(t any) *engine.Table
 	Inner(t any) any
 	KeyOf(e any) keys.Key
+	ValueOf(e any) any
+	QueryOf(q any) query.Query
 	CheckPass(p any, used ...string) error
 	CopyCursor(c any) any
 	InMode(t any, change func(*engine.Mode)) any
@@ -37,6 +40,7 @@ var Tables interface {
 var Plans interface {
 	Insert(p any, r *stored.Row, taken error) error
 	Put(p any, r *stored.Row) error
+	Maintain(t *engine.Table, m any) (func(*engine.Mode), error)
 	Plan(p any) *engine.Plan
 	Change(c any) *engine.Change
 	Retake(p any, r *stored.Row) (bool, error)

@@ -7,6 +7,8 @@ import (
 	"iter"
 
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/query"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -19,6 +21,10 @@ type Untyped interface {
 	List(ctx context.Context, q table.Query[table.Row]) iter.Seq2[Entity, error]
 	Rows(ctx context.Context, q table.Query[table.Row]) iter.Seq2[*table.Row, error]
 	Entity(row *table.Row) (Entity, error)
+	RowsOf(ctx context.Context, q query.Query) iter.Seq2[*table.Row, error]
+	Copies(ctx context.Context, q query.Query, yield func(*stored.Row, Entity) bool) error // see door.Copies
+	GetCopy(ctx context.Context, k keys.Key) (*stored.Row, Entity, error)                  // see door.GetCopy
+	GetMany(ctx context.Context, ks []keys.Key, yield func(Entity, error) bool)
 	Partitions(ctx context.Context, in keys.PartitionRange) iter.Seq2[keys.PartitionKey, error]
 	Get(ctx context.Context, k keys.Key) (Entity, error)
 	GetRow(ctx context.Context, k keys.Key) (*table.Row, error)
@@ -42,6 +48,22 @@ func Of(t table.Handle) Untyped { return door.Tables.Inner(t).(Untyped) }
 
 // KeyOf returns the key of an entity.
 func KeyOf(e Entity) keys.Key { return door.Tables.KeyOf(e) }
+
+// ValueOf returns a pointer to the value of an entity.
+func ValueOf(e Entity) any { return door.Tables.ValueOf(e) }
+
+// QueryOf returns a *table.Query of any type as the engine takes it.
+func QueryOf(q any) query.Query { return door.Tables.QueryOf(q) }
+
+// Typed returns a list with the type of its entities, each a *table.Entity (E).
+func Typed[E any](of func(yield func(Entity, error) bool)) iter.Seq2[E, error] {
+	return func(yield func(E, error) bool) {
+		of(func(e Entity, err error) bool {
+			typed, _ := e.(E)
+			return yield(typed, err)
+		})
+	}
+}
 
 // RowOf is [table.Entity.Row].
 func RowOf(e Entity) (*table.Row, error) {
