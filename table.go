@@ -96,8 +96,7 @@ func Table[T any](s *Store, name string, partition keys.AnyPartition[T], row key
 	return s.make(name, m).(*table.Table[T])
 }
 
-// making is what differs for each type of entities while its table is declared. It is little,
-// because a program compiles it for each of its types.
+// making is what Table gives to the rest of a declaration, which is compiled once for all types.
 type making struct {
 	of          reflect.Type
 	none        table.Handle // a nil *table.Table

@@ -75,10 +75,14 @@ func named(definition string, err error) error {
 // Errors: *table.LimitError for maintainers of one table that need more than 97 rows together; *table.ValueError for a maintainer that is nil
 // or has the name of another maintainer.
 func (d *Declaration[T]) Maintain(m Maintainer[T]) error {
-	if wire.IsNil(m) {
+	of := d.inner()
+	switch {
+	case of.isZero():
+		return errNil
+	case wire.IsNil(m):
 		return errNilMaintainer
 	}
-	return d.inner().maintain(maintainedBy(m))
+	return of.maintain(maintainedBy(m))
 }
 
 // Handle adds the handler of the effects of a kind. A store runs it by its workers, Run and Drain. Errors: *table.ValueError for a
@@ -158,8 +162,10 @@ func (d *declaration) handle(h Handler) error {
 	})
 }
 
+func (d *declaration) isZero() bool { return d == nil || door.Table(d.table) == nil }
+
 func (d *declaration) attach(f func(table.Handle) (table.Handle, error)) error {
-	if d == nil || door.Table(d.table) == nil {
+	if d.isZero() {
 		return errNil
 	}
 	t, err := f(d.table)
@@ -170,7 +176,7 @@ func (d *declaration) attach(f func(table.Handle) (table.Handle, error)) error {
 }
 
 func (d *declaration) need(parts func(table.Handle) (host.Parts, error)) error {
-	if d == nil || door.Table(d.table) == nil {
+	if d.isZero() {
 		return errNil
 	}
 	d.needs = append(d.needs, need{d.adds, parts})

@@ -20,7 +20,8 @@ import (
 // use and must not keep its arguments. It may be called several times for one change, if the
 // transaction is replanned, or if the rows that several changes load are read together.
 type Maintainer[T any] interface {
-	// Name is unique among the maintainers of a table. Errors and maintainer state contain it.
+	// Name is unique among the maintainers of a table. Errors and maintainer state contain it. It is
+	// called once, as is MaxRows: when the maintainer is added.
 	Name() string
 	// MaxRows is the most rows that Maintain writes for the change of one entity, without rows that it only loads.
 	MaxRows() int
@@ -97,19 +98,24 @@ type maintained struct {
 	typed    any // the Maintainer
 	name     string
 	maxRows  int
-	maintain func(ctx context.Context, p *Plan, c *engine.Change) error
+	maintain func(ctx context.Context, p *engine.Plan, c *engine.Change) error
 	of       func(typed any) *maintained
 }
 
 //go:noinline
 func maintainedBy[T any](m Maintainer[T]) *maintained {
+	name := m.Name()
 	return &maintained{
-		typed: m, name: m.Name(), maxRows: m.MaxRows(),
-		maintain: func(ctx context.Context, p *Plan, of *engine.Change) error {
-			c := &Change[T]{Key: of.Key, change: of}
-			c.Old, _ = of.Old.(*T)
-			c.New, _ = of.New.(*T)
-			return m.Maintain(ctx, p, c)
+		typed: m, name: name, maxRows: m.MaxRows(),
+		maintain: func(ctx context.Context, p *engine.Plan, c *engine.Change) error {
+			var call struct { // one allocation
+				change Change[T]
+				plan   Plan
+			}
+			call.change.Key, call.change.change, call.plan.plan = c.Key, c, p
+			call.change.Old, _ = c.Old.(*T)
+			call.change.New, _ = c.New.(*T)
+			return call.plan.result(name, m.Maintain(ctx, &call.plan, &call.change))
 		},
 		of: func(typed any) *maintained { return maintainedBy(typed.(Maintainer[T])) },
 	}
@@ -124,8 +130,13 @@ type untyped interface {
 }
 
 func maintainedUntyped(m untyped) *maintained {
+	name := m.Name()
 	return &maintained{
-		typed: m, name: m.Name(), maxRows: m.MaxRows(), maintain: m.Maintain,
+		typed: m, name: name, maxRows: m.MaxRows(),
+		maintain: func(ctx context.Context, p *engine.Plan, c *engine.Change) error {
+			plan := &Plan{plan: p}
+			return plan.result(name, m.Maintain(ctx, plan, c))
+		},
 		of: func(typed any) *maintained { return maintainedUntyped(typed.(untyped)) },
 	}
 }
@@ -142,8 +153,7 @@ func (m *maintained) Of(typed any) engine.Maintainer { return m.of(typed) }
 
 // Maintain calls the maintainer.
 func (m *maintained) Maintain(ctx context.Context, p *engine.Plan, c *engine.Change) error {
-	plan := &Plan{plan: p}
-	return plan.result(m.name, m.maintain(ctx, plan, c))
+	return m.maintain(ctx, p, c)
 }
 
 var errNilMaintainer = &table.ValueError{Field: "m", Reason: "is nil"}

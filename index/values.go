@@ -4,6 +4,7 @@ import (
 	"reflect"
 
 	"github.com/aztablekit/aztablekit/internal/keydoor"
+	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -73,7 +74,7 @@ type keyed[K any] struct {
 
 //go:noinline
 func newKeyed[K any](name string, of keys.Layout[K]) *keyed[K] {
-	k := &keyed[K]{isNil: of == nil}
+	k := &keyed[K]{isNil: wire.IsNil(of)}
 	if k.isNil {
 		of = keys.Component[K]{}
 	}

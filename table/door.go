@@ -19,7 +19,7 @@ type Handle interface {
 	engine() *engine.Table // without its type parameter, nil for a nil or zero Table
 	inner() inner
 	with(h handle) any           // a handle of the same type
-	schemaOf(schema any) *schema // of a *Schema of the same type, nil for one that knows no field
+	schemaOf(schema any) *schema // a new one: of a *Schema of the same type, or without fields for nil
 }
 
 func init() { door.Tables = doors{} }
@@ -134,14 +134,14 @@ func (*Table[T]) schemaOf(s any) *schema {
 	return schemaOf(s.(*Schema[T]))
 }
 
-// inner is a handle without its type, whose entities are of one type; see package tabledoor. It is compiled once for all types.
+// inner is a handle without its type parameter; see package tabledoor.
 type inner struct{ h handle }
 
 func (t inner) Name() string          { return t.h.engine.NameOf() }
 func (t inner) engine() *engine.Table { return t.h.engine }
 func (t inner) inner() inner          { return t }
 func (t inner) with(h handle) any     { return inner{h} }
-func (t inner) schemaOf(any) *schema  { return t.h.schema }
+func (t inner) schemaOf(any) *schema  { s := *t.h.schema; return &s }
 
 func (t inner) List(ctx context.Context, q Query[Row]) iter.Seq2[any, error] {
 	return func(yield func(any, error) bool) {

@@ -299,7 +299,7 @@ func (p *partition) scanned(ctx context.Context, r keys.RowRange, entities bool)
 
 // entityOf returns the entity of a row.
 func (p *partition) entityOf(s *engine.Scanned) (tabledoor.Entity, error) {
-	if e, is := s.Entity().(tabledoor.Entity); is {
+	if e := s.Entity(); e != nil {
 		return e, nil
 	}
 	row, err := wholeRow(s)

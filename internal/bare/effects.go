@@ -94,7 +94,7 @@ func WithOutbox[T any](t *table.Table[T], outbox commit.Outbox, maintainers ...e
 	return With(in.(*table.Table[T]), maintainers...)
 }
 
-// InOutbox is [WithOutbox] for a handle of any type.
+// InOutbox is [WithOutbox] without maintainers, for a handle of any type.
 func InOutbox(t table.Handle, outbox commit.Outbox) (table.Handle, error) {
 	err := engine.CheckHandle("t", door.Table(t))
 	if err == nil {

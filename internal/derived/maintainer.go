@@ -21,9 +21,8 @@ import (
 
 // Maintainer writes the rows of one definition.
 type Maintainer interface {
-	// Name and MaxRows are those of an extend.Maintainer, which it is.
+	// Name is that of a maintainer of the engine, which it is, too.
 	Name() string
-	MaxRows() int
 
 	// Definition returns the definition as the program made it, such as an *index.Index.
 	Definition() any

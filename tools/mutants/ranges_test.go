@@ -56,7 +56,7 @@ func TestRanges(t *testing.T) {
 		{Name: "the second comparison of rows elsewhere reports what the first has", File: "verify/elsewhere.go",
 			Old: "	if r.again == nil { // otherwise they are confirmed already", New: "	if true {", Test: "TestSieveElsewhere"},
 		{Name: "an entity that is refused is not filled", File: "verify/elsewhere_repair.go",
-			Old: "			r.confirm(ctx, f.entity.Key, f.rows, true)\n			continue\n", New: "			continue\n", Test: "TestElsewhere|TestVerifyElsewhere"},
+			Old: "			r.confirm(ctx, tabledoor.KeyOf(f.entity), f.rows, true)\n			continue\n", New: "			continue\n", Test: "TestElsewhere|TestVerifyElsewhere"},
 		{Name: "the last entities are not filled", File: "verify/elsewhere.go",
 			Old: "	if err := r.writeFills(ctx); err != nil {\n		return err\n	}\n", New: "", Test: "TestVerifyElsewhereFill"},
 	})

@@ -83,9 +83,9 @@ func TestPageAhead(t *testing.T) {
 			Old: "p.q.OnePage && p.q.Limit == 0, ", New: "p.q.OnePage && p.q.Limit < 0, ", Test: "TestReadAheadSame", Args: []string{"-rapid.nofailfile"}},
 	})
 	mutants.Run(t, "./index", []mutants.Mutant{
-		{Name: "a query of an index reads behind its limit", File: "index/lookup.go",
+		{Name: "a query of an index reads behind its limit", File: "index/query.go",
 			Old: "q.ReadAhead = q.ReadAhead && q.Limit <= 0 &&", New: "q.ReadAhead = q.ReadAhead &&", Test: "TestReadAhead"},
-		{Name: "entities that pointers name are not counted", File: "index/lookup.go",
+		{Name: "entities that pointers name are not counted", File: "index/query.go",
 			Old: "(q.Budget.Requests == 0 || !ix.readsEntity()) //", New: "(q.Budget.Requests == 0 || ix.readsEntity()) //", Test: "TestReadAhead"},
 	})
 }
