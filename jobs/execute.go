@@ -3,7 +3,6 @@ package jobs
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -18,7 +17,7 @@ import (
 )
 
 // execute works on a range for a slice of time, and stores what is left of it.
-func (j *bound[T, P]) execute(ctx context.Context, of extend.Job, d due) error {
+func (j *bound) execute(ctx context.Context, of extend.Job, d due) error {
 	for {
 		if d.Range == "" {
 			return j.ledger.startAgain(ctx, of.Key.Partition(), d.Version)
@@ -45,19 +44,18 @@ func (j *bound[T, P]) execute(ctx context.Context, of extend.Job, d due) error {
 }
 
 // slice works on a range, and reports whether the end of the slice is stored, or its error noted. Otherwise another worker has stored one.
-func (j *bound[T, P]) slice(ctx context.Context, h *head, r *table.Entity[part]) (stored bool, err error) {
-	var arg P
-	if err := json.Unmarshal([]byte(h.Arg), &arg); err != nil {
+func (j *bound) slice(ctx context.Context, h *head, r *table.Entity[part]) (stored bool, err error) {
+	arg, err := j.decode(h.Arg)
+	if err != nil {
 		return false, eventual.Poison(fmt.Errorf("the argument of the job %q is no %T: %w", h.Name, arg, err))
 	}
 	if err := j.waitsForRate(ctx, h); err != nil {
 		return false, err
 	}
-	s, err := newSlice(ctx, j.table, j.ledger, h, &r.Value)
+	s, err := newSlice(ctx, j, h, &r.Value)
 	if err != nil {
 		return false, eventual.Poison(err)
 	}
-	s.byRows = j.byRows
 	err = s.work(ctx, func() error { return j.work(ctx, s, arg) })
 	// What is finished is stored also if the worker stops, or has lost the message.
 	ended, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
@@ -69,7 +67,7 @@ func (j *bound[T, P]) slice(ctx context.Context, h *head, r *table.Entity[part])
 		s.addCounts()
 		return j.ledger.storeDone(ended, s.part, r)
 	case s.over, timedOut:
-		return s.storeLeft(ended, h.Open, r, j.rows(j.table, arg))
+		return s.storeLeft(ended, h.Open, r, j.isByRows(arg))
 	case s.passed == nowhere && (ctx.Err() != nil || errors.Is(err, errUnknown)): // which is no attempt
 		return true, err
 	case s.passed == nowhere:
@@ -85,26 +83,26 @@ func (j *bound[T, P]) slice(ctx context.Context, h *head, r *table.Entity[part])
 }
 
 // work calls the work of a slice: for the rest of a first partition, and then for the partitions behind.
-func (s *Slice[T]) work(ctx context.Context, f func() error) error {
+func (s *slice) work(ctx context.Context, f func() error) error {
 	of := s.part.span()
 	if of.Head == nil {
 		return s.unlessEmpty(f)
 	}
-	behind := s.Partitions
-	s.Partitions, s.rows = keys.Raw(*of.Head, "").Partition().Point(), s.entities(of.HeadFrom, "")
+	behind := s.partitions
+	s.partitions, s.rows = keys.Raw(*of.Head, "").Partition().Point(), s.entities(of.HeadFrom, "")
 	if err := s.unlessEmpty(f); err != nil {
 		return err
 	}
-	if err := s.passPartition(ctx, keyrange.Partition(s.Partitions)); err != nil {
+	if err := s.passPartition(ctx, keyrange.Partition(s.partitions)); err != nil {
 		return err
 	}
-	s.Partitions, s.rows = behind, keys.RowRange{}
+	s.partitions, s.rows = behind, keys.RowRange{}
 	return s.unlessEmpty(f)
 }
 
 // unlessEmpty calls f if the slice has keys that an entity may have.
-func (s *Slice[T]) unlessEmpty(f func() error) error {
-	if s.Partitions.IsEmpty() || s.rows.IsEmpty() {
+func (s *slice) unlessEmpty(f func() error) error {
+	if s.partitions.IsEmpty() || s.rows.IsEmpty() {
 		return nil
 	}
 	if err := f(); err != errEmpty {
@@ -117,15 +115,15 @@ func (s *Slice[T]) unlessEmpty(f func() error) error {
 var errEmpty = errors.New("empty")
 
 // entities returns a range of the RowKeys of entities.
-func (s *Slice[T]) entities(from, to string) keys.RowRange {
-	return door.Table(s.Table).Mode.Schema.Rows().Intersect(keys.RawRows(from, to))
+func (s *slice) entities(from, to string) keys.RowRange {
+	return door.Table(s.table).Mode.Schema.Rows().Intersect(keys.RawRows(from, to))
 }
 
 // endTimeout bounds the requests at the end of a slice.
 const endTimeout = 30 * time.Second
 
 // waitsForRate returns an error that defers the message if the rate of the job is used up for longer than a moment.
-func (j *bound[T, P]) waitsForRate(ctx context.Context, h *head) error {
+func (j *bound) waitsForRate(ctx context.Context, h *head) error {
 	if h.Rate == 0 {
 		return nil
 	}
@@ -141,21 +139,21 @@ var errRate = errors.New("the rate of the job is used up")
 // shortSlices is how many slices after one another last a second, so that there is soon work for all workers.
 const shortSlices = 5
 
-func newSlice[T any](ctx context.Context, t *table.Table[T], l *ledger, h *head, r *part) (*Slice[T], error) {
+func newSlice(ctx context.Context, j *bound, h *head, r *part) (*slice, error) {
 	counted := *r
-	s := &Slice[T]{Table: t, Job: h.Name, began: h.Began, rate: h.Rate, ledger: l, part: &counted, looks: time.Now().Add(lookEvery)}
+	s := &slice{table: j.table, typed: j.typed, job: h.Name, began: h.Began, rate: h.Rate, ledger: j.ledger, byRows: j.byRows, part: &counted, looks: time.Now().Add(lookEvery)}
 	of := r.span()
 	if of.Within == nil {
-		s.Partitions = keys.RawPartitions(of.From, of.To)
+		s.partitions = keys.RawPartitions(of.From, of.To)
 	} else {
-		s.Partitions = keys.Raw(*of.Within, "").Partition().Point()
+		s.partitions = keys.Raw(*of.Within, "").Partition().Point()
 		s.rows = s.entities(of.From, of.To)
 	}
-	if err := cmp.Or(s.Partitions.Err(), s.rows.Err()); err != nil {
+	if err := cmp.Or(s.partitions.Err(), s.rows.Err()); err != nil {
 		return nil, err
 	}
 	length := min(h.Slice, time.Second<<min(max(r.Depth-shortSlices, 0), 20))
-	if r.Whole && l.last == nil { // else what is done of a partition is not done again
+	if r.Whole && j.ledger.last == nil { // else what is done of a partition is not done again
 		return s, nil
 	}
 	s.ends = time.Now().Add(length)
@@ -207,7 +205,7 @@ func (l *ledger) noteFailure(ctx context.Context, r *table.Entity[part], err err
 }
 
 // next returns a new version of a range, for what is left of it.
-func (s *Slice[T]) next(left split.Span, weight float64) part {
+func (s *slice) next(left split.Span, weight float64) part {
 	p := *s.part
 	p.setSpan(left)
 	p.Version++
@@ -218,7 +216,7 @@ func (s *Slice[T]) next(left split.Span, weight float64) part {
 }
 
 // left returns what is behind the last piece that was passed.
-func (s *Slice[T]) left() split.Span {
+func (s *slice) left() split.Span {
 	of, pk := s.part.span(), s.at.PartitionKey()
 	switch {
 	case s.passed == nowhere:
@@ -233,7 +231,7 @@ func (s *Slice[T]) left() split.Span {
 }
 
 // storeLeft stores what is left as two ranges, if it can be halved and not too many are open.
-func (s *Slice[T]) storeLeft(ctx context.Context, most int, r *table.Entity[part], rows bool) (bool, error) {
+func (s *slice) storeLeft(ctx context.Context, most int, r *table.Entity[part], rows bool) (bool, error) {
 	of, some, err := s.trim(ctx, s.left())
 	if err != nil {
 		return false, err
@@ -242,7 +240,7 @@ func (s *Slice[T]) storeLeft(ctx context.Context, most int, r *table.Entity[part
 		return s.ledger.storeDone(ctx, s.part, r)
 	}
 	stuck := s.passed == nowhere
-	n, err := s.ledger.countOpen(ctx, s.Job)
+	n, err := s.ledger.countOpen(ctx, s.job)
 	if err != nil {
 		return false, err
 	}
@@ -257,7 +255,7 @@ func (s *Slice[T]) storeLeft(ctx context.Context, most int, r *table.Entity[part
 }
 
 // store stores what is left of a range, one or two spans. whole says that no slice of it can end before it does.
-func (s *Slice[T]) store(ctx context.Context, r *table.Entity[part], left []split.Span, whole bool) (bool, error) {
+func (s *slice) store(ctx context.Context, r *table.Entity[part], left []split.Span, whole bool) (bool, error) {
 	weight := s.part.Weight
 	if s.passed != nowhere {
 		weight *= 1 - s.passedShare()
@@ -274,7 +272,7 @@ func (s *Slice[T]) store(ctx context.Context, r *table.Entity[part], left []spli
 }
 
 // passedShare returns which part of the range is finished, by the keys.
-func (s *Slice[T]) passedShare() float64 {
+func (s *slice) passedShare() float64 {
 	if of := s.part.span(); of.Within == nil {
 		return split.Share(of.From, s.at.PartitionKey(), of.To)
 	}
@@ -282,7 +280,7 @@ func (s *Slice[T]) passedShare() float64 {
 }
 
 // trim lets a span begin with its first key, and reports whether there is one. 1 request, or 2.
-func (s *Slice[T]) trim(ctx context.Context, of split.Span) (_ split.Span, some bool, err error) {
+func (s *slice) trim(ctx context.Context, of split.Span) (_ split.Span, some bool, err error) {
 	k, some, err := s.first(ctx, of)
 	switch {
 	case err != nil:
@@ -296,7 +294,7 @@ func (s *Slice[T]) trim(ctx context.Context, of split.Span) (_ split.Span, some 
 
 // halve returns the halves of a span that begins with a key, or says that it cannot be divided. If it is a single partition, and rows is set, that is halved by
 // its rows.
-func (s *Slice[T]) halve(ctx context.Context, of split.Span, rows bool) (left []split.Span, whole bool, err error) {
+func (s *slice) halve(ctx context.Context, of split.Span, rows bool) (left []split.Span, whole bool, err error) {
 	if rows && of.Head != nil {
 		return []split.Span{{Within: of.Head, From: of.HeadFrom}, {From: of.From, To: of.To}}, false, nil
 	}
@@ -313,7 +311,7 @@ func (s *Slice[T]) halve(ctx context.Context, of split.Span, rows bool) (left []
 }
 
 // halveRows returns the halves of a partition.
-func (s *Slice[T]) halveRows(ctx context.Context, pk string) (left []split.Span, whole bool, err error) {
+func (s *slice) halveRows(ctx context.Context, pk string) (left []split.Span, whole bool, err error) {
 	of, some, err := s.trim(ctx, split.Span{Within: &pk})
 	if err != nil || !some {
 		return []split.Span{of}, true, err
@@ -322,22 +320,22 @@ func (s *Slice[T]) halveRows(ctx context.Context, pk string) (left []split.Span,
 }
 
 // first returns the first PartitionKey of a span, or the first RowKey of an entity in a span of rows, and whether there is one. 1 request.
-func (s *Slice[T]) first(ctx context.Context, of split.Span) (string, bool, error) {
+func (s *slice) first(ctx context.Context, of split.Span) (string, bool, error) {
 	if of.Within == nil {
-		list := s.Table.Partitions(ctx, keys.RawPartitions(of.From, of.To))
+		list := s.table.Partitions(ctx, keys.RawPartitions(of.From, of.To))
 		if s.ledger.last != nil { // work on rows of all types
-			list = door.Rows[table.Table[table.Row]](door.Table(s.Table), false).Partitions(ctx, keys.RawPartitions(of.From, of.To))
+			list = door.Rows[table.Table[table.Row]](door.Table(s.table), false).Partitions(ctx, keys.RawPartitions(of.From, of.To))
 		}
 		for pk, err := range list {
 			return pk.String(), err == nil, err
 		}
 		return "", false, nil
 	}
-	q := table.Query[T]{Partition: keys.Raw(*of.Within, "").Partition(), Rows: s.entities(of.From, of.To), Limit: 1}
+	q := table.Query[table.Row]{Partition: keys.Raw(*of.Within, "").Partition(), Rows: s.entities(of.From, of.To), Limit: 1}
 	if q.Rows.IsEmpty() {
 		return "", false, nil
 	}
-	for row, err := range s.Table.Rows(ctx, q) {
+	for row, err := range s.table.Rows(ctx, q) {
 		if err != nil {
 			return "", false, err
 		}

@@ -21,7 +21,7 @@ import (
 //	})
 //
 // Status counts the rows of slices that have ended in order, which may be fewer than the export has. When the job is finished, the export is complete. The rows of one
-// partition are exported by one worker at a time. A slice ends behind a chunk, so short slices last some seconds. Such a job is of the whole table: Pass.Partitions is
+// partition are exported by one worker at a time. A slice ends behind a chunk, so short slices last some seconds. Such a job is of the whole table: Pass.partitions is
 // refused. An export that is older than its job, as after Delete and another Start of one name, makes the messages poison: take a name, and a place, for each export.
 //
 // Requests: those of transfer.Export, for each slice 2 to read the manifest, and at the end 1 for each range, and 2 for its chunk; see also [Rows].
@@ -35,17 +35,18 @@ func Export[T any](kind string, place func(job string) transfer.Place) *Job[T, s
 		}
 		return nil, eventual.Poison(&table.ValueError{Field: "place", Reason: "has returned no place for the job " + job})
 	}
-	j := New(kind, func(ctx context.Context, s *Slice[T], _ struct{}) error {
-		at, err := to(s.Job)
+	j := newJob[T, struct{}](kind)
+	j.k.work = func(ctx context.Context, s *slice, _ any) error {
+		at, err := to(s.job)
 		if err != nil {
 			return err
 		}
-		return s.export(ctx, at)
-	})
-	j.last = func(ctx context.Context, t *table.Table[T], job string) error { // what lies between the ranges of the job, where there were hardly any rows
+		return export[T](ctx, s, at)
+	}
+	j.k.last = func(ctx context.Context, t table.Handle, job string) error { // what lies between the ranges of the job, where there were hardly any rows
 		at, err := to(job)
 		if err == nil {
-			_, err = transfer.Export(ctx, t, at, &transfer.ExportOptions{ChunkTime: chunkTime, GoOn: true})
+			_, err = transfer.Export(ctx, t.(*table.Table[T]), at, &transfer.ExportOptions{ChunkTime: chunkTime, GoOn: true})
 		}
 		return err
 	}
@@ -53,23 +54,23 @@ func Export[T any](kind string, place func(job string) transfer.Place) *Job[T, s
 }
 
 // export exports what is left of the partitions of a slice.
-func (s *Slice[T]) export(ctx context.Context, to transfer.Place) error {
+func export[T any](ctx context.Context, s *slice, to transfer.Place) error {
 	p := newPieces(ctx, s)
 	rows := 0
 	// The export is the job's, which may stand for days: GoOn.
-	o := &transfer.ExportOptions{Part: s.Partitions, ChunkTime: chunkTime, GoOn: true}
+	o := &transfer.ExportOptions{Part: s.partitions, ChunkTime: chunkTime, GoOn: true}
 	o.Concurrency, o.Rate = 1, s.rate
 	o.Progress = func(r table.Progress) {
 		s.Count(r.Changed-rows, 0, 0)
 		s.addCounts() // the chunk is stored, also if no partition ends with it
 		rows = r.Changed
-		if through := r.Through.Partition(); through.IsSet() && s.Partitions.Contains(through.String()) {
+		if through := r.Through.Partition(); through.IsSet() && s.partitions.Contains(through.String()) {
 			p.passed(s.passPartition(p.ctx, through))
 			return
 		}
 		p.passed(cmp.Or(s.pay(p.ctx), s.Check(p.ctx)))
 	}
-	_, err := transfer.Export(exports.NotBefore(p.ctx, s.began.Add(-clocks)), s.Table, to, o)
+	_, err := transfer.Export(exports.NotBefore(p.ctx, s.began.Add(-clocks)), s.typed.(*table.Table[T]), to, o)
 	if errors.As(err, new(*transfer.FileError)) {
 		return eventual.Poison(fmt.Errorf("%w; choose another name for the job", err))
 	}

@@ -55,15 +55,20 @@ func (o *Options) check() error {
 // Job is a kind of work on the rows of a table: a definition for aztablekit.Table. Its methods take the handle of a table that it was
 // given to: they start jobs of the kind, each with a name of its own, and look at them. A Job can be a package's variable, and is safe for
 // concurrent use.
-type Job[T, P any] struct {
-	kind   string
-	work   func(ctx context.Context, s *Slice[T], arg P) error
-	rows   func(t *table.Table[T], arg P) bool // whether slices may be rows of one partition
-	byRows bool                                // work passes its rows itself
-	check  func(arg P) error
-	needs  func(t *table.Table[T]) error                                  // why the table does not have what the work needs; nil for none
-	last   func(ctx context.Context, t *table.Table[T], job string) error // what is done before a job is finished; such a job is of all partitions
-	wrong  error                                                          // an option that the kind does not have
+type Job[T, P any] struct{ k *kind }
+
+// kind is a Job without its type parameters. An argument is a P.
+type kind struct {
+	name   string
+	work   func(ctx context.Context, s *slice, arg any) error
+	rows   func(t table.Handle, arg any) bool // whether slices may be rows of one partition; nil for no
+	byRows bool                               // work passes its rows itself
+	check  func(arg any) error                // nil for none
+	decode func(text string) (any, error)
+	arg    reflect.Type
+	needs  func(t table.Handle) error                                  // why the table does not have what the work needs; nil for none
+	last   func(ctx context.Context, t table.Handle, job string) error // what is done before a job is finished; such a job is of all partitions
+	wrong  error                                                       // an option that the kind does not have
 }
 
 // New is a kind of work on partitions. work works on a slice: on the partitions of s.Partitions, in their order. It calls s.Passed for each that it has
@@ -75,52 +80,79 @@ type Job[T, P any] struct {
 // Errors, returned by the methods of the store and of the table: *table.ValueError for an empty kind and a nil work; *keys.KeyError for a kind that is
 // too long; *table.TypeError for an arg with a largeentity.Blob.
 func New[T, P any](kind string, work func(ctx context.Context, s *Slice[T], arg P) error) *Job[T, P] {
-	return &Job[T, P]{kind: kind, work: work, rows: func(*table.Table[T], P) bool { return false }, check: func(P) error { return nil }}
+	j := newJob[T, P](kind)
+	if work != nil {
+		j.k.work = func(ctx context.Context, s *slice, arg any) error {
+			of, _ := arg.(P) // nil, if P is an interface
+			return work(ctx, typed[T](s), of)
+		}
+	}
+	return j
+}
+
+//go:noinline
+func newJob[T, P any](name string) *Job[T, P] {
+	return &Job[T, P]{&kind{name: name, arg: reflect.TypeFor[P](), decode: decode[P]}}
+}
+
+func decode[P any](text string) (any, error) {
+	var arg P
+	err := json.Unmarshal([]byte(text), &arg)
+	return arg, err
 }
 
 // Name returns the kind.
 func (j *Job[T, P]) Name() string {
-	if j == nil {
+	if j == nil || j.k == nil {
 		return ""
 	}
-	return j.kind
+	return j.k.name
 }
 
 // Define adds the job to the declaration of a table; aztablekit.Table calls it. The rows of its jobs are in a table of their own, whose name ends with jobs.
 func (j *Job[T, P]) Define(d *extend.Declaration[T]) error {
-	switch {
-	case j == nil || j.kind == "":
-		return &table.ValueError{Field: "kind", Reason: "is empty"}
-	case j.work == nil:
-		return &table.ValueError{Field: "work", Reason: "is nil; give a function that works on a slice"}
-	case j.wrong != nil:
-		return j.wrong
+	if j == nil {
+		return define(d, j, nil)
 	}
-	if err := edm.CheckStoredJSON(reflect.TypeFor[P]()); err != nil {
+	return define(d, j, j.k)
+}
+
+// define adds a kind to a declaration, d. job is the definition as the program has it.
+func define(d, job any, k *kind) error {
+	switch {
+	case k == nil || k.name == "":
+		return &table.ValueError{Field: "kind", Reason: "is empty"}
+	case k.work == nil:
+		return &table.ValueError{Field: "work", Reason: "is nil; give a function that works on a slice"}
+	case k.wrong != nil:
+		return k.wrong
+	}
+	if err := edm.CheckStoredJSON(k.arg); err != nil {
 		return err
 	}
-	if err := headKey.Of(j.kind, "").Err(); err != nil {
+	if err := headKey.Of(k.name, "").Err(); err != nil {
 		return fmt.Errorf("kind: %w", err)
 	}
-	made := &bound[T, P]{Job: j}
-	if err := host.Attach(d, func(t *table.Table[T]) (*table.Table[T], error) { return bare.Bind(t, j, made), nil }); err != nil {
+	made := &bound{kind: k}
+	if err := host.AttachAny(d, func(t table.Handle) (table.Handle, error) { return bare.BindAny(t, job, made), nil }); err != nil {
 		return err
 	}
-	return host.Needs(d, func(t *table.Table[T]) (parts host.Parts, err error) {
+	return host.NeedsAny(d, func(t table.Handle) (parts host.Parts, err error) {
 		h := host.OfDeclaration(d)
-		made.table = t
-		made.ledger, err = newLedger(h, strings.TrimPrefix(t.Name(), h.Prefix)+"jobs", j.kind)
-		if err == nil && j.needs != nil {
-			err = j.needs(t)
+		made.table = tabledoor.Of(t)
+		made.typed = t
+		made.ledger, err = newLedger(h, strings.TrimPrefix(t.Name(), h.Prefix)+"jobs", k.name)
+		if err == nil && k.needs != nil {
+			err = k.needs(t)
 		}
 		if err != nil {
 			return parts, err
 		}
-		if j.last != nil {
-			made.ledger.last = func(ctx context.Context, job string) error { return j.last(ctx, t, job) }
+		if k.last != nil {
+			made.ledger.last = func(ctx context.Context, job string) error { return k.last(ctx, t, job) }
 		}
 		rows := made.ledger.parts
-		parts.Handlers = []host.Handler{bare.NewHandler(j.kind, rows, made.execute)}
+		parts.Handlers = []host.Handler{bare.NewHandler(k.name, rows, made.execute)}
 		parts.Tables = []string{rows.Name()}
 		parts.Ensure = []host.Task{{Name: "table " + rows.Name(), Do: door.Table(rows).Ensure}}
 		parts.Daily = []host.Task{{Name: "pending effects of " + rows.Name(), Do: func(ctx context.Context) error { return notifyPending(ctx, h.Outbox, rows) }}}
@@ -128,17 +160,19 @@ func (j *Job[T, P]) Define(d *extend.Declaration[T]) error {
 	})
 }
 
-// binding returns the job of a table that the job was given to.
-func (j *Job[T, P]) binding(t *table.Table[T]) (*bound[T, P], error) {
-	return bare.BoundTo[*bound[T, P]](t, j)
-}
+// of returns the job of a table that the job was given to.
+func (j *Job[T, P]) of(t *table.Table[T]) (*bound, error) { return bare.BoundTo[*bound](t, j) }
 
 // bound is a Job of a table.
-type bound[T, P any] struct {
-	*Job[T, P]
+type bound struct {
+	*kind
 	ledger *ledger
-	table  *table.Table[T]
+	table  tabledoor.Untyped
+	typed  table.Handle // the same, a *table.Table
 }
+
+// isByRows reports whether slices of a job may be rows of one partition.
+func (j *bound) isByRows(arg any) bool { return j.rows != nil && j.rows(j.typed, arg) }
 
 // notifyPending notifies the workers of all ranges whose message was lost.
 func notifyPending(ctx context.Context, o commit.Outbox, t table.Handle) error {
@@ -162,24 +196,24 @@ func notifyPending(ctx context.Context, o commit.Outbox, t table.Handle) error {
 // *table.LimitError for a large one; *keys.KeyError for a long name and an invalid range; table.ErrOutbox; the errors of a write (see package table).
 // Requests: 3; of an existing job 7 more, and the worker's 3 for each open range. Idempotent.
 func (j *Job[T, P]) Start(ctx context.Context, t *table.Table[T], name string, arg P, o *Options) error {
-	of, err := j.binding(t)
+	of, err := j.of(t)
 	if err != nil {
 		return err
 	}
 	return of.Start(ctx, name, arg, o)
 }
 
-func (j *bound[T, P]) Start(ctx context.Context, name string, arg P, o *Options) error {
+func (j *bound) Start(ctx context.Context, name string, arg any, o *Options) error {
 	ctx, end := j.ledger.span(ctx, "Start")
 	err := j.start(ctx, name, arg, o)
 	end(err)
 	if err != nil {
-		return fmt.Errorf("jobs: Start %s %s: %w", j.kind, name, err)
+		return fmt.Errorf("jobs: Start %s %s: %w", j.name, name, err)
 	}
 	return nil
 }
 
-func (j *bound[T, P]) start(ctx context.Context, name string, arg P, o *Options) error {
+func (j *bound) start(ctx context.Context, name string, arg any, o *Options) error {
 	if o == nil {
 		o = &Options{}
 	}
@@ -190,19 +224,21 @@ func (j *bound[T, P]) start(ctx context.Context, name string, arg P, o *Options)
 	if err := o.check(); err != nil {
 		return err
 	}
-	if err := j.check(arg); err != nil {
-		return err
+	if j.check != nil {
+		if err := j.check(arg); err != nil {
+			return err
+		}
 	}
 	if j.last != nil && o.Partitions.IsSet() {
 		return &table.ValueError{Field: "Pass.Partitions", Reason: "is set; a job of this kind is of the whole table, and transfer.Export takes a range"}
 	}
-	h := &head{Kind: j.kind, Name: name, State: Running, Arg: string(text), In: o.Partitions.String(), Began: j.ledger.now()}
+	h := &head{Kind: j.name, Name: name, State: Running, Arg: string(text), In: o.Partitions.String(), Began: j.ledger.now()}
 	h.set(o)
-	first, err := firstSpan(o.Partitions, j.rows(j.table, arg))
+	first, err := firstSpan(o.Partitions, j.isByRows(arg))
 	if err != nil {
 		return err
 	}
-	r := &part{Kind: j.kind, Name: name, ID: j.ledger.newID(0), Version: 1, Weight: 1}
+	r := &part{Kind: j.name, Name: name, ID: j.ledger.newID(0), Version: 1, Weight: 1}
 	r.setSpan(first)
 	_, err = table.Transact(ctx, j.ledger.heads.InsertOp(h), j.ledger.parts.InsertOp(r))
 	if !errors.Is(err, table.ErrExists) {
@@ -265,7 +301,7 @@ func firstSpan(in keys.PartitionRange, rows bool) (split.Span, error) {
 // with the rest. A finished job stays finished. Errors: *table.DefinitionError for a handle without the job; table.ErrNotFound for no such job; the errors of a write (see
 // package table). 2 requests. Idempotent.
 func (j *Job[T, P]) Cancel(ctx context.Context, t *table.Table[T], name string) error {
-	of, err := j.binding(t)
+	of, err := j.of(t)
 	if err != nil {
 		return err
 	}
@@ -294,24 +330,24 @@ func (l *ledger) cancel(ctx context.Context, name string) error {
 // Delete deletes the rows of a job that is finished or canceled; it may then be started anew under its name. Errors: *table.DefinitionError for a handle without the job;
 // *table.ValueError for one that runs; the errors of a write (see package table). Requests: 4, 1 for each 1,000 ranges, and 1 for each 100. Idempotent.
 func (j *Job[T, P]) Delete(ctx context.Context, t *table.Table[T], name string) error {
-	of, err := j.binding(t)
+	of, err := j.of(t)
 	if err != nil {
 		return err
 	}
 	return of.Delete(ctx, name)
 }
 
-func (j *bound[T, P]) Delete(ctx context.Context, name string) error {
+func (j *bound) Delete(ctx context.Context, name string) error {
 	ctx, end := j.ledger.span(ctx, "Delete")
 	err := j.delete(ctx, name)
 	end(err)
 	if err != nil {
-		return fmt.Errorf("jobs: Delete %s %s: %w", j.kind, name, err)
+		return fmt.Errorf("jobs: Delete %s %s: %w", j.name, name, err)
 	}
 	return nil
 }
 
-func (j *bound[T, P]) delete(ctx context.Context, name string) error {
+func (j *bound) delete(ctx context.Context, name string) error {
 	h, err := get(ctx, j.ledger.heads, keys.At(j.ledger.job(name), keys.RawRow(headRow)))
 	if err != nil || h == nil {
 		return err

@@ -17,28 +17,35 @@ import (
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/keyrange"
 	"github.com/aztablekit/aztablekit/internal/split"
-	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
 )
 
 // onRows is a kind of work on the entities of a query, which can stop between two of them.
-func onRows[T, P any](kind string, query func(arg P) table.Query[T], work func(ctx context.Context, s *Slice[T], q table.Query[T], arg P) error) *Job[T, P] {
+func onRows[T, P any](name string, query func(arg P) table.Query[T], work func(ctx context.Context, s *slice, q table.Query[T], arg P) error) *Job[T, P] {
 	if query == nil {
 		query = func(P) table.Query[T] { return table.Query[T]{} }
 	}
-	j := New(kind, func(ctx context.Context, s *Slice[T], arg P) error {
-		q, err := s.restrict(query(arg))
+	j := newJob[T, P](name)
+	j.k.work = func(ctx context.Context, s *slice, arg any) error {
+		of, _ := arg.(P) // nil, if P is an interface
+		q, err := restricted(s, query(of))
 		if err != nil {
 			return err
 		}
-		return work(ctx, s, q, arg)
-	})
-	j.rows, j.byRows = func(*table.Table[T], P) bool { return true }, true
-	j.check = func(arg P) error { return checkQuery(query(arg)) }
+		return work(ctx, s, q, of)
+	}
+	j.k.rows, j.k.byRows = always, true
+	j.k.check = func(arg any) error {
+		of, _ := arg.(P)
+		q := query(of)
+		return queriedOf(&q).check()
+	}
 	return j
 }
+
+func always(table.Handle, any) bool { return true }
 
 // Rows is a kind of work on the entities of a query, page by page. do works on a page of at most 1,000 entities; it writes by s.Table, and may add to
 // the counts of s, which has counted the entities as rows. query may be nil, for all entities.
@@ -55,17 +62,17 @@ func Rows[T, P any](kind string, query func(arg P) table.Query[T], do func(ctx c
 	if do == nil {
 		return New[T, P](kind, nil)
 	}
-	return onRows(kind, query, func(ctx context.Context, s *Slice[T], q table.Query[T], arg P) error {
-		token := ""
+	return onRows(kind, query, func(ctx context.Context, s *slice, q table.Query[T], arg P) error {
+		token, of := "", typed[T](s)
 		for {
-			page, err := s.Table.Page(ctx, q, token)
+			page, err := of.Table.Page(ctx, q, token)
 			if err != nil {
 				return err
 			}
 			n := len(page.Entities)
 			s.Count(n, 0, 0)
 			if n > 0 {
-				err = do(ctx, s, page.Entities, arg)
+				err = do(ctx, of, page.Entities, arg)
 			}
 			token = page.Token
 			if err != nil || token == "" {
@@ -89,9 +96,9 @@ func Delete[T, P any](kind string, query func(arg P) table.Query[T]) *Job[T, P] 
 	if query == nil {
 		return New[T, P](kind, nil)
 	}
-	return onRows(kind, query, func(ctx context.Context, s *Slice[T], q table.Query[T], _ P) error {
+	return onRows(kind, query, func(ctx context.Context, s *slice, q table.Query[T], _ P) error {
 		for {
-			more, err := s.deleteSome(ctx, q)
+			more, err := s.deleteSome(ctx, &q)
 			if err != nil || !more {
 				return err
 			}
@@ -100,12 +107,12 @@ func Delete[T, P any](kind string, query func(arg P) table.Query[T]) *Job[T, P] 
 }
 
 // deleteSome deletes as many rows as there may be between two looks at the time, and reports whether there may be more. The list begins
-// again each time; what is deleted is not in it any more.
-func (s *Slice[T]) deleteSome(ctx context.Context, q table.Query[T]) (more bool, err error) {
+// again each time; what is deleted is not in it any more. q is a *table.Query.
+func (s *slice) deleteSome(ctx context.Context, q any) (more bool, err error) {
 	n := 0
 	var last keys.Key
 	_, err = door.Bulk(ctx, func(yield func(table.Op, error) bool) {
-		for op, err := range tabledoor.DeleteOps(ctx, s.Table, q) {
+		for op, err := range s.table.DeleteOps(ctx, q) {
 			more = n == s.atMost(mostDeleted)
 			if more || !yield(op, err) {
 				return
@@ -132,16 +139,16 @@ func Upgrade[T any](kind string, pass *table.Pass) *Job[T, struct{}] {
 	if pass != nil {
 		opt = *pass
 	}
-	j := onRows(kind, nil, func(ctx context.Context, s *Slice[T], q table.Query[T], _ struct{}) error {
+	j := onRows(kind, nil, func(ctx context.Context, s *slice, q table.Query[T], _ struct{}) error {
 		o, p := opt, newPieces(ctx, s)
 		o.Rate = s.rate
 		o.Progress = func(r table.Progress) { p.piece(r.Rows, r.Changed, r.Skipped, r.Through, r.Token == "") }
-		_, err := table.Upgrade(p.ctx, s.Table, q, &o)
+		_, err := table.Upgrade(p.ctx, s.typed.(*table.Table[T]), q, &o)
 		return p.end(err)
 	})
 	for field, isSet := range map[string]bool{"Token": opt.Token != "", "Rate": opt.Rate != 0, "Progress": opt.Progress != nil} {
 		if isSet {
-			j.wrong = errors.Join(j.wrong, &table.ValueError{Field: "Pass." + field, Reason: "is not an option of a job, which has its own; leave it out"})
+			j.k.wrong = errors.Join(j.k.wrong, &table.ValueError{Field: "Pass." + field, Reason: "is not an option of a job, which has its own; leave it out"})
 		}
 	}
 	return j
@@ -152,14 +159,14 @@ func Archive[T, P any](kind string, mover *archive.Mover[T], query func(arg P) t
 	if mover == nil {
 		return New[T, P](kind, nil)
 	}
-	j := onRows(kind, query, func(ctx context.Context, s *Slice[T], q table.Query[T], _ P) error {
+	j := onRows(kind, query, func(ctx context.Context, s *slice, q table.Query[T], _ P) error {
 		p := newPieces(ctx, s)
-		_, err := mover.ArchiveAll(p.ctx, s.Table, q, &table.Pass{Rate: s.rate, Progress: func(r table.Progress) {
+		_, err := mover.ArchiveAll(p.ctx, s.typed.(*table.Table[T]), q, &table.Pass{Rate: s.rate, Progress: func(r table.Progress) {
 			p.piece(r.Rows, r.Changed, r.Skipped, r.Through, r.Token == "")
 		}})
 		return p.end(err)
 	})
-	j.needs = func(t *table.Table[T]) error {
+	j.k.needs = func(t table.Handle) error {
 		_, err := bare.BoundTo[any](t, mover)
 		return err
 	}
@@ -183,11 +190,15 @@ type Verification struct {
 //
 // [aztablekit.Store.Fill] with FillOptions.Workers starts a job of this kind.
 func Repair[T any](kind string) *Job[T, Verification] {
-	j := New(kind, verifySlice[T])
-	j.rows = func(t *table.Table[T], arg Verification) bool {
-		return arg.RecordsOnly && !hasTotals(t, arg.Definitions)
-	}
+	j := newJob[T, Verification](kind)
+	j.k.work, j.k.rows = verifySlice, verifiesRows
 	return j
+}
+
+// verifiesRows reports whether a slice of a Verification may be a part of a partition.
+func verifiesRows(t table.Handle, arg any) bool {
+	of := arg.(Verification)
+	return of.RecordsOnly && !hasTotals(t, of.Definitions)
 }
 
 // hasTotals reports whether one of the definitions is verified for whole partitions only.
@@ -202,12 +213,13 @@ func hasTotals(t table.Handle, definitions []string) bool {
 	})
 }
 
-func verifySlice[T any](ctx context.Context, s *Slice[T], arg Verification) error {
-	of, err := definitionsOf(s.Table, arg.Definitions)
+func verifySlice(ctx context.Context, s *slice, a any) error {
+	arg := a.(Verification)
+	of, err := definitionsOf(s.table, arg.Definitions)
 	if err != nil {
 		return err
 	}
-	o := &verify.Options{Pass: table.Pass{DryRun: arg.DryRun, Partitions: s.Partitions, Rate: s.rate}, RecordsOnly: arg.RecordsOnly, LeavePrepared: true}
+	o := &verify.Options{Pass: table.Pass{DryRun: arg.DryRun, Partitions: s.partitions, Rate: s.rate}, RecordsOnly: arg.RecordsOnly, LeavePrepared: true}
 	if !s.rows.IsSet() {
 		return s.verify(ctx, o, of)
 	}
@@ -220,14 +232,14 @@ func verifySlice[T any](ctx context.Context, s *Slice[T], arg Verification) erro
 		if err := s.verify(ctx, o, of); err != nil {
 			return err
 		}
-		if err := s.passRow(ctx, keys.At(keyrange.Partition(s.Partitions), last)); err != nil {
+		if err := s.passRow(ctx, keys.At(keyrange.Partition(s.partitions), last)); err != nil {
 			return err
 		}
 	}
 }
 
 // verify verifies partitions, or a part of one.
-func (s *Slice[T]) verify(ctx context.Context, o *verify.Options, of []verify.Definition) error {
+func (s *slice) verify(ctx context.Context, o *verify.Options, of []verify.Definition) error {
 	p := newPieces(ctx, s)
 	var before table.Progress
 	var through keys.PartitionKey
@@ -251,13 +263,13 @@ func (s *Slice[T]) verify(ctx context.Context, o *verify.Options, of []verify.De
 		}
 	}
 	o.Fault = s.logFault(ctx)
-	_, err := verify.Repair(p.ctx, s.Table, o, of...)
+	_, err := verify.Repair(p.ctx, s.typed, o, of...)
 	return p.end(err)
 }
 
 // logFault returns a function that logs the faults that are not repaired.
-func (s *Slice[T]) logFault(ctx context.Context) func(verify.Fault) {
-	log := door.Table(s.Table).Options.Logger
+func (s *slice) logFault(ctx context.Context) func(verify.Fault) {
+	log := door.Table(s.table).Options.Logger
 	return func(f verify.Fault) {
 		if log != nil && !f.Repaired {
 			log.WarnContext(ctx, "verify has found a fault", "table", f.Table, "definition", f.Definition, "fault", f.Kind, "row", f.Row, "entity", f.Entity, "error", f.Err)
@@ -269,12 +281,12 @@ func (s *Slice[T]) logFault(ctx context.Context) func(verify.Fault) {
 const chunk = 5000
 
 // nextRows returns the range of the next entities of a slice of rows, and the last of them; an unset one if there are no more. 1 request for each 1,000.
-func (s *Slice[T]) nextRows(ctx context.Context) (next keys.RowRange, last keys.RowKey, err error) {
+func (s *slice) nextRows(ctx context.Context) (next keys.RowRange, last keys.RowKey, err error) {
 	next = s.rows
 	if s.passed == atRow {
 		next = keyrange.RowsBehind(next, s.at.Row())
 	}
-	for row, err := range s.Table.Rows(ctx, table.Query[T]{Partition: keyrange.Partition(s.Partitions), Rows: next, Limit: s.atMost(chunk)}) {
+	for row, err := range s.table.Rows(ctx, table.Query[table.Row]{Partition: keyrange.Partition(s.partitions), Rows: next, Limit: s.atMost(chunk)}) {
 		if err != nil {
 			return next, last, err
 		}
@@ -306,23 +318,23 @@ func definitionsOf(t table.Handle, names []string) (all []verify.Definition, err
 var errUnknown = errors.New("the program does not declare it; a worker of another release executes the job")
 
 // pieces are what a function with a callback for progress does of a slice. It ends the function's context when the time is over.
-type pieces[T any] struct {
+type pieces struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
-	slice   *Slice[T]
+	slice   *slice
 	err     error // of the slice: ErrOver, or that of a request
 	before  counts
 	through keys.Key
 }
 
-func newPieces[T any](ctx context.Context, s *Slice[T]) *pieces[T] {
-	p := &pieces[T]{slice: s}
+func newPieces(ctx context.Context, s *slice) *pieces {
+	p := &pieces{slice: s}
 	p.ctx, p.cancel = context.WithCancel(ctx)
 	return p
 }
 
 // piece notes a page, of whose counts those of the pages before are a part.
-func (p *pieces[T]) piece(rows, changed, faults int, through keys.Key, last bool) {
+func (p *pieces) piece(rows, changed, faults int, through keys.Key, last bool) {
 	now := counts{rows, changed, faults}
 	n := now.rows - p.before.rows
 	p.slice.Count(n, now.changed-p.before.changed, now.faults-p.before.faults)
@@ -337,7 +349,7 @@ func (p *pieces[T]) piece(rows, changed, faults int, through keys.Key, last bool
 	}
 }
 
-func (p *pieces[T]) passed(err error) {
+func (p *pieces) passed(err error) {
 	if err != nil && p.err == nil {
 		p.err = err
 		p.cancel()
@@ -345,7 +357,7 @@ func (p *pieces[T]) passed(err error) {
 }
 
 // end returns the error of the slice, or that of the function.
-func (p *pieces[T]) end(err error) error {
+func (p *pieces) end(err error) error {
 	p.cancel()
 	return cmp.Or(p.err, err)
 }

@@ -57,22 +57,22 @@ type Failure struct {
 // Status returns how far a job has come. Anybody may call it. Errors: *table.DefinitionError for a handle without the job; table.ErrNotFound for no such job; the errors of a
 // read (see package table). Requests: 1, and 1 for each 1,000 ranges.
 func (j *Job[T, P]) Status(ctx context.Context, t *table.Table[T], name string) (Status, error) {
-	of, err := j.binding(t)
+	of, err := j.of(t)
 	if err != nil {
 		return Status{}, err
 	}
 	return of.Status(ctx, name)
 }
 
-func (j *bound[T, P]) Status(ctx context.Context, name string) (Status, error) {
+func (j *bound) Status(ctx context.Context, name string) (Status, error) {
 	s, err := j.status(ctx, name)
 	if err != nil {
-		return Status{}, fmt.Errorf("jobs: Status %s %s: %w", j.kind, name, err)
+		return Status{}, fmt.Errorf("jobs: Status %s %s: %w", j.name, name, err)
 	}
 	return s, nil
 }
 
-func (j *bound[T, P]) status(ctx context.Context, name string) (s Status, err error) {
+func (j *bound) status(ctx context.Context, name string) (s Status, err error) {
 	h, err := j.ledger.head(ctx, name)
 	if err != nil {
 		return s, err
