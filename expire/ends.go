@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/aztablekit/aztablekit/extend"
@@ -36,10 +37,18 @@ type Options struct {
 
 // Ends is the end of life of the entities of a table: a definition for aztablekit.Table. [At] makes one. It can be a package's variable, and is safe for concurrent use.
 type Ends[T any] struct {
-	at    func(*T) time.Time
-	opt   Options
+	c     *core
 	hours *index.Index[T, int]
+}
+
+// core is Ends without their type parameter.
+type core struct {
+	at    func(v any) time.Time
+	opt   Options
 	fault error
+
+	// due returns the keys of the entities of a partition that end in an hour or before.
+	due func(ctx context.Context, t table.Handle, partition keys.PartitionKey, hour int) iter.Seq2[keys.Key, error]
 }
 
 // At defines when an entity ends. The zero time is no end, and so is the last second of the year
@@ -55,19 +64,31 @@ type Ends[T any] struct {
 // table's handle: *table.ValueError for a nil at, and for a second such definition of the table;
 // *table.DefinitionError for a wrong name, and by a write for an end behind the year 9999.
 func At[T any](at func(*T) time.Time, o *Options) *Ends[T] {
-	e := &Ends[T]{at: at}
-	if o != nil {
-		e.opt = *o
-	}
-	e.opt.Name = cmp.Or(e.opt.Name, "ends")
+	c := newCore(o)
 	if at == nil {
-		e.fault = &table.ValueError{Field: "at", Reason: "is nil; give a function that returns the end of an entity"}
+		c.fault = &table.ValueError{Field: "at", Reason: "is nil; give a function that returns the end of an entity"}
 	}
-	e.hours = index.New(e.opt.Name, keys.Digits[int](hourDigits), func(v *T) (int, bool) {
-		end, has := engine.EndAt(at(v))
-		return hourOf(end), has
-	}, &index.Options{Reserved: true}).Only()
-	return e
+	c.at = func(v any) time.Time { return at(v.(*T)) }
+	hours := index.New(c.opt.Name, keys.Digits[int](hourDigits), func(v *T) (int, bool) { return hourOfEnd(at(v)) }, &index.Options{Reserved: true}).Only()
+	c.due = func(ctx context.Context, t table.Handle, partition keys.PartitionKey, hour int) iter.Seq2[keys.Key, error] {
+		return hours.Keys(ctx, t.(*table.Table[T]), table.Query[T]{Partition: partition, Rows: hours.Rows().AtMost(hour)})
+	}
+	return &Ends[T]{c, hours}
+}
+
+func newCore(o *Options) *core {
+	c := &core{}
+	if o != nil {
+		c.opt = *o
+	}
+	c.opt.Name = cmp.Or(c.opt.Name, "ends")
+	return c
+}
+
+// hourOfEnd returns the hour of an end, and whether it is one.
+func hourOfEnd(at time.Time) (int, bool) {
+	end, has := engine.EndAt(at)
+	return hourOf(end), has
 }
 
 // hourDigits is the length of an hour: 2026112813.
@@ -81,27 +102,32 @@ func hourOf(t time.Time) int {
 
 // Name returns the name of the definition.
 func (e *Ends[T]) Name() string {
-	if e == nil {
+	if e == nil || e.c == nil {
 		return ""
 	}
-	return e.opt.Name
+	return e.c.opt.Name
 }
 
 var errZero = &table.ValueError{Field: "ends", Reason: "is nil or zero; make it by At"}
 
 // Define adds the definition to the declaration of a table; aztablekit.Table calls it.
 func (e *Ends[T]) Define(d *extend.Declaration[T]) error {
-	if e == nil || e.hours == nil {
+	if e == nil || e.c == nil {
 		return errZero
 	}
-	if e.fault != nil {
-		return e.fault
+	if e.c.fault != nil {
+		return e.c.fault
 	}
 	if err := e.hours.Define(d); err != nil {
 		return err
 	}
+	return e.c.define(d)
+}
+
+// define adds the ends to a declaration, d, behind their hours.
+func (e *core) define(d any) error {
 	var notes *notes
-	err := host.Attach(d, func(t *table.Table[T]) (*table.Table[T], error) {
+	err := host.AttachAny(d, func(t table.Handle) (table.Handle, error) {
 		if other := door.Table(t).Mode.Ends; other != nil {
 			return nil, &table.ValueError{Field: "definitions", Reason: fmt.Sprintf("contain two of package expire, %s and %s: an entity has one end", other.Definition, e.opt.Name)}
 		}
@@ -120,7 +146,7 @@ func (e *Ends[T]) Define(d *extend.Declaration[T]) error {
 	if err != nil {
 		return err
 	}
-	return host.Needs(d, func(t *table.Table[T]) (host.Parts, error) {
+	return host.NeedsAny(d, func(t table.Handle) (host.Parts, error) {
 		sweep := host.Task{Name: "sweep of " + t.Name(), Do: func(ctx context.Context) error { return e.sweepDaily(ctx, t) }}
 		parts := host.Parts{Daily: []host.Task{sweep}}
 		if notes != nil {
@@ -132,17 +158,16 @@ func (e *Ends[T]) Define(d *extend.Declaration[T]) error {
 }
 
 // end is At for a value that the table's schema has made.
-func (e *Ends[T]) end(value any) (end time.Time, err error) {
+func (e *core) end(value any) (end time.Time, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = &table.DefinitionError{Definition: e.opt.Name, Field: "at", Reason: fmt.Sprintf("panics: %v", p)}
 		}
 	}()
-	v, is := value.(*T)
-	if !is || v == nil {
+	if value == nil {
 		return end, errNoValue
 	}
-	end = e.at(v)
+	end = e.at(value)
 	if year := end.UTC().Year(); year > mostYear {
 		reason := fmt.Sprintf("returns an end in the year %d, and the last one is %d; "+
 			"a time in milliseconds is time.UnixMilli, not time.Unix; return the zero time for no end", year, mostYear)
@@ -157,8 +182,8 @@ const mostYear = 9999
 var errNoValue = errors.New("expire: there is no entity")
 
 // check returns an error for a handle without the definition.
-func (e *Ends[T]) check(t *table.Table[T]) error {
-	if e == nil || e.hours == nil {
+func (e *core) check(t table.Handle) error {
+	if e == nil {
 		return errZero
 	}
 	if err := engine.CheckHandle("t", door.Table(t)); err != nil {
@@ -170,6 +195,14 @@ func (e *Ends[T]) check(t *table.Table[T]) error {
 	return nil
 }
 
+// of returns the ends, nil for a zero Ends.
+func (e *Ends[T]) of() *core {
+	if e == nil {
+		return nil
+	}
+	return e.c
+}
+
 // Extend changes an entity that is not over, such as its end: it reads the entity, and writes it by its ETag, again after a conflict; see [table.Table.Update].
 //
 //	s, err := ends.Extend(ctx, sessions, key, func(s *Session) error {
@@ -179,7 +212,7 @@ func (e *Ends[T]) check(t *table.Table[T]) error {
 //
 // Errors: table.ErrNotFound if the entity is over; *table.DefinitionError for a handle without the definition; the errors of Update. 2 requests, and 2 more for each conflict.
 func (e *Ends[T]) Extend(ctx context.Context, t *table.Table[T], k keys.Key, change func(*T) error) (*table.Entity[T], error) {
-	if err := e.check(t); err != nil {
+	if err := e.of().check(t); err != nil {
 		return nil, err
 	}
 	return t.Update(ctx, k, change)
@@ -194,7 +227,7 @@ func (e *Ends[T]) Extend(ctx context.Context, t *table.Table[T], k keys.Key, cha
 // returned with the error, and counts if UnknownError.Resolve says that the deletion was applied; *table.DefinitionError for a handle without the definition; the errors of Get and Delete.
 // 2 requests, and 2 more for each conflict.
 func (e *Ends[T]) Take(ctx context.Context, t *table.Table[T], k keys.Key) (*table.Entity[T], error) {
-	if err := e.check(t); err != nil {
+	if err := e.of().check(t); err != nil {
 		return nil, err
 	}
 	exact := t.Exact()

@@ -35,10 +35,15 @@ import (
 // a range of keys; errors of a read and of a write (see package table). Requests: 1 for each partition to find it, 1 for each partition for what is due in it, and for each 1,000 such entities, about 1 to read them and 1 to delete them for each 49, or
 // fewer with other definitions; with Options.ManyPartitions 1 for each 1,000 partitions in which something has ended since, and 1 to delete the note of each.
 func (e *Ends[T]) Sweep(ctx context.Context, t *table.Table[T], p *table.Pass) (table.Progress, error) {
+	return e.of().sweep(ctx, t, p)
+}
+
+// sweep is Ends.Sweep.
+func (e *core) sweep(ctx context.Context, t table.Handle, p *table.Pass) (table.Progress, error) {
 	if err := e.check(t); err != nil {
 		return table.Progress{}, err
 	}
-	s := &sweep[T]{ends: e, table: t}
+	s := &sweep{ends: e, table: t}
 	if p != nil {
 		s.pass = *p
 	}
@@ -70,9 +75,9 @@ const (
 )
 
 // sweep is one call of Sweep.
-type sweep[T any] struct {
-	ends  *Ends[T]
-	table *table.Table[T]
+type sweep struct {
+	ends  *core
+	table table.Handle // a *table.Table
 	pass  table.Pass
 	last  int // the last hour
 	done  table.Progress
@@ -89,7 +94,7 @@ func isDamaged(err error) bool {
 }
 
 // partitions yields the partitions of the range.
-func (s *sweep[T]) partitions(ctx context.Context) iter.Seq2[keys.PartitionKey, error] {
+func (s *sweep) partitions(ctx context.Context) iter.Seq2[keys.PartitionKey, error] {
 	return func(yield func(keys.PartitionKey, error) bool) {
 		in := s.pass.Partitions
 		if in.IsPoint() {
@@ -115,7 +120,7 @@ func (s *sweep[T]) partitions(ctx context.Context) iter.Seq2[keys.PartitionKey, 
 }
 
 // sweep deletes what is over in some partitions. It returns those in which something that was due could not be deleted at once.
-func (s *sweep[T]) sweep(ctx context.Context, partitions iter.Seq2[keys.PartitionKey, error]) (left map[string]bool, err error) {
+func (s *sweep) sweep(ctx context.Context, partitions iter.Seq2[keys.PartitionKey, error]) (left map[string]bool, err error) {
 	left = map[string]bool{}
 	of := door.Table(s.table)
 	var entities []keys.Key // by the index of their operations
@@ -126,7 +131,7 @@ func (s *sweep[T]) sweep(ctx context.Context, partitions iter.Seq2[keys.Partitio
 				return
 			}
 			s.count()
-			for k, err := range s.ends.hours.Keys(ctx, s.table, table.Query[T]{Partition: partition, Rows: s.ends.hours.Rows().AtMost(s.last)}) {
+			for k, err := range s.ends.due(ctx, s.table, partition, s.last) {
 				if err != nil {
 					yield(nil, err)
 					return
@@ -163,7 +168,7 @@ func (s *sweep[T]) sweep(ctx context.Context, partitions iter.Seq2[keys.Partitio
 }
 
 // count counts a partition.
-func (s *sweep[T]) count() {
+func (s *sweep) count() {
 	if s.done.Counts == nil {
 		s.done.Counts = map[string]int{}
 	}
@@ -171,7 +176,7 @@ func (s *sweep[T]) count() {
 }
 
 // skip reports whether an entity with an error of its own is left as it is, and the others are swept.
-func (s *sweep[T]) skip(k keys.Key, err error) bool {
+func (s *sweep) skip(k keys.Key, err error) bool {
 	switch {
 	case !isDamaged(err):
 		return false
@@ -185,7 +190,7 @@ func (s *sweep[T]) skip(k keys.Key, err error) bool {
 }
 
 // noted sweeps the partitions of the notes, and deletes these.
-func (s *sweep[T]) noted(ctx context.Context) error {
+func (s *sweep) noted(ctx context.Context) error {
 	rows := door.Table(s.table).Mode.Ends.Notes.(*notes).rows
 	token := ""
 	q := table.Query[note]{Partitions: keys.RawPartitions("", fmt.Sprintf("%0*d", hourDigits, s.last+1))}
@@ -207,7 +212,7 @@ func (s *sweep[T]) noted(ctx context.Context) error {
 }
 
 // sweepNotes sweeps the partitions of a page of notes. A note is deleted by its ETag: it stays if its partition got another entity of its hour meanwhile.
-func (s *sweep[T]) sweepNotes(ctx context.Context, rows *table.Table[note], page []*table.Entity[note]) error {
+func (s *sweep) sweepNotes(ctx context.Context, rows *table.Table[note], page []*table.Entity[note]) error {
 	left, err := s.sweep(ctx, func(yield func(keys.PartitionKey, error) bool) {
 		seen := map[string]bool{}
 		for _, n := range page {
@@ -237,8 +242,8 @@ func (s *sweep[T]) sweepNotes(ctx context.Context, rows *table.Table[note], page
 }
 
 // sweepDaily is Sweep for the work of each day. Before the definition is filled, there is nothing to sweep.
-func (e *Ends[T]) sweepDaily(ctx context.Context, t *table.Table[T]) error {
-	_, err := e.Sweep(ctx, t, nil)
+func (e *core) sweepDaily(ctx context.Context, t table.Handle) error {
+	_, err := e.sweep(ctx, t, nil)
 	if errors.Is(err, table.ErrNotReadable) {
 		return nil
 	}
@@ -251,24 +256,35 @@ func (e *Ends[T]) sweepDaily(ctx context.Context, t *table.Table[T]) error {
 // [Ends.Sweep] for each partition; see package jobs.
 func (e *Ends[T]) Job(kind string) *jobs.Job[T, struct{}] {
 	return jobs.New(kind, func(ctx context.Context, s *jobs.Slice[T], _ struct{}) error {
-		all := &sweep[T]{table: s.Table, pass: table.Pass{Partitions: s.Partitions}}
-		for partition, err := range all.partitions(ctx) {
-			if err != nil {
-				return err
-			}
-			pk, err := partition.Result()
-			if err != nil {
-				return err
-			}
-			done, err := e.Sweep(ctx, s.Table, &table.Pass{Partitions: keys.Raw(pk, "").Partition().Point()})
-			if err != nil {
-				return err
-			}
-			s.Count(done.Rows, done.Changed, 0)
-			if err := s.Passed(ctx, partition); err != nil {
-				return err
-			}
-		}
-		return nil
+		return e.of().sweepSlice(ctx, s.Table, s.Partitions, s)
 	})
+}
+
+// slice is a jobs.Slice.
+type slice interface {
+	Count(rows, changed, faults int)
+	Passed(ctx context.Context, pk keys.PartitionKey) error
+}
+
+// sweepSlice sweeps each partition of a slice.
+func (e *core) sweepSlice(ctx context.Context, t table.Handle, in keys.PartitionRange, s slice) error {
+	all := &sweep{table: t, pass: table.Pass{Partitions: in}}
+	for partition, err := range all.partitions(ctx) {
+		if err != nil {
+			return err
+		}
+		pk, err := partition.Result()
+		if err != nil {
+			return err
+		}
+		done, err := e.sweep(ctx, t, &table.Pass{Partitions: keys.Raw(pk, "").Partition().Point()})
+		if err != nil {
+			return err
+		}
+		s.Count(done.Rows, done.Changed, 0)
+		if err := s.Passed(ctx, partition); err != nil {
+			return err
+		}
+	}
+	return nil
 }
