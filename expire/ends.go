@@ -195,8 +195,8 @@ func (e *core) check(t table.Handle) error {
 	return nil
 }
 
-// of returns the ends, nil for a zero Ends.
-func (e *Ends[T]) of() *core {
+// core returns the ends, nil for a zero Ends.
+func (e *Ends[T]) core() *core {
 	if e == nil {
 		return nil
 	}
@@ -212,7 +212,7 @@ func (e *Ends[T]) of() *core {
 //
 // Errors: table.ErrNotFound if the entity is over; *table.DefinitionError for a handle without the definition; the errors of Update. 2 requests, and 2 more for each conflict.
 func (e *Ends[T]) Extend(ctx context.Context, t *table.Table[T], k keys.Key, change func(*T) error) (*table.Entity[T], error) {
-	if err := e.of().check(t); err != nil {
+	if err := e.core().check(t); err != nil {
 		return nil, err
 	}
 	return t.Update(ctx, k, change)
@@ -227,7 +227,7 @@ func (e *Ends[T]) Extend(ctx context.Context, t *table.Table[T], k keys.Key, cha
 // returned with the error, and counts if UnknownError.Resolve says that the deletion was applied; *table.DefinitionError for a handle without the definition; the errors of Get and Delete.
 // 2 requests, and 2 more for each conflict.
 func (e *Ends[T]) Take(ctx context.Context, t *table.Table[T], k keys.Key) (*table.Entity[T], error) {
-	if err := e.of().check(t); err != nil {
+	if err := e.core().check(t); err != nil {
 		return nil, err
 	}
 	exact := t.Exact()

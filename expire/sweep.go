@@ -35,7 +35,7 @@ import (
 // a range of keys; errors of a read and of a write (see package table). Requests: 1 for each partition to find it, 1 for each partition for what is due in it, and for each 1,000 such entities, about 1 to read them and 1 to delete them for each 49, or
 // fewer with other definitions; with Options.ManyPartitions 1 for each 1,000 partitions in which something has ended since, and 1 to delete the note of each.
 func (e *Ends[T]) Sweep(ctx context.Context, t *table.Table[T], p *table.Pass) (table.Progress, error) {
-	return e.of().sweep(ctx, t, p)
+	return e.core().sweep(ctx, t, p)
 }
 
 // sweep is Ends.Sweep.
@@ -256,7 +256,7 @@ func (e *core) sweepDaily(ctx context.Context, t table.Handle) error {
 // [Ends.Sweep] for each partition; see package jobs.
 func (e *Ends[T]) Job(kind string) *jobs.Job[T, struct{}] {
 	return jobs.New(kind, func(ctx context.Context, s *jobs.Slice[T], _ struct{}) error {
-		return e.of().sweepSlice(ctx, s.Table, s.Partitions, s)
+		return e.core().sweepSlice(ctx, s.Table, s.Partitions, s)
 	})
 }
 

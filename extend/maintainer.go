@@ -20,8 +20,8 @@ import (
 // use and must not keep its arguments. It may be called several times for one change, if the
 // transaction is replanned, or if the rows that several changes load are read together.
 type Maintainer[T any] interface {
-	// Name is unique among the maintainers of a table. Errors and maintainer state contain it. It is
-	// called once, as is MaxRows: when the maintainer is added.
+	// Name is unique among the maintainers of a table. Errors and maintainer state contain it. It
+	// is called once, as is MaxRows: when the maintainer is added.
 	Name() string
 	// MaxRows is the most rows that Maintain writes for the change of one entity, without rows that it only loads.
 	MaxRows() int
@@ -121,8 +121,8 @@ func maintainedBy[T any](m Maintainer[T]) *maintained {
 	}
 }
 
-// untyped is a maintainer of the library that is compiled once for all types: Old and New of a change
-// are pointers to the type of the table, nil for none.
+// untyped is a maintainer of the library that is compiled once for all types: Old and New of a
+// change are pointers to the type of the table, nil for none.
 type untyped interface {
 	Name() string
 	MaxRows() int

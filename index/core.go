@@ -10,8 +10,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// core is an index without its type parameters, which is compiled once for all types: an entity is a
-// tabledoor.Entity, and a value a pointer to the table's type.
+// core is an index without its type parameters, which is compiled once for all types: an entity is
+// a tabledoor.Entity, and a value a pointer to the table's type.
 type core struct {
 	name       string
 	values     values
@@ -91,7 +91,8 @@ func (ix *core) placed(partition func(any) keys.PartitionKey) *core {
 	return &c
 }
 
-// isUniqueElsewhere reports whether the rows of unique values are in other partitions than their entities.
+// isUniqueElsewhere reports whether the rows of unique values are in other partitions than their
+// entities.
 func (ix *core) isUniqueElsewhere() bool {
 	return ix.elsewhere && ix.opt.unique
 }

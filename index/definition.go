@@ -135,8 +135,8 @@ type maintaining interface {
 	maintainer(tabledoor.Untyped) (maintainer, error)
 }
 
-// define adds a definition to the declaration of a table, to. It needs nothing if its rows are in the
-// partitions of their entities.
+// define adds a definition to the declaration of a table, to. It needs nothing if its rows are in
+// the partitions of their entities.
 func define(to any, d named, m maintaining) error {
 	err := host.AttachAny(to, func(t table.Handle) (table.Handle, error) {
 		with, err := withOne(t, d, m)

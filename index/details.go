@@ -84,8 +84,8 @@ func (d *detailsCore) fail(field, reason string) {
 // Name returns the name of the definition.
 func (d *detailsCore) Name() string { return d.name }
 
-// of returns the details; zero Details have some that are wrong.
-func (d *Details[T]) of() *detailsCore {
+// core returns the details; zero Details have some that are wrong.
+func (d *Details[T]) core() *detailsCore {
 	if d == nil || d.c == nil {
 		return &detailsCore{}
 	}
@@ -93,11 +93,11 @@ func (d *Details[T]) of() *detailsCore {
 }
 
 // Name returns the name of the definition.
-func (d *Details[T]) Name() string { return d.of().name }
+func (d *Details[T]) Name() string { return d.core().name }
 
 // Define adds the definition to the declaration of a table; aztablekit.Table calls it.
 func (d *Details[T]) Define(to *extend.Declaration[T]) error {
-	return define(to, d, definedDetails{d.of(), d})
+	return define(to, d, definedDetails{d.core(), d})
 }
 
 // definedDetails are details, and the definition as the program has it.

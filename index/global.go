@@ -66,8 +66,8 @@ func global[T, K any](c *core, k *keyed[K]) *Global[T, K] {
 	return g
 }
 
-// of returns the core and the values; a zero Global has some that are wrong.
-func (g *Global[T, K]) of() (*core, *keyed[K]) {
+// core returns the core and the values; a zero Global has some that are wrong.
+func (g *Global[T, K]) core() (*core, *keyed[K]) {
 	if g == nil || g.c == nil {
 		return zero[K]()
 	}
@@ -76,7 +76,7 @@ func (g *Global[T, K]) of() (*core, *keyed[K]) {
 
 // Only is [Index.Only]: copies of some fields, or pointers.
 func (g *Global[T, K]) Only(fields ...table.FieldIn[T]) *Global[T, K] {
-	c, k := g.of()
+	c, k := g.core()
 	return global[T](c.withOnly(untyped(fields)), k)
 }
 
@@ -88,7 +88,7 @@ func (g *Global[T, K]) Only(fields ...table.FieldIn[T]) *Global[T, K] {
 //		return keys.RawPartition("names") // those of all departments, in order
 //	})
 func (g *Global[T, K]) In(partition func(*T) keys.PartitionKey) *Index[T, K] {
-	c, k := g.of()
+	c, k := g.core()
 	return indexOf[T](c.placed(partitionOf(partition)), k)
 }
 
@@ -102,32 +102,32 @@ func (g *Global[T, K]) Name() string {
 
 // Define adds the definition to the declaration of a table; aztablekit.Table calls it.
 func (g *Global[T, K]) Define(d *extend.Declaration[T]) error {
-	c, _ := g.of()
+	c, _ := g.core()
 	return define(d, g, c)
 }
 
 // Get is [Index.Get] for a value in the whole table. A copy may be older than its entity. Requests: 1; by a pointer 2.
 func (g *Global[T, K]) Get(ctx context.Context, t *table.Table[T], k K) (*table.Entity[T], error) {
-	c, v := g.of()
+	c, v := g.core()
 	return typed[*table.Entity[T]](c.lookUp(ctx, tabledoor.Of(t), keys.PartitionKey{}, v.wanted(c, k)))
 }
 
 // List is [Index.List] for a value in the whole table: it yields the entities that have it, in the order of their keys.
 func (g *Global[T, K]) List(ctx context.Context, t *table.Table[T], k K) iter.Seq2[*table.Entity[T], error] {
-	c, v := g.of()
+	c, v := g.core()
 	return entities[T](c.list(ctx, tabledoor.Of(t), keys.PartitionKey{}, v.wanted(c, k)))
 }
 
 // Query is [Index.Query] for the entities that have a value, with the limits, conditions, cursors and budgets of q. Errors also:
 // *table.ValueError if q has a Partition or Rows.
 func (g *Global[T, K]) Query(ctx context.Context, t *table.Table[T], k K, q table.Query[T]) iter.Seq2[*table.Entity[T], error] {
-	c, v := g.of()
+	c, v := g.core()
 	return entities[T](c.queryOf(ctx, tabledoor.Of(t), v.wanted(c, k), tabledoor.QueryOf(&q)))
 }
 
 // Keys is [Index.Keys] for the entities that have a value; see [Global.Query].
 func (g *Global[T, K]) Keys(ctx context.Context, t *table.Table[T], k K, q table.Query[T]) iter.Seq2[keys.Key, error] {
-	c, v := g.of()
+	c, v := g.core()
 	return c.keysWith(ctx, tabledoor.Of(t), v.wanted(c, k), tabledoor.QueryOf(&q))
 }
 
@@ -135,7 +135,7 @@ func (g *Global[T, K]) Keys(ctx context.Context, t *table.Table[T], k K, q table
 //
 //	page, err := byName.Page(ctx, staff, "Jones", table.Query[Employee]{Limit: 20}, token)
 func (g *Global[T, K]) Page(ctx context.Context, t *table.Table[T], k K, q table.Query[T], token string) (*table.Page[T], error) {
-	c, v := g.of()
+	c, v := g.core()
 	return pageOf[T](c.pageOf(ctx, tabledoor.Of(t), v.wanted(c, k), tabledoor.QueryOf(&q), token))
 }
 
@@ -191,8 +191,8 @@ func NewGlobalLists[T, K any](name string, layout keys.Layout[K], key func(*T) (
 	return g
 }
 
-// of returns the lists and the values; zero GlobalLists have some that are wrong.
-func (g *GlobalLists[T, K]) of() (*listsCore, *keyed[K]) {
+// core returns the lists and the values; zero GlobalLists have some that are wrong.
+func (g *GlobalLists[T, K]) core() (*listsCore, *keyed[K]) {
 	if g == nil || g.c == nil {
 		ix, k := zero[K]()
 		return &listsCore{ix: ix}, k
@@ -202,24 +202,24 @@ func (g *GlobalLists[T, K]) of() (*listsCore, *keyed[K]) {
 
 // Name returns the name of the definition.
 func (g *GlobalLists[T, K]) Name() string {
-	c, _ := g.of()
+	c, _ := g.core()
 	return c.ix.name
 }
 
 // Define adds the definition to the declaration of a table; aztablekit.Table calls it.
 func (g *GlobalLists[T, K]) Define(d *extend.Declaration[T]) error {
-	c, _ := g.of()
+	c, _ := g.core()
 	return define(d, g, c)
 }
 
 // Keys is [Lists.Keys] for a value in the whole table. 1 request.
 func (g *GlobalLists[T, K]) Keys(ctx context.Context, t *table.Table[T], k K) ([]keys.Key, error) {
-	c, v := g.of()
+	c, v := g.core()
 	return c.keysOf(ctx, tabledoor.Of(t), keys.PartitionKey{}, v.wanted(c.ix, k))
 }
 
 // List is [Lists.List] for a value in the whole table. 1 request, and 1 for each entity, 10 at a time.
 func (g *GlobalLists[T, K]) List(ctx context.Context, t *table.Table[T], k K) iter.Seq2[*table.Entity[T], error] {
-	c, v := g.of()
+	c, v := g.core()
 	return entities[T](c.list(ctx, tabledoor.Of(t), keys.PartitionKey{}, v.wanted(c.ix, k)))
 }

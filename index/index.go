@@ -91,8 +91,8 @@ func zero[K any]() (*core, *keyed[K]) {
 	return c, k
 }
 
-// of returns the core and the values; a zero Index has some that are wrong.
-func (ix *Index[T, K]) of() (*core, *keyed[K]) {
+// core returns the core and the values; a zero Index has some that are wrong.
+func (ix *Index[T, K]) core() (*core, *keyed[K]) {
 	if ix == nil || ix.c == nil {
 		return zero[K]()
 	}
@@ -113,7 +113,7 @@ func (ix *Index[T, K]) of() (*core, *keyed[K]) {
 //
 //	byName := index.New("name", keys.Text(), func(e *Employee) (string, bool) { return e.LastName, true }, nil).Only()
 func (ix *Index[T, K]) Only(fields ...table.FieldIn[T]) *Index[T, K] {
-	c, k := ix.of()
+	c, k := ix.core()
 	return indexOf[T](c.withOnly(untyped(fields)), k)
 }
 
@@ -127,6 +127,6 @@ func (ix *Index[T, K]) Name() string {
 
 // Define adds the definition to the declaration of a table; aztablekit.Table calls it.
 func (ix *Index[T, K]) Define(d *extend.Declaration[T]) error {
-	c, _ := ix.of()
+	c, _ := ix.core()
 	return define(d, ix, c)
 }

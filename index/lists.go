@@ -73,12 +73,12 @@ const defaultListProperty = "Members"
 
 // Name returns the name of the definition.
 func (l *Lists[T, K]) Name() string {
-	c, _ := l.of()
+	c, _ := l.core()
 	return c.ix.name
 }
 
-// of returns the lists and the values; zero Lists have some that are wrong.
-func (l *Lists[T, K]) of() (*listsCore, *keyed[K]) {
+// core returns the lists and the values; zero Lists have some that are wrong.
+func (l *Lists[T, K]) core() (*listsCore, *keyed[K]) {
 	if l == nil || l.c == nil {
 		ix, k := zero[K]()
 		return &listsCore{ix: ix}, k
@@ -88,7 +88,7 @@ func (l *Lists[T, K]) of() (*listsCore, *keyed[K]) {
 
 // Define adds the definition to the declaration of a table; aztablekit.Table calls it.
 func (l *Lists[T, K]) Define(d *extend.Declaration[T]) error {
-	c, _ := l.of()
+	c, _ := l.core()
 	return define(d, l, c)
 }
 
@@ -97,18 +97,18 @@ func (l *Lists[T, K]) Define(d *extend.Declaration[T]) error {
 // a list that another program has stored with other types; *keys.KeyError; *table.DefinitionError for a
 // wrong definition, and for a handle without it; errors of a read (see package table). 1 request.
 func (l *Lists[T, K]) Keys(ctx context.Context, t *table.Table[T], partition keys.PartitionKey, k K) ([]keys.Key, error) {
-	c, v := l.of()
+	c, v := l.core()
 	return c.keysOf(ctx, tabledoor.Of(t), partition, v.wanted(c.ix, k))
 }
 
 // List yields the entities that have the value k in a partition, in the order of their keys. It
 // reads each entity, and leaves out entities that have another value by then. Errors:
-// table.ErrNotReadable; table.ErrForeignRow if a foreign row has the list's key; *table.DecodeError for a list
-// that another program has stored with other types, or an entity that does not fit T;
-// *keys.KeyError; *table.DefinitionError for a wrong definition, and for a handle without it; errors of a
-// read (see package table). 1 request, and 1 for each entity, 10 at a time.
+// table.ErrNotReadable; table.ErrForeignRow if a foreign row has the list's key; *table.DecodeError
+// for a list that another program has stored with other types, or an entity that does not fit T;
+// *keys.KeyError; *table.DefinitionError for a wrong definition, and for a handle without it;
+// errors of a read (see package table). 1 request, and 1 for each entity, 10 at a time.
 func (l *Lists[T, K]) List(ctx context.Context, t *table.Table[T], partition keys.PartitionKey, k K) iter.Seq2[*table.Entity[T], error] {
-	c, v := l.of()
+	c, v := l.core()
 	return entities[T](c.list(ctx, tabledoor.Of(t), partition, v.wanted(c.ix, k)))
 }
 

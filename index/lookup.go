@@ -24,7 +24,7 @@ import (
 // Requests: 1; 2 by a pointer. If the row's entity no longer has the value, 1 more: Get reads the row again. If
 // several entities have the value of an index that is not unique, up to 2 of them are read.
 func (ix *Index[T, K]) Get(ctx context.Context, t *table.Table[T], partition keys.PartitionKey, k K) (*table.Entity[T], error) {
-	c, v := ix.of()
+	c, v := ix.core()
 	return typed[*table.Entity[T]](c.lookUp(ctx, tabledoor.Of(t), partition, v.wanted(c, k)))
 }
 
@@ -33,7 +33,7 @@ func (ix *Index[T, K]) Get(ctx context.Context, t *table.Table[T], partition key
 // without it; *table.DecodeError for a row that does not fit T; errors of a read (see package
 // table). Requests: 1 for each 1,000; by pointers 1 more for each entity, 10 at a time.
 func (ix *Index[T, K]) List(ctx context.Context, t *table.Table[T], partition keys.PartitionKey, k K) iter.Seq2[*table.Entity[T], error] {
-	c, v := ix.of()
+	c, v := ix.core()
 	return entities[T](c.list(ctx, tabledoor.Of(t), partition, v.wanted(c, k)))
 }
 
@@ -42,14 +42,14 @@ func (ix *Index[T, K]) List(ctx context.Context, t *table.Table[T], partition ke
 // several fields are inverted, lo is the value that sorts first. keys.Text can be used in a unique
 // index only; [keys.Ordered] in any.
 func (ix *Index[T, K]) Between(ctx context.Context, t *table.Table[T], partition keys.PartitionKey, lo, hi K) iter.Seq2[*table.Entity[T], error] {
-	c, _ := ix.of()
+	c, _ := ix.core()
 	return entities[T](c.listIn(ctx, tabledoor.Of(t), partition, ix.Rows().Between(lo, hi)))
 }
 
 // Prefix is [Index.Query] for the beginning of values: it yields the entities whose values begin with k, which is text or bytes,
 // in the order of the values. For an index over several fields, see [Index.Rows].
 func (ix *Index[T, K]) Prefix(ctx context.Context, t *table.Table[T], partition keys.PartitionKey, k K) iter.Seq2[*table.Entity[T], error] {
-	c, _ := ix.of()
+	c, _ := ix.core()
 	return entities[T](c.listIn(ctx, tabledoor.Of(t), partition, ix.Rows().Starting(k)))
 }
 
@@ -65,7 +65,7 @@ func (ix *Index[T, K]) Prefix(ctx context.Context, t *table.Table[T], partition 
 // whose `_sys` another program has stored with another type; *table.ValueError for a Cursor of
 // another query; errors of a read (see package table).
 func (ix *Index[T, K]) Query(ctx context.Context, t *table.Table[T], q table.Query[T]) iter.Seq2[*table.Entity[T], error] {
-	c, _ := ix.of()
+	c, _ := ix.core()
 	return entities[T](c.query(ctx, tabledoor.Of(t), tabledoor.QueryOf(&q)))
 }
 
@@ -77,7 +77,7 @@ func (ix *Index[T, K]) Query(ctx context.Context, t *table.Table[T], q table.Que
 // row whose `_sys` another program has stored with another type; errors of a read (see package
 // table).
 func (ix *Index[T, K]) Keys(ctx context.Context, t *table.Table[T], q table.Query[T]) iter.Seq2[keys.Key, error] {
-	c, _ := ix.of()
+	c, _ := ix.core()
 	return c.keysOf(ctx, tabledoor.Of(t), tabledoor.QueryOf(&q))
 }
 
@@ -100,7 +100,7 @@ func (ix *Index[T, K]) Keys(ctx context.Context, t *table.Table[T], q table.Quer
 // 1,000, by pointers 1 more for each entity; and 1 more if the token is in the
 // middle of one of the service's pages, or if entities of index rows have changed.
 func (ix *Index[T, K]) Page(ctx context.Context, t *table.Table[T], q table.Query[T], token string) (*table.Page[T], error) {
-	c, _ := ix.of()
+	c, _ := ix.core()
 	return pageOf[T](c.page(ctx, tabledoor.Of(t), tabledoor.QueryOf(&q), token))
 }
 
@@ -113,13 +113,13 @@ func (ix *Index[T, K]) Page(ctx context.Context, t *table.Table[T], q table.Quer
 // A query also takes the ranges of the layout that was given to New, if that has a name: of an index by name and age,
 // layout.Under("Jones").All() selects a name.
 func (ix *Index[T, K]) Rows() *keys.RowRanges[K] {
-	c, v := ix.of()
+	c, v := ix.core()
 	return v.ranges(c.opt.unique)
 }
 
 // Value returns the range of the rows under the value k; see [Index.Rows].
 func (ix *Index[T, K]) Value(k K) keys.RowRange {
-	c, v := ix.of()
+	c, v := ix.core()
 	return v.value(c.opt.unique, k)
 }
 

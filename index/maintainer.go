@@ -60,7 +60,8 @@ func (m *indexMaintainer) InRepairMode(mode derived.RepairMode) derived.Maintain
 	return &c
 }
 
-// Maintain compares the RowKeys in the entity's maintainer state with the RowKeys that the entity should have.
+// Maintain compares the RowKeys in the entity's maintainer state with the RowKeys that the entity
+// should have.
 func (m *indexMaintainer) Maintain(ctx context.Context, p *extend.Plan, c *engine.Change) error {
 	want, err := m.rowKeys(c.New, c.Key)
 	if err != nil {
@@ -116,12 +117,14 @@ func (m *indexMaintainer) Maintain(ctx context.Context, p *extend.Plan, c *engin
 	return nil
 }
 
-// removeRow removes a row of an entity. It reads the row first, and keeps the row of another entity, in these cases:
+// removeRow removes a row of an entity. It reads the row first, and keeps the row of another
+// entity, in these cases:
 //
 //   - unproven is set: nothing proves that the entity has the row.
-//   - The RowKey is not in the range of the index, or lacks the entity's key although the index is not unique: another program has
-//     written it into the maintainer state.
-//   - In a repair, the row is unique: another program may have deleted it, and another entity taken its value.
+//   - The RowKey is not in the range of the index, or lacks the entity's key although the index is
+//     not unique: another program has written it into the maintainer state.
+//   - In a repair, the row is unique: another program may have deleted it, and another entity taken
+//     its value.
 //   - In a repair, the row is foreign or was not read.
 func (m *indexMaintainer) removeRow(ctx context.Context, p *extend.Plan, entity keys.Key, rk string, unproven bool) error {
 	k := keys.Raw(entity.PartitionKey(), rk)
@@ -151,8 +154,8 @@ func copiedKey(row *table.Row) (k keys.Key, isCopy bool) {
 	return (*stored.Row)(row).Primary()
 }
 
-// putIfOwn puts a row, unless the stored row belongs to another entity or is foreign: another program may have deleted the row that
-// the entity's maintainer state records.
+// putIfOwn puts a row, unless the stored row belongs to another entity or is foreign: another
+// program may have deleted the row that the entity's maintainer state records.
 func (m *indexMaintainer) putIfOwn(ctx context.Context, p *extend.Plan, c *engine.Change, copied *stored.Row) error {
 	is, err := p.Load(ctx, copied.Key.Row())
 	if err != nil {
@@ -173,8 +176,8 @@ func (m *indexMaintainer) putIfOwn(ctx context.Context, p *extend.Plan, c *engin
 	return door.Put(p, copied)
 }
 
-// projectionID identifies the properties that projected copies contain. It is "" for full copies, whose operation ID shows what
-// they are, and for pointers.
+// projectionID identifies the properties that projected copies contain. It is "" for full copies,
+// whose operation ID shows what they are, and for pointers.
 func projectionID(copied []string) string {
 	if len(copied) == 0 {
 		return ""
@@ -184,8 +187,9 @@ func projectionID(copied []string) string {
 	return fmt.Sprintf("%08x", h.Sum32())
 }
 
-// contentState returns what the maintainer state contains behind the RowKeys: a text for the content of the rows, which begins with
-// /, as no RowKey does. Full copies are always written and need none; pointers need only the sign.
+// contentState returns what the maintainer state contains behind the RowKeys: a text for the
+// content of the rows, which begins with /, as no RowKey does. Full copies are always written and
+// need none; pointers need only the sign.
 func (m *indexMaintainer) contentState(row *stored.Row) []string {
 	switch {
 	case m.full():
@@ -196,7 +200,8 @@ func (m *indexMaintainer) contentState(row *stored.Row) []string {
 	return []string{"/" + digestOf(projectionID(m.copied), (*table.Row)(row))}
 }
 
-// contents returns what the rows of an entity should contain, and reports whether the entity's change leaves that as it was.
+// contents returns what the rows of an entity should contain, and reports whether the entity's
+// change leaves that as it was.
 func (m *indexMaintainer) contents(c *engine.Change) (row *stored.Row, same bool, err error) {
 	if row, err = c.Row(); err != nil || m.full() {
 		return row, false, err // full copies contain the operation ID, which changes with every write
@@ -206,8 +211,9 @@ func (m *indexMaintainer) contents(c *engine.Change) (row *stored.Row, same bool
 	return row, err == nil && old != nil && m.project(old).Same(row), err
 }
 
-// project returns the copied properties of an entity. A row of an older version is upgraded first, since a look-up can upgrade only
-// whole rows. Full copies are of the version of their entity: a write of the copy compares both.
+// project returns the copied properties of an entity. A row of an older version is upgraded first,
+// since a look-up can upgrade only whole rows. Full copies are of the version of their entity: a
+// write of the copy compares both.
 func (m *indexMaintainer) project(row *stored.Row) *stored.Row {
 	if len(m.copied) == 0 {
 		return row.Project()
@@ -215,7 +221,8 @@ func (m *indexMaintainer) project(row *stored.Row) *stored.Row {
 	return m.schema.Upgraded(row).Project(m.copied...)
 }
 
-// checkProjection fails if a projected copy lacks a field that its own key is made of: look-ups could not confirm the copy.
+// checkProjection fails if a projected copy lacks a field that its own key is made of: look-ups
+// could not confirm the copy.
 func (m *indexMaintainer) checkProjection(copied *stored.Row) error {
 	if len(m.only) == 0 {
 		return nil

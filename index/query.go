@@ -87,7 +87,8 @@ func (ix *core) get(ctx context.Context, t tabledoor.Untyped, partition keys.Par
 	if err != nil {
 		return nil, err
 	}
-	// Between the two reads, another entity may get the value: no entity has it only if the row has not changed.
+	// Between the two reads, another entity may get the value: no entity has it only if the row has
+	// not changed.
 	var before *stored.Row
 	o := &door.Table(t).Options
 	conflicts, attempts := o.NewConflicts(), 0
@@ -117,7 +118,8 @@ func (ix *core) get(ctx context.Context, t tabledoor.Untyped, partition keys.Par
 	return nil, fmt.Errorf("%w: gave up after %d attempts: concurrent writers gave the value to another entity each time", table.ErrChanged, attempts)
 }
 
-// uniqueKey returns the key of the only row under a value. A table with one partition needs no partition.
+// uniqueKey returns the key of the only row under a value. A table with one partition needs no
+// partition.
 func (ix *core) uniqueKey(t tabledoor.Untyped, partition keys.PartitionKey, of wanted) (keys.Key, error) {
 	if only := door.Table(t).Mode.Schema.Partitions(); !ix.elsewhere && !partition.IsSet() && only.IsPoint() {
 		partition = keyrange.Partition(only)
@@ -206,8 +208,8 @@ func (ix *core) keysOf(ctx context.Context, t tabledoor.Untyped, q query.Query) 
 	}
 }
 
-// queryRun is a query of an index in progress. The caller's cursor is behind the last entity that was yielded, although rows beyond
-// it may have been read.
+// queryRun is a query of an index in progress. The caller's cursor is behind the last entity that
+// was yielded, although rows beyond it may have been read.
 type queryRun struct {
 	ix       *core
 	table    tabledoor.Untyped
@@ -251,7 +253,8 @@ func (ix *core) run(ctx context.Context, t tabledoor.Untyped, q query.Query, yie
 	}
 }
 
-// yieldEntity yields an entity or an error, and nothing for nil. It reports whether the query continues.
+// yieldEntity yields an entity or an error, and nothing for nil. It reports whether the query
+// continues.
 func (r *queryRun) yieldEntity(e tabledoor.Entity, err error) bool {
 	if e == nil && err == nil {
 		return true
@@ -295,13 +298,15 @@ func (r *queryRun) yieldCopies(ctx context.Context, rows tabledoor.Untyped) {
 	}
 }
 
-// endWith yields the error that ends the rows. The cursor is behind the last row, and perhaps behind pages without rows.
+// endWith yields the error that ends the rows. The cursor is behind the last row, and perhaps
+// behind pages without rows.
 func (r *queryRun) endWith(err error) {
 	r.moveTo(r.position())
 	r.yieldEntity(nil, err)
 }
 
-// pointerBatch is the number of pointers whose entities are read together: as many as GetMany reads ahead.
+// pointerBatch is the number of pointers whose entities are read together: as many as GetMany reads
+// ahead.
 const pointerBatch = 40
 
 // yieldPointed yields the entities that index rows name, read several at a time.
@@ -342,8 +347,8 @@ func (r *queryRun) yieldPointed(ctx context.Context, rows iter.Seq2[*table.Row, 
 	}
 }
 
-// fetchBatch yields the entities of some index rows, as far as the budget allows, but at least one, so that a query that is resumed
-// makes progress. It reports whether the query continues.
+// fetchBatch yields the entities of some index rows, as far as the budget allows, but at least one,
+// so that a query that is resumed makes progress. It reports whether the query continues.
 func (r *queryRun) fetchBatch(ctx context.Context, all []pointer) bool {
 	var ks []keys.Key
 	for _, m := range all {
@@ -412,7 +417,8 @@ func (ix *core) rowsQuery(t tabledoor.Untyped, q query.Query) (from tabledoor.Un
 	return from, q, nil
 }
 
-// rowsIn returns the range of the stored rows for a range of the index or of its layout, and for an unset one.
+// rowsIn returns the range of the stored rows for a range of the index or of its layout, and for an
+// unset one.
 func (ix *core) rowsIn(r keys.RowRange) (keys.RowRange, error) {
 	all := ix.values.all(ix.opt.unique)
 	refuse := func(reason string) (keys.RowRange, error) {
@@ -482,8 +488,8 @@ func within(r, all keys.RowRange) bool {
 // readsEntity reports whether a look-up reads the entity that an index row names.
 func (ix *core) readsEntity() bool { return ix.content == keyOnly }
 
-// readable returns the handle of the table where the rows of the definition are. Errors: table.ErrNotReadable; *table.DefinitionError if the
-// definition is wrong, or t does not have it.
+// readable returns the handle of the table where the rows of the definition are. Errors:
+// table.ErrNotReadable; *table.DefinitionError if the definition is wrong, or t does not have it.
 func (ix *core) readable(t tabledoor.Untyped) (rows tabledoor.Untyped, err error) {
 	if err := engine.CheckHandle("t", door.Table(t)); err != nil {
 		return nil, err
@@ -504,7 +510,8 @@ func (ix *core) readable(t tabledoor.Untyped) (rows tabledoor.Untyped, err error
 	return nil, &table.DefinitionError{Definition: ix.name, Field: "table", Reason: "does not have the definition: use the handle of a table that the same definition was given to"}
 }
 
-// lookingUp returns a handle of the rows of the index whose reads are answers only while the index is readable.
+// lookingUp returns a handle of the rows of the index whose reads are answers only while the index
+// is readable.
 func (ix *core) lookingUp(t, rows tabledoor.Untyped) tabledoor.Untyped {
 	of := &door.Table(t).Mode
 	if of.Guard == nil && of.Ends == nil {

@@ -63,7 +63,7 @@ func (ix *core) rows(v any, primary keys.Key) ([]keys.Key, error) {
 }
 
 func (ix *core) rowsOnce(v any, primary keys.Key) (rows []keys.Key, err error) {
-	all, err := callUser(ix.name, "key", func() entityValues { return ix.values.of(v) })
+	all, err := callUser(ix.name, "key", func() entityValues { return ix.values.list(v) })
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func (ix *core) stored(of keys.RowKey) (string, error) {
 
 // hasRow reports whether a row follows from an entity, also if other rows of the entity are more than it may have or invalid.
 func (ix *core) hasRow(v any, primary, row keys.Key) bool {
-	all, err := callUser(ix.name, "key", func() entityValues { return ix.values.of(v) })
+	all, err := callUser(ix.name, "key", func() entityValues { return ix.values.list(v) })
 	if err != nil {
 		return false
 	}
@@ -139,7 +139,7 @@ func (ix *core) matcher() func(v any, primary, row keys.Key) bool {
 	}
 	m := ix.values.maker()
 	return func(v any, primary, row keys.Key) bool {
-		is, err := callUser(ix.name, "key", func() bool { return m.is(v, primary, row.RowKey()) })
+		is, err := callUser(ix.name, "key", func() bool { return ix.values.is(m, v, primary, row.RowKey()) })
 		return err == nil && is && row.PartitionKey() == primary.PartitionKey()
 	}
 }
@@ -151,7 +151,8 @@ func (ix *core) hasOwnPartitions() bool {
 
 const fieldPartition = "In"
 
-// partitionElsewhere returns the PartitionKey of the row of an entity and one of its values, the i-th.
+// partitionElsewhere returns the PartitionKey of the row of an entity and one of its values, the
+// i-th.
 func (ix *core) partitionElsewhere(v any, all entityValues, i int) (string, error) {
 	if ix.hasOwnPartitions() {
 		return all.partitionKey(i).Result()
@@ -275,14 +276,14 @@ type oneRow struct {
 // oneRowKey is rowKeys for an index in which an entity has one value and one row.
 func (ix *core) oneRowKey(v any, primary keys.Key) ([]string, error) {
 	m := ix.values.maker()
-	r, err := callUser(ix.name, "key", func() oneRow { return m.row(v, primary) })
+	r, err := callUser(ix.name, "key", func() oneRow { return ix.values.row(m, v, primary) })
 	if err == nil && r.err != nil {
 		err = withDefinition(ix.name, r.err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	again, err := callUser(ix.name, "key", func() oneRow { return m.again(v, primary, r) })
+	again, err := callUser(ix.name, "key", func() oneRow { return ix.values.again(m, v, primary, r) })
 	switch {
 	case err != nil:
 		return nil, err
@@ -348,11 +349,11 @@ func (ix *core) probe(t tabledoor.Untyped, only ...string) error {
 	at := keys.Raw("p", "r")
 	for seed := range 4 {
 		v := sampleOf(t, &seed)
-		whole, err := callUser(ix.name, "key", func() any { return ix.values.of(v).boxed() })
+		whole, err := callUser(ix.name, "key", func() any { return ix.values.list(v).boxed() })
 		if err != nil {
 			continue // the function may panic for values that no program stores
 		}
-		again, err := callUser(ix.name, "key", func() any { return ix.values.of(v).boxed() })
+		again, err := callUser(ix.name, "key", func() any { return ix.values.list(v).boxed() })
 		if err != nil || !reflect.DeepEqual(whole, again) {
 			return &table.DefinitionError{Definition: ix.name, Field: "key", Reason: fmt.Sprintf("is not pure: for one entity it returned %v, and then %v", whole, again)}
 		}

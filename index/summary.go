@@ -152,12 +152,12 @@ func (s *summaryCore) check() {
 
 // Name returns the name of the definition.
 func (s *Summary[T, K]) Name() string {
-	c, _ := s.of()
+	c, _ := s.core()
 	return c.ix.name
 }
 
-// of returns the summary and the values; a zero Summary has some that are wrong.
-func (s *Summary[T, K]) of() (*summaryCore, *keyed[K]) {
+// core returns the summary and the values; a zero Summary has some that are wrong.
+func (s *Summary[T, K]) core() (*summaryCore, *keyed[K]) {
 	if s == nil || s.c == nil {
 		ix, k := zero[K]()
 		return &summaryCore{ix: ix}, k
@@ -167,7 +167,7 @@ func (s *Summary[T, K]) of() (*summaryCore, *keyed[K]) {
 
 // Define adds the definition to the declaration of a table; aztablekit.Table calls it.
 func (s *Summary[T, K]) Define(d *extend.Declaration[T]) error {
-	c, _ := s.of()
+	c, _ := s.core()
 	return define(d, s, c)
 }
 
@@ -195,7 +195,7 @@ type Group[K any] struct {
 // *table.DecodeError for a row that another program has stored with other types; errors of a read
 // (see package table). 1 request.
 func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition keys.PartitionKey, k K) (g *Group[K], err error) {
-	c, v := s.of()
+	c, v := s.core()
 	of, err := c.get(ctx, tabledoor.Of(t), partition, v.wanted(c.ix, k))
 	if err != nil {
 		return nil, err
@@ -203,12 +203,13 @@ func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition ke
 	return &Group[K]{Value: k, Count: of.count, Measures: of.measures}, nil
 }
 
-// All yields the summaries of a partition, in the order of their values, without groups whose key a foreign row has. 1 request
-// for each 1,000. Errors: table.ErrNotReadable; table.ErrTableScan for an unset partition; *keys.KeyError if the layout cannot decode a
-// value; *table.DecodeError for a row that another program has stored with other types; *table.DefinitionError for a wrong definition,
-// and for a handle without it; errors of a read (see package table).
+// All yields the summaries of a partition, in the order of their values, without groups whose key a
+// foreign row has. 1 request for each 1,000. Errors: table.ErrNotReadable; table.ErrTableScan for
+// an unset partition; *keys.KeyError if the layout cannot decode a value; *table.DecodeError for a
+// row that another program has stored with other types; *table.DefinitionError for a wrong
+// definition, and for a handle without it; errors of a read (see package table).
 func (s *Summary[T, K]) All(ctx context.Context, t *table.Table[T], partition keys.PartitionKey) iter.Seq2[*Group[K], error] {
-	c, _ := s.of()
+	c, _ := s.core()
 	return groups[K](c.all(ctx, tabledoor.Of(t), partition))
 }
 

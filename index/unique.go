@@ -56,8 +56,8 @@ func unique[T, K any](c *core, k *keyed[K]) *Unique[T, K] {
 	return u
 }
 
-// of returns the core and the values; a zero Unique has some that are wrong.
-func (u *Unique[T, K]) of() (*core, *keyed[K]) {
+// core returns the core and the values; a zero Unique has some that are wrong.
+func (u *Unique[T, K]) core() (*core, *keyed[K]) {
 	if u == nil || u.c == nil {
 		return zero[K]()
 	}
@@ -67,7 +67,7 @@ func (u *Unique[T, K]) of() (*core, *keyed[K]) {
 // In returns the same values with their rows in partitions of the program's choice; see [Global.In]. A value is unique among the
 // rows of a partition. The index has orders, ranges and prefixes, at every instant; its rows are pointers.
 func (u *Unique[T, K]) In(partition func(*T) keys.PartitionKey) *Index[T, K] {
-	c, k := u.of()
+	c, k := u.core()
 	return indexOf[T](c.placed(partitionOf(partition)), k)
 }
 
@@ -81,13 +81,13 @@ func (u *Unique[T, K]) Name() string {
 
 // Define adds the definition to the declaration of a table; aztablekit.Table calls it.
 func (u *Unique[T, K]) Define(d *extend.Declaration[T]) error {
-	c, _ := u.of()
+	c, _ := u.core()
 	return define(d, u, c)
 }
 
 // Get returns the entity that has the value k; see [Index.Get] for what it returns, and for errors. 2 requests.
 func (u *Unique[T, K]) Get(ctx context.Context, t *table.Table[T], k K) (*table.Entity[T], error) {
-	c, v := u.of()
+	c, v := u.core()
 	return typed[*table.Entity[T]](c.lookUp(ctx, tabledoor.Of(t), keys.PartitionKey{}, v.wanted(c, k)))
 }
 
@@ -95,7 +95,7 @@ func (u *Unique[T, K]) Get(ctx context.Context, t *table.Table[T], k K) (*table.
 // of the values. For a value that no entity has it yields (nil, table.ErrNotFound), and goes on; any other error ends the list. Leaving
 // the loop cancels the requests under way. Errors: those of Get. 2 requests for each value.
 func (u *Unique[T, K]) GetMany(ctx context.Context, t *table.Table[T], ks ...K) iter.Seq2[*table.Entity[T], error] {
-	c, v := u.of()
+	c, v := u.core()
 	return entities[T](c.getMany(ctx, tabledoor.Of(t), v.allWanted(c, ks)))
 }
 

@@ -8,16 +8,24 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// values are the values that entities have in an index, and the layout of its rows, without the type
-// of the values: a keyed. What needs that type is compiled for each type of values, and the rest of
-// an index once.
+// values are the values that entities have in an index, and the layout of its rows, without the
+// type of the values: a keyed. What needs that type is compiled for each type of values, and the
+// rest of an index once.
 type values interface {
-	// of returns the values of an entity; v is a pointer to it. It calls the key function.
-	of(v any) entityValues
+	// list returns the values of an entity; v is a pointer to it. It calls the key function.
+	list(v any) entityValues
 
-	// single reports whether an entity has one value at most, and maker then makes its RowKeys.
+	// single reports whether an entity has one value at most. The methods below then make its
+	// RowKeys, with few allocations, in the memory of a maker, which is for one goroutine.
 	single() bool
-	maker() rowMaker
+	maker() any
+	row(maker, v any, primary keys.Key) oneRow
+
+	// again is row for a second call of the key function, which should give the same.
+	again(maker, v any, primary keys.Key, first oneRow) oneRow
+
+	// is reports whether an entity has a row.
+	is(maker, v any, primary keys.Key, rowKey string) bool
 
 	// all is the range of all rows: of a row for each value, or of a row for each value and entity.
 	all(unique bool) keys.RowRange
@@ -48,18 +56,6 @@ type entityValues interface {
 	boxed() any // a slice of the values
 }
 
-// rowMaker makes the RowKeys of entities that have one value, with few allocations. It is for one
-// goroutine.
-type rowMaker interface {
-	row(v any, primary keys.Key) oneRow
-
-	// again is row for a second call of the key function, which should give the same.
-	again(v any, primary keys.Key, first oneRow) oneRow
-
-	// is reports whether an entity has a row.
-	is(v any, primary keys.Key, rowKey string) bool
-}
-
 // layout is a layout of a value.
 type layout[K any] = keydoor.Values[K, keys.PartitionKey, keys.RowKey, *keys.RowRanges[K]]
 
@@ -83,7 +79,7 @@ func newKeyed[K any](name string, of keys.Layout[K]) *keyed[K] {
 	return k
 }
 
-func (k *keyed[K]) of(v any) entityValues {
+func (k *keyed[K]) list(v any) entityValues {
 	of := &valueList[K]{keyed: k}
 	if k.one == nil {
 		of.all = k.many(v)
@@ -99,7 +95,34 @@ func (k *keyed[K]) of(v any) entityValues {
 
 func (k *keyed[K]) single() bool { return k.one != nil }
 
-func (k *keyed[K]) maker() rowMaker { return &makerOf[K]{k.one, k.byValueAndKey.Maker()} }
+func (k *keyed[K]) maker() any { return k.byValueAndKey.Maker() }
+
+func (k *keyed[K]) row(maker, v any, primary keys.Key) oneRow {
+	value, in := k.one(v)
+	return oneRowOf(maker.(keydoor.Maker[K, keys.RowKey]), value, in, primary)
+}
+
+func (k *keyed[K]) again(maker, v any, primary keys.Key, first oneRow) oneRow {
+	m := maker.(keydoor.Maker[K, keys.RowKey])
+	value, in := k.one(v)
+	if in && first.in && m.Is(first.key, value, primary.Row()) {
+		return first
+	}
+	return oneRowOf(m, value, in, primary)
+}
+
+func (k *keyed[K]) is(maker, v any, primary keys.Key, rowKey string) bool {
+	value, in := k.one(v)
+	return in && maker.(keydoor.Maker[K, keys.RowKey]).Is(rowKey, value, primary.Row())
+}
+
+func oneRowOf[K any](m keydoor.Maker[K, keys.RowKey], value K, in bool, primary keys.Key) (r oneRow) {
+	r.in = in
+	if in {
+		r.key, r.err = m.Of(value, primary.Row()).Result()
+	}
+	return r
+}
 
 func (k *keyed[K]) ranges(unique bool) *keys.RowRanges[K] {
 	if unique {
@@ -190,35 +213,3 @@ func (l *valueList[K]) rowKeyOf(i int, suffix keys.RowKey) keys.RowKey {
 func (l *valueList[K]) partitionKey(i int) keys.PartitionKey { return l.byValue.PartitionKey(l.all[i]) }
 
 func (l *valueList[K]) boxed() any { return l.all }
-
-// makerOf is the rowMaker of values of type K.
-type makerOf[K any] struct {
-	key func(v any) (K, bool)
-	m   keydoor.Maker[K, keys.RowKey]
-}
-
-func (m *makerOf[K]) row(v any, primary keys.Key) oneRow {
-	k, in := m.key(v)
-	return m.of(k, in, primary)
-}
-
-func (m *makerOf[K]) of(k K, in bool, primary keys.Key) (r oneRow) {
-	r.in = in
-	if in {
-		r.key, r.err = m.m.Of(k, primary.Row()).Result()
-	}
-	return r
-}
-
-func (m *makerOf[K]) again(v any, primary keys.Key, first oneRow) oneRow {
-	k, in := m.key(v)
-	if in && first.in && m.m.Is(first.key, k, primary.Row()) {
-		return first
-	}
-	return m.of(k, in, primary)
-}
-
-func (m *makerOf[K]) is(v any, primary keys.Key, rowKey string) bool {
-	k, in := m.key(v)
-	return in && m.m.Is(rowKey, k, primary.Row())
-}

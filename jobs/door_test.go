@@ -18,7 +18,7 @@ func (r Range) Version() int { return r.due.Version }
 
 // OpenRange returns the first open range of a job.
 func OpenRange[T, P any](ctx context.Context, j *Job[T, P], t *table.Table[T], name string) (r Range, err error) {
-	of, err := j.of(t)
+	of, err := j.binding(t)
 	if err != nil {
 		return r, err
 	}
@@ -31,7 +31,7 @@ func OpenRange[T, P any](ctx context.Context, j *Job[T, P], t *table.Table[T], n
 
 // Late executes a message of a range that was already executed: that of an earlier version, if before is not 0.
 func Late[T, P any](ctx context.Context, j *Job[T, P], t *table.Table[T], r Range, before int) error {
-	of, err := j.of(t)
+	of, err := j.binding(t)
 	if err != nil {
 		return err
 	}

@@ -20,9 +20,12 @@ import (
 //		return transfer.Container(backups, job+"/staff", nil)
 //	})
 //
-// Status counts the rows of slices that have ended in order, which may be fewer than the export has. When the job is finished, the export is complete. The rows of one
-// partition are exported by one worker at a time. A slice ends behind a chunk, so short slices last some seconds. Such a job is of the whole table: Pass.partitions is
-// refused. An export that is older than its job, as after Delete and another Start of one name, makes the messages poison: take a name, and a place, for each export.
+// Status counts the rows of slices that have ended in order, which may be fewer than the export
+// has. When the job is finished, the export is complete. The rows of one partition are exported by
+// one worker at a time. A slice ends behind a chunk, so short slices last some seconds. Such a job
+// is of the whole table: Pass.partitions is refused. An export that is older than its job, as after
+// Delete and another Start of one name, makes the messages poison: take a name, and a place, for
+// each export.
 //
 // Requests: those of transfer.Export, for each slice 2 to read the manifest, and at the end 1 for each range, and 2 for its chunk; see also [Rows].
 func Export[T any](kind string, place func(job string) transfer.Place) *Job[T, struct{}] {

@@ -160,8 +160,8 @@ func define(d, job any, k *kind) error {
 	})
 }
 
-// of returns the job of a table that the job was given to.
-func (j *Job[T, P]) of(t *table.Table[T]) (*bound, error) { return bare.BoundTo[*bound](t, j) }
+// binding returns the job of a table that the job was given to.
+func (j *Job[T, P]) binding(t *table.Table[T]) (*bound, error) { return bare.BoundTo[*bound](t, j) }
 
 // bound is a Job of a table.
 type bound struct {
@@ -196,7 +196,7 @@ func notifyPending(ctx context.Context, o commit.Outbox, t table.Handle) error {
 // *table.LimitError for a large one; *keys.KeyError for a long name and an invalid range; table.ErrOutbox; the errors of a write (see package table).
 // Requests: 3; of an existing job 7 more, and the worker's 3 for each open range. Idempotent.
 func (j *Job[T, P]) Start(ctx context.Context, t *table.Table[T], name string, arg P, o *Options) error {
-	of, err := j.of(t)
+	of, err := j.binding(t)
 	if err != nil {
 		return err
 	}
@@ -301,7 +301,7 @@ func firstSpan(in keys.PartitionRange, rows bool) (split.Span, error) {
 // with the rest. A finished job stays finished. Errors: *table.DefinitionError for a handle without the job; table.ErrNotFound for no such job; the errors of a write (see
 // package table). 2 requests. Idempotent.
 func (j *Job[T, P]) Cancel(ctx context.Context, t *table.Table[T], name string) error {
-	of, err := j.of(t)
+	of, err := j.binding(t)
 	if err != nil {
 		return err
 	}
@@ -330,7 +330,7 @@ func (l *ledger) cancel(ctx context.Context, name string) error {
 // Delete deletes the rows of a job that is finished or canceled; it may then be started anew under its name. Errors: *table.DefinitionError for a handle without the job;
 // *table.ValueError for one that runs; the errors of a write (see package table). Requests: 4, 1 for each 1,000 ranges, and 1 for each 100. Idempotent.
 func (j *Job[T, P]) Delete(ctx context.Context, t *table.Table[T], name string) error {
-	of, err := j.of(t)
+	of, err := j.binding(t)
 	if err != nil {
 		return err
 	}

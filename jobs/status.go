@@ -57,7 +57,7 @@ type Failure struct {
 // Status returns how far a job has come. Anybody may call it. Errors: *table.DefinitionError for a handle without the job; table.ErrNotFound for no such job; the errors of a
 // read (see package table). Requests: 1, and 1 for each 1,000 ranges.
 func (j *Job[T, P]) Status(ctx context.Context, t *table.Table[T], name string) (Status, error) {
-	of, err := j.of(t)
+	of, err := j.binding(t)
 	if err != nil {
 		return Status{}, err
 	}

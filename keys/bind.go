@@ -62,7 +62,8 @@ func RowFunc[T, A any](layout Layout[A], from func(*T) A) *RowOf[T, A] {
 	return rowOf[T](newComputed(layout, anyFrom(from)))
 }
 
-// anyAt returns the function without its type, so that what calls it is compiled once for all types.
+// anyAt returns the function without its type, so that what calls it is compiled once for all
+// types.
 //
 //go:noinline
 func anyAt[T, A any](at func(*T) *A) func(any) *A {

@@ -15,7 +15,8 @@ const (
 	afterSeparator = "`"
 )
 
-// Layout is the layout of the keys of one Go value: a [Component], or a [RowOf2] or [RowOf3] of the fields of a struct. Indexes use it.
+// Layout is the layout of the keys of one Go value: a [Component], or what [Row2] or [Row3]
+// returns, of the fields of a struct. Indexes use it.
 type Layout[K any] interface {
 	layout() valueLayout[K]
 }

@@ -18,7 +18,7 @@ type Handle interface {
 
 	engine() *engine.Table // without its type parameter, nil for a nil or zero Table
 	inner() inner
-	with(h handle) any           // a handle of the same type
+	wrap(h handle) any           // a handle of the same type
 	schemaOf(schema any) *schema // a new one: of a *Schema of the same type, or without fields for nil
 }
 
@@ -44,14 +44,14 @@ func (doors) QueryOf(q any) query.Query { return q.(queried).engine() }
 
 func (doors) InMode(t any, change func(*engine.Mode)) any {
 	of := t.(Handle)
-	return of.with(of.inner().h.inMode(change))
+	return of.wrap(of.inner().h.inMode(change))
 }
 
 func (doors) Rows(t *engine.Table, hasID bool) any { return rowsOf(t, hasID) }
 
 func (doors) Elsewhere(t any, other *engine.Table) any {
 	of := t.(Handle)
-	return of.with(of.inner().h.elsewhere(other))
+	return of.wrap(of.inner().h.elsewhere(other))
 }
 
 func (doors) Op(op any) *engine.Op { return op.(Op).engine() }
@@ -92,15 +92,16 @@ func (doors) Faulty(t any, name string, fault error) any {
 	of := t.(Handle)
 	s := of.schemaOf(nil)
 	s.codec, _ = edm.NewCodec(emptyType, nil) // it has no mistake
-	return of.with(handle{engine.Faulty(name, fault).WithMode(engine.Mode{Schema: s}), s})
+	return of.wrap(handle{engine.Faulty(name, fault).WithMode(engine.Mode{Schema: s}), s})
 }
 
 func (doors) CheckPass(pass any, used ...string) error { return checkPass(pass.(*Pass), used...) }
 
 func (doors) CopyCursor(c any) any { return &Cursor{*c.(*Cursor).c.Copy()} }
 
-// New returns a handle of a table. Errors: *TypeError for a type that cannot be stored; *keys.KeyError for a wrong binding; *ValueError or
-// *LimitError for a name that no table can have (3 to 63 letters and digits, a letter first), a nil service, or a wrong schema or option.
+// New returns a handle of a table. Errors: *TypeError for a type that cannot be stored;
+// *keys.KeyError for a wrong binding; *ValueError or *LimitError for a name that no table can have
+// (3 to 63 letters and digits, a letter first), a nil service, or a wrong schema or option.
 func (doors) New(t, service any, name string, schema, o any) (any, error) {
 	of := t.(Handle)
 	s, _ := service.(engine.Service)
@@ -108,7 +109,7 @@ func (doors) New(t, service any, name string, schema, o any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return of.with(h), nil
+	return of.wrap(h), nil
 }
 
 func (t *Table[T]) engine() *engine.Table {
@@ -125,7 +126,7 @@ func (t *Table[T]) inner() inner {
 	return inner{t.h}
 }
 
-func (*Table[T]) with(h handle) any { return &Table[T]{h} }
+func (*Table[T]) wrap(h handle) any { return &Table[T]{h} }
 
 func (*Table[T]) schemaOf(s any) *schema {
 	if s == nil {
@@ -140,7 +141,7 @@ type inner struct{ h handle }
 func (t inner) Name() string          { return t.h.engine.NameOf() }
 func (t inner) engine() *engine.Table { return t.h.engine }
 func (t inner) inner() inner          { return t }
-func (t inner) with(h handle) any     { return inner{h} }
+func (t inner) wrap(h handle) any     { return inner{h} }
 func (t inner) schemaOf(any) *schema  { s := *t.h.schema; return &s }
 
 func (t inner) List(ctx context.Context, q Query[Row]) iter.Seq2[any, error] {

@@ -67,8 +67,8 @@ func declared[T any](d any) (*table.Table[T], error) {
 	return t, err
 }
 
-// Maintainer is an extend.Maintainer that is compiled once for all types: Old and New of a change are
-// pointers to the type of the table, nil for none.
+// Maintainer is an extend.Maintainer that is compiled once for all types: Old and New of a change
+// are pointers to the type of the table, nil for none.
 type Maintainer interface {
 	Name() string
 	MaxRows() int

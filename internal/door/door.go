@@ -116,8 +116,9 @@ func Bulk[O any](ctx context.Context, ops iter.Seq2[O, error], o *engine.BulkOpt
 	}, *o)
 }
 
-// Scan is table.Table.Rows for callers that decode only some of what they read; see engine.Scanned. q is a *table.Query of any
-// type, whose Where must be one of the handle's. Entities says that Scanned.Entity is called.
+// Scan is table.Table.Rows for callers that decode only some of what they read; see engine.Scanned.
+// q is a *table.Query of any type, whose Where must be one of the handle's. Entities says that
+// Scanned.Entity is called.
 func Scan(ctx context.Context, t, q any, entities bool, h *stored.Hasher, yield func(*engine.Scanned) bool) error {
 	return Tables.Scan(ctx, t, q, entities, h, yield)
 }

@@ -12,8 +12,8 @@ var Declarations interface {
 	Declared(d any) (t table.Handle, all []Parts, err error)
 }
 
-// Begin makes a zero extend.Declaration one of a table that has no definitions yet. t has the outbox
-// of the store.
+// Begin makes a zero extend.Declaration one of a table that has no definitions yet. t has the
+// outbox of the store.
 func Begin(d any, h *Host, t table.Handle) { Declarations.Begin(d, h, t) }
 
 // OfDeclaration returns the store in which a table is declared.
@@ -26,8 +26,8 @@ func Attach[T any](d any, f func(t *table.Table[T]) (*table.Table[T], error)) er
 	return AttachAny(d, func(t table.Handle) (table.Handle, error) { return f(t.(*table.Table[T])) })
 }
 
-// Needs adds what a definition needs besides. f gets the handle with all definitions, which programs
-// get. Errors: *table.ValueError for a nil declaration.
+// Needs adds what a definition needs besides. f gets the handle with all definitions, which
+// programs get. Errors: *table.ValueError for a nil declaration.
 func Needs[T any](d any, f func(t *table.Table[T]) (Parts, error)) error {
 	return NeedsAny(d, func(t table.Handle) (Parts, error) { return f(t.(*table.Table[T])) })
 }
@@ -40,6 +40,6 @@ func AttachAny(d any, f func(t table.Handle) (table.Handle, error)) error {
 
 func NeedsAny(d any, f func(t table.Handle) (Parts, error)) error { return Declarations.Needs(d, f) }
 
-// Declared returns the handle with all definitions, and what these need, after each of them. Errors:
-// that of a function of Needs, with the name of its definition.
+// Declared returns the handle with all definitions, and what these need, after each of them.
+// Errors: that of a function of Needs, with the name of its definition.
 func Declared(d any) (table.Handle, []Parts, error) { return Declarations.Declared(d) }

@@ -13,8 +13,9 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Untyped is a handle without its type parameter, for code that is compiled once for all types: an Entity is a *table.Entity of the
-// handle's type. The methods are those of [table.Table], and of the functions below.
+// Untyped is a handle without its type parameter, for code that is compiled once for all types: an
+// Entity is a *table.Entity of the handle's type. The methods are those of [table.Table], and of
+// the functions below.
 type Untyped interface {
 	table.Handle
 

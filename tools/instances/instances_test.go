@@ -1,4 +1,5 @@
-// Package instances bounds what the compiler writes for each type of entities that a program declares.
+// Package instances bounds what the compiler writes for each type of entities that a program
+// declares.
 package instances
 
 import (
@@ -41,8 +42,8 @@ var bounds = []struct {
 }
 
 // TestInstances: a program pays little compilation for each of its types. The compiler writes all
-// methods of a generic type, and each generic function that is reached, once more for each type; code
-// without a type parameter is written once for all.
+// methods of a generic type, and each generic function that is reached, once more for each type;
+// code without a type parameter is written once for all.
 func TestInstances(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -95,8 +96,8 @@ func program(types int, imports []string, argument, statement string) string {
 	return s.String()
 }
 
-// codeOf compiles a program of the module, and returns the bytes of its machine code and the number of
-// its functions.
+// codeOf compiles a program of the module, and returns the bytes of its machine code and the number
+// of its functions.
 func codeOf(t *testing.T, root, source string) (bytes, functions int) {
 	t.Helper()
 	dir := t.TempDir()
