@@ -20,7 +20,8 @@ import (
 
 // verifier is a job of jobs.Repair.
 type verifier interface {
-	Start(ctx context.Context, name string, arg jobs.Verification, o *jobs.Options) error
+	Verifies() bool
+	Start(ctx context.Context, name string, arg any, o *jobs.Options) error // a jobs.Verification
 	Status(ctx context.Context, name string) (jobs.Status, error)
 	Delete(ctx context.Context, name string) error
 }

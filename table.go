@@ -203,7 +203,9 @@ func (s *Store) declare(d *declaration, m *making) (table.Handle, error) {
 	for _, definition := range m.definitions {
 		switch made := door.Table(t).Mode.Bindings[definition].(type) {
 		case verifier:
-			d.verifier = made
+			if made.Verifies() {
+				d.verifier = made
+			}
 		case interface {
 			Check(context.Context, *verify.Options) (table.Progress, error)
 		}:

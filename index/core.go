@@ -13,16 +13,20 @@ import (
 // core is an index without its type parameters, which is compiled once for all types: an entity is
 // a tabledoor.Entity, and a value a pointer to the table's type.
 type core struct {
-	name       string
-	values     values
-	maxValues  int // of one entity
-	opt        options
-	content    content
-	only       []any                         // the copied fields of rows with some fields, each a table.FieldIn
-	elsewhere  bool                          // the rows are in other partitions than their entities, perhaps in another table
-	partition  func(v any) keys.PartitionKey // of the rows elsewhere; nil for a partition for each value
-	definition any                           // as the program has it: the Index, or what contains it
-	invalid    error
+	name      string
+	values    values
+	maxValues int // of one entity
+	opt       options
+	content   content
+	only      []any // the copied fields of rows with some fields, each a table.FieldIn
+	invalid   error
+
+	// elsewhere says that the rows are in other partitions than their entities, perhaps in another
+	// table, and partition in which; nil for a partition for each value.
+	elsewhere bool
+	partition func(v any) keys.PartitionKey
+
+	definition any // as the program has it: the Index, or what contains it
 }
 
 // content is what a row contains besides the key of its entity.

@@ -46,6 +46,8 @@ type detailsCore struct {
 	target  func(v any) (keys.RowKey, bool)
 	fields  []any // each a table.FieldIn
 	invalid error
+
+	definition any // as the program has it
 }
 
 // NewDetails defines details. target returns the RowKey of the target, and false for an entity whose details are not stored.
@@ -59,7 +61,9 @@ func NewDetails[T any](name, prefix string, target func(*T) (keys.RowKey, bool),
 		d.target = func(v any) (keys.RowKey, bool) { return target(v.(*T)) }
 	}
 	d.check()
-	return &Details[T]{d}
+	of := &Details[T]{d}
+	d.definition = of
+	return of
 }
 
 func (d *detailsCore) check() {
@@ -97,26 +101,20 @@ func (d *Details[T]) Name() string { return d.core().name }
 
 // Define adds the definition to the declaration of a table; aztablekit.Table calls it.
 func (d *Details[T]) Define(to *extend.Declaration[T]) error {
-	return define(to, d, definedDetails{d.core(), d})
-}
-
-// definedDetails are details, and the definition as the program has it.
-type definedDetails struct {
-	*detailsCore
-	definition any
+	return define(to, d, d.core())
 }
 
 // detailsMaintainer writes the details of a Details.
 type detailsMaintainer struct {
-	definedDetails
+	*detailsCore
 	schema engine.Schema
 	copied []string // the properties that are copied
 	tag    tag
 	mode   derived.RepairMode
 }
 
-func (d definedDetails) maintainer(t tabledoor.Untyped) (maintainer, error) {
-	m := &detailsMaintainer{definedDetails: d, schema: door.Table(t).Mode.Schema, tag: tagOf(d.name, t)}
+func (d *detailsCore) maintainer(t tabledoor.Untyped) (maintainer, error) {
+	m := &detailsMaintainer{detailsCore: d, schema: door.Table(t).Mode.Schema, tag: tagOf(d.name, t)}
 	if d.invalid != nil {
 		return m, d.invalid
 	}

@@ -219,7 +219,8 @@ func groups[K any](of func(yield func(group, error) bool)) iter.Seq2[*Group[K], 
 			if err != nil {
 				return yield(nil, err)
 			}
-			return yield(&Group[K]{Value: g.value.(K), Count: g.count, Measures: g.measures}, nil)
+			value, _ := g.value.(K) // nil, if K is an interface
+			return yield(&Group[K]{Value: value, Count: g.count, Measures: g.measures}, nil)
 		})
 	}
 }

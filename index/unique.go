@@ -96,18 +96,20 @@ func (u *Unique[T, K]) Get(ctx context.Context, t *table.Table[T], k K) (*table.
 // the loop cancels the requests under way. Errors: those of Get. 2 requests for each value.
 func (u *Unique[T, K]) GetMany(ctx context.Context, t *table.Table[T], ks ...K) iter.Seq2[*table.Entity[T], error] {
 	c, v := u.core()
-	return entities[T](c.getMany(ctx, tabledoor.Of(t), v.allWanted(c, ks)))
+	return entities[T](c.getMany(ctx, tabledoor.Of(t), len(ks), func(i int) wanted { return v.wanted(c, ks[i]) }))
 }
 
-// getMany is Unique.GetMany.
-func (ix *core) getMany(ctx context.Context, t tabledoor.Untyped, all []wanted) listed {
+// getMany is Unique.GetMany for n values.
+func (ix *core) getMany(ctx context.Context, t tabledoor.Untyped, n int, value func(i int) wanted) listed {
 	return func(yield func(tabledoor.Entity, error) bool) {
 		if _, err := ix.readable(t); err != nil {
 			yield(nil, withDefinition(ix.name, err))
 			return
 		}
-		for _, of := range all {
-			if _, err := ix.uniqueKey(t, keys.PartitionKey{}, of); err != nil {
+		all := make([]int, n)
+		for i := range all {
+			all[i] = i
+			if _, err := ix.uniqueKey(t, keys.PartitionKey{}, value(i)); err != nil {
 				yield(nil, withDefinition(ix.name, err))
 				return
 			}
@@ -115,8 +117,8 @@ func (ix *core) getMany(ctx context.Context, t tabledoor.Untyped, all []wanted) 
 		ctx, end := door.Table(t).Span(ctx, "GetMany")
 		var failed error
 		defer func() { end(failed) }()
-		get := func(ctx context.Context, of wanted) (tabledoor.Entity, error) {
-			return ix.get(ctx, t, keys.PartitionKey{}, of)
+		get := func(ctx context.Context, i int) (tabledoor.Entity, error) {
+			return ix.get(ctx, t, keys.PartitionKey{}, value(i))
 		}
 		engine.InOrder(ctx, all, get, func(e tabledoor.Entity, err error) bool {
 			if err == nil {

@@ -61,11 +61,16 @@ type layout[K any] = keydoor.Values[K, keys.PartitionKey, keys.RowKey, *keys.Row
 
 // keyed are values of type K.
 type keyed[K any] struct {
-	byValue       layout[K]                                     // of a unique index: a row for each value
-	byValueAndKey keydoor.Layout[K, keys.RowKey, keys.RowRange] // of all others: a row for each value and entity
-	one           func(v any) (K, bool)                         // of an index in which an entity has one value
-	many          func(v any) []K                               // of all others
-	isNil         bool                                          // the layout
+	// byValue is the layout of a unique index, which has a row for each value, and byValueAndKey
+	// that of all others, which have a row for each value and entity.
+	byValue       layout[K]
+	byValueAndKey keydoor.Layout[K, keys.RowKey, keys.RowRange]
+	isNil         bool // the layout
+
+	// one is the key function of an index in which an entity has one value, and many that of
+	// others.
+	one  func(v any) (K, bool)
+	many func(v any) []K
 }
 
 //go:noinline
@@ -153,13 +158,6 @@ func (k *keyed[K]) wanted(of *core, value K) (w wanted) {
 		w.rows = k.byValueAndKey.Prefix(value)
 	}
 	return w
-}
-
-func (k *keyed[K]) allWanted(of *core, values []K) (all []wanted) {
-	for _, value := range values {
-		all = append(all, k.wanted(of, value))
-	}
-	return all
 }
 
 func (k *keyed[K]) suffixOf(rowKey string) (string, error) {

@@ -23,7 +23,7 @@ import (
 // Status counts the rows of slices that have ended in order, which may be fewer than the export
 // has. When the job is finished, the export is complete. The rows of one partition are exported by
 // one worker at a time. A slice ends behind a chunk, so short slices last some seconds. Such a job
-// is of the whole table: Pass.partitions is refused. An export that is older than its job, as after
+// is of the whole table: Pass.Partitions is refused. An export that is older than its job, as after
 // Delete and another Start of one name, makes the messages poison: take a name, and a place, for
 // each export.
 //

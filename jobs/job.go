@@ -61,14 +61,22 @@ type Job[T, P any] struct{ k *kind }
 type kind struct {
 	name   string
 	work   func(ctx context.Context, s *slice, arg any) error
-	rows   func(t table.Handle, arg any) bool // whether slices may be rows of one partition; nil for no
-	byRows bool                               // work passes its rows itself
-	check  func(arg any) error                // nil for none
-	decode func(text string) (any, error)
+	check  func(arg any) error // nil for none
 	arg    reflect.Type
-	needs  func(t table.Handle) error                                  // why the table does not have what the work needs; nil for none
-	last   func(ctx context.Context, t table.Handle, job string) error // what is done before a job is finished; such a job is of all partitions
-	wrong  error                                                       // an option that the kind does not have
+	decode func(text string) (any, error)
+
+	// rows reports whether slices may be rows of one partition; nil for no. byRows says that the
+	// work passes its rows itself.
+	rows   func(t table.Handle, arg any) bool
+	byRows bool
+
+	// needs returns why the table does not have what the work needs; nil for none.
+	needs func(t table.Handle) error
+
+	// last is done before a job is finished. Such a job is of all partitions.
+	last func(ctx context.Context, t table.Handle, job string) error
+
+	wrong error // an option that the kind does not have
 }
 
 // New is a kind of work on partitions. work works on a slice: on the partitions of s.Partitions, in their order. It calls s.Passed for each that it has
@@ -83,8 +91,7 @@ func New[T, P any](kind string, work func(ctx context.Context, s *Slice[T], arg 
 	j := newJob[T, P](kind)
 	if work != nil {
 		j.k.work = func(ctx context.Context, s *slice, arg any) error {
-			of, _ := arg.(P) // nil, if P is an interface
-			return work(ctx, typed[T](s), of)
+			return work(ctx, typed[T](s), argOf[P](arg))
 		}
 	}
 	return j
@@ -93,6 +100,14 @@ func New[T, P any](kind string, work func(ctx context.Context, s *Slice[T], arg 
 //go:noinline
 func newJob[T, P any](name string) *Job[T, P] {
 	return &Job[T, P]{&kind{name: name, arg: reflect.TypeFor[P](), decode: decode[P]}}
+}
+
+// argOf returns an argument with its type. A nil one is that of an interface.
+func argOf[P any](arg any) (of P) {
+	if arg == nil {
+		return of
+	}
+	return arg.(P)
 }
 
 func decode[P any](text string) (any, error) {
@@ -170,6 +185,9 @@ type bound struct {
 	table  tabledoor.Untyped
 	typed  table.Handle // the same, a *table.Table
 }
+
+// Verifies reports whether the argument is a Verification: the job can fill a definition.
+func (j *bound) Verifies() bool { return j.arg == reflect.TypeFor[Verification]() }
 
 // isByRows reports whether slices of a job may be rows of one partition.
 func (j *bound) isByRows(arg any) bool { return j.rows != nil && j.rows(j.typed, arg) }

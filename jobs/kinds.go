@@ -29,7 +29,7 @@ func onRows[T, P any](name string, query func(arg P) table.Query[T], work func(c
 	}
 	j := newJob[T, P](name)
 	j.k.work = func(ctx context.Context, s *slice, arg any) error {
-		of, _ := arg.(P) // nil, if P is an interface
+		of := argOf[P](arg)
 		q, err := restricted(s, query(of))
 		if err != nil {
 			return err
@@ -38,8 +38,7 @@ func onRows[T, P any](name string, query func(arg P) table.Query[T], work func(c
 	}
 	j.k.rows, j.k.byRows = always, true
 	j.k.check = func(arg any) error {
-		of, _ := arg.(P)
-		q := query(of)
+		q := query(argOf[P](arg))
 		return queriedOf(&q).check()
 	}
 	return j

@@ -22,7 +22,7 @@ type Slice[T any] struct {
 	// Table is the handle of the table.
 	Table *table.Table[T]
 
-	// Partitions is what to work on. Job is the name of the job.
+	// Partitions is what to work on, to be read only. Job is the name of the job.
 	Partitions keys.PartitionRange
 	Job        string
 

@@ -66,15 +66,6 @@ func (doors) Scan(ctx context.Context, t, q any, entities bool, h *stored.Hasher
 	return of.engine.Scan(ctx, *of.schema.query(query, false), h, yield)
 }
 
-func (doors) Copies(ctx context.Context, t, q any, yield func(row *stored.Row, e any) bool) error {
-	return t.(Handle).inner().h.listCopies(ctx, q.(queried).engine(), yield)
-}
-
-func (doors) GetCopy(ctx context.Context, t any, k keys.Key) (*stored.Row, any, error) {
-	row, e, err := t.(Handle).inner().h.getCopy(ctx, k)
-	return row, e, err
-}
-
 func (doors) InsertRow(ctx context.Context, t any, k keys.Key, r *stored.Row) (any, error) {
 	op := t.(Handle).inner().h.insertRow(k, (*Row)(r))
 	if err := op.send(ctx); err != nil {
@@ -96,8 +87,6 @@ func (doors) Faulty(t any, name string, fault error) any {
 }
 
 func (doors) CheckPass(pass any, used ...string) error { return checkPass(pass.(*Pass), used...) }
-
-func (doors) CopyCursor(c any) any { return &Cursor{*c.(*Cursor).c.Copy()} }
 
 // New returns a handle of a table. Errors: *TypeError for a type that cannot be stored;
 // *keys.KeyError for a wrong binding; *ValueError or *LimitError for a name that no table can have

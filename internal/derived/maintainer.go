@@ -21,7 +21,7 @@ import (
 
 // Maintainer writes the rows of one definition.
 type Maintainer interface {
-	// Name is that of a maintainer of the engine, which it is, too.
+	// Name is that by which the engine knows it.
 	Name() string
 
 	// Definition returns the definition as the program made it, such as an *index.Index.

@@ -22,14 +22,11 @@ var Tables interface {
 	ValueOf(e any) any
 	QueryOf(q any) query.Query
 	CheckPass(p any, used ...string) error
-	CopyCursor(c any) any
 	InMode(t any, change func(*engine.Mode)) any
 	Rows(t *engine.Table, hasID bool) any
 	Elsewhere(t any, other *engine.Table) any
 	Op(op any) *engine.Op
 	Scan(ctx context.Context, t, q any, entities bool, h *stored.Hasher, yield func(*engine.Scanned) bool) error
-	Copies(ctx context.Context, t, q any, yield func(row *stored.Row, e any) bool) error
-	GetCopy(ctx context.Context, t any, k keys.Key) (*stored.Row, any, error)
 	InsertRow(ctx context.Context, t any, k keys.Key, r *stored.Row) (any, error)
 	InsertRowOp(t any, k keys.Key, r *stored.Row) any
 	Faulty(t any, name string, fault error) any
@@ -69,9 +66,6 @@ func Note(t, registry any) {
 // CheckPass returns a *table.ValueError for the fields of a *table.Pass that are wrong, or that a call does not use. used has the names of
 // those that it uses besides Progress.
 func CheckPass(p any, used ...string) error { return Tables.CheckPass(p, used...) }
-
-// CopyCursor returns a *table.Cursor (C) at the place of another one, with which it does not move.
-func CopyCursor[C any](c C) C { return Tables.CopyCursor(c).(C) }
 
 // InMode returns a *table.Table in another mode.
 func InMode[H any](t H, change func(*engine.Mode)) H { return Tables.InMode(t, change).(H) }
@@ -121,24 +115,6 @@ func Bulk[O any](ctx context.Context, ops iter.Seq2[O, error], o *engine.BulkOpt
 // Scanned.Entity is called.
 func Scan(ctx context.Context, t, q any, entities bool, h *stored.Hasher, yield func(*engine.Scanned) bool) error {
 	return Tables.Scan(ctx, t, q, entities, h, yield)
-}
-
-// Copies is table.Table.Rows for callers that want the entities (E is a *table.Entity) of full copies. It gives each row to yield, until
-// yield returns false. e is the entity of a full copy, as table.Table.Entity returns it; the row then contains its key and its ETag
-// alone, and is valid until yield returns. e is nil for all other rows, and for copies of which Entity returns an error or that need a
-// closer look.
-func Copies[E any](ctx context.Context, t, q any, yield func(row *stored.Row, e E) bool) error {
-	return Tables.Copies(ctx, t, q, func(row *stored.Row, e any) bool {
-		typed, _ := e.(E)
-		return yield(row, typed)
-	})
-}
-
-// GetCopy is tabledoor.GetRow with the results of Copies.
-func GetCopy[E any](ctx context.Context, t any, k keys.Key) (row *stored.Row, e E, err error) {
-	row, untyped, err := Tables.GetCopy(ctx, t, k)
-	e, _ = untyped.(E)
-	return row, e, err
 }
 
 // InsertRow stores a row that was read elsewhere, or is a copy, as a new entity (E is a *table.Entity) under a key. The columns that the

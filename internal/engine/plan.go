@@ -477,8 +477,8 @@ type Maintainer interface {
 	Name() string
 	MaxRows() int
 	Maintain(ctx context.Context, p *Plan, c *Change) error
-	Typed() any              // the extend.Maintainer[T]
-	Of(typed any) Maintainer // another extend.Maintainer[T], as the engine calls it
+	Typed() any              // the extend.Maintainer[T], or the bare.Maintainer
+	Of(typed any) Maintainer // another one of the same sort, as the engine calls it
 }
 
 // RemoteEffect is the kind of the effect of a write over several partitions, whose payload names its remotes: a worker finishes there

@@ -23,8 +23,15 @@ type Untyped interface {
 	Rows(ctx context.Context, q table.Query[table.Row]) iter.Seq2[*table.Row, error]
 	Entity(row *table.Row) (Entity, error)
 	RowsOf(ctx context.Context, q query.Query) iter.Seq2[*table.Row, error]
-	Copies(ctx context.Context, q query.Query, yield func(*stored.Row, Entity) bool) error // see door.Copies
-	GetCopy(ctx context.Context, k keys.Key) (*stored.Row, Entity, error)                  // see door.GetCopy
+
+	// Copies is Rows for callers that want the entities of full copies. It gives each row to yield,
+	// until yield returns false. The Entity is that of a full copy, as the method Entity returns
+	// it; the row then contains its key and its ETag alone, and is valid until yield returns. It is
+	// nil for all other rows, and for copies of which Entity returns an error or that need a closer
+	// look. GetCopy is GetRow with these results.
+	Copies(ctx context.Context, q query.Query, yield func(*stored.Row, Entity) bool) error
+	GetCopy(ctx context.Context, k keys.Key) (*stored.Row, Entity, error)
+
 	GetMany(ctx context.Context, ks []keys.Key, yield func(Entity, error) bool)
 	Partitions(ctx context.Context, in keys.PartitionRange) iter.Seq2[keys.PartitionKey, error]
 	Get(ctx context.Context, k keys.Key) (Entity, error)
