@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/query"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/stored"
@@ -42,11 +43,11 @@ func (m *Mover[T]) ArchiveAll(ctx context.Context, t *table.Table[T], q table.Qu
 	if err != nil {
 		return table.Progress{}, err
 	}
-	return of.ArchiveAll(ctx, q, p)
+	return of.archiveAll(ctx, tabledoor.QueryOf(&q), p)
 }
 
-func (m *mover[T]) ArchiveAll(ctx context.Context, q table.Query[T], p *table.Pass) (table.Progress, error) {
-	all := &archiving[T]{mover: m, query: q}
+func (m *mover) archiveAll(ctx context.Context, q query.Query, p *table.Pass) (table.Progress, error) {
+	all := &archiving{mover: m, query: q}
 	if p != nil {
 		all.pass = *p
 	}
@@ -58,15 +59,15 @@ func (m *mover[T]) ArchiveAll(ctx context.Context, q table.Query[T], p *table.Pa
 }
 
 // archiving is a job of ArchiveAll.
-type archiving[T any] struct {
-	mover  *mover[T]
-	query  table.Query[T]
+type archiving struct {
+	mover  *mover
+	query  query.Query
 	pass   table.Pass
 	report table.Progress
-	writer *table.Table[T] // whose touches move entities
+	writer tabledoor.Untyped // whose touches move entities
 }
 
-func (a *archiving[T]) run(ctx context.Context) (err error) {
+func (a *archiving) run(ctx context.Context) (err error) {
 	ctx, end := door.Table(a.mover.from).Span(ctx, "ArchiveAll")
 	defer func() { end(err) }()
 	if err := a.check(); err != nil {
@@ -78,37 +79,41 @@ func (a *archiving[T]) run(ctx context.Context) (err error) {
 	a.query.Skip = func(k keys.Key, err error) bool { return a.skip(k, err) }
 	a.report.Token = a.pass.Token
 	for {
-		page, err := a.mover.from.Page(ctx, a.query, a.report.Token)
+		var page []tabledoor.Entity
+		token, err := a.mover.from.PageOf(ctx, a.query, a.report.Token, func(e tabledoor.Entity) bool {
+			page = append(page, e)
+			return true
+		})
 		if err != nil {
 			return err
 		}
-		a.report.Rows += len(page.Entities)
-		if err := a.archive(ctx, page.Entities); err != nil {
+		a.report.Rows += len(page)
+		if err := a.archive(ctx, page); err != nil {
 			return err
 		}
-		if n := len(page.Entities); n > 0 {
-			a.report.Through = page.Entities[n-1].Key
+		if n := len(page); n > 0 {
+			a.report.Through = tabledoor.KeyOf(page[n-1])
 		}
-		a.report.Token = page.Token
+		a.report.Token = token
 		if a.pass.Progress != nil {
 			a.pass.Progress(a.report)
 		}
-		if page.Token == "" {
+		if token == "" {
 			return nil
 		}
 	}
 }
 
-func (a *archiving[T]) check() error {
+func (a *archiving) check() error {
 	switch q := a.query; {
-	case q.Limit != 0 || q.Budget != (table.Budget{}) || q.Cursor != nil || q.Skip != nil || q.Stats != nil:
+	case q.Limit != 0 || q.Budget != (query.Budget{}) || q.Cursor != nil || q.Skip != nil || q.Stats != nil:
 		return &table.ValueError{Field: "q", Reason: "has a Limit, a Budget, a Cursor, Skip or Stats, which are for one list: use the Pass, and end the context to stop"}
 	}
 	return door.CheckPass(&a.pass, "Token", "Rate", "Skip")
 }
 
 // skip reports whether an entity stays.
-func (a *archiving[T]) skip(k keys.Key, err error) bool {
+func (a *archiving) skip(k keys.Key, err error) bool {
 	if a.pass.Skip == nil || errors.Is(err, table.ErrUnknownOutcome) || !a.pass.Skip(k, err) {
 		return false
 	}
@@ -117,15 +122,15 @@ func (a *archiving[T]) skip(k keys.Key, err error) bool {
 }
 
 // archive moves entities. Those that have changed are read again.
-func (a *archiving[T]) archive(ctx context.Context, all []*table.Entity[T]) error {
+func (a *archiving) archive(ctx context.Context, all []tabledoor.Entity) error {
 	for attempt := 1; len(all) > 0; attempt++ {
 		var changed []keys.Key
 		result, err := door.Bulk(ctx, a.ops(all), &engine.BulkOptions{Rate: a.pass.Rate, Skip: func(i int, err error) bool {
 			lost := errors.Is(err, table.ErrNotFound) && !errors.Is(err, errs.ErrTableNotFound)
 			if errors.Is(err, table.ErrChanged) && attempt < a.attempts() {
-				lost, changed = true, append(changed, all[i].Key)
+				lost, changed = true, append(changed, tabledoor.KeyOf(all[i]))
 			}
-			return lost || a.skip(all[i].Key, err)
+			return lost || a.skip(tabledoor.KeyOf(all[i]), err)
 		}})
 		a.report.Changed += result.Applied
 		if err != nil {
@@ -138,14 +143,14 @@ func (a *archiving[T]) archive(ctx context.Context, all []*table.Entity[T]) erro
 	return nil
 }
 
-func (a *archiving[T]) attempts() int {
+func (a *archiving) attempts() int {
 	return max(engine.Retry(door.Table(a.mover.from).Options.Retry).ForConflicts().Attempts, 1)
 }
 
-func (a *archiving[T]) ops(all []*table.Entity[T]) iter.Seq2[table.Op, error] {
+func (a *archiving) ops(all []tabledoor.Entity) iter.Seq2[table.Op, error] {
 	return func(yield func(table.Op, error) bool) {
 		for _, e := range all {
-			if !yield(tabledoor.TouchOp(a.writer, e), nil) {
+			if !yield(a.writer.TouchOp(e), nil) {
 				return
 			}
 		}
@@ -153,9 +158,9 @@ func (a *archiving[T]) ops(all []*table.Entity[T]) iter.Seq2[table.Op, error] {
 }
 
 // again reads entities again that the query still finds. 1 request for each, several at a time.
-func (a *archiving[T]) again(ctx context.Context, changed []keys.Key) (all []*table.Entity[T], err error) {
+func (a *archiving) again(ctx context.Context, changed []keys.Key) (all []tabledoor.Entity, err error) {
 	type found struct {
-		entities   []*table.Entity[T]
+		entities   []tabledoor.Entity
 		unreadable error
 	}
 	n := 0
@@ -163,7 +168,10 @@ func (a *archiving[T]) again(ctx context.Context, changed []keys.Key) (all []*ta
 		q := a.query
 		q.Partition, q.Partitions, q.Rows, q.TableScan = k.Partition(), keys.PartitionRange{}, k.Row().Point(), false
 		q.Skip = func(_ keys.Key, err error) bool { now.unreadable = err; return true }
-		now.entities, err = table.Collect(a.mover.from.List(ctx, q))
+		err = a.mover.from.ListOf(ctx, q, func(e tabledoor.Entity) bool {
+			now.entities = append(now.entities, e)
+			return true
+		})
 		return now, err
 	}, func(now found, e error) bool {
 		k := changed[n]
@@ -184,16 +192,16 @@ type together interface {
 }
 
 // moving is an effect of a commit record with what it moves.
-type moving[T any] struct {
+type moving struct {
 	effect int
 	id     ID
-	entity *table.Entity[T]
+	entity tabledoor.Entity
 }
 
 // moveTogether executes all moves of a commit record, if none has begun: it takes the destination to contain none of the incarnations, which
 // their inserts confirm, reads the entities then, and deletes them in the transaction that completes the effects. What it does not complete, the
 // worker executes, which finds what it has stored.
-func (m *mover[T]) moveTogether(ctx context.Context, record *commit.Record) (done bool) {
+func (m *mover) moveTogether(ctx context.Context, record *commit.Record) (done bool) {
 	all, err := m.movesOf(record)
 	if err != nil {
 		return false
@@ -212,7 +220,7 @@ func (m *mover[T]) moveTogether(ctx context.Context, record *commit.Record) (don
 const mostAge = commit.Retention / 2
 
 // movesOf returns the moves of a commit record.
-func (m *mover[T]) movesOf(record *commit.Record) (all []moving[T], err error) {
+func (m *mover) movesOf(record *commit.Record) (all []moving, err error) {
 	for i, e := range record.Effects {
 		if e.Kind != m.kind {
 			continue
@@ -222,7 +230,7 @@ func (m *mover[T]) movesOf(record *commit.Record) (all []moving[T], err error) {
 			return nil, err
 		}
 		if !p.Discard {
-			all = append(all, moving[T]{effect: i, id: id})
+			all = append(all, moving{effect: i, id: id})
 		}
 	}
 	return all, nil
@@ -234,7 +242,7 @@ var (
 )
 
 // rowsOf reads the entities of moves, and returns what the destination is to store.
-func (m *mover[T]) rowsOf(ctx context.Context, record *commit.Record, all []moving[T]) (next []*ArchivedRow, err error) {
+func (m *mover) rowsOf(ctx context.Context, record *commit.Record, all []moving) (next []*ArchivedRow, err error) {
 	var wanted []keys.Key
 	for _, move := range all {
 		wanted = append(wanted, move.id.Key)
@@ -258,7 +266,7 @@ func (m *mover[T]) rowsOf(ctx context.Context, record *commit.Record, all []movi
 }
 
 // putAll stores rows that the destination has not stored before.
-func (m *mover[T]) putAll(ctx context.Context, all []*ArchivedRow) (err error) {
+func (m *mover) putAll(ctx context.Context, all []*ArchivedRow) (err error) {
 	if to, is := m.to.(together); is {
 		return to.putAll(ctx, all)
 	}
@@ -274,7 +282,7 @@ func (m *mover[T]) putAll(ctx context.Context, all []*ArchivedRow) (err error) {
 }
 
 // deleteTogether deletes entities in the transaction that completes their moves.
-func (m *mover[T]) deleteTogether(ctx context.Context, record *commit.Record, all []moving[T]) error {
+func (m *mover) deleteTogether(ctx context.Context, record *commit.Record, all []moving) error {
 	var effects []int
 	for _, move := range all {
 		effects = append(effects, move.effect)

@@ -20,7 +20,7 @@ import (
 )
 
 // handler returns the handler that executes the moves.
-func (m *mover[T]) handler() host.Handler {
+func (m *mover) handler() host.Handler {
 	return host.Handler{Kind: m.kind, Table: m.from, Handle: m.handle, Sweep: m.sweep}
 }
 
@@ -34,7 +34,7 @@ var errMovedBefore = errors.New("the row contains an incarnation (_life) that wa
 
 // handle executes an effect. It repeats an attempt after a conflict, by the retry policy of the table's options. It makes
 // errMovedBefore poison after two attempts, since no concurrent move explains the second.
-func (m *mover[T]) handle(ctx context.Context, j eventual.Job) (err error) {
+func (m *mover) handle(ctx context.Context, j eventual.Job) (err error) {
 	ctx, end := door.Table(m.from).Span(ctx, "Archive")
 	defer func() { end(err) }()
 	id, p, err := decodeEffect(j)
@@ -69,7 +69,7 @@ func (m *mover[T]) handle(ctx context.Context, j eventual.Job) (err error) {
 //
 // If the destination contains a tombstone and the table the incarnation, the entity has left its key and has come back. The tombstone
 // must stay, since slow workers may still store the row. So the entity gets a new incarnation, and that one is moved.
-func (m *mover[T]) move(ctx context.Context, id ID, j eventual.Job) error {
+func (m *mover) move(ctx context.Context, id ID, j eventual.Job) error {
 	archived, err := m.get(ctx, id)
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func (m *mover[T]) move(ctx context.Context, id ID, j eventual.Job) error {
 		return eventual.Poison(err) // no program can tell which rows are derived from this one
 	}
 	if tombstone {
-		return m.written(ctx, j, tabledoor.Touch(ctx, m.renewing(id.Incarnation, j), e))
+		return m.written(ctx, j, m.renewing(id.Incarnation, j).Touch(ctx, e))
 	}
 	if archived != nil {
 		switch moved, err := m.moved(ctx, archived, j.OperationID); {
@@ -120,14 +120,14 @@ func (m *mover[T]) move(ctx context.Context, id ID, j eventual.Job) error {
 
 // renewing returns a handle for one write, which gives an entity that has this incarnation a new one. The write replaces the
 // effect by an effect that moves the new incarnation, which the worker executes next.
-func (m *mover[T]) renewing(incarnation string, j eventual.Job) *table.Table[T] {
+func (m *mover) renewing(incarnation string, j eventual.Job) tabledoor.Untyped {
 	t := door.InMode(m.archiving, func(mode *engine.Mode) { mode.Move = engine.Move{Renewed: incarnation} })
 	record, index := host.RecordOf(j)
 	return records.Completing(t, record, index)
 }
 
 // written returns what an attempt returns whose last write, which completes the effect, has returned err.
-func (m *mover[T]) written(ctx context.Context, j eventual.Job, err error) error {
+func (m *mover) written(ctx context.Context, j eventual.Job, err error) error {
 	if !errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrChanged) {
 		return err
 	}
@@ -144,7 +144,7 @@ func (m *mover[T]) written(ctx context.Context, j eventual.Job, err error) error
 
 // get reads the row or tombstone that the destination stores for an incarnation. A row of another incarnation makes the message
 // poison.
-func (m *mover[T]) get(ctx context.Context, id ID) (*ArchivedRow, error) {
+func (m *mover) get(ctx context.Context, id ID) (*ArchivedRow, error) {
 	archived, err := m.to.Get(ctx, id)
 	if err == nil && archived != nil && archived.ID != id {
 		err = fmt.Errorf("destination: %w: want a row of %v, %s", table.ErrForeignRow, id.Key, id.Incarnation)
@@ -156,7 +156,7 @@ func (m *mover[T]) get(ctx context.Context, id ID) (*ArchivedRow, error) {
 }
 
 // put stores r in the destination, if version is still the stored one.
-func (m *mover[T]) put(ctx context.Context, r *ArchivedRow, version string) error {
+func (m *mover) put(ctx context.Context, r *ArchivedRow, version string) error {
 	err := m.to.Put(ctx, r, version)
 	var le *table.LimitError
 	var ve *table.ValueError
@@ -174,7 +174,7 @@ func (m *mover[T]) put(ctx context.Context, r *ArchivedRow, version string) erro
 // moved it, or a program has deleted it. Only the commit records show which: a move completes its effect in the transaction that
 // deletes the entity. If no move has, the entity was deleted, and withdraw replaces its archived row by a tombstone. It stores a
 // tombstone even if the destination contains nothing, since an earlier Put may still arrive.
-func (m *mover[T]) withdraw(ctx context.Context, id ID, archived *ArchivedRow, j eventual.Job) error {
+func (m *mover) withdraw(ctx context.Context, id ID, archived *ArchivedRow, j eventual.Job) error {
 	if archived == nil {
 		return m.put(ctx, &ArchivedRow{ID: id, Kind: m.kind, Moves: []string{j.OperationID}}, "")
 	}
@@ -197,7 +197,7 @@ func (m *mover[T]) withdraw(ctx context.Context, id ID, archived *ArchivedRow, j
 // moved reports whether one of the moves that have stored an archived row, other than except, has moved the entity: its effect is
 // complete, or its commit record was swept since. Until then the entity may change, and the archived row is provisional. 1 request
 // for each move whose effect is not complete.
-func (m *mover[T]) moved(ctx context.Context, archived *ArchivedRow, except string) (bool, error) {
+func (m *mover) moved(ctx context.Context, archived *ArchivedRow, except string) (bool, error) {
 	for _, op := range archived.Moves {
 		if op == except {
 			continue
@@ -216,7 +216,7 @@ func (m *mover[T]) moved(ctx context.Context, archived *ArchivedRow, except stri
 }
 
 // pending reports whether a commit record still contains the effect that moves an incarnation.
-func (m *mover[T]) pending(record *commit.Record, id ID) bool {
+func (m *mover) pending(record *commit.Record, id ID) bool {
 	return record.State == commit.Pending && slices.ContainsFunc(record.Effects, func(e commit.Effect) bool {
 		var p payload
 		return e.Kind == m.kind && e.RowKey == id.Key.RowKey() && json.Unmarshal(e.Payload, &p) == nil && p == payload{Incarnation: id.Incarnation}
@@ -224,7 +224,7 @@ func (m *mover[T]) pending(record *commit.Record, id ID) bool {
 }
 
 // discard makes one attempt to delete a restored incarnation from the destination.
-func (m *mover[T]) discard(ctx context.Context, id ID, _ eventual.Job) error {
+func (m *mover) discard(ctx context.Context, id ID, _ eventual.Job) error {
 	archived, err := m.get(ctx, id)
 	if err != nil || archived == nil || archived.Row == nil {
 		return err

@@ -63,32 +63,37 @@ func (m *Mover[T]) Define(d *extend.Declaration[T]) error {
 	case wire.IsNil(m.to):
 		return &table.ValueError{Field: "to", Reason: "is nil"}
 	}
-	made := &mover[T]{kind: m.kind}
-	err := host.Attach(d, func(t *table.Table[T]) (*table.Table[T], error) { return bare.Bind(t, m, made), nil })
+	return define(d, m, m.kind, m.to)
+}
+
+// define adds a mover to a declaration, d. definition is the Mover as the program has it.
+func define(d, definition any, kind string, to Destination) error {
+	made := &mover{kind: kind}
+	err := host.AttachAny(d, func(t table.Handle) (table.Handle, error) { return bare.BindAny(t, definition, made), nil })
 	if err != nil {
 		return err
 	}
-	return host.Needs(d, func(t *table.Table[T]) (parts host.Parts, err error) {
-		to := m.to
-		if placed, is := to.(placed); is {
-			if to, err = placed.In(host.OfDeclaration(d)); err != nil {
+	return host.NeedsAny(d, func(t table.Handle) (parts host.Parts, err error) {
+		at := to
+		if placed, is := at.(placed); is {
+			if at, err = placed.In(host.OfDeclaration(d)); err != nil {
 				return parts, err
 			}
 		}
-		if err := made.bind(t, to, host.OfDeclaration(d).Outbox); err != nil {
+		if err := made.bind(t, at, host.OfDeclaration(d).Outbox); err != nil {
 			return parts, err
 		}
-		place := fmt.Sprintf("%p", m.to)
-		if of, is := to.(interface{ Place() string }); is {
+		place := fmt.Sprintf("%p", to)
+		if of, is := at.(interface{ Place() string }); is {
 			place = of.Place()
 		}
 		parts.Handlers = []host.Handler{made.handler()}
-		parts.Names = []string{fmt.Sprintf("kind %s in %s", m.kind, place)}
-		if of, is := to.(interface{ Tables() []string }); is {
+		parts.Names = []string{fmt.Sprintf("kind %s in %s", kind, place)}
+		if of, is := at.(interface{ Tables() []string }); is {
 			parts.Destinations = of.Tables()
 		}
-		if to, is := to.(interface{ Ensure(context.Context) error }); is {
-			parts.Ensure = []host.Task{{Name: "destination " + place, Do: to.Ensure}}
+		if at, is := at.(interface{ Ensure(context.Context) error }); is {
+			parts.Ensure = []host.Task{{Name: "destination " + place, Do: at.Ensure}}
 		}
 		return parts, nil
 	})
@@ -100,37 +105,35 @@ type placed interface {
 }
 
 // binding returns the mover of a table that the mover was given to.
-func (m *Mover[T]) binding(t *table.Table[T]) (*mover[T], error) {
-	return bare.BoundTo[*mover[T]](t, m)
-}
+func (m *Mover[T]) binding(t *table.Table[T]) (*mover, error) { return bare.BoundTo[*mover](t, m) }
 
 // mover is a Mover of a table.
-type mover[T any] struct {
+type mover struct {
 	kind      string
-	from      *table.Table[T] // with its maintainers, so that indexes move with the entities
-	archiving *table.Table[T] // a handle whose touches request a move
+	from      tabledoor.Untyped // with its maintainers, so that indexes move with the entities
+	archiving tabledoor.Untyped // a handle whose touches request a move
 	to        Destination
 }
 
 // bind makes a mover one of a table. outbox notifies workers of moves; it is the outbox of from, if from has one.
-func (m *mover[T]) bind(from *table.Table[T], to Destination, outbox commit.Outbox) (err error) {
+func (m *mover) bind(from table.Handle, to Destination, outbox commit.Outbox) (err error) {
 	if d, is := to.(*tableDestination); is {
 		if door.Table(d.rows).Same(door.Table(from)) {
 			return &table.ValueError{Field: "to", Reason: "is also the table from; give another"}
 		}
 		to = d.withParts(door.Table(from).Mode.Parts)
 	}
-	if from, err = bare.WithOutbox(from, outbox); err != nil {
+	if from, err = bare.InOutbox(from, outbox); err != nil {
 		return err
 	}
-	archiving, err := bare.With(from, &archiveMaintainer[T]{m.kind, to})
+	archiving, err := bare.WithAny(from, &archiveMaintainer{m.kind, to})
 	if err != nil {
 		return err
 	}
-	if _, err := bare.With(from, &restoreMaintainer[T]{kind: m.kind}); err != nil { // an entity that is archived must be able to come back
+	if _, err := bare.WithAny(from, &restoreMaintainer{kind: m.kind}); err != nil { // an entity that is archived must be able to come back
 		return err
 	}
-	m.from, m.archiving, m.to = from, archiving, to
+	m.from, m.archiving, m.to = tabledoor.Of(from), tabledoor.Of(archiving), to
 	return nil
 }
 
@@ -149,11 +152,11 @@ func (m *Mover[T]) Archive(ctx context.Context, t *table.Table[T], e *table.Enti
 	if err != nil {
 		return err
 	}
-	return of.Archive(ctx, e)
+	return of.archive(ctx, e)
 }
 
-func (m *mover[T]) Archive(ctx context.Context, e *table.Entity[T]) error {
-	if err := tabledoor.Touch(ctx, m.archiving, e); err != nil {
+func (m *mover) archive(ctx context.Context, e tabledoor.Entity) error {
+	if err := m.archiving.Touch(ctx, e); err != nil {
 		return fmt.Errorf("archive: Archive: %w", err)
 	}
 	return nil
@@ -200,15 +203,15 @@ func decodeEffect(j eventual.Job) (id ID, p payload, err error) {
 var errRestored = errs.Of(table.ErrExists, "archive: this incarnation was restored before; read the entity from its table")
 
 // archiveMaintainer adds the effect of a move to the touch of an entity.
-type archiveMaintainer[T any] struct {
+type archiveMaintainer struct {
 	kind string
 	to   Destination
 }
 
-func (a *archiveMaintainer[T]) Name() string { return a.kind }
-func (a *archiveMaintainer[T]) MaxRows() int { return 0 }
+func (a *archiveMaintainer) Name() string { return a.kind }
+func (a *archiveMaintainer) MaxRows() int { return 0 }
 
-func (a *archiveMaintainer[T]) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[T]) error {
+func (a *archiveMaintainer) Maintain(_ context.Context, p *extend.Plan, c *engine.Change) error {
 	if c.New == nil {
 		return nil
 	}
@@ -218,7 +221,7 @@ func (a *archiveMaintainer[T]) Maintain(_ context.Context, p *extend.Plan, c *ex
 		if err != nil {
 			return err
 		}
-		if err := to.Check(&ArchivedRow{ID: id, Kind: a.kind, Row: row, Moves: []string{longestOperationID}, Time: longestTime}); err != nil {
+		if err := to.Check(&ArchivedRow{ID: id, Kind: a.kind, Row: (*table.Row)(row), Moves: []string{longestOperationID}, Time: longestTime}); err != nil {
 			return err
 		}
 	}
@@ -233,12 +236,12 @@ var (
 
 // restoreMaintainer adds a note to the insertion of a restored entity, and the effect that deletes the old incarnation from the
 // destination. A second restore of the incarnation, however late, fails because the note exists.
-type restoreMaintainer[T any] struct{ kind, incarnation string }
+type restoreMaintainer struct{ kind, incarnation string }
 
-func (r *restoreMaintainer[T]) Name() string { return r.kind }
-func (r *restoreMaintainer[T]) MaxRows() int { return 1 }
+func (r *restoreMaintainer) Name() string { return r.kind }
+func (r *restoreMaintainer) MaxRows() int { return 1 }
 
-func (r *restoreMaintainer[T]) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[T]) error {
+func (r *restoreMaintainer) Maintain(_ context.Context, p *extend.Plan, c *engine.Change) error {
 	c.Incarnation() // gives the entity a new incarnation
 	note, err := restoreNote(ID{c.Key, r.incarnation}, r.kind)
 	if err != nil {
@@ -272,7 +275,7 @@ func decodeRestoreNote(note *table.Row) (id ID, kind string, err error) {
 
 // Contains reports whether the destination contains an incarnation of a key: it was moved there, and has been neither restored
 // nor deleted since. By it, package largeentity finds out whether the blobs of a moved entity are still needed.
-func (m *mover[T]) Contains(ctx context.Context, k keys.Key, incarnation string) (bool, error) {
+func (m *mover) Contains(ctx context.Context, k keys.Key, incarnation string) (bool, error) {
 	id := ID{k, incarnation}
 	err := id.Err()
 	var archived *ArchivedRow
@@ -289,7 +292,7 @@ func (m *mover[T]) Contains(ctx context.Context, k keys.Key, incarnation string)
 }
 
 // moveHandle returns a handle for the writes of a move: its maintainers see the keys of the move.
-func (m *mover[T]) moveHandle(move engine.Move) *table.Table[T] {
+func (m *mover) moveHandle(move engine.Move) tabledoor.Untyped {
 	return door.InMode(m.from, func(mode *engine.Mode) { mode.Move = move })
 }
 
@@ -307,11 +310,13 @@ func (m *Mover[T]) Find(ctx context.Context, t *table.Table[T], k keys.Key) (e *
 	if err != nil {
 		return nil, false, err
 	}
-	return of.Find(ctx, k)
+	found, archived, err := of.find(ctx, k)
+	e, _ = found.(*table.Entity[T])
+	return e, archived, err
 }
 
-func (m *mover[T]) Find(ctx context.Context, k keys.Key) (e *table.Entity[T], archived bool, err error) {
-	fail := func(err error) (*table.Entity[T], bool, error) {
+func (m *mover) find(ctx context.Context, k keys.Key) (e tabledoor.Entity, archived bool, err error) {
+	fail := func(err error) (tabledoor.Entity, bool, error) {
 		return nil, false, fmt.Errorf("archive: Find: %w", err)
 	}
 	ctx, end := door.Table(m.from).Span(ctx, "Find")
@@ -338,7 +343,7 @@ func (m *mover[T]) Find(ctx context.Context, k keys.Key) (e *table.Entity[T], ar
 }
 
 // newest returns the newest incarnation of a key that the destination contains, or nil if it contains none.
-func (m *mover[T]) newest(ctx context.Context, k keys.Key) (newest *ArchivedRow, err error) {
+func (m *mover) newest(ctx context.Context, k keys.Key) (newest *ArchivedRow, err error) {
 	for archived, err := range m.to.Incarnations(ctx, k) {
 		if err == nil && (archived.Key != k || archived.Err() != nil) {
 			err = fmt.Errorf("destination: %w: want a row of %v", table.ErrForeignRow, k)
@@ -364,11 +369,11 @@ func (m *Mover[T]) Archived(ctx context.Context, t *table.Table[T], partition ke
 	if err != nil {
 		return func(yield func(*table.Entity[T], error) bool) { yield(nil, err) }
 	}
-	return of.Archived(ctx, partition)
+	return tabledoor.Typed[*table.Entity[T]](of.archived(ctx, partition))
 }
 
-func (m *mover[T]) Archived(ctx context.Context, partition keys.PartitionKey) iter.Seq2[*table.Entity[T], error] {
-	return func(yield func(*table.Entity[T], error) bool) {
+func (m *mover) archived(ctx context.Context, partition keys.PartitionKey) func(yield func(tabledoor.Entity, error) bool) {
+	return func(yield func(tabledoor.Entity, error) bool) {
 		l, is := m.to.(lister)
 		if !is {
 			yield(nil, errCannotList)
@@ -415,19 +420,21 @@ func (m *Mover[T]) Restore(ctx context.Context, t *table.Table[T], k keys.Key) (
 	if err != nil {
 		return nil, err
 	}
-	return of.Restore(ctx, k)
+	e, err := of.restore(ctx, k)
+	restored, _ := e.(*table.Entity[T])
+	return restored, err
 }
 
-func (m *mover[T]) Restore(ctx context.Context, k keys.Key) (*table.Entity[T], error) {
+func (m *mover) restore(ctx context.Context, k keys.Key) (tabledoor.Entity, error) {
 	archived, err := m.newestMoved(ctx, k)
 	if err != nil {
 		return nil, fmt.Errorf("archive: Restore: %w", err)
 	}
-	t, err := bare.With(m.moveHandle(engine.Move{Restored: archived.Incarnation}), &restoreMaintainer[T]{m.kind, archived.Incarnation})
+	t, err := bare.WithAny(m.moveHandle(engine.Move{Restored: archived.Incarnation}), &restoreMaintainer{m.kind, archived.Incarnation})
 	if err != nil {
 		return nil, fmt.Errorf("archive: Restore: %w", err)
 	}
-	e, err := door.InsertRow[*table.Entity[T]](ctx, t, k, (*stored.Row)(archived.Row))
+	e, err := door.InsertRow[tabledoor.Entity](ctx, t, k, (*stored.Row)(archived.Row))
 	if err != nil {
 		return nil, fmt.Errorf("archive: Restore: %w", err)
 	}
@@ -436,7 +443,7 @@ func (m *mover[T]) Restore(ctx context.Context, k keys.Key) (*table.Entity[T], e
 
 // newestMoved returns the newest incarnation of a key, if its move is complete. Before that, the archived row may be old, or may
 // belong to an entity that was deleted. So newestMoved reads the row again once the move is seen to be complete.
-func (m *mover[T]) newestMoved(ctx context.Context, k keys.Key) (*ArchivedRow, error) {
+func (m *mover) newestMoved(ctx context.Context, k keys.Key) (*ArchivedRow, error) {
 	archived, err := m.newest(ctx, k)
 	switch {
 	case err != nil:
@@ -462,7 +469,7 @@ func (m *mover[T]) newestMoved(ctx context.Context, k keys.Key) (*ArchivedRow, e
 // sweep deletes tombstones, and notes of restored incarnations, that are older than any late request. A note that cannot be read
 // stays, because without it the incarnation might be restored again. 1 request for each old note, besides the requests of the
 // destination's sweep and of one list.
-func (m *mover[T]) sweep(ctx context.Context, partition keys.PartitionKey, before time.Time) error {
+func (m *mover) sweep(ctx context.Context, partition keys.PartitionKey, before time.Time) error {
 	if s, is := m.to.(sweeper); is {
 		if err := s.Sweep(ctx, partition, before); err != nil {
 			return err
@@ -497,7 +504,7 @@ func (m *mover[T]) sweep(ctx context.Context, partition keys.PartitionKey, befor
 
 // stored reports whether the destination still contains a restored incarnation, which no worker could delete. The note must stay
 // until then, so that the incarnation is not restored again.
-func (m *mover[T]) stored(ctx context.Context, id ID) (bool, error) {
+func (m *mover) stored(ctx context.Context, id ID) (bool, error) {
 	if id.Err() != nil {
 		return false, nil // no restore has written the note
 	}

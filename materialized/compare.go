@@ -26,8 +26,8 @@ import (
 )
 
 // viewComparison compares entities with the derived entities of a view, as they were read at its beginning.
-type viewComparison[T, V any] struct {
-	*maintainer[T, V]
+type viewComparison struct {
+	*maintainer
 	session derived.Session
 
 	mu      sync.Mutex
@@ -36,21 +36,21 @@ type viewComparison[T, V any] struct {
 }
 
 // Definition implements derived.Comparer.
-func (m *maintainer[T, V]) Definition() any { return m.View }
+func (m *maintainer) Definition() any { return m.definition }
 
 // Form implements internal/derived.Maintainer's method for a view.
-func (m *maintainer[T, V]) Form() string {
+func (m *maintainer) Form() string {
 	text := "view, in table " + strings.TrimPrefix(m.to.Name(), door.Table(m.to).Prefix)
 	return text
 }
 
 // FormerForm implements internal/derived.Maintainer's method for a view.
-func (m *maintainer[T, V]) FormerForm() string { return "" }
+func (m *maintainer) FormerForm() string { return "" }
 
 // Compare implements derived.Comparer. It reads the notes before the derived entities. Whatever changes meanwhile is read again before
 // it counts as a fault.
-func (m *maintainer[T, V]) Compare(ctx context.Context, s derived.Session) (derived.Comparison, error) {
-	c := &viewComparison[T, V]{maintainer: m, session: s, notes: map[keys.Key]note{}, digests: map[keys.Key]string{}}
+func (m *maintainer) Compare(ctx context.Context, s derived.Session) (derived.Comparison, error) {
+	c := &viewComparison{maintainer: m, session: s, notes: map[keys.Key]note{}, digests: map[keys.Key]string{}}
 	if !s.Whole() {
 		return c, nil
 	}
@@ -64,7 +64,7 @@ func (m *maintainer[T, V]) Compare(ctx context.Context, s derived.Session) (deri
 }
 
 // ranged returns an error if the signature of the client shows a part of the view only.
-func (c *viewComparison[T, V]) ranged() error {
+func (c *viewComparison) ranged() error {
 	if door.Table(c.to).Ranged() {
 		return table.ErrRanged
 	}
@@ -72,7 +72,7 @@ func (c *viewComparison[T, V]) ranged() error {
 }
 
 // pay pays for a row of the view that was read.
-func (c *viewComparison[T, V]) pay(ctx context.Context) error {
+func (c *viewComparison) pay(ctx context.Context) error {
 	if err := c.ranged(); err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (c *viewComparison[T, V]) pay(ctx context.Context) error {
 }
 
 // readNotes reads the notes of the view. With Repair, it deletes old tombstones.
-func (c *viewComparison[T, V]) readNotes(ctx context.Context) error {
+func (c *viewComparison) readNotes(ctx context.Context) error {
 	for e, err := range c.allNotes(ctx) {
 		if err == nil {
 			err = c.pay(ctx)
@@ -96,14 +96,14 @@ func (c *viewComparison[T, V]) readNotes(ctx context.Context) error {
 }
 
 // allNotes yields the notes of all views in the table of the derived entities.
-func (m *maintainer[T, V]) allNotes(ctx context.Context) iter.Seq2[*table.Entity[table.Row], error] {
+func (m *maintainer) allNotes(ctx context.Context) iter.Seq2[*table.Entity[table.Row], error] {
 	q := table.Query[table.Row]{Rows: keyrange.Stored(reserved.View, reserved.View[:len(reserved.View)-1]+"}"), TableScan: true}
 	return notes(door.Table(m.to)).List(ctx, q)
 }
 
 // Drop deletes the derived entities of a retired view, which no entity has any more, and lets each be deleted by a call of each.
 // aztablekit.Store.Retire calls it.
-func (m *maintainer[T, V]) Drop(ctx context.Context, each func(context.Context, func(context.Context) error) error) error {
+func (m *maintainer) Drop(ctx context.Context, each func(context.Context, func(context.Context) error) error) error {
 	for e, err := range m.allNotes(ctx) {
 		if err != nil {
 			return err
@@ -116,7 +116,7 @@ func (m *maintainer[T, V]) Drop(ctx context.Context, each func(context.Context, 
 		if !mine || n.gone {
 			continue
 		}
-		of := &target[T, V]{maintainer: m, entity: n.entity, key: keys.Raw(row.Key.PartitionKey(), row.Key.RowKey()[len(reserved.View):])}
+		of := &target{maintainer: m, entity: n.entity, key: keys.Raw(row.Key.PartitionKey(), row.Key.RowKey()[len(reserved.View):])}
 		if err := each(ctx, func(ctx context.Context) error { return reconcile.Reconcile(ctx, m.from, n.entity, of) }); err != nil {
 			return err
 		}
@@ -125,7 +125,7 @@ func (m *maintainer[T, V]) Drop(ctx context.Context, each func(context.Context, 
 }
 
 // addNote adds a note, or deletes an old tombstone.
-func (c *viewComparison[T, V]) addNote(ctx context.Context, row *table.Row) error {
+func (c *viewComparison) addNote(ctx context.Context, row *table.Row) error {
 	k := keys.Raw(row.Key.PartitionKey(), row.Key.RowKey()[len(reserved.View):])
 	n, mine, err := noteIn(row, c.owner())
 	switch {
@@ -141,9 +141,9 @@ func (c *viewComparison[T, V]) addNote(ctx context.Context, row *table.Row) erro
 }
 
 // readDerived reads the derived entities.
-func (c *viewComparison[T, V]) readDerived(ctx context.Context) error {
+func (c *viewComparison) readDerived(ctx context.Context) error {
 	schema := door.Table(c.to).Mode.Schema
-	for row, err := range c.base.Rows(ctx, table.Query[V]{Rows: schema.Rows(), TableScan: true}) {
+	for row, err := range c.base.Rows(ctx, table.Query[table.Row]{Rows: schema.Rows(), TableScan: true}) {
 		if err == nil {
 			err = c.pay(ctx)
 		}
@@ -159,12 +159,12 @@ func (c *viewComparison[T, V]) readDerived(ctx context.Context) error {
 }
 
 // sweep deletes an old tombstone.
-func (c *viewComparison[T, V]) sweep(ctx context.Context, k keys.Key, row *table.Row) error {
+func (c *viewComparison) sweep(ctx context.Context, k keys.Key, row *table.Row) error {
 	before := door.Table(c.from).Options.Now().Add(-commit.Retention - time.Hour)
 	if !c.session.Repair() || !row.Timestamp.Before(before) {
 		return nil
 	}
-	t := &target[T, V]{maintainer: c.maintainer, key: k, stored: row}
+	t := &target{maintainer: c.maintainer, key: k, stored: row}
 	switch err := t.Sweep(ctx, before); {
 	case errors.Is(err, table.ErrChanged), errors.Is(err, table.ErrNotFound):
 		return nil // it is no old tombstone any more
@@ -176,7 +176,7 @@ func (c *viewComparison[T, V]) sweep(ctx context.Context, k keys.Key, row *table
 }
 
 // Unreadable implements derived.Comparison: the derived entity stays until the entity can be read.
-func (c *viewComparison[T, V]) Unreadable(entity keys.Key) {
+func (c *viewComparison) Unreadable(entity keys.Key) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for k, n := range c.notes {
@@ -187,15 +187,15 @@ func (c *viewComparison[T, V]) Unreadable(entity keys.Key) {
 }
 
 // take removes a derived entity from those that no entity has. c.mu is locked.
-func (c *viewComparison[T, V]) take(k keys.Key) {
+func (c *viewComparison) take(k keys.Key) {
 	delete(c.notes, k)
 	delete(c.digests, k)
 }
 
 // Entity implements derived.Comparison.
-func (c *viewComparison[T, V]) Entity(ctx context.Context, entity tabledoor.Entity, row *table.Row) error {
-	e := entity.(*table.Entity[T])
-	d, err := c.deriveTwice(&e.Value, e.Key)
+func (c *viewComparison) Entity(ctx context.Context, entity tabledoor.Entity, row *table.Row) error {
+	of := tabledoor.KeyOf(entity)
+	d, err := c.deriveTwice(tabledoor.ValueOf(entity), of)
 	if err != nil {
 		c.session.Fault(derived.Fault{Definition: c.name, Kind: derived.Unreadable, Entity: row.Key, Err: err})
 		c.Unreadable(row.Key)
@@ -209,21 +209,21 @@ func (c *viewComparison[T, V]) Entity(ctx context.Context, entity tabledoor.Enti
 		if has == d.key && c.session.RecordsOnly() {
 			return nil
 		}
-		n, digest, err := c.storedUnder(ctx, d.key, e.Key)
-		if err != nil || n.entity == e.Key && digest == d.digest {
+		n, digest, err := c.storedUnder(ctx, d.key, of)
+		if err != nil || n.entity == of && digest == d.digest {
 			return err
 		}
 		if never := has == (keys.Key{}) && n.entity == (keys.Key{}); never && c.session.Repair() {
-			return c.repair(ctx, derived.Fault{Definition: c.name, Kind: derived.Missing, Entity: e.Key, Row: d.key})
+			return c.repair(ctx, derived.Fault{Definition: c.name, Kind: derived.Missing, Entity: of, Row: d.key})
 		}
-		return c.confirm(ctx, e.Key, d.key)
+		return c.confirm(ctx, of, d.key)
 	}
-	return c.confirm(ctx, e.Key, has)
+	return c.confirm(ctx, of, has)
 }
 
 // storedUnder returns the note and the digest of a derived entity that an entity should have: those that were read at the beginning, or reads
 // them, 2 requests. Unless they are another entity's, they are taken from those that no entity has.
-func (c *viewComparison[T, V]) storedUnder(ctx context.Context, k, entity keys.Key) (n note, digest string, err error) {
+func (c *viewComparison) storedUnder(ctx context.Context, k, entity keys.Key) (n note, digest string, err error) {
 	if c.session.Whole() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -236,7 +236,7 @@ func (c *viewComparison[T, V]) storedUnder(ctx context.Context, k, entity keys.K
 	if err := c.session.Spend(ctx, 2); err != nil {
 		return n, "", err
 	}
-	t := &target[T, V]{maintainer: c.maintainer, entity: entity, key: k}
+	t := &target{maintainer: c.maintainer, entity: entity, key: k}
 	if err := t.Read(ctx); err != nil || t.stored == nil {
 		return n, "", err
 	}
@@ -256,7 +256,7 @@ func (c *viewComparison[T, V]) storedUnder(ctx context.Context, k, entity keys.K
 }
 
 // Rest implements derived.Comparison: it confirms the derived entities whose entity does not have them any more.
-func (c *viewComparison[T, V]) Rest(ctx context.Context) error {
+func (c *viewComparison) Rest(ctx context.Context) error {
 	for k, n := range c.notes {
 		if c.session.Contains(n.entity) && n.entity.Err() == nil {
 			if err := c.confirm(ctx, n.entity, k); err != nil {
@@ -273,16 +273,16 @@ func (c *viewComparison[T, V]) Rest(ctx context.Context) error {
 const mostConfirmations = 5
 
 // confirm reads an entity and a derived entity, and reports the fault that it finds.
-func (c *viewComparison[T, V]) confirm(ctx context.Context, entity, k keys.Key) error {
+func (c *viewComparison) confirm(ctx context.Context, entity, k keys.Key) error {
 	return c.session.Confirm(ctx, mostConfirmations, func() (changed bool, err error) { return c.confirmOnce(ctx, entity, k) })
 }
 
 // confirmOnce is one attempt of confirm. changed reports that a concurrent writer has changed the note of the derived entity meanwhile.
-func (c *viewComparison[T, V]) confirmOnce(ctx context.Context, entity, k keys.Key) (changed bool, err error) {
+func (c *viewComparison) confirmOnce(ctx context.Context, entity, k keys.Key) (changed bool, err error) {
 	if err := c.session.Spend(ctx, 5); err != nil { // the entity, the derived entity, its note twice, and commit records
 		return false, err
 	}
-	t := &target[T, V]{maintainer: c.maintainer, entity: entity, key: k}
+	t := &target{maintainer: c.maintainer, entity: entity, key: k}
 	if err := t.Read(ctx); err != nil {
 		return false, err
 	}
@@ -315,7 +315,7 @@ func (c *viewComparison[T, V]) confirmOnce(ctx context.Context, entity, k keys.K
 }
 
 // faultOf returns the fault of a derived entity whose note was read, one without a kind for none. 2 requests.
-func (c *viewComparison[T, V]) faultOf(ctx context.Context, t *target[T, V]) (f derived.Fault, err error) {
+func (c *viewComparison) faultOf(ctx context.Context, t *target) (f derived.Fault, err error) {
 	f = derived.Fault{Definition: c.name, Entity: t.entity, Row: t.key}
 	derivedRow, err := tabledoor.GetRow(ctx, c.base, t.key)
 	if err != nil && !errors.Is(err, table.ErrNotFound) {
@@ -366,7 +366,7 @@ func (c *viewComparison[T, V]) faultOf(ctx context.Context, t *target[T, V]) (f 
 
 // isPending reports whether a worker is about to execute a write of an entity: its notification is not overdue. Commit records that
 // cannot be read do not count.
-func (c *viewComparison[T, V]) isPending(ctx context.Context, entity keys.Key) (bool, error) {
+func (c *viewComparison) isPending(ctx context.Context, entity keys.Key) (bool, error) {
 	for effect, err := range reconcile.PendingEffects(ctx, c.from, entity, []string{kindOf(c.from)}) {
 		var ve *table.VersionError
 		var de *table.DecodeError
@@ -382,7 +382,7 @@ func (c *viewComparison[T, V]) isPending(ctx context.Context, entity keys.Key) (
 }
 
 // repair repairs a fault, if that is asked for, and reports it.
-func (c *viewComparison[T, V]) repair(ctx context.Context, f derived.Fault) error {
+func (c *viewComparison) repair(ctx context.Context, f derived.Fault) error {
 	if f.Kind == derived.Unreadable || f.Kind == derived.DuplicateValue || !c.session.Repair() {
 		c.session.Fault(f)
 		return nil
@@ -400,8 +400,8 @@ func (c *viewComparison[T, V]) repair(ctx context.Context, f derived.Fault) erro
 }
 
 // reconcile executes what an effect for a derived entity would.
-func (c *viewComparison[T, V]) reconcile(ctx context.Context, f derived.Fault) error {
-	all := []reconcile.Target{&target[T, V]{maintainer: c.maintainer, entity: f.Entity, key: f.Row}}
+func (c *viewComparison) reconcile(ctx context.Context, f derived.Fault) error {
+	all := []reconcile.Target{&target{maintainer: c.maintainer, entity: f.Entity, key: f.Row}}
 	if f.Kind == derived.StateMismatch {
 		e, err := c.session.Table().Get(ctx, f.Entity)
 		if err == nil {
@@ -410,13 +410,13 @@ func (c *viewComparison[T, V]) reconcile(ctx context.Context, f derived.Fault) e
 		if err != nil && !errors.Is(err, table.ErrNotFound) {
 			return err
 		}
-		if e, is := e.(*table.Entity[T]); is {
-			d, err := c.deriveTwice(&e.Value, e.Key)
+		if e != nil {
+			d, err := c.deriveTwice(tabledoor.ValueOf(e), tabledoor.KeyOf(e))
 			if err != nil {
 				return err
 			}
 			if d.value != nil && d.key != f.Row {
-				all = append(all, &target[T, V]{maintainer: c.maintainer, entity: f.Entity, key: d.key})
+				all = append(all, &target{maintainer: c.maintainer, entity: f.Entity, key: d.key})
 			}
 		}
 	}

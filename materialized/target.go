@@ -18,7 +18,7 @@ import (
 )
 
 // Target returns a derived entity for the execution of an effect, which is not trusted.
-func (m *maintainer[T, V]) Target(entity, derived keys.Key) (reconcile.Target, error) {
+func (m *maintainer) Target(entity, derived keys.Key) (reconcile.Target, error) {
 	schema := door.Table(m.to).Mode.Schema
 	if err := noteKey(derived).Err(); err != nil {
 		return nil, err
@@ -26,21 +26,21 @@ func (m *maintainer[T, V]) Target(entity, derived keys.Key) (reconcile.Target, e
 	if !schema.Rows().Contains(derived.RowKey()) || strings.HasPrefix(derived.RowKey(), reserved.First) {
 		return nil, fmt.Errorf("%w: the view has no entity %v of %v", table.ErrForeignRow, derived, entity)
 	}
-	return &target[T, V]{maintainer: m, entity: entity, key: derived}, nil
+	return &target{maintainer: m, entity: entity, key: derived}, nil
 }
 
 // target is a derived entity in one execution, with its note.
-type target[T, V any] struct {
-	*maintainer[T, V]
+type target struct {
+	*maintainer
 	entity keys.Key
 	key    keys.Key // of the derived entity
 	stored *table.Row
 }
 
-var _ reconcile.Target = (*target[struct{}, struct{}])(nil)
+var _ reconcile.Target = (*target)(nil)
 
 // Read reads the note. 1 request.
-func (t *target[T, V]) Read(ctx context.Context) (err error) {
+func (t *target) Read(ctx context.Context) (err error) {
 	t.stored, err = tabledoor.GetRow(ctx, notes(door.Table(t.to)), noteKey(t.key))
 	if errors.Is(err, table.ErrNotFound) {
 		return nil
@@ -49,7 +49,7 @@ func (t *target[T, V]) Read(ctx context.Context) (err error) {
 }
 
 // Write stores what follows from the entity, together with the note. 1 request; the maintainers of the derived entity add theirs.
-func (t *target[T, V]) Write(ctx context.Context, entity *table.Row) error {
+func (t *target) Write(ctx context.Context, entity *table.Row) error {
 	want, err := t.wanted(ctx, entity, t.key)
 	if err != nil {
 		return err
@@ -84,7 +84,7 @@ func (t *target[T, V]) Write(ctx context.Context, entity *table.Row) error {
 
 // isWanted reports whether another entity has the derived entity. One that is over is deleted
 // first, and has none. Requests: 1; of a table with ends 1 more, and those of the deletion.
-func (t *target[T, V]) isWanted(ctx context.Context, entity keys.Key) (bool, error) {
+func (t *target) isWanted(ctx context.Context, entity keys.Key) (bool, error) {
 	if from := door.Table(t.all); from.Mode.Ends != nil {
 		there, err := from.StillThere(ctx, "View", entity)
 		if err != nil || !there {
@@ -100,11 +100,11 @@ func (t *target[T, V]) isWanted(ctx context.Context, entity keys.Key) (bool, err
 }
 
 // write stores the note, and the derived entity in the same transaction: value, or nothing if value is nil.
-func (t *target[T, V]) write(ctx context.Context, n note, value *V, deletes bool) error {
+func (t *target) write(ctx context.Context, n note, value tabledoor.Entity, deletes bool) error {
 	var ops []table.Op
 	switch {
 	case value != nil:
-		ops = append(ops, tabledoor.UpsertAtOp(t.to, t.key, value, table.ReplaceExisting))
+		ops = append(ops, t.to.UpsertAtOp(t.key, value, table.ReplaceExisting))
 	case deletes:
 		ops = append(ops, t.to.DeleteAnyOp(t.key))
 	}
@@ -118,7 +118,7 @@ func (t *target[T, V]) write(ctx context.Context, n note, value *V, deletes bool
 
 // store stores the note in place of the one that Read has found, together with other operations. The note comes first, so that a
 // late copy of the request fails by its ETag.
-func (t *target[T, V]) store(ctx context.Context, n note, ops ...table.Op) error {
+func (t *target) store(ctx context.Context, n note, ops ...table.Op) error {
 	row, err := n.row(t.key, t.owner())
 	if err != nil {
 		return err
@@ -138,7 +138,7 @@ func (t *target[T, V]) store(ctx context.Context, n note, ops ...table.Op) error
 }
 
 // Sweep deletes an old tombstone. 1 request.
-func (t *target[T, V]) Sweep(ctx context.Context, before time.Time) error {
+func (t *target) Sweep(ctx context.Context, before time.Time) error {
 	if t.stored == nil || !t.stored.Timestamp.Before(before) {
 		return nil
 	}
@@ -156,7 +156,7 @@ func (t *target[T, V]) Sweep(ctx context.Context, before time.Time) error {
 // wanted returns the derived entity that an entity should have under a key: the zero value for none, and if the row is nil. The
 // maintainer state of the entity decides about the key, so that programs of two releases agree. If this program's function returns
 // another key, a worker of another release has to execute the effect. No entity has one of a view that is not filled, or is retired.
-func (m *maintainer[T, V]) wanted(ctx context.Context, row *table.Row, k keys.Key) (none derivation[V], err error) {
+func (m *maintainer) wanted(ctx context.Context, row *table.Row, k keys.Key) (none derivation, err error) {
 	if row == nil || !door.Table(m.from).Mode.Schema.Mine((*stored.Row)(row)) {
 		return none, nil
 	}
@@ -172,7 +172,7 @@ func (m *maintainer[T, V]) wanted(ctx context.Context, row *table.Row, k keys.Ke
 	case err != nil:
 		return none, err
 	}
-	d, err := m.deriveTwice(&e.Value, e.Key)
+	d, err := m.deriveTwice(tabledoor.ValueOf(e), tabledoor.KeyOf(e))
 	if err != nil {
 		return none, err
 	}
@@ -191,13 +191,12 @@ func (m *maintainer[T, V]) wanted(ctx context.Context, row *table.Row, k keys.Ke
 
 // WantedRows and RecordedRows return the derived entity that follows from an entity, and that which
 // the entity records.
-func (m *maintainer[T, V]) WantedRows(entity any) ([]keys.Key, error) {
-	e := entity.(*table.Entity[T])
-	d, err := m.deriveTwice(&e.Value, e.Key)
+func (m *maintainer) WantedRows(entity any) ([]keys.Key, error) {
+	d, err := m.deriveTwice(tabledoor.ValueOf(entity), tabledoor.KeyOf(entity))
 	return keyOrNone(d.key), err
 }
 
-func (m *maintainer[T, V]) RecordedRows(entity *table.Row) []keys.Key {
+func (m *maintainer) RecordedRows(entity *table.Row) []keys.Key {
 	k, _ := recorded(m.stateIn((*stored.Row)(entity)))
 	return keyOrNone(k)
 }
@@ -210,4 +209,4 @@ func keyOrNone(k keys.Key) []keys.Key {
 }
 
 // stateIn returns the maintainer state of the view in a row, none if the state is corrupt.
-func (m *maintainer[T, V]) stateIn(row *stored.Row) []string { return row.MaintainerState(m.Name()) }
+func (m *maintainer) stateIn(row *stored.Row) []string { return row.MaintainerState(m.Name()) }

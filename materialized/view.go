@@ -19,18 +19,24 @@ import (
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
 // View is a table of entities of type V, each derived from one entity of type T.
-type View[T, V any] struct {
+type View[T, V any] struct{ c *core }
+
+// core is a View without its type parameters.
+type core struct {
 	name   string
-	to     *table.Table[V] // with the definitions that the program has given it
-	base   *table.Table[V] // without them
-	derive func(*T, keys.Key) (V, bool)
+	to     tabledoor.Untyped                                          // with the definitions that the program has given it; nil for none
+	base   tabledoor.Untyped                                          // without them
+	derive func(e any, k keys.Key) (value tabledoor.Entity, has bool) // e is a pointer to the table's type
 	opt    Options
 	parts  bool // derived entities would have parts
+
+	definition any // the View
 }
 
 // Options are the options of [New].
@@ -56,14 +62,28 @@ type Options struct {
 // entity gets another key, and the requests of the maintainers of the view's table. A write that changes no view takes no more than
 // without it.
 func New[T, V any](name string, to *table.Table[V], derive func(e *T, k keys.Key) (V, bool), o *Options) *View[T, V] {
-	v := &View[T, V]{name: name, to: to, derive: derive}
+	c := newCore(name, to, o)
+	if derive != nil {
+		c.derive = func(e any, k keys.Key) (tabledoor.Entity, bool) {
+			value, has := derive(e.(*T), k)
+			return &table.Entity[V]{Value: value}, has
+		}
+	}
+	v := &View[T, V]{c}
+	c.definition = v
+	return v
+}
+
+func newCore(name string, to table.Handle, o *Options) *core {
+	v := &core{name: name}
 	if o != nil {
 		v.opt = *o
 	}
 	if door.Table(to) != nil {
 		v.parts = door.Table(to).Mode.Parts > 0
 		schema := door.Table(to).Mode.Schema
-		v.base = door.InMode(to, func(m *engine.Mode) { *m = engine.Mode{BlindWrites: true, Schema: schema} })
+		v.to = tabledoor.Of(to)
+		v.base = door.InMode(v.to, func(m *engine.Mode) { *m = engine.Mode{BlindWrites: true, Schema: schema} })
 		if len(door.Table(to).Mode.Maintainers) == 0 {
 			v.to = v.base // the note names the maintainers of the stored entity, which need not be read
 		}
@@ -72,14 +92,28 @@ func New[T, V any](name string, to *table.Table[V], derive func(e *T, k keys.Key
 }
 
 // Name returns the name of the view.
-func (v *View[T, V]) Name() string { return v.name }
+func (v *View[T, V]) Name() string {
+	if v == nil || v.c == nil {
+		return ""
+	}
+	return v.c.name
+}
 
 // Define adds the view to the declaration of a table; aztablekit.Table calls it.
 func (v *View[T, V]) Define(d *extend.Declaration[T]) error {
-	if err := host.Attach(d, func(t *table.Table[T]) (*table.Table[T], error) { return withView(t, definition[T](v)) }); err != nil {
+	if v == nil {
+		return define(d, nil)
+	}
+	return define(d, v.c)
+}
+
+// define adds a view to a declaration, d.
+func define(d any, v *core) error {
+	err := host.AttachAny(d, func(t table.Handle) (table.Handle, error) { return withView(t, v) })
+	if err != nil {
 		return err
 	}
-	return host.Needs(d, func(t *table.Table[T]) (host.Parts, error) {
+	return host.NeedsAny(d, func(t table.Handle) (host.Parts, error) {
 		for _, v := range viewsOf(t) {
 			v.complete(t)
 		}
@@ -88,26 +122,26 @@ func (v *View[T, V]) Define(d *extend.Declaration[T]) error {
 }
 
 // derivation is what an entity contributes to a view: the zero value for nothing.
-type derivation[V any] struct {
-	value  *V
+type derivation struct {
+	value  tabledoor.Entity
 	key    keys.Key
 	row    *stored.Row // as it is stored, without system properties
 	digest string
 }
 
 // deriveTwice returns what an entity contributes. It calls the function twice, because a function that is not pure would leave rows behind.
-func (v *View[T, V]) deriveTwice(e *T, k keys.Key) (derivation[V], error) {
+func (v *core) deriveTwice(e any, k keys.Key) (derivation, error) {
 	d, err := v.once(e, k)
 	if err != nil {
 		return d, err
 	}
 	if again, err := v.once(e, k); err != nil || again.key != d.key || again.digest != d.digest {
-		return derivation[V]{}, &table.DefinitionError{Definition: v.name, Field: "derive", Reason: "is not pure: it returned different values for one entity"}
+		return derivation{}, &table.DefinitionError{Definition: v.name, Field: "derive", Reason: "is not pure: it returned different values for one entity"}
 	}
 	return d, nil
 }
 
-func (v *View[T, V]) once(e *T, k keys.Key) (d derivation[V], err error) {
+func (v *core) once(e any, k keys.Key) (d derivation, err error) {
 	if e == nil {
 		return d, nil
 	}
@@ -115,7 +149,7 @@ func (v *View[T, V]) once(e *T, k keys.Key) (d derivation[V], err error) {
 	if err != nil || !ok {
 		return d, err
 	}
-	op := v.base.UpsertOp(&value, table.ReplaceExisting)
+	op := v.base.UpsertOp(value, table.ReplaceExisting)
 	if err := op.Err(); err != nil {
 		return d, fmt.Errorf("view %s: derive returned an entity that cannot be stored: %w", v.name, err)
 	}
@@ -123,14 +157,14 @@ func (v *View[T, V]) once(e *T, k keys.Key) (d derivation[V], err error) {
 	if err := noteKey(sent.Key).Err(); err != nil {
 		return d, fmt.Errorf("view %s: derive returned an entity whose RowKey is too long: %w", v.name, err)
 	}
-	d = derivation[V]{value: &value, key: sent.Key}
+	d = derivation{value: value, key: sent.Key}
 	d.row = stored.New(sent.Key, contentOf(sent.Body.Columns()))
 	d.digest = digestOf(d.row.Columns())
 	return d, nil
 }
 
 // call calls the program's function. A panic fails the write of this entity only.
-func (v *View[T, V]) call(e *T, k keys.Key) (value V, ok bool, err error) {
+func (v *core) call(e any, k keys.Key) (value tabledoor.Entity, ok bool, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = &table.DefinitionError{Definition: v.name, Field: "derive", Reason: fmt.Sprintf("panics: %v", p)}
@@ -141,7 +175,7 @@ func (v *View[T, V]) call(e *T, k keys.Key) (value V, ok bool, err error) {
 }
 
 // maintainersOf returns the names of the maintainers of the derived entities.
-func (v *View[T, V]) maintainersOf() (names []string) {
+func (v *core) maintainersOf() (names []string) {
 	for _, m := range door.Table(v.to).Mode.Maintainers {
 		names = append(names, m.Name())
 	}
@@ -152,24 +186,17 @@ func (v *View[T, V]) maintainersOf() (names []string) {
 // prefix begins the names of the maintainers of views, so that an index may have the name of a view.
 const prefix = "view."
 
-// definition is a [View] of entities of type T, of any derived type.
-type definition[T any] interface {
-	extend.Definition[T]
-	check(*table.Table[T]) error
-	maintainer(*table.Table[T]) ofHandle[T]
-}
-
 // ofHandle is a view of one handle.
-type ofHandle[T any] interface {
+type ofHandle interface {
 	reconcile.Definition
-	extend.Maintainer[T]
+	bare.Maintainer
 	derived.Comparer
 	inline() bool
-	complete(*table.Table[T])
+	complete(t table.Handle)
 }
 
 // check returns what is wrong with the definition.
-func (v *View[T, V]) check(from *table.Table[T]) error {
+func (v *core) check(from table.Handle) error {
 	fail := func(field, reason string) error {
 		return &table.DefinitionError{Definition: v.name, Field: field, Reason: reason}
 	}
@@ -202,9 +229,9 @@ func validName(name string) bool {
 }
 
 // viewsOf returns the views of a handle.
-func viewsOf[T any](t *table.Table[T]) (all []ofHandle[T]) {
+func viewsOf(t table.Handle) (all []ofHandle) {
 	for _, m := range door.Table(t).Mode.Maintainers {
-		if v, is := m.Typed().(ofHandle[T]); is {
+		if v, is := m.Typed().(ofHandle); is {
 			all = append(all, v)
 		}
 	}
@@ -212,7 +239,7 @@ func viewsOf[T any](t *table.Table[T]) (all []ofHandle[T]) {
 }
 
 // kindOf returns the kind of the effects of all views of a table's entities.
-func kindOf[T any](t *table.Table[T]) string { return "view " + door.Table(t).Mode.Schema.Scope() }
+func kindOf(t table.Handle) string { return "view " + door.Table(t).Mode.Schema.Scope() }
 
 // isForeign reports whether an error says that a row is no entity of the table's type.
 func isForeign(err error) bool {
@@ -220,17 +247,18 @@ func isForeign(err error) bool {
 }
 
 // withView returns a handle of the same table with a view, besides those that t has.
-func withView[T any](t *table.Table[T], v definition[T]) (*table.Table[T], error) {
-	if reconcile.IsZero(v) {
+func withView(t table.Handle, v *core) (table.Handle, error) {
+	if v == nil {
 		return nil, &table.ValueError{Field: "views", Reason: "contain nil or a zero View; use one of materialized.New"}
 	}
 	if err := v.check(t); err != nil {
 		return nil, err
 	}
-	if door.Table(t).Mode.Maintainer(prefix+v.Name()) != nil {
-		return nil, &table.DefinitionError{Definition: v.Name(), Field: "name", Reason: "is the name of another view of the table"}
+	if door.Table(t).Mode.Maintainer(prefix+v.name) != nil {
+		return nil, &table.DefinitionError{Definition: v.name, Field: "name", Reason: "is the name of another view of the table"}
 	}
-	t, err := bare.With(t, extend.Maintainer[T](v.maintainer(t)))
+	of := tabledoor.Of(t)
+	t, err := bare.WithAny(t, &maintainer{v, of, of})
 	if err != nil {
 		return nil, err
 	}
@@ -245,7 +273,7 @@ func withView[T any](t *table.Table[T], v definition[T]) (*table.Table[T], error
 
 // handler returns the handler for all views of t. Workers of a release without one of the views leave its effects to other workers. Requests of an
 // effect: 1, and 2 for each derived entity that it names.
-func handler[T any](t *table.Table[T]) host.Handler {
+func handler(t table.Handle) host.Handler {
 	var all []reconcile.Definition
 	for _, v := range viewsOf(t) {
 		all = append(all, v)
@@ -254,36 +282,32 @@ func handler[T any](t *table.Table[T]) host.Handler {
 }
 
 // maintainer adds the effects of a view to the writes of entities.
-type maintainer[T, V any] struct {
-	*View[T, V]
-	from *table.Table[T] // without definitions that were added later
-	all  *table.Table[T] // the complete handle, which can delete entities
+type maintainer struct {
+	*core
+	from tabledoor.Untyped // without definitions that were added later
+	all  tabledoor.Untyped // the complete handle, which can delete entities
 }
 
-var _ extend.Maintainer[struct{}] = (*maintainer[struct{}, struct{}])(nil)
-
-func (v *View[T, V]) maintainer(from *table.Table[T]) ofHandle[T] {
-	return &maintainer[T, V]{v, from, from}
-}
+var _ ofHandle = (*maintainer)(nil)
 
 // complete is for the handle with all definitions of the table.
-func (m *maintainer[T, V]) complete(t *table.Table[T]) { m.all = t }
+func (m *maintainer) complete(t table.Handle) { m.all = tabledoor.Of(t) }
 
-func (m *maintainer[T, V]) Name() string { return prefix + m.name }
+func (m *maintainer) Name() string { return prefix + m.name }
 
 // HandlerOf is for package bare.
-func (m *maintainer[T, V]) HandlerOf(t table.Handle) host.Handler {
-	return handler(t.(*table.Table[T]))
+func (m *maintainer) HandlerOf(t table.Handle) host.Handler {
+	return handler(t)
 }
 
 // MaxRows is 0: no derived entity is in the entity's transaction.
-func (m *maintainer[T, V]) MaxRows() int { return 0 }
+func (m *maintainer) MaxRows() int { return 0 }
 
-func (m *maintainer[T, V]) inline() bool { return m.opt.Inline }
+func (m *maintainer) inline() bool { return m.opt.Inline }
 
 // Maintain compares what the entity contributes with what its maintainer state records. A change names the derived entity that the
 // entity had, and the one that it will have.
-func (m *maintainer[T, V]) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[T]) error {
+func (m *maintainer) Maintain(_ context.Context, p *extend.Plan, c *engine.Change) error {
 	want, err := m.deriveTwice(c.New, c.Key)
 	if err != nil {
 		return err
@@ -311,7 +335,7 @@ func (m *maintainer[T, V]) Maintain(_ context.Context, p *extend.Plan, c *extend
 }
 
 // owner returns the owner of the notes of the view.
-func (m *maintainer[T, V]) owner() string {
+func (m *maintainer) owner() string {
 	return "view/" + strings.ToLower(m.from.Name()) + "/" + door.Table(m.from).Mode.Schema.Scope() + "/" + m.name
 }
 

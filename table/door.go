@@ -155,6 +155,18 @@ func (t inner) GetCopy(ctx context.Context, k keys.Key) (*stored.Row, any, error
 	return row, e, err
 }
 
+func (t inner) ListOf(ctx context.Context, q query.Query, yield func(any) bool) error {
+	return t.h.listAll(ctx, q, func(e entity) bool { return yield(e) })
+}
+
+func (t inner) PageOf(ctx context.Context, q query.Query, token string, yield func(any) bool) (string, error) {
+	return t.h.page(ctx, q, token, func(e entity) bool { return yield(e) })
+}
+
+func (t inner) DeleteOp(e any) Op { return t.h.remove(e.(entity)) }
+
+func (t inner) Delete(ctx context.Context, e any) error { return t.DeleteOp(e).send(ctx) }
+
 func (t inner) GetMany(ctx context.Context, ks []keys.Key, yield func(any, error) bool) {
 	t.h.getMany(ctx, ks, func(e entity, err error) bool { return yield(e, err) })
 }
@@ -188,6 +200,13 @@ func (t inner) GetRow(ctx context.Context, k keys.Key) (*Row, error) { return t.
 func (t inner) Exists(ctx context.Context, k keys.Key) (bool, error) { return t.h.exists(ctx, k) }
 
 func (t inner) InsertAtOp(k keys.Key, e any) Op { return t.h.insertAt(k, e.(entity)) }
+
+func (t inner) UpsertOp(e any, mode UpsertMode) Op {
+	of := e.(entity)
+	return t.h.upsert("Upsert", t.h.schema.keyOf(of.fields().value), of, mode, true)
+}
+
+func (t inner) DeleteAnyOp(k keys.Key) Op { return t.h.removeAny(k) }
 
 func (t inner) UpsertAtOp(k keys.Key, e any, mode UpsertMode) Op {
 	return t.h.upsert("UpsertAt", k, e.(entity), mode, false)

@@ -82,20 +82,37 @@ func CleanAll[T any](ctx context.Context, w Worker, t *table.Table[T]) error {
 
 // Mover is an *archive.Mover of a table, with the handler that executes its moves.
 type Mover[T any] struct {
-	boundMover[T]
+	container
 	Definition *archive.Mover[T]
 	Table      *table.Table[T] // the handle that has the mover
 	Handler    host.Handler
 }
 
-// boundMover has the methods of an *archive.Mover without the handle.
-type boundMover[T any] interface {
-	Archive(ctx context.Context, e *table.Entity[T]) error
-	ArchiveAll(ctx context.Context, q table.Query[T], p *table.Pass) (table.Progress, error)
-	Archived(ctx context.Context, partition keys.PartitionKey) iter.Seq2[*table.Entity[T], error]
+// container is what an *archive.Mover makes for a table, for package largeentity.
+type container interface {
 	Contains(ctx context.Context, k keys.Key, incarnation string) (bool, error)
-	Find(ctx context.Context, k keys.Key) (e *table.Entity[T], archived bool, err error)
-	Restore(ctx context.Context, k keys.Key) (*table.Entity[T], error)
+}
+
+// The methods are those of the definition, for the table.
+
+func (m *Mover[T]) Archive(ctx context.Context, e *table.Entity[T]) error {
+	return m.Definition.Archive(ctx, m.Table, e)
+}
+
+func (m *Mover[T]) ArchiveAll(ctx context.Context, q table.Query[T], p *table.Pass) (table.Progress, error) {
+	return m.Definition.ArchiveAll(ctx, m.Table, q, p)
+}
+
+func (m *Mover[T]) Archived(ctx context.Context, partition keys.PartitionKey) iter.Seq2[*table.Entity[T], error] {
+	return m.Definition.Archived(ctx, m.Table, partition)
+}
+
+func (m *Mover[T]) Find(ctx context.Context, k keys.Key) (e *table.Entity[T], archived bool, err error) {
+	return m.Definition.Find(ctx, m.Table, k)
+}
+
+func (m *Mover[T]) Restore(ctx context.Context, k keys.Key) (*table.Entity[T], error) {
+	return m.Definition.Restore(ctx, m.Table, k)
 }
 
 // NewMover returns the mover of a table that is in no store. outbox notifies workers of its moves; it is the outbox of from, if from has one. It
@@ -111,7 +128,7 @@ func NewMover[T any](kind string, from *table.Table[T], to archive.Destination, 
 		return nil, err
 	}
 	t := with.(*table.Table[T])
-	bound, err := bare.BoundTo[boundMover[T]](t, m)
+	bound, err := bare.BoundTo[container](t, m)
 	return &Mover[T]{bound, m, t, parts[0].Handlers[0]}, err
 }
 

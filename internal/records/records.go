@@ -225,7 +225,7 @@ func SweepAll[T any](ctx context.Context, t *table.Table[T], in keys.PartitionRa
 // read it again; *table.ValueError for a commit record that is not pending, has no such effect, or was completed by this handle
 // before; *table.ValueError; and the other errors of the write's method. Requests: the write's own. Completing panics if t
 // is nil or a zero Table.
-func Completing[T any](t *table.Table[T], r *commit.Record, positions ...int) *table.Table[T] {
+func Completing[H table.Handle](t H, r *commit.Record, positions ...int) H {
 	c := &engine.Completion{Stored: r, Effects: positions}
 	if r != nil {
 		c.Record = *r

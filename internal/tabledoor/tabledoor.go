@@ -32,12 +32,18 @@ type Untyped interface {
 	Copies(ctx context.Context, q query.Query, yield func(*stored.Row, Entity) bool) error
 	GetCopy(ctx context.Context, k keys.Key) (*stored.Row, Entity, error)
 
+	ListOf(ctx context.Context, q query.Query, yield func(Entity) bool) error
+	PageOf(ctx context.Context, q query.Query, token string, yield func(Entity) bool) (next string, err error)
+	DeleteOp(e Entity) table.Op
+	Delete(ctx context.Context, e Entity) error
 	GetMany(ctx context.Context, ks []keys.Key, yield func(Entity, error) bool)
 	Partitions(ctx context.Context, in keys.PartitionRange) iter.Seq2[keys.PartitionKey, error]
 	Get(ctx context.Context, k keys.Key) (Entity, error)
 	GetRow(ctx context.Context, k keys.Key) (*table.Row, error)
 	Exists(ctx context.Context, k keys.Key) (bool, error)
 	InsertAtOp(k keys.Key, e Entity) table.Op
+	UpsertOp(e Entity, mode table.UpsertMode) table.Op
+	DeleteAnyOp(k keys.Key) table.Op
 	UpsertAtOp(k keys.Key, e Entity, mode table.UpsertMode) table.Op
 	UpsertAt(ctx context.Context, k keys.Key, e Entity, mode table.UpsertMode) (Entity, error)
 	MergeAnyOp(k keys.Key, changes []any) table.Op // each a table.Set
