@@ -24,12 +24,12 @@ type SweepOptions struct {
 	Fault    func(verify.Fault)
 }
 
-// Sweep sweeps the values of a table, *values[T].
+// Sweep sweeps the values of a table, a barevalues.Values.
 func Sweep[T any](ctx context.Context, v any, o *SweepOptions) (SweepReport, error) {
 	if o == nil {
 		o = &SweepOptions{}
 	}
-	w, err := v.(*values[T]).sweep(ctx, sweepOptions{
+	w, err := v.(interface{ Bound() any }).Bound().(*values).sweep(ctx, sweepOptions{
 		Pass:     table.Pass{Partitions: o.Partitions, Token: o.Token, DryRun: o.DryRun, Rate: o.Rate, Progress: o.Progress},
 		archived: o.Archived, relink: o.Relink, fault: o.Fault,
 	})

@@ -10,23 +10,24 @@ import (
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/table"
 )
 
 // links is the maintainer of the rows of blobs. Its state is the IDs of the blobs that the entity links.
-type links[T any] struct {
+type links struct {
 	store  *store
 	rows   *table.Table[table.Row]
 	fields [][]int
 }
 
-func (l *links[T]) Name() string { return "largeentity" }
-func (l *links[T]) MaxRows() int { return 2 * len(l.fields) } // each blob before and after
+func (l *links) Name() string { return "largeentity" }
+func (l *links) MaxRows() int { return 2 * len(l.fields) } // each blob before and after
 
 // Maintain implements extend.Maintainer.
-func (l *links[T]) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[T]) error {
+func (l *links) Maintain(ctx context.Context, p *extend.Plan, c *engine.Change) error {
 	linked, err := l.linked(ctx, p, c)
 	if err != nil {
 		return err
@@ -62,8 +63,8 @@ func (l *links[T]) Maintain(ctx context.Context, p *extend.Plan, c *extend.Chang
 	return nil
 }
 
-// names returns the names of the blobs of an entity, none for nil.
-func (l *links[T]) names(value *T) (names []name) {
+// names returns the names of the blobs of an entity, none for nil. value is a pointer to it.
+func (l *links) names(value any) (names []name) {
 	if value == nil {
 		return nil
 	}
@@ -83,7 +84,7 @@ func (l *links[T]) names(value *T) (names []name) {
 // row, its content may name other blobs. The content is not trusted: the entity has such a blob only if the row of the blob says
 // so. A blob without a row is the entity's, stored by a program without this maintainer, and gets a row. At most 1 request for
 // each blob then.
-func (l *links[T]) linked(ctx context.Context, p *extend.Plan, c *extend.Change[T]) (ids []string, err error) {
+func (l *links) linked(ctx context.Context, p *extend.Plan, c *engine.Change) (ids []string, err error) {
 	for _, id := range c.State() {
 		if _, err := commit.TimeOf(id); err != nil {
 			return nil, &table.DecodeError{Field: reserved.MaintainerState, Reason: "names a blob that no program of this library has stored", Err: err}
@@ -114,8 +115,8 @@ func (l *links[T]) linked(ctx context.Context, p *extend.Plan, c *extend.Change[
 }
 
 // drop plans that the entity does not link a blob any more.
-func (l *links[T]) drop(p *extend.Plan, c *extend.Change[T], b blobRow) error {
-	if door.ChangeOf(c).Archived() {
+func (l *links) drop(p *extend.Plan, c *engine.Change, b blobRow) error {
+	if c.Archived() {
 		b.state, b.incarnation = moved, c.Incarnation()
 	}
 	r, err := b.row()
@@ -131,7 +132,7 @@ func (l *links[T]) drop(p *extend.Plan, c *extend.Change[T], b blobRow) error {
 var errTaken = condition(ErrUploadAgain, "the blob was stored before, or is stored in another entity, or Sweep has deleted it")
 
 // link plans that the entity links a blob.
-func (l *links[T]) link(ctx context.Context, p *extend.Plan, c *extend.Change[T], b blobRow) error {
+func (l *links) link(ctx context.Context, p *extend.Plan, c *engine.Change, b blobRow) error {
 	r, err := b.row()
 	if err != nil {
 		return err
@@ -146,7 +147,7 @@ func (l *links[T]) link(ctx context.Context, p *extend.Plan, c *extend.Change[T]
 		p.AfterCommit(b.String(), nil)
 		return nil
 	}
-	if from := door.ChangeOf(c).Restored(); from != "" {
+	if from := c.Restored(); from != "" {
 		return l.restore(ctx, p, b, r, from)
 	}
 	until := l.store.opt.linkable(b.name)
@@ -159,7 +160,7 @@ func (l *links[T]) link(ctx context.Context, p *extend.Plan, c *extend.Change[T]
 
 // restore plans that an entity that comes back from the destination of a move links a blob again. The row of the blob has waited for
 // this incarnation.
-func (l *links[T]) restore(ctx context.Context, p *extend.Plan, b blobRow, r *table.Row, incarnation string) error {
+func (l *links) restore(ctx context.Context, p *extend.Plan, b blobRow, r *table.Row, incarnation string) error {
 	was, err := p.Load(ctx, r.Key.Row())
 	if err != nil {
 		return err

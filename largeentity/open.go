@@ -19,6 +19,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -39,7 +40,7 @@ func (v *Values[T]) Open(ctx context.Context, t *table.Table[T], b Blob) (io.Rea
 	return of.Open(ctx, b)
 }
 
-func (v *values[T]) Open(ctx context.Context, b Blob) (io.ReadCloser, error) {
+func (v *values) Open(ctx context.Context, b Blob) (io.ReadCloser, error) {
 	r, err := v.open(ctx, b, 0, b.size, true)
 	if err != nil {
 		return nil, fmt.Errorf("largeentity: Open: %w", err)
@@ -59,7 +60,7 @@ func (v *Values[T]) OpenRange(ctx context.Context, t *table.Table[T], b Blob, of
 	return of.OpenRange(ctx, b, offset, count)
 }
 
-func (v *values[T]) OpenRange(ctx context.Context, b Blob, offset, count int64) (io.ReadCloser, error) {
+func (v *values) OpenRange(ctx context.Context, b Blob, offset, count int64) (io.ReadCloser, error) {
 	r, err := v.open(ctx, b, offset, count, false)
 	if err != nil {
 		return nil, fmt.Errorf("largeentity: OpenRange: %w", err)
@@ -109,19 +110,21 @@ func (v *Values[T]) OpenAt(ctx context.Context, t *table.Table[T], k keys.Key, v
 	if err != nil {
 		return nil, nil, err
 	}
-	return of.OpenAt(ctx, k, value)
-}
-
-func (v *values[T]) OpenAt(ctx context.Context, k keys.Key, value func(*T) Blob) (io.ReadCloser, *table.Entity[T], error) {
 	if value == nil {
 		return nil, nil, fmt.Errorf("largeentity: OpenAt: %w", &table.ValueError{Field: "value", Reason: "is nil; give a function that returns the field"})
 	}
+	r, e, err := of.openAt(ctx, k, func(v any) Blob { return value(v.(*T)) })
+	entity, _ := e.(*table.Entity[T])
+	return r, entity, err
+}
+
+func (v *values) openAt(ctx context.Context, k keys.Key, value func(v any) Blob) (io.ReadCloser, tabledoor.Entity, error) {
 	for read := 1; ; read++ {
 		e, err := v.table.Get(ctx, k)
 		if err != nil {
 			return nil, nil, fmt.Errorf("largeentity: OpenAt: %w", err)
 		}
-		b := value(&e.Value)
+		b := value(tabledoor.ValueOf(e))
 		if n, ok := parseName(b.name); ok && n.partition != k.PartitionKey() {
 			return nil, e, fmt.Errorf("largeentity: OpenAt %v: %w", k, condition(ErrForeignBlob, "blob %s is of the partition %s", b.name, edm.Quote(n.partition)))
 		}

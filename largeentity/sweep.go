@@ -59,7 +59,7 @@ func (v *Values[T]) Sweep(ctx context.Context, t *table.Table[T], p *table.Pass)
 	return of.Sweep(ctx, p)
 }
 
-func (v *values[T]) Sweep(ctx context.Context, p *table.Pass) (table.Progress, error) {
+func (v *values) Sweep(ctx context.Context, p *table.Pass) (table.Progress, error) {
 	return v.passOf("Sweep", ctx, p, sweepOptions{archived: v.archivedAnywhere()})
 }
 
@@ -75,12 +75,12 @@ func (v *Values[T]) Relink(ctx context.Context, t *table.Table[T], p *table.Pass
 	return of.Relink(ctx, p)
 }
 
-func (v *values[T]) Relink(ctx context.Context, p *table.Pass) (table.Progress, error) {
+func (v *values) Relink(ctx context.Context, p *table.Pass) (table.Progress, error) {
 	return v.passOf("Relink", ctx, p, sweepOptions{relink: true})
 }
 
 // passOf sweeps by a pass of a program.
-func (v *values[T]) passOf(method string, ctx context.Context, p *table.Pass, o sweepOptions) (table.Progress, error) {
+func (v *values) passOf(method string, ctx context.Context, p *table.Pass, o sweepOptions) (table.Progress, error) {
 	if p != nil {
 		o.Pass = *p
 	}
@@ -96,7 +96,7 @@ func (v *values[T]) passOf(method string, ctx context.Context, p *table.Pass, o 
 }
 
 // archivedAnywhere returns a function that asks the movers of Options.Archived about an entity, nil without movers.
-func (v *values[T]) archivedAnywhere() func(context.Context, keys.Key, string) (bool, error) {
+func (v *values) archivedAnywhere() func(context.Context, keys.Key, string) (bool, error) {
 	if len(v.archives) == 0 {
 		return nil
 	}
@@ -111,7 +111,7 @@ func (v *values[T]) archivedAnywhere() func(context.Context, keys.Key, string) (
 }
 
 // sweep sweeps by options.
-func (v *values[T]) sweep(ctx context.Context, o sweepOptions) (w *sweep, err error) {
+func (v *values) sweep(ctx context.Context, o sweepOptions) (w *sweep, err error) {
 	w = &sweep{store: v.store, opt: o, pace: pace.New(o.Rate)}
 	if err := o.Partitions.Err(); err != nil {
 		return w, err

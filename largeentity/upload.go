@@ -42,7 +42,7 @@ func (v *Values[T]) Upload(ctx context.Context, t *table.Table[T], owner keys.Ke
 	return of.Upload(ctx, owner, r, contentType)
 }
 
-func (v *values[T]) Upload(ctx context.Context, owner keys.Key, r io.Reader, contentType string) (Blob, error) {
+func (v *values) Upload(ctx context.Context, owner keys.Key, r io.Reader, contentType string) (Blob, error) {
 	b, err := v.upload(ctx, owner, r, contentType)
 	if err != nil {
 		return Blob{}, fmt.Errorf("largeentity: Upload %v: %w", owner, err)
@@ -249,7 +249,7 @@ func (v *Values[T]) Copy(ctx context.Context, t *table.Table[T], owner keys.Key,
 	return of.Copy(ctx, owner, b)
 }
 
-func (v *values[T]) Copy(ctx context.Context, owner keys.Key, b Blob) (Blob, error) {
+func (v *values) Copy(ctx context.Context, owner keys.Key, b Blob) (Blob, error) {
 	if b.name == "" {
 		return b, nil
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
@@ -65,51 +66,54 @@ func (v *Values[T]) Define(d *extend.Declaration[T]) error {
 	if v == nil || v.container == "" {
 		return &table.ValueError{Field: "values", Reason: "are nil or a zero value; make them by In"}
 	}
-	made := &values[T]{}
-	err := host.Attach(d, func(t *table.Table[T]) (_ *table.Table[T], err error) {
-		if made.store, err = v.storeOf(host.OfDeclaration(d), t); err != nil {
+	return define(d, v, reflect.TypeFor[T](), v.container, v.opt)
+}
+
+// define adds values to a declaration, d. definition is the Values as the program has it.
+func define(d, definition any, of reflect.Type, container string, o Options) error {
+	made := &values{}
+	err := host.AttachAny(d, func(t table.Handle) (_ table.Handle, err error) {
+		if made.store, err = storeOf(host.OfDeclaration(d), t, container, o); err != nil {
 			return nil, err
 		}
-		fields, err := fieldsOf(reflect.TypeFor[T]())
+		fields, err := fieldsOf(of)
 		if err != nil {
 			return nil, err
 		}
-		return bare.With(bare.Bind(t, v, made), &links[T]{store: made.store, rows: door.Rows[table.Table[table.Row]](door.Table(t), false), fields: fields})
+		rows := door.Rows[table.Table[table.Row]](door.Table(t), false)
+		return bare.WithAny(bare.BindAny(t, definition, made), &links{store: made.store, rows: rows, fields: fields})
 	})
 	if err != nil {
 		return err
 	}
-	return host.Needs(d, func(t *table.Table[T]) (parts host.Parts, err error) {
-		made.table = t
-		if made.archives, err = archivesOf(t, v.opt.Archived); err != nil {
+	return host.NeedsAny(d, func(t table.Handle) (parts host.Parts, err error) {
+		made.table = tabledoor.Of(t)
+		if made.archives, err = archivesOf(t, o.Archived); err != nil {
 			return parts, err
 		}
-		parts.Ensure = []host.Task{{Name: "container " + v.container, Do: made.Ensure}}
+		parts.Ensure = []host.Task{{Name: "container " + container, Do: made.Ensure}}
 		parts.Daily = []host.Task{{Name: "blobs of table " + t.Name(), Do: made.sweepDaily}}
 		return parts, nil
 	})
 }
 
 // storeOf returns where the blobs of a table are.
-func (v *Values[T]) storeOf(h *host.Host, t *table.Table[T]) (*store, error) {
-	in, err := h.Container(v.container)
+func storeOf(h *host.Host, t table.Handle, container string, o Options) (*store, error) {
+	in, err := h.Container(container)
 	if err != nil {
 		return nil, err
 	}
-	o := v.opt
 	o.Common = h.Options(o.Common)
 	return newStore(in, t.Name(), o)
 }
 
 // binding returns the values of a table that they were given to.
-func (v *Values[T]) binding(t *table.Table[T]) (*values[T], error) {
-	return bare.BoundTo[*values[T]](t, v)
-}
+func (v *Values[T]) binding(t *table.Table[T]) (*values, error) { return bare.BoundTo[*values](t, v) }
 
 // values are Values of a table.
-type values[T any] struct {
+type values struct {
 	*store
-	table *table.Table[T]
+	table tabledoor.Untyped
 }
 
 // archive is a mover of package archive.
@@ -131,14 +135,14 @@ func archivesOf(t table.Handle, names []string) (all []archive, err error) {
 
 const dailyRate = 500 // rows and blobs a second
 
-func (v *values[T]) sweepDaily(ctx context.Context) error {
+func (v *values) sweepDaily(ctx context.Context) error {
 	_, err := v.Sweep(ctx, &table.Pass{Rate: dailyRate})
 	return err
 }
 
 // Check is the part of aztablekit.Store.Verify and Repair for the values: a sweep. With o.RecordsOnly it does
 // nothing: blobs have no records.
-func (v *values[T]) Check(ctx context.Context, o *verify.Options) (report table.Progress, err error) {
+func (v *values) Check(ctx context.Context, o *verify.Options) (report table.Progress, err error) {
 	if o.RecordsOnly {
 		return report, nil
 	}
