@@ -16,7 +16,7 @@ func TestArchive(t *testing.T) {
 		{Name: "any incarnation is moved", File: "archive/handler.go",
 			Old: "err == nil && row.Incarnation() != id.Incarnation:", New: "err == nil && row.Incarnation() == \"x\":", Test: "TestEveryFault/deleted_and_inserted", Args: some},
 		{Name: "the entity is deleted unconditionally", File: "archive/handler.go",
-			Old: ".Delete(ctx, e))\n", New: ".DeleteAny(ctx, e.Key))\n", Test: "TestChangedMeanwhile"},
+			Old: "records.Completing(m.moveHandle(engine.Move{Away: true}), record, index).Delete(ctx, e))\n", New: "func() error {\n		_, err := table.Transact(ctx, records.Completing(m.moveHandle(engine.Move{Away: true}), record, index).DeleteAnyOp(id.Key))\n		return err\n	}())\n", Test: "TestChangedMeanwhile"},
 		{Name: "the effect is not completed with the deletion", File: "archive/handler.go",
 			Old: "records.Completing(m.moveHandle(engine.Move{Away: true}), record, index).Delete(ctx, e)", New: "func() error { _, _ = record, index; return m.moveHandle(engine.Move{Away: true}).Delete(ctx, e) }()", Test: "TestRequests|TestEveryFault/moved"},
 		{Name: "the destination is written unconditionally", File: "archive/destination.go",

@@ -84,11 +84,11 @@ func TestRanges(t *testing.T) {
 		{Name: "a move that is stored is not named", File: "archive/all.go",
 			Old: "Moves: []string{record.OperationID}, Time", New: "Time", Test: "TestArchiveAll|TestEveryFault/.*together"},
 		{Name: "a changed entity is not moved", File: "archive/all.go",
-			Old: "				lost, changed = true, append(changed, all[i].Key)\n", New: "				lost = true\n", Test: "TestArchiveAllChanged"},
+			Old: "				lost, changed = true, append(changed, tabledoor.KeyOf(all[i]))\n", New: "				lost = true\n", Test: "TestArchiveAllChanged"},
 		{Name: "a changed entity is moved though the query does not find it any more", File: "archive/all.go",
-			Old: "		q.Skip = func(_ keys.Key", New: "		q.Where = table.Cond[T]{}\n		q.Skip = func(_ keys.Key", Test: "TestArchiveAllChanged"},
+			Old: "		q.Skip = func(_ keys.Key", New: "		q.Where = query.Cond{}\n		q.Skip = func(_ keys.Key", Test: "TestArchiveAllChanged"},
 		{Name: "the token is ahead of the moves", File: "archive/all.go",
-			Old: "		a.report.Rows += len(page.Entities)\n", New: "		a.report.Rows += len(page.Entities)\n		if a.pass.Progress != nil {\n			a.report.Token = page.Token\n			a.pass.Progress(a.report)\n		}\n", Test: "TestArchiveAllInterrupted"},
+			Old: "		a.report.Rows += len(page)\n", New: "		a.report.Rows += len(page)\n		if a.pass.Progress != nil {\n			a.report.Token = token\n			a.pass.Progress(a.report)\n		}\n", Test: "TestArchiveAllInterrupted"},
 	})
 	mutants.Run(t, ".", []mutants.Mutant{
 		{Name: "a fill of a range makes the definition readable", File: "fill.go",

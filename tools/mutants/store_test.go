@@ -140,6 +140,6 @@ func TestDeclared(t *testing.T) {
 		{Name: "movers of two tables share a kind", File: "archive/mover.go",
 			Old: "		parts.Names = []string{", New: "		_ = []string{", Test: "TestFaultyMovers"},
 		{Name: "a store does not create the destination", File: "archive/mover.go",
-			Old: "		if to, is := to.(interface{ Ensure(context.Context) error }); is {\n", New: "		if to, is := to.(interface{ Ensure(context.Context) error }); is && false {\n", Test: "TestMoverInTwoStores"},
+			Old: "		if at, is := at.(interface{ Ensure(context.Context) error }); is {\n", New: "		if at, is := at.(interface{ Ensure(context.Context) error }); is && false {\n", Test: "TestMoverInTwoStores"},
 	})
 }
