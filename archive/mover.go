@@ -69,7 +69,7 @@ func (m *Mover[T]) Define(d *extend.Declaration[T]) error {
 // define adds a mover to a declaration, d. definition is the Mover as the program has it.
 func define(d, definition any, kind string, to Destination) error {
 	made := &mover{kind: kind}
-	err := host.AttachAny(d, func(t table.Handle) (table.Handle, error) { return bare.BindAny(t, definition, made), nil })
+	err := host.AttachAny(d, func(t table.Handle) (table.Handle, error) { return bare.Bind(t, definition, made), nil })
 	if err != nil {
 		return err
 	}
@@ -221,7 +221,7 @@ func (a *archiveMaintainer) Maintain(_ context.Context, p *extend.Plan, c *engin
 		if err != nil {
 			return err
 		}
-		if err := to.Check(&ArchivedRow{ID: id, Kind: a.kind, Row: (*table.Row)(row), Moves: []string{longestOperationID}, Time: longestTime}); err != nil {
+		if err := to.Check(&ArchivedRow{ID: id, Kind: a.kind, Row: (*table.Row)(row.Clone()), Moves: []string{longestOperationID}, Time: longestTime}); err != nil {
 			return err
 		}
 	}

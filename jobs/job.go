@@ -149,7 +149,7 @@ func define(d, job any, k *kind) error {
 		return fmt.Errorf("kind: %w", err)
 	}
 	made := &bound{kind: k}
-	if err := host.AttachAny(d, func(t table.Handle) (table.Handle, error) { return bare.BindAny(t, job, made), nil }); err != nil {
+	if err := host.AttachAny(d, func(t table.Handle) (table.Handle, error) { return bare.Bind(t, job, made), nil }); err != nil {
 		return err
 	}
 	return host.NeedsAny(d, func(t table.Handle) (parts host.Parts, err error) {

@@ -25,7 +25,7 @@ type SweepOptions struct {
 }
 
 // Sweep sweeps the values of a table, a barevalues.Values.
-func Sweep[T any](ctx context.Context, v any, o *SweepOptions) (SweepReport, error) {
+func Sweep(ctx context.Context, v any, o *SweepOptions) (SweepReport, error) {
 	if o == nil {
 		o = &SweepOptions{}
 	}

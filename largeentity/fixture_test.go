@@ -59,7 +59,7 @@ type photosOf struct{ barevalues.Values[employee] }
 
 // Sweep sweeps with all options.
 func (p photosOf) Sweep(ctx context.Context, o *largeentity.SweepOptions) (largeentity.SweepReport, error) {
-	return largeentity.Sweep[employee](ctx, p.Values, o)
+	return largeentity.Sweep(ctx, p.Values, o)
 }
 
 // ReadAll returns a value, once it is checked.

@@ -26,7 +26,7 @@ type links struct {
 func (l *links) Name() string { return "largeentity" }
 func (l *links) MaxRows() int { return 2 * len(l.fields) } // each blob before and after
 
-// Maintain implements extend.Maintainer.
+// Maintain implements bare.Maintainer.
 func (l *links) Maintain(ctx context.Context, p *extend.Plan, c *engine.Change) error {
 	linked, err := l.linked(ctx, p, c)
 	if err != nil {

@@ -148,7 +148,7 @@ func TestRelinkParts(t *testing.T) {
 	_, err := pages.Insert(ctx, p)
 	must(t, err)
 	loseRows(t, s, "pages")
-	r, err := largeentity.Sweep[page](ctx, store, &largeentity.SweepOptions{Relink: true})
+	r, err := largeentity.Sweep(ctx, store, &largeentity.SweepOptions{Relink: true})
 	must(t, err)
 	testkit.Expect(t, "report", r, largeentity.SweepReport{Blobs: 2, Linked: 2, Relinked: 2})
 	for _, r := range s.Rows("pages") {

@@ -81,7 +81,7 @@ func define(d, definition any, of reflect.Type, container string, o Options) err
 			return nil, err
 		}
 		rows := door.Rows[table.Table[table.Row]](door.Table(t), false)
-		return bare.WithAny(bare.BindAny(t, definition, made), &links{store: made.store, rows: rows, fields: fields})
+		return bare.WithAny(bare.Bind(t, definition, made), &links{store: made.store, rows: rows, fields: fields})
 	})
 	if err != nil {
 		return err

@@ -28,7 +28,12 @@ var ErrTooLate = errors.New("the record is too old to be stored: followers might
 // period is not kept; table.ErrExists if the service reports a row that does not exist; the other errors of a write (see package
 // table). 1 request.
 func (l *Log[T]) Append(ctx context.Context, v *T) (*Record[T], error) {
-	rs, err := l.newRecords([]*T{v})
+	r, err := l.c.append(ctx, entityOf(v))
+	return typed[T](r), err
+}
+
+func (l *core) append(ctx context.Context, v tabledoor.Entity) (*record, error) {
+	rs, err := l.newRecords([]tabledoor.Entity{v})
 	if err != nil {
 		return nil, fmt.Errorf("logtail: Append %s: %w", l.tables.name, err)
 	}
@@ -50,20 +55,34 @@ func (l *Log[T]) Append(ctx context.Context, v *T) (*Record[T], error) {
 // 1 for each transaction.
 func (l *Log[T]) AppendAll(ctx context.Context, values ...*T) (all []*Record[T], err error) {
 	for chunk := range slices.Chunk(values, maxBatch) {
-		rs, err := l.newRecords(chunk) // now, because followers wait for a record only for some time after its own
+		entities := make([]tabledoor.Entity, len(chunk))
+		for i, v := range chunk {
+			entities[i] = entityOf(v)
+		}
+		rs, err := l.c.appendChunk(ctx, entities, len(all))
+		for _, r := range rs {
+			all = append(all, typed[T](r))
+		}
 		if err != nil {
-			return all, fmt.Errorf("logtail: AppendAll %s: %w", l.tables.name, err)
+			return all, err
 		}
-		if err := l.storeAll(ctx, rs); err != nil {
-			var be *table.BatchError
-			if errors.As(err, &be) {
-				be.Index += len(all)
-			}
-			return append(all, rs...), err
-		}
-		all = append(all, rs...)
 	}
 	return all, nil
+}
+
+// appendChunk stores the values of one transaction, or of a few. before is the number of values
+// before them. It returns the records that may be stored.
+func (l *core) appendChunk(ctx context.Context, chunk []tabledoor.Entity, before int) ([]*record, error) {
+	rs, err := l.newRecords(chunk) // now, because followers wait for a record only for some time after its own
+	if err != nil {
+		return nil, fmt.Errorf("logtail: AppendAll %s: %w", l.tables.name, err)
+	}
+	err = l.storeAll(ctx, rs)
+	var be *table.BatchError
+	if errors.As(err, &be) {
+		be.Index += before
+	}
+	return rs, err
 }
 
 // Resend stores records that Append or AppendAll has returned with an error, under their keys. A record that is stored already
@@ -74,12 +93,20 @@ func (l *Log[T]) AppendAll(ctx context.Context, values ...*T) (all []*Record[T],
 // another source. Requests: those of AppendAll; for records that are stored, up to 5 more for each transaction and 1 for each
 // record. Idempotent.
 func (l *Log[T]) Resend(ctx context.Context, records ...*Record[T]) error {
+	all := make([]*record, len(records))
+	for i, r := range records {
+		all[i] = untyped(r)
+	}
+	return l.c.resend(ctx, all)
+}
+
+func (l *core) resend(ctx context.Context, records []*record) error {
 	fail := func(err error) error { return fmt.Errorf("logtail: Resend %s: %w", l.tables.name, err) }
 	if l.err != nil {
 		return fail(l.err)
 	}
 	late := l.writer.now().Add(-l.opt.Overlap + l.writeTimeout)
-	var rs []*Record[T]
+	var rs []*record
 	for _, r := range records {
 		switch {
 		case r == nil:
@@ -87,10 +114,10 @@ func (l *Log[T]) Resend(ctx context.Context, records ...*Record[T]) error {
 		case !l.has(r):
 			return fail(&table.ValueError{Field: "record", Reason: "is not of this source, or was not appended by this library"})
 		}
-		if err := l.tables.keeps(r.Time); err != nil {
+		if err := l.tables.keeps(r.time); err != nil {
 			return fail(err)
 		}
-		if !r.Time.Before(late) {
+		if !r.time.Before(late) {
 			rs = append(rs, r)
 		} else if err := l.confirm(ctx, r, ErrTooLate); err != nil {
 			return fail(err)
@@ -103,16 +130,16 @@ func (l *Log[T]) Resend(ctx context.Context, records ...*Record[T]) error {
 }
 
 // has reports whether a record can be one of the source that the library has appended.
-func (l *Log[T]) has(r *Record[T]) bool {
+func (l *core) has(r *record) bool {
 	p, is := positionOf(r.Key.RowKey())
-	return is && p == r.position() && p.writer != "" && slices.ContainsFunc(l.partitions, func(of keys.PartitionKey) bool { return of.String() == r.Key.PartitionKey() })
+	return is && p == r.position && p.writer != "" && slices.ContainsFunc(l.partitions, func(of keys.PartitionKey) bool { return of.String() == r.Key.PartitionKey() })
 }
 
 // maxBatch is the most records of a transaction.
 const maxBatch = 100
 
 // newRecords returns records of one partition with the next keys of the writer.
-func (l *Log[T]) newRecords(values []*T) ([]*Record[T], error) {
+func (l *core) newRecords(values []tabledoor.Entity) ([]*record, error) {
 	if slices.Contains(values, nil) {
 		return nil, &table.ValueError{Field: "value", Reason: "is nil"}
 	}
@@ -127,7 +154,7 @@ func (l *Log[T]) newRecords(values []*T) ([]*Record[T], error) {
 		return nil, err
 	}
 	partition := l.partitions[l.bucket(p)]
-	rs := make([]*Record[T], len(values))
+	rs := make([]*record, len(values))
 	for i, v := range values {
 		rs[i] = newRecord(partition, p.later(i), v)
 	}
@@ -135,7 +162,7 @@ func (l *Log[T]) newRecords(values []*T) ([]*Record[T], error) {
 }
 
 // bucket returns the number of the partition in which a record is stored, together with the other records of its transaction.
-func (l *Log[T]) bucket(p position) int {
+func (l *core) bucket(p position) int {
 	if len(l.partitions) == 1 {
 		return 0
 	}
@@ -145,13 +172,13 @@ func (l *Log[T]) bucket(p position) int {
 }
 
 // store stores a record. No other record has its key, so a row with the key is the record itself.
-func (l *Log[T]) store(ctx context.Context, r *Record[T]) error {
-	rows, err := l.tables.periodAt(r.Time)
+func (l *core) store(ctx context.Context, r *record) error {
+	rows, err := l.tables.periodAt(r.time)
 	if err != nil {
 		return err
 	}
 	ctx, end := door.Table(rows).Span(ctx, "Append")
-	_, err = rows.InsertAt(ctx, r.Key, &r.Value)
+	err = rows.InsertAt(ctx, r.Key, r.entity)
 	if errors.Is(err, table.ErrExists) {
 		err = l.confirm(ctx, r, err)
 	}
@@ -160,16 +187,16 @@ func (l *Log[T]) store(ctx context.Context, r *Record[T]) error {
 }
 
 // storeAll stores records in transactions.
-func (l *Log[T]) storeAll(ctx context.Context, rs []*Record[T]) error {
+func (l *core) storeAll(ctx context.Context, rs []*record) error {
 	refused := map[int]error{}
 	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for _, r := range rs {
-			rows, err := l.tables.periodAt(r.Time)
+			rows, err := l.tables.periodAt(r.time)
 			if err != nil {
 				yield(table.Op{}, err)
 				return
 			}
-			if !yield(tabledoor.InsertAtOp(rows, r.Key, &r.Value), nil) {
+			if !yield(rows.InsertAtOp(r.Key, r.entity), nil) {
 				return
 			}
 		}
@@ -195,8 +222,8 @@ func (l *Log[T]) storeAll(ctx context.Context, rs []*Record[T]) error {
 }
 
 // confirm returns nil if a record is stored, and otherwise refusal.
-func (l *Log[T]) confirm(ctx context.Context, r *Record[T], refusal error) error {
-	rows, err := l.tables.periodAt(r.Time)
+func (l *core) confirm(ctx context.Context, r *record, refusal error) error {
+	rows, err := l.tables.periodAt(r.time)
 	if err != nil {
 		return err
 	}
@@ -228,15 +255,20 @@ func (l *Log[T]) confirm(ctx context.Context, r *Record[T], refusal error) error
 // Errors: table.ErrUnknownOutcome; table.ErrNotCreated; ErrPastRetention; *table.ValueError for an ID that no key can contain;
 // the other errors of a write (see package table). 1 request, and 1 more if the record is stored already. Idempotent.
 func (l *Log[T]) AppendOnce(ctx context.Context, id string, at time.Time, v *T) (r *Record[T], err error) {
+	of, err := l.c.appendOnce(ctx, id, at, entityOf(v))
+	return typed[T](of), err
+}
+
+func (l *core) appendOnce(ctx context.Context, id string, at time.Time, v tabledoor.Entity) (r *record, err error) {
 	r, err = l.identified(id, at, v)
 	if err != nil {
 		return nil, fmt.Errorf("logtail: AppendOnce %s: %w", l.tables.name, err)
 	}
-	rows, err := l.tables.periodAt(r.Time)
+	rows, err := l.tables.periodAt(r.time)
 	if err == nil {
 		spanned, end := door.Table(rows).Span(ctx, "AppendOnce")
 		defer func() { end(err) }()
-		_, err = rows.InsertAt(spanned, r.Key, v)
+		err = rows.InsertAt(spanned, r.Key, v)
 	}
 	if err != nil && !errors.Is(err, table.ErrExists) { // an earlier attempt has stored it
 		return nil, err
@@ -245,7 +277,7 @@ func (l *Log[T]) AppendOnce(ctx context.Context, id string, at time.Time, v *T) 
 }
 
 // identified returns the record with an ID and a time.
-func (l *Log[T]) identified(id string, at time.Time, v *T) (*Record[T], error) {
+func (l *core) identified(id string, at time.Time, v tabledoor.Entity) (*record, error) {
 	switch {
 	case l.err != nil:
 		return nil, l.err

@@ -25,6 +25,10 @@ import (
 // *table.BatchError around table.ErrUnknownOutcome, table.ErrChanged or another error of a write (see package table); errors of a
 // read. Requests: 1 for each 1,000 records to read their keys, and 1 for each 100. Idempotent: after an error, call it again.
 func (l *Log[T]) Delete(ctx context.Context, from, to time.Time, pass *table.Pass) (table.Progress, error) {
+	return l.c.delete(ctx, from, to, pass)
+}
+
+func (l *core) delete(ctx context.Context, from, to time.Time, pass *table.Pass) (table.Progress, error) {
 	if l.err == nil && !to.IsZero() && !nextTick(from).Before(nextTick(to)) {
 		return table.Progress{}, nil
 	}
@@ -42,7 +46,7 @@ func (l *Log[T]) Delete(ctx context.Context, from, to time.Time, pass *table.Pas
 			var lists []iter.Seq2[table.Op, error]
 			for _, t := range group {
 				for _, p := range l.partitions {
-					lists = append(lists, tabledoor.DeleteOps(ctx, t, table.Query[T]{Partition: p, Rows: rows}))
+					lists = append(lists, t.DeleteOps(ctx, &table.Query[table.Row]{Partition: p, Rows: rows}))
 				}
 			}
 			for op, err := range alternate(lists) {

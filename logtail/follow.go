@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/aztablekit/aztablekit/internal/pace"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/ticks"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/table"
 )
 
 // Follow yields all records after a cursor, the oldest first, and then waits for new ones, until ctx ends or the loop is left. A
@@ -38,15 +38,19 @@ import (
 // records of Options.Overlap; for a source with several partitions twice as many if a record is missing between other records.
 // Memory: the new records of one pause, and at first the records of Overlap.
 func (l *Log[T]) Follow(ctx context.Context, c *Cursor) iter.Seq2[*Record[T], error] {
-	return func(yield func(*Record[T], error) bool) {
-		if err := l.follow(ctx, c, func(r *Record[T]) bool { return yield(r, nil) }); err != nil {
+	return records[T](l.c.following(ctx, c))
+}
+
+func (l *core) following(ctx context.Context, c *Cursor) iter.Seq2[*record, error] {
+	return func(yield func(*record, error) bool) {
+		if err := l.follow(ctx, c, func(r *record) bool { return yield(r, nil) }); err != nil {
 			yield(nil, fmt.Errorf("logtail: Follow %s: %w", l.tables.name, err))
 		}
 	}
 }
 
 // follow yields records until an error or until yield returns false.
-func (l *Log[T]) follow(ctx context.Context, c *Cursor, yield func(*Record[T]) bool) error {
+func (l *core) follow(ctx context.Context, c *Cursor, yield func(*record) bool) error {
 	if l.err != nil {
 		return l.err
 	}
@@ -130,7 +134,7 @@ const smallestWindow = 10_000
 
 // catchUp yields the records of the next window of time before end, and chooses the next window so that it takes about 1 request
 // for each partition.
-func (l *Log[T]) catchUp(ctx context.Context, c *Cursor, end time.Time, w *window, yield func(*Record[T]) bool) (more bool, err error) {
+func (l *core) catchUp(ctx context.Context, c *Cursor, end time.Time, w *window, yield func(*record) bool) (more bool, err error) {
 	if !c.from.Before(end) {
 		return true, nil
 	}
@@ -165,7 +169,7 @@ func (l *Log[T]) catchUp(ctx context.Context, c *Cursor, end time.Time, w *windo
 }
 
 // poll yields the new records from the cursor on, up to a time.
-func (l *Log[T]) poll(ctx context.Context, c *Cursor, final, to time.Time, yield func(*Record[T]) bool) (more bool, err error) {
+func (l *core) poll(ctx context.Context, c *Cursor, final, to time.Time, yield func(*record) bool) (more bool, err error) {
 	if !c.from.Before(to) {
 		return true, nil
 	}
@@ -194,11 +198,11 @@ func (l *Log[T]) poll(ctx context.Context, c *Cursor, final, to time.Time, yield
 
 // collect returns the records of a range that the cursor has not yielded, and the number of records that the partition with the
 // most has in the range. With a limit, it reads no more of a partition.
-func (l *Log[T]) collect(ctx context.Context, c *Cursor, in []*table.Table[T], rows keys.RowRange, limit int) (all []*Record[T], most int, err error) {
+func (l *core) collect(ctx context.Context, c *Cursor, in []tabledoor.Untyped, rows keys.RowRange, limit int) (all []*record, most int, err error) {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxConcurrent)
 	lists := l.lists(ctx, in, rows, page, limit)
-	found, counts := make([][]*Record[T], len(lists)), make([]int, len(lists))
+	found, counts := make([][]*record, len(lists)), make([]int, len(lists))
 	for i, list := range lists {
 		group.Go(func() error {
 			for r, err := range list {
@@ -206,7 +210,7 @@ func (l *Log[T]) collect(ctx context.Context, c *Cursor, in []*table.Table[T], r
 					return err
 				}
 				counts[i]++
-				if !c.seen.has(r.Key, r.position()) {
+				if !c.seen.has(r.Key, r.position) {
 					found[i] = append(found[i], r)
 				}
 			}
@@ -221,12 +225,12 @@ func (l *Log[T]) collect(ctx context.Context, c *Cursor, in []*table.Table[T], r
 
 // gaps reports whether a record of a writer is missing, with a lower number than a new record. One partition is read in the order
 // of the records, so that a record is not read without the records before it. Several partitions are read at different instants.
-func gaps[T any](s *seen, all []*Record[T]) bool {
+func gaps(s *seen, all []*record) bool {
 	newest, count := map[string]int64{}, map[string]int64{}
 	for _, r := range all {
-		if was := s.newest(r.Writer); r.Sequence > was {
-			newest[r.Writer] = max(newest[r.Writer], r.Sequence-was)
-			count[r.Writer]++
+		if was := s.newest(r.writer); r.sequence > was {
+			newest[r.writer] = max(newest[r.writer], r.sequence-was)
+			count[r.writer]++
 		}
 	}
 	for w, n := range newest {
@@ -239,18 +243,18 @@ func gaps[T any](s *seen, all []*Record[T]) bool {
 
 // complete reads the range again, and adds the records that are older than the same writer's records in all. They were stored
 // before the first read.
-func (l *Log[T]) complete(ctx context.Context, c *Cursor, in []*table.Table[T], rows keys.RowRange, all []*Record[T]) ([]*Record[T], error) {
+func (l *core) complete(ctx context.Context, c *Cursor, in []tabledoor.Untyped, rows keys.RowRange, all []*record) ([]*record, error) {
 	again, _, err := l.collect(ctx, c, in, rows, 0)
 	if err != nil {
 		return nil, err
 	}
 	newest, have := map[string]int64{}, map[string]bool{}
 	for _, r := range all {
-		newest[r.Writer] = max(newest[r.Writer], r.Sequence) // stays 0 for records without a writer
+		newest[r.writer] = max(newest[r.writer], r.sequence) // stays 0 for records without a writer
 		have[r.Key.RowKey()] = true
 	}
 	for _, r := range again {
-		if r.Sequence < newest[r.Writer] && !have[r.Key.RowKey()] {
+		if r.sequence < newest[r.writer] && !have[r.Key.RowKey()] {
 			all = append(all, r)
 		}
 	}
@@ -258,10 +262,10 @@ func (l *Log[T]) complete(ctx context.Context, c *Cursor, in []*table.Table[T], 
 }
 
 // yieldAll yields records, the oldest first. A record counts as yielded before the loop gets it.
-func yieldAll[T any](c *Cursor, all []*Record[T], yield func(*Record[T]) bool) bool {
-	slices.SortFunc(all, func(a, b *Record[T]) int { return cmp.Compare(b.Key.RowKey(), a.Key.RowKey()) })
+func yieldAll(c *Cursor, all []*record, yield func(*record) bool) bool {
+	slices.SortFunc(all, func(a, b *record) int { return cmp.Compare(b.Key.RowKey(), a.Key.RowKey()) })
 	for _, r := range all {
-		c.seen.add(r.Key, r.position())
+		c.seen.add(r.Key, r.position)
 		if !yield(r) {
 			return false
 		}

@@ -14,8 +14,10 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/ticks"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -58,8 +60,11 @@ const (
 
 // Log appends records of type T to a table, and reads the newest ones first. T needs no fields for keys. It is safe for concurrent
 // use.
-type Log[T any] struct {
-	tables       *tables[T]
+type Log[T any] struct{ c *core }
+
+// core is a Log without its type parameter.
+type core struct {
+	tables       *tables
 	opt          Options
 	writeTimeout time.Duration
 	writer       *writer
@@ -78,9 +83,24 @@ type Log[T any] struct {
 // *table.LimitError for a nil store, a name that no table can have or that something else has, an option out of range, and for a
 // declaration after a method of the store was called.
 func New[T any](s extend.Store, name string, o *Options) *Log[T] {
+	return &Log[T]{newLog(s, name, opener[T], o)}
+}
+
+func newLog(s extend.Store, name string, open openFunc, o *Options) *core {
 	h := host.Of(s)
-	l, err := newLog[T](h, h.TableName(name), nil, o)
+	l, err := newCore(h, h.TableName(name), nil, open, o)
 	return declared(h, "log "+name, l, err)
+}
+
+// openFunc returns a handle of a table of a log.
+type openFunc func(service engine.Service, name string, o *Options) (table.Handle, error)
+
+// opener is an openFunc. An append has a key of its own, so that no row needs to be read before it.
+//
+//go:noinline
+func opener[T any](service engine.Service, name string, o *Options) (table.Handle, error) {
+	schema := table.Schema[T]{Type: o.Type, Version: o.Version, Upgrade: o.Upgrade}
+	return bare.NewTable(service, name, schema, &table.Options{Common: o.Common, BlindWrites: true})
 }
 
 // NewByPeriod declares a log with a table for each period, such as claims20260731. It is used as a log of one table is, except that
@@ -99,11 +119,15 @@ func New[T any](s extend.Store, name string, o *Options) *Log[T] {
 // one. Follow takes 1 more each time that it catches up, and reads at each pause the tables of Options.Overlap before and after the
 // present.
 func NewByPeriod[T any](s extend.Store, prefix string, p *PeriodOptions, o *Options) *Log[T] {
+	return &Log[T]{newLogByPeriod(s, prefix, p, opener[T], o)}
+}
+
+func newLogByPeriod(s extend.Store, prefix string, p *PeriodOptions, open openFunc, o *Options) *core {
 	h := host.Of(s)
 	periods, err := newPeriods(h, h.TableName(prefix), p)
-	var l *Log[T]
+	var l *core
 	if err == nil {
-		l, err = newLog[T](h, periods.prefix, periods, o)
+		l, err = newCore(h, periods.prefix, periods, open, o)
 	}
 	of := "log by period " + prefix
 	if err == nil { // logs of one prefix have the same periods
@@ -117,7 +141,7 @@ func NewByPeriod[T any](s extend.Store, prefix string, p *PeriodOptions, o *Opti
 }
 
 // declared adds a log to its store. A faulty log returns the fault from each method.
-func declared[T any](h *host.Host, name string, l *Log[T], err error) *Log[T] {
+func declared(h *host.Host, name string, l *core, err error) *core {
 	var parts host.Parts
 	if err == nil {
 		parts.Tables = []string{l.tables.name}
@@ -132,13 +156,13 @@ func declared[T any](h *host.Host, name string, l *Log[T], err error) *Log[T] {
 	if err = h.Declare(name, parts, err); err == nil {
 		return l
 	}
-	return &Log[T]{tables: &tables[T]{}, err: err, fault: err}
+	return &core{tables: &tables{}, err: err, fault: err}
 }
 
 // Periods returns the periods of a log of [NewByPeriod], nil for another log.
-func (l *Log[T]) Periods() *Periods { return l.tables.periods }
+func (l *Log[T]) Periods() *Periods { return l.c.tables.periods }
 
-func newLog[T any](h *host.Host, name string, p *Periods, o *Options) (*Log[T], error) {
+func newCore(h *host.Host, name string, p *Periods, of openFunc, o *Options) (*core, error) {
 	opt := Options{}
 	if o != nil {
 		opt = *o
@@ -149,13 +173,13 @@ func newLog[T any](h *host.Host, name string, p *Periods, o *Options) (*Log[T], 
 	if p != nil {
 		made = "Periods.Create"
 	}
-	// An append has a key of its own, so that no row needs to be read before it.
-	open := func(name string) (*table.Table[T], error) {
-		t, err := bare.NewTable(service, name, table.Schema[T]{Type: opt.Type, Version: opt.Version, Upgrade: opt.Upgrade}, &table.Options{Common: opt.Common, BlindWrites: true})
-		if err == nil {
-			door.Table(t).Made = made
+	open := func(name string) (tabledoor.Untyped, error) {
+		t, err := of(service, name, &opt)
+		if err != nil {
+			return nil, err
 		}
-		return t, err
+		door.Table(t).Made = made
+		return tabledoor.Of(t), nil
 	}
 	first, err := open(name)
 	if err != nil {
@@ -165,8 +189,8 @@ func newLog[T any](h *host.Host, name string, p *Periods, o *Options) (*Log[T], 
 	if err := opt.setDefaults(common.WriteTimeout); err != nil {
 		return nil, fmt.Errorf("logtail: New %s: %w", name, err)
 	}
-	l := &Log[T]{
-		tables:       &tables[T]{name: name, periods: p, open: open},
+	l := &core{
+		tables:       &tables{name: name, periods: p, open: open},
 		opt:          opt,
 		writeTimeout: common.WriteTimeout,
 		writer:       &writer{now: common.Now, newID: common.NewID, overlap: opt.Overlap},
@@ -177,7 +201,7 @@ func newLog[T any](h *host.Host, name string, p *Periods, o *Options) (*Log[T], 
 			return nil, fmt.Errorf("logtail: NewByPeriod %s: %w", name, &table.ValueError{Field: "Options.Overlap", Reason: fmt.Sprintf("is longer than the %d %s periods that PeriodOptions.Keep keeps", p.opt.Keep, p.unit)})
 		}
 	}
-	return l.In(keys.RawPartition(defaultSource)), nil
+	return l.choose(keys.RawPartition(defaultSource)), nil
 }
 
 func (o *Options) setDefaults(writeTimeout time.Duration) error {
@@ -211,7 +235,9 @@ func (o *Options) setDefaults(writeTimeout time.Duration) error {
 //
 // The methods of the returned log fail with a *keys.KeyError if the source is no PartitionKey, or ends like the partition of a
 // spread source: with ~ and 3 digits.
-func (l *Log[T]) In(source keys.PartitionKey) *Log[T] {
+func (l *Log[T]) In(source keys.PartitionKey) *Log[T] { return &Log[T]{l.c.choose(source)} }
+
+func (l *core) choose(source keys.PartitionKey) *core {
 	in := *l
 	if l.fault != nil {
 		return &in
@@ -245,21 +271,58 @@ type Record[T any] struct {
 	Sequence int64
 }
 
+// record is a Record without its type parameter.
+type record struct {
+	entity tabledoor.Entity // with the value
+	Key    keys.Key
+	position
+}
+
 // newRecord returns a record that is to be stored in a partition.
-func newRecord[T any](partition keys.PartitionKey, p position, v *T) *Record[T] {
-	return &Record[T]{*v, keys.At(partition, p.rowKey()), p.time, p.writer, p.sequence}
+func newRecord(partition keys.PartitionKey, p position, e tabledoor.Entity) *record {
+	return &record{e, keys.At(partition, p.rowKey()), p}
 }
 
 // recordOf returns the record of an entity, nil if its key is not the key of a record.
-func recordOf[T any](e *table.Entity[T]) *Record[T] {
-	p, is := positionOf(e.Key.RowKey())
+func recordOf(e tabledoor.Entity) *record {
+	k := tabledoor.KeyOf(e)
+	p, is := positionOf(k.RowKey())
 	if !is {
 		return nil
 	}
-	return &Record[T]{e.Value, e.Key, p.time, p.writer, p.sequence}
+	return &record{e, k, p}
 }
 
-func (r *Record[T]) position() position { return position{r.Time, r.Writer, r.Sequence} }
+// entityOf returns a value as an entity, nil for nil.
+func entityOf[T any](v *T) tabledoor.Entity {
+	if v == nil {
+		return nil
+	}
+	return &table.Entity[T]{Value: *v}
+}
+
+// typed returns a record with its type, nil for nil.
+func typed[T any](r *record) *Record[T] {
+	if r == nil {
+		return nil
+	}
+	return &Record[T]{r.entity.(*table.Entity[T]).Value, r.Key, r.time, r.writer, r.sequence}
+}
+
+// untyped returns a record without its type, nil for nil.
+func untyped[T any](r *Record[T]) *record {
+	if r == nil {
+		return nil
+	}
+	return &record{entityOf(&r.Value), r.Key, position{r.Time, r.Writer, r.Sequence}}
+}
+
+// records returns a list with the type of its records.
+func records[T any](of iter.Seq2[*record, error]) iter.Seq2[*Record[T], error] {
+	return func(yield func(*Record[T], error) bool) {
+		of(func(r *record, err error) bool { return yield(typed[T](r), err) })
+	}
+}
 
 // The RowKey of a record is its time in inverted ticks, its writer and its sequence number. Other programs store the ticks alone, or with
 // what makes the key unique behind a separator.
@@ -340,7 +403,7 @@ type calendar struct {
 
 // nextPeriod moves the cursor over periods without tables, and returns until when to catch up: to the end of a period, and at most
 // to final.
-func (l *Log[T]) nextPeriod(ctx context.Context, c *Cursor, known *calendar, final time.Time) (end time.Time, err error) {
+func (l *core) nextPeriod(ctx context.Context, c *Cursor, known *calendar, final time.Time) (end time.Time, err error) {
 	p := l.tables.periods
 	if p == nil {
 		return final, nil
@@ -375,12 +438,12 @@ func (l *Log[T]) nextPeriod(ctx context.Context, c *Cursor, known *calendar, fin
 
 // merge yields the records of lists that have the newest first, the newest of all first. The first records of the lists are read
 // at the same time.
-func merge[T any](lists []iter.Seq2[*Record[T], error]) iter.Seq2[*Record[T], error] {
+func merge(lists []iter.Seq2[*record, error]) iter.Seq2[*record, error] {
 	if len(lists) == 1 {
 		return lists[0]
 	}
-	return func(yield func(*Record[T], error) bool) {
-		heads := make([]head[T], len(lists))
+	return func(yield func(*record, error) bool) {
+		heads := make([]head, len(lists))
 		var reading errgroup.Group
 		reading.SetLimit(maxConcurrent)
 		for i, list := range lists {
@@ -391,7 +454,7 @@ func merge[T any](lists []iter.Seq2[*Record[T], error]) iter.Seq2[*Record[T], er
 		}
 		reading.Wait()
 		for {
-			var newest *head[T]
+			var newest *head
 			for i := range heads {
 				h := &heads[i]
 				switch {
@@ -411,14 +474,14 @@ func merge[T any](lists []iter.Seq2[*Record[T], error]) iter.Seq2[*Record[T], er
 }
 
 // head is the newest record of a list that is not yielded yet, nil at the end.
-type head[T any] struct {
-	record *Record[T]
+type head struct {
+	record *record
 	err    error
-	next   func() (*Record[T], error, bool)
+	next   func() (*record, error, bool)
 	stop   func()
 }
 
-func (h *head[T]) read() { h.record, h.err, _ = h.next() }
+func (h *head) read() { h.record, h.err, _ = h.next() }
 
 // maxConcurrent is the most partitions that are read at the same time.
 const maxConcurrent = 32

@@ -393,20 +393,20 @@ func (p *Periods) create(ctx context.Context, row *periodRow, known state) error
 }
 
 // tables are the tables of a log: one, or one for each period.
-type tables[T any] struct {
+type tables struct {
 	name    string   // of the table; by period, the prefix
 	periods *Periods // nil for one table
-	open    func(name string) (*table.Table[T], error)
+	open    func(name string) (tabledoor.Untyped, error)
 
 	mu     sync.Mutex
-	opened map[string]*table.Table[T]
+	opened map[string]tabledoor.Untyped
 }
 
 // maxOpened is the most handles that are kept.
 const maxOpened = 100
 
 // periodAt returns the table of the records of a time.
-func (s *tables[T]) periodAt(t time.Time) (*table.Table[T], error) {
+func (s *tables) periodAt(t time.Time) (tabledoor.Untyped, error) {
 	name := s.name
 	if s.periods != nil {
 		name = s.periods.tableName(t)
@@ -421,14 +421,14 @@ func (s *tables[T]) periodAt(t time.Time) (*table.Table[T], error) {
 		return nil, err
 	}
 	if s.opened == nil || len(s.opened) == maxOpened {
-		s.opened = map[string]*table.Table[T]{}
+		s.opened = map[string]tabledoor.Untyped{}
 	}
 	s.opened[name] = h
 	return h, nil
 }
 
 // ensure makes the tables.
-func (s *tables[T]) ensure(ctx context.Context) error {
+func (s *tables) ensure(ctx context.Context) error {
 	if s.periods != nil {
 		_, err := s.periods.Create(ctx)
 		return err
@@ -441,7 +441,7 @@ func (s *tables[T]) ensure(ctx context.Context) error {
 }
 
 // keeps returns ErrPastRetention for a time whose table is dropped, or may be.
-func (s *tables[T]) keeps(t time.Time) error {
+func (s *tables) keeps(t time.Time) error {
 	if s.periods == nil {
 		return nil
 	}
@@ -452,15 +452,15 @@ func (s *tables[T]) keeps(t time.Time) error {
 }
 
 // isEmpty reports whether an error of a read says that a period has no records.
-func (s *tables[T]) isEmpty(err error) bool {
+func (s *tables) isEmpty(err error) bool {
 	return s.periods != nil && errors.Is(err, errs.ErrTableNotFound)
 }
 
 // all returns the tables of a range of times, the newest first. They may not exist.
-func (s *tables[T]) all(from, to time.Time) (all []*table.Table[T], err error) {
+func (s *tables) all(from, to time.Time) (all []tabledoor.Untyped, err error) {
 	if s.periods == nil {
 		t, err := s.periodAt(time.Time{})
-		return []*table.Table[T]{t}, err
+		return []tabledoor.Untyped{t}, err
 	}
 	u := s.periods.unit
 	for p := u.start(to.Add(-tick)); err == nil && u.add(p, 1).After(from); p = u.add(p, -1) {
@@ -469,7 +469,7 @@ func (s *tables[T]) all(from, to time.Time) (all []*table.Table[T], err error) {
 	return all, err
 }
 
-func (s *tables[T]) add(all []*table.Table[T], period time.Time) ([]*table.Table[T], error) {
+func (s *tables) add(all []tabledoor.Untyped, period time.Time) ([]tabledoor.Untyped, error) {
 	t, err := s.periodAt(period)
 	return append(all, t), err
 }
@@ -478,8 +478,8 @@ func (s *tables[T]) add(all []*table.Table[T], period time.Time) ([]*table.Table
 // A log of one table has one group. By period, the first group has the newest tables: the table of the present, and tables that
 // begin before soon. Older tables are looked up when they are needed, and then more of them come with each group, at most so
 // many.
-func (s *tables[T]) groups(ctx context.Context, from, to, now, soon time.Time, most int) iter.Seq2[[]*table.Table[T], error] {
-	return func(yield func([]*table.Table[T], error) bool) {
+func (s *tables) groups(ctx context.Context, from, to, now, soon time.Time, most int) iter.Seq2[[]tabledoor.Untyped, error] {
+	return func(yield func([]tabledoor.Untyped, error) bool) {
 		if s.periods == nil {
 			yield(s.all(from, to))
 			return
@@ -506,7 +506,7 @@ func (s *tables[T]) groups(ctx context.Context, from, to, now, soon time.Time, m
 		}
 		for n := 1; len(older) > 0; n = min(2*n, most) {
 			n = min(n, len(older))
-			var group []*table.Table[T]
+			var group []tabledoor.Untyped
 			for i := len(older) - 1; i >= len(older)-n && err == nil; i-- {
 				group, err = s.add(group, older[i])
 			}

@@ -9,6 +9,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/ticks"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -25,10 +26,7 @@ import (
 // Requests: ⌈n / 1000⌉. If the source has several partitions, 1 for each of them, 32 at the same time, and more for a partition
 // that has many of the n records.
 func (l *Log[T]) Tail(ctx context.Context, n int) iter.Seq2[*Record[T], error] {
-	if n < 1 {
-		return failed[T](&table.ValueError{Field: "n", Reason: "is not positive"})
-	}
-	return l.read(ctx, time.Time{}, time.Time{}, n)
+	return records[T](l.c.tail(ctx, n))
 }
 
 // Between yields the records with from ≤ time < to, the newest first. A zero to is no bound: records with a time in the future
@@ -36,10 +34,7 @@ func (l *Log[T]) Tail(ctx context.Context, n int) iter.Seq2[*Record[T], error] {
 // record that does not fit T, unless Options.Skip leaves it out; table.ErrNotCreated and the other errors of a read (see
 // package table). Requests: 1 for each 1,000 records of a partition, and at least 1 for each partition.
 func (l *Log[T]) Between(ctx context.Context, from, to time.Time) iter.Seq2[*Record[T], error] {
-	if l.err == nil && !to.IsZero() && !nextTick(from).Before(nextTick(to)) {
-		return func(func(*Record[T], error) bool) {}
-	}
-	return l.read(ctx, from, to, 0)
+	return records[T](l.c.between(ctx, from, to))
 }
 
 // Since yields the records with from ≤ time, the newest first: [Log.Between] without a bound.
@@ -47,14 +42,28 @@ func (l *Log[T]) Since(ctx context.Context, from time.Time) iter.Seq2[*Record[T]
 	return l.Between(ctx, from, time.Time{})
 }
 
-func failed[T any](err error) iter.Seq2[*Record[T], error] {
-	return func(yield func(*Record[T], error) bool) { yield(nil, err) }
+func (l *core) tail(ctx context.Context, n int) iter.Seq2[*record, error] {
+	if n < 1 {
+		return failed(&table.ValueError{Field: "n", Reason: "is not positive"})
+	}
+	return l.read(ctx, time.Time{}, time.Time{}, n)
+}
+
+func (l *core) between(ctx context.Context, from, to time.Time) iter.Seq2[*record, error] {
+	if l.err == nil && !to.IsZero() && !nextTick(from).Before(nextTick(to)) {
+		return func(func(*record, error) bool) {}
+	}
+	return l.read(ctx, from, to, 0)
+}
+
+func failed(err error) iter.Seq2[*record, error] {
+	return func(yield func(*record, error) bool) { yield(nil, err) }
 }
 
 // read yields the records with from ≤ time < to, the newest first, at most limit unless that is 0. A zero to is no bound.
-func (l *Log[T]) read(ctx context.Context, from, to time.Time, limit int) iter.Seq2[*Record[T], error] {
-	fail := func(err error) iter.Seq2[*Record[T], error] {
-		return failed[T](fmt.Errorf("logtail: %s: %w", l.tables.name, err))
+func (l *core) read(ctx context.Context, from, to time.Time, limit int) iter.Seq2[*record, error] {
+	fail := func(err error) iter.Seq2[*record, error] {
+		return failed(fmt.Errorf("logtail: %s: %w", l.tables.name, err))
 	}
 	if l.err != nil {
 		return fail(l.err)
@@ -63,7 +72,7 @@ func (l *Log[T]) read(ctx context.Context, from, to time.Time, limit int) iter.S
 	if err := rows.Err(); err != nil {
 		return fail(err)
 	}
-	return func(yield func(*Record[T], error) bool) {
+	return func(yield func(*record, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		now := l.writer.now().UTC()
@@ -87,7 +96,7 @@ func (l *Log[T]) read(ctx context.Context, from, to time.Time, limit int) iter.S
 }
 
 // lists returns the list of each partition of each table.
-func (l *Log[T]) lists(ctx context.Context, in []*table.Table[T], rows keys.RowRange, share, limit int) (all []iter.Seq2[*Record[T], error]) {
+func (l *core) lists(ctx context.Context, in []tabledoor.Untyped, rows keys.RowRange, share, limit int) (all []iter.Seq2[*record, error]) {
 	for _, t := range in {
 		for _, p := range l.partitions {
 			all = append(all, l.list(ctx, t, p, rows, share, limit))
@@ -98,10 +107,10 @@ func (l *Log[T]) lists(ctx context.Context, in []*table.Table[T], rows keys.RowR
 
 // list yields the records of a range of one partition, at most limit unless that is 0. The first request is for share records,
 // each further request for all that are left.
-func (l *Log[T]) list(ctx context.Context, in *table.Table[T], partition keys.PartitionKey, rows keys.RowRange, share, limit int) iter.Seq2[*Record[T], error] {
-	return func(yield func(*Record[T], error) bool) {
+func (l *core) list(ctx context.Context, in tabledoor.Untyped, partition keys.PartitionKey, rows keys.RowRange, share, limit int) iter.Seq2[*record, error] {
+	return func(yield func(*record, error) bool) {
 		left := limit
-		q := table.Query[T]{Partition: partition, Rows: rows, PageSize: min(share, page), Cursor: table.NewCursor(""), Skip: func(k keys.Key, err error) bool {
+		q := table.Query[table.Row]{Partition: partition, Rows: rows, PageSize: min(share, page), Cursor: table.NewCursor(""), Skip: func(k keys.Key, err error) bool {
 			_, is := positionOf(k.RowKey())
 			return !is || l.opt.Skip != nil && l.opt.Skip(k, err)
 		}}

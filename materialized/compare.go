@@ -194,8 +194,8 @@ func (c *viewComparison) take(k keys.Key) {
 
 // Entity implements derived.Comparison.
 func (c *viewComparison) Entity(ctx context.Context, entity tabledoor.Entity, row *table.Row) error {
-	of := tabledoor.KeyOf(entity)
-	d, err := c.deriveTwice(tabledoor.ValueOf(entity), of)
+	key := tabledoor.KeyOf(entity)
+	d, err := c.deriveTwice(tabledoor.ValueOf(entity), key)
 	if err != nil {
 		c.session.Fault(derived.Fault{Definition: c.name, Kind: derived.Unreadable, Entity: row.Key, Err: err})
 		c.Unreadable(row.Key)
@@ -209,16 +209,16 @@ func (c *viewComparison) Entity(ctx context.Context, entity tabledoor.Entity, ro
 		if has == d.key && c.session.RecordsOnly() {
 			return nil
 		}
-		n, digest, err := c.storedUnder(ctx, d.key, of)
-		if err != nil || n.entity == of && digest == d.digest {
+		n, digest, err := c.storedUnder(ctx, d.key, key)
+		if err != nil || n.entity == key && digest == d.digest {
 			return err
 		}
 		if never := has == (keys.Key{}) && n.entity == (keys.Key{}); never && c.session.Repair() {
-			return c.repair(ctx, derived.Fault{Definition: c.name, Kind: derived.Missing, Entity: of, Row: d.key})
+			return c.repair(ctx, derived.Fault{Definition: c.name, Kind: derived.Missing, Entity: key, Row: d.key})
 		}
-		return c.confirm(ctx, of, d.key)
+		return c.confirm(ctx, key, d.key)
 	}
-	return c.confirm(ctx, of, has)
+	return c.confirm(ctx, key, has)
 }
 
 // storedUnder returns the note and the digest of a derived entity that an entity should have: those that were read at the beginning, or reads

@@ -29,12 +29,16 @@ type View[T, V any] struct{ c *core }
 
 // core is a View without its type parameters.
 type core struct {
-	name   string
-	to     tabledoor.Untyped                                          // with the definitions that the program has given it; nil for none
-	base   tabledoor.Untyped                                          // without them
-	derive func(e any, k keys.Key) (value tabledoor.Entity, has bool) // e is a pointer to the table's type
-	opt    Options
-	parts  bool // derived entities would have parts
+	name  string
+	opt   Options
+	parts bool // derived entities would have parts
+
+	// to is the table of the view with the definitions that the program has given it, nil for none,
+	// and base without them.
+	to, base tabledoor.Untyped
+
+	// derive gets a pointer to an entity.
+	derive func(e any, k keys.Key) (value tabledoor.Entity, has bool)
 
 	definition any // the View
 }

@@ -201,6 +201,10 @@ func (t inner) Exists(ctx context.Context, k keys.Key) (bool, error) { return t.
 
 func (t inner) InsertAtOp(k keys.Key, e any) Op { return t.h.insertAt(k, e.(entity)) }
 
+func (t inner) InsertAt(ctx context.Context, k keys.Key, e any) error {
+	return t.h.insertAt(k, e.(entity)).send(ctx)
+}
+
 func (t inner) UpsertOp(e any, mode UpsertMode) Op {
 	of := e.(entity)
 	return t.h.upsert("Upsert", t.h.schema.keyOf(of.fields().value), of, mode, true)

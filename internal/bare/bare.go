@@ -128,12 +128,7 @@ func Ensure(ctx context.Context, t table.Handle) error {
 
 // Bind returns a handle that contains what a definition has made for it, for [BoundTo]: the methods of a definition get the handle,
 // and the definition itself is bound to none.
-func Bind[T any](t *table.Table[T], definition, made any) *table.Table[T] {
-	return BindAny(t, definition, made).(*table.Table[T])
-}
-
-// BindAny is Bind for a handle of any type.
-func BindAny(t table.Handle, definition, made any) table.Handle {
+func Bind(t table.Handle, definition, made any) table.Handle {
 	return door.InMode(t, func(m *engine.Mode) {
 		all := map[any]any{definition: made}
 		maps.Copy(all, m.Bindings)

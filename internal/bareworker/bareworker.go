@@ -82,14 +82,14 @@ func CleanAll[T any](ctx context.Context, w Worker, t *table.Table[T]) error {
 
 // Mover is an *archive.Mover of a table, with the handler that executes its moves.
 type Mover[T any] struct {
-	container
+	incarnations
 	Definition *archive.Mover[T]
 	Table      *table.Table[T] // the handle that has the mover
 	Handler    host.Handler
 }
 
-// container is what an *archive.Mover makes for a table, for package largeentity.
-type container interface {
+// incarnations is what an *archive.Mover makes for a table, for package largeentity.
+type incarnations interface {
 	Contains(ctx context.Context, k keys.Key, incarnation string) (bool, error)
 }
 
@@ -128,7 +128,7 @@ func NewMover[T any](kind string, from *table.Table[T], to archive.Destination, 
 		return nil, err
 	}
 	t := with.(*table.Table[T])
-	bound, err := bare.BoundTo[container](t, m)
+	bound, err := bare.BoundTo[incarnations](t, m)
 	return &Mover[T]{bound, m, t, parts[0].Handlers[0]}, err
 }
 

@@ -53,7 +53,7 @@ type Task struct {
 // Handler executes the effects of one kind, of the writes of one table; see extend.Handler.
 type Handler struct {
 	Kind    string
-	Table   table.Handle // the table whose writes have the effects: a *table.Table of any type, with its maintainers
+	Table   table.Handle // the table whose writes have the effects, with its maintainers
 	Handle  func(ctx context.Context, j Job) error
 	Version int // the newest version of the payload that Handle supports; 0 means 1
 
@@ -110,20 +110,6 @@ func EntityOf(e commit.Effect, record keys.PartitionKey) keys.Key {
 // their own; see package records. If that write fails with table.ErrChanged, the handler returns that error, and is called again for the
 // effects that the record contains then.
 func RecordOf(j Job) (*commit.Record, int) { return j.record, j.index }
-
-// Binder is a definition that keeps the handle of its table, for methods of its own.
-type Binder[T any] interface {
-	// Bind gets the handle of the table when its declaration is complete. If the declaration has a mistake, also one in another
-	// definition, each method of the handle returns it. If the definition is given to a second table, which refuses it, Bind is called
-	// again, and keeps the first handle if that has no mistake.
-	Bind(t *table.Table[T])
-}
-
-// Fitter is implemented by a maintainer: Fits returns the error that Maintain would return for a new entity because of the keys of its
-// rows, nil for none. It makes no request, and does not keep the entity.
-type Fitter[T any] interface {
-	Fits(e *table.Entity[T]) error
-}
 
 // RemoteWriter is implemented by a maintainer that changes rows of other tables. A worker that has a handler of such a table then makes
 // sure that a late request of a write that never commits changes nothing in the other tables.
@@ -208,7 +194,7 @@ func (h *Host) LowerName(name string) string { return strings.ToLower(h.Prefix) 
 // NewTable returns a handle of a table in which a definition stores rows of its own. Its name gets
 // the prefix of the store, zero fields of its Common are those of the store, and it has the store's
 // outbox. It knows no catalogue: nothing but the definition may write the table. It sends nothing;
-// give [EnsureTable] of it to [Parts]. Errors: Invalid; *table.TypeError for a T that cannot be stored;
+// [Parts] has what creates it. Errors: Invalid; *table.TypeError for a T that cannot be stored;
 // *keys.KeyError for a wrong key; *table.ValueError or *table.LimitError for a name that no table
 // can have, for that of a table of entities or of one that belongs to its definitions, and for a
 // wrong schema or option.
@@ -235,11 +221,6 @@ func NewTable[T any](s Store, name string, schema table.Schema[T], o *table.Opti
 	door.Note(t, h.Registry)
 	return door.InMode(t, func(m *engine.Mode) { m.Outbox = h.Outbox }), nil
 }
-
-// EnsureTable creates a table of [NewTable], unless it exists. While a table of this name is being
-// deleted, it fails with table.ErrNotCreated. 1 request, sent again if its outcome is unknown;
-// idempotent.
-func EnsureTable(ctx context.Context, t table.Handle) error { return door.Table(t).Ensure(ctx) }
 
 // Container returns a container of the store. Errors: Invalid; *table.ValueError for an account without blobs, and for a name that no
 // container can have.

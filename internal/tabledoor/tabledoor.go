@@ -32,8 +32,12 @@ type Untyped interface {
 	Copies(ctx context.Context, q query.Query, yield func(*stored.Row, Entity) bool) error
 	GetCopy(ctx context.Context, k keys.Key) (*stored.Row, Entity, error)
 
+
+	// ListOf and PageOf are List and Page for a query of QueryOf. yield has got entities also if
+	// there is an error. After table.ErrBudget, next is valid.
 	ListOf(ctx context.Context, q query.Query, yield func(Entity) bool) error
 	PageOf(ctx context.Context, q query.Query, token string, yield func(Entity) bool) (next string, err error)
+
 	DeleteOp(e Entity) table.Op
 	Delete(ctx context.Context, e Entity) error
 	GetMany(ctx context.Context, ks []keys.Key, yield func(Entity, error) bool)
@@ -41,6 +45,7 @@ type Untyped interface {
 	Get(ctx context.Context, k keys.Key) (Entity, error)
 	GetRow(ctx context.Context, k keys.Key) (*table.Row, error)
 	Exists(ctx context.Context, k keys.Key) (bool, error)
+	InsertAt(ctx context.Context, k keys.Key, e Entity) error
 	InsertAtOp(k keys.Key, e Entity) table.Op
 	UpsertOp(e Entity, mode table.UpsertMode) table.Op
 	DeleteAnyOp(k keys.Key) table.Op
