@@ -32,7 +32,6 @@ type Untyped interface {
 	Copies(ctx context.Context, q query.Query, yield func(*stored.Row, Entity) bool) error
 	GetCopy(ctx context.Context, k keys.Key) (*stored.Row, Entity, error)
 
-
 	// ListOf and PageOf are List and Page for a query of QueryOf. yield has got entities also if
 	// there is an error. After table.ErrBudget, next is valid.
 	ListOf(ctx context.Context, q query.Query, yield func(Entity) bool) error

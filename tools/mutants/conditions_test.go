@@ -77,7 +77,7 @@ func TestConditions(t *testing.T) {
 	})
 	mutants.Run(t, "./logtail", []mutants.Mutant{
 		{Name: "an error names a record by its place in the transaction", File: "logtail/append.go",
-			Old: "be.Index += len(all)", New: "_ = be", Test: "TestAppendAllFails"},
+			Old: "be.Index += before", New: "_ = be", Test: "TestAppendAllFails"},
 		{Name: "two old spans of numbers stay two", File: "logtail/follow.go",
 			Old: "case n > 1: // the", New: "case n > 2: // the", Test: "TestSeen"},
 	})
