@@ -34,7 +34,7 @@ func (l *Log[T]) Tail(ctx context.Context, n int) iter.Seq2[*Record[T], error] {
 // record that does not fit T, unless Options.Skip leaves it out; table.ErrNotCreated and the other errors of a read (see
 // package table). Requests: 1 for each 1,000 records of a partition, and at least 1 for each partition.
 func (l *Log[T]) Between(ctx context.Context, from, to time.Time) iter.Seq2[*Record[T], error] {
-	return records[T](l.c.between(ctx, from, to))
+	return records[T](l.c.readBetween(ctx, from, to))
 }
 
 // Since yields the records with from ≤ time, the newest first: [Log.Between] without a bound.
@@ -49,7 +49,7 @@ func (l *core) tail(ctx context.Context, n int) iter.Seq2[*record, error] {
 	return l.read(ctx, time.Time{}, time.Time{}, n)
 }
 
-func (l *core) between(ctx context.Context, from, to time.Time) iter.Seq2[*record, error] {
+func (l *core) readBetween(ctx context.Context, from, to time.Time) iter.Seq2[*record, error] {
 	if l.err == nil && !to.IsZero() && !nextTick(from).Before(nextTick(to)) {
 		return func(func(*record, error) bool) {}
 	}
