@@ -30,7 +30,7 @@ func (unhashable) Define(*extend.Declaration[employee]) error { return nil }
 
 // needy is a definition that needs parts.
 type needy struct {
-	parts func(*table.Table[employee]) (host.Parts, error)
+	parts func(table.Handle) (host.Parts, error)
 }
 
 func (*needy) Name() string                                   { return "needy" }
@@ -114,13 +114,13 @@ func TestFaults(t *testing.T) {
 			logtail.New[badge](s, "staff", nil)
 			return plain()(s)
 		}, "table staff: table staff belongs to log staff"},
-		"an error of what a definition needs": {plain(&needy{parts: func(*table.Table[employee]) (host.Parts, error) { return host.Parts{}, errNeeds }}), "table staff: definition needy: it needs more"},
+		"an error of what a definition needs": {plain(&needy{parts: func(table.Handle) (host.Parts, error) { return host.Parts{}, errNeeds }}), "table staff: definition needy: it needs more"},
 		"zero definitions":                    {plain(&index.Lists[employee, string]{}), "table staff: definition : "},
 		"a zero summary":                      {plain(&index.Summary[employee, string]{}), "table staff: definition : "},
 		"zero values":                         {plain(&largeentity.Values[employee]{}), "table staff: definition large values: "},
 		"a kind of an effect of another type": {func(s *aztablekit.Store) *table.Table[employee] {
 			aztablekit.Table(s, "staff", badgeDept, badgeNo, eventual.On("mail", func(*eventual.Change[badge]) (int, bool) { return 0, true }, nil))
-			return plain(&needy{parts: func(*table.Table[employee]) (host.Parts, error) {
+			return plain(&needy{parts: func(table.Handle) (host.Parts, error) {
 				return host.Parts{Handlers: []host.Handler{{Kind: "mail"}}}, nil
 			}})(s)
 		}, "table staff: effect mail is that of an effect of type aztablekit_test.badge"},

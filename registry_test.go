@@ -28,7 +28,7 @@ func (d *rowsBeside) Define(to *extend.Declaration[employee]) error {
 	if err != nil {
 		return err
 	}
-	return host.Needs(to, func(*table.Table[employee]) (host.Parts, error) {
+	return host.Needs(to, func(table.Handle) (host.Parts, error) {
 		return host.Parts{Tables: []string{rows.Name()}}, nil
 	})
 }

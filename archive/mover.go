@@ -69,11 +69,11 @@ func (m *Mover[T]) Define(d *extend.Declaration[T]) error {
 // define adds a mover to a declaration, d. definition is the Mover as the program has it.
 func define(d, definition any, kind string, to Destination) error {
 	made := &mover{kind: kind}
-	err := host.AttachAny(d, func(t table.Handle) (table.Handle, error) { return bare.Bind(t, definition, made), nil })
+	err := host.Attach(d, func(t table.Handle) (table.Handle, error) { return bare.Bind(t, definition, made), nil })
 	if err != nil {
 		return err
 	}
-	return host.NeedsAny(d, func(t table.Handle) (parts host.Parts, err error) {
+	return host.Needs(d, func(t table.Handle) (parts host.Parts, err error) {
 		at := to
 		if placed, is := at.(placed); is {
 			if at, err = placed.In(host.OfDeclaration(d)); err != nil {

@@ -78,7 +78,7 @@ func (e *Effect[T]) Define(d *extend.Declaration[T]) error {
 	if err := d.Maintain(e.maintainer); err != nil {
 		return err
 	}
-	return host.Needs(d, func(t *table.Table[T]) (host.Parts, error) {
+	return host.Needs(d, func(t table.Handle) (host.Parts, error) {
 		return host.Parts{Handlers: []host.Handler{{Kind: e.kind, Table: t, Handle: e.handle}}}, nil
 	})
 }

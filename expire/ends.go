@@ -127,7 +127,7 @@ func (e *Ends[T]) Define(d *extend.Declaration[T]) error {
 // define adds the ends to a declaration, d, behind their hours.
 func (e *core) define(d any) error {
 	var notes *notes
-	err := host.AttachAny(d, func(t table.Handle) (table.Handle, error) {
+	err := host.Attach(d, func(t table.Handle) (table.Handle, error) {
 		if other := door.Table(t).Mode.Ends; other != nil {
 			return nil, &table.ValueError{Field: "definitions", Reason: fmt.Sprintf("contain two of package expire, %s and %s: an entity has one end", other.Definition, e.opt.Name)}
 		}
@@ -146,7 +146,7 @@ func (e *core) define(d any) error {
 	if err != nil {
 		return err
 	}
-	return host.NeedsAny(d, func(t table.Handle) (host.Parts, error) {
+	return host.Needs(d, func(t table.Handle) (host.Parts, error) {
 		sweep := host.Task{Name: "sweep of " + t.Name(), Do: func(ctx context.Context) error { return e.sweepDaily(ctx, t) }}
 		parts := host.Parts{Daily: []host.Task{sweep}}
 		if notes != nil {

@@ -138,7 +138,7 @@ type maintaining interface {
 // define adds a definition to the declaration of a table, to. It needs nothing if its rows are in
 // the partitions of their entities.
 func define(to any, d named, m maintaining) error {
-	err := host.AttachAny(to, func(t table.Handle) (table.Handle, error) {
+	err := host.Attach(to, func(t table.Handle) (table.Handle, error) {
 		with, err := withOne(t, d, m)
 		if err != nil {
 			return nil, err
@@ -148,7 +148,7 @@ func define(to any, d named, m maintaining) error {
 	if err != nil {
 		return err
 	}
-	return host.NeedsAny(to, func(t table.Handle) (host.Parts, error) {
+	return host.Needs(to, func(t table.Handle) (host.Parts, error) {
 		m := door.Table(t).Mode.Maintainer(d.Name()).Typed()
 		elsewhere, is := m.(ofElsewhere)
 		if !is {

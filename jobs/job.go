@@ -149,10 +149,10 @@ func define(d, job any, k *kind) error {
 		return fmt.Errorf("kind: %w", err)
 	}
 	made := &bound{kind: k}
-	if err := host.AttachAny(d, func(t table.Handle) (table.Handle, error) { return bare.Bind(t, job, made), nil }); err != nil {
+	if err := host.Attach(d, func(t table.Handle) (table.Handle, error) { return bare.Bind(t, job, made), nil }); err != nil {
 		return err
 	}
-	return host.NeedsAny(d, func(t table.Handle) (parts host.Parts, err error) {
+	return host.Needs(d, func(t table.Handle) (parts host.Parts, err error) {
 		h := host.OfDeclaration(d)
 		made.table = tabledoor.Of(t)
 		made.typed = t

@@ -72,7 +72,7 @@ func (v *Values[T]) Define(d *extend.Declaration[T]) error {
 // define adds values to a declaration, d. definition is the Values as the program has it.
 func define(d, definition any, of reflect.Type, container string, o Options) error {
 	made := &values{}
-	err := host.AttachAny(d, func(t table.Handle) (_ table.Handle, err error) {
+	err := host.Attach(d, func(t table.Handle) (_ table.Handle, err error) {
 		if made.store, err = storeOf(host.OfDeclaration(d), t, container, o); err != nil {
 			return nil, err
 		}
@@ -86,7 +86,7 @@ func define(d, definition any, of reflect.Type, container string, o Options) err
 	if err != nil {
 		return err
 	}
-	return host.NeedsAny(d, func(t table.Handle) (parts host.Parts, err error) {
+	return host.Needs(d, func(t table.Handle) (parts host.Parts, err error) {
 		made.table = tabledoor.Of(t)
 		if made.archives, err = archivesOf(t, o.Archived); err != nil {
 			return parts, err

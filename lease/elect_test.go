@@ -234,10 +234,10 @@ func (named) Name() string { return "named" }
 func (named) MaxRows() int { return 2 }
 
 func (named) Define(d *extend.Declaration[register]) error {
-	err := host.Needs(d, func(*table.Table[register]) (host.Parts, error) {
+	err := host.Needs(d, func(table.Handle) (host.Parts, error) {
 		return host.Parts{Handlers: []host.Handler{{Kind: "told"}}}, nil
 	})
-	return errors.Join(err, host.Attach(d, func(t *table.Table[register]) (*table.Table[register], error) { return bare.With(t, named{}) }))
+	return errors.Join(err, host.Attach(d, func(t table.Handle) (table.Handle, error) { return bare.With(t.(*table.Table[register]), named{}) }))
 }
 
 func (named) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[register]) error {

@@ -113,11 +113,11 @@ func (v *View[T, V]) Define(d *extend.Declaration[T]) error {
 
 // define adds a view to a declaration, d.
 func define(d any, v *core) error {
-	err := host.AttachAny(d, func(t table.Handle) (table.Handle, error) { return withView(t, v) })
+	err := host.Attach(d, func(t table.Handle) (table.Handle, error) { return withView(t, v) })
 	if err != nil {
 		return err
 	}
-	return host.NeedsAny(d, func(t table.Handle) (host.Parts, error) {
+	return host.Needs(d, func(t table.Handle) (host.Parts, error) {
 		for _, v := range viewsOf(t) {
 			v.complete(t)
 		}

@@ -35,15 +35,17 @@ type snapshots[T any] struct{ name string }
 func (s snapshots[T]) Name() string { return s.name }
 
 // Define implements extend.Definition.
-func (s snapshots[T]) Define(d *extend.Declaration[T]) error {
-	if s.name == "" {
+func (s snapshots[T]) Define(d *extend.Declaration[T]) error { return define(d, s.name) }
+
+func define(d any, name string) error {
+	if name == "" {
 		return &table.ValueError{Field: "name", Reason: "is empty; give Snapshots one, such as snapshots"}
 	}
-	return host.Attach(d, func(t *table.Table[T]) (*table.Table[T], error) {
+	return host.Attach(d, func(t table.Handle) (table.Handle, error) {
 		if other := door.Table(t).Mode.Stamps; other != "" {
 			return nil, &table.ValueError{Field: "definitions", Reason: fmt.Sprintf("contain Snapshots twice, as %q, too", other)}
 		}
-		return door.InMode(t, func(m *engine.Mode) { m.Stamps = s.name }), nil
+		return door.InMode(t, func(m *engine.Mode) { m.Stamps = name }), nil
 	})
 }
 

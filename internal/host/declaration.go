@@ -22,23 +22,13 @@ func OfDeclaration(d any) *Host { return Declarations.Host(d) }
 // Attach changes the handle of a declaration: f returns the handle with what the definition does in
 // writes. The handle that f gets has the outbox of the store, and the definitions before this one.
 // Errors: that of f; *table.ValueError for a nil or zero declaration.
-func Attach[T any](d any, f func(t *table.Table[T]) (*table.Table[T], error)) error {
-	return AttachAny(d, func(t table.Handle) (table.Handle, error) { return f(t.(*table.Table[T])) })
+func Attach(d any, f func(t table.Handle) (table.Handle, error)) error {
+	return Declarations.Attach(d, f)
 }
 
 // Needs adds what a definition needs besides. f gets the handle with all definitions, which
 // programs get. Errors: *table.ValueError for a nil declaration.
-func Needs[T any](d any, f func(t *table.Table[T]) (Parts, error)) error {
-	return NeedsAny(d, func(t table.Handle) (Parts, error) { return f(t.(*table.Table[T])) })
-}
-
-// AttachAny and NeedsAny are Attach and Needs for what is compiled once for all types.
-
-func AttachAny(d any, f func(t table.Handle) (table.Handle, error)) error {
-	return Declarations.Attach(d, f)
-}
-
-func NeedsAny(d any, f func(t table.Handle) (Parts, error)) error { return Declarations.Needs(d, f) }
+func Needs(d any, f func(t table.Handle) (Parts, error)) error { return Declarations.Needs(d, f) }
 
 // Declared returns the handle with all definitions, and what these need, after each of them.
 // Errors: that of a function of Needs, with the name of its definition.
