@@ -22,15 +22,16 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// The processes of a store do the work of a day together: the row of the day says when it is due, and which of them does it.
-// docs/protocols.md has the protocol.
+// The processes of a store do the work of a day together: the row of the day says when it is due,
+// and which of them does it. docs/protocols.md has the protocol.
 const (
 	renewal  = 3 * time.Minute
 	spread   = 10 * time.Minute // within which processes look at the row when the work is due
 	tryAgain = 10 * time.Minute // after a failure
 )
 
-// runEachDay does the work of each day until ctx ends, whenever it is due and no other process does it.
+// runEachDay does the work of each day until ctx ends, whenever it is due and no other process does
+// it.
 func (s *Store) runEachDay(ctx context.Context) {
 	for again := time.Duration(0); s.opt.Daily >= 0 && s.hasWork(); {
 		timer := time.NewTimer(again)
@@ -116,7 +117,8 @@ func (s *Store) daily(ctx context.Context, day *work.Day) error {
 	return errors.Join(err, failed)
 }
 
-// doTasks does those tasks that are not done, and stores after each that it is. One that fails is left for the next process or day.
+// doTasks does those tasks that are not done, and stores after each that it is. One that fails is
+// left for the next process or day.
 func doTasks(ctx context.Context, tasks []host.Task, day *work.Day) (all error) {
 	for _, task := range tasks {
 		if day.IsDone(task.Name) {
@@ -137,17 +139,20 @@ func doTasks(ctx context.Context, tasks []host.Task, day *work.Day) (all error) 
 	return all
 }
 
-// RunDaily does the work of a day now, whatever other processes do: it notifies workers of effects whose notification was lost, deletes
-// commit records of more than a day ago with what workers need besides, and does what the definitions need, such as the sweep of blobs
-// that no entity has, and the making and dropping of the tables of a log. It is safe beside other programs that do the same, and beside
-// effects that wait on purpose. One failure does not stop the rest. Once, a day after [Store.Fill] has filled a definition, it compares
-// the rows again, as [verify.Repair] does: no request that was on its way then arrives any more.
+// RunDaily does the work of a day now, whatever other processes do: it notifies workers of effects
+// whose notification was lost, deletes commit records of more than a day ago with what workers need
+// besides, and does what the definitions need, such as the sweep of blobs that no entity has, and
+// the making and dropping of the tables of a log. It is safe beside other programs that do the
+// same, and beside effects that wait on purpose. One failure does not stop the rest. Once, a day
+// after [Store.Fill] has filled a definition, it compares the rows again, as [verify.Repair] does:
+// no request that was on its way then arrives any more.
 //
-// Errors: the mistakes of the declarations; those of the tasks, joined. Requests: 1 for each 1,000 notes of partitions with commit
-// records, and up to 16 a day; for each of these partitions 1 or 2, and those of a sweep of the records when a day has ended 26 h ago; 1 for
-// the queue; 1 for each table; 1 for the row of the day, 2 for the first call of a store; see also the definitions. Once in a store's
-// life, two or three days after its first program of this release, it reads all tables for the commit records of older ones, with 2
-// requests more.
+// Errors: the mistakes of the declarations; those of the tasks, joined. Requests: 1 for each 1,000
+// notes of partitions with commit records, and up to 16 a day; for each of these partitions 1 or 2,
+// and those of a sweep of the records when a day has ended 26 h ago; 1 for the queue; 1 for each
+// table; 1 for the row of the day, 2 for the first call of a store; see also the definitions. Once
+// in a store's life, two or three days after its first program of this release, it reads all tables
+// for the commit records of older ones, with 2 requests more.
 func (s *Store) RunDaily(ctx context.Context) error {
 	err := s.begin()
 	if err != nil {
@@ -210,8 +215,9 @@ const (
 	unknownDays = 30 * 24 * time.Hour // after which the note of a table that no program of the store declares is deleted
 )
 
-// clean looks into each partition of which a note says that commit records may be there: it notifies workers of pending ones, unless the
-// queue is behind, and deletes those that are old, and then the note.
+// clean looks into each partition of which a note says that commit records may be there: it
+// notifies workers of pending ones, unless the queue is behind, and deletes those that are old, and
+// then the note.
 func (s *Store) clean(ctx context.Context) error {
 	notifies, err := s.maybeLost(ctx)
 	var mu sync.Mutex
@@ -244,7 +250,8 @@ func (s *Store) clean(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// maybeLost reports whether a pending commit record may be one whose message is lost: not while the queue is behind, or cannot be read.
+// maybeLost reports whether a pending commit record may be one whose message is lost: not while the
+// queue is behind, or cannot be read.
 func (s *Store) maybeLost(ctx context.Context) (bool, error) {
 	if len(s.declarations) == 0 {
 		return false, nil
@@ -287,7 +294,8 @@ func (s *Store) cleanPartition(ctx context.Context, n work.Note, notify bool) er
 	return s.work.Drop(ctx, n)
 }
 
-// noted returns a handle of a table of a note, nil for one that the store does not know: what a note says is not trusted.
+// noted returns a handle of a table of a note, nil for one that the store does not know: what a
+// note says is not trusted.
 func (s *Store) noted(name string) (table.Handle, error) {
 	for _, d := range s.declarations {
 		if strings.EqualFold(d.name, name) {
@@ -307,7 +315,8 @@ func (s *Store) notifyPartition(ctx context.Context, t table.Handle, partition s
 	return err
 }
 
-// sweepPartition deletes what is old in a partition, and returns how many commit records of writes before a time are left.
+// sweepPartition deletes what is old in a partition, and returns how many commit records of writes
+// before a time are left.
 func (s *Store) sweepPartition(ctx context.Context, t table.Handle, partition string, through time.Time) (left int, err error) {
 	if s.worker == nil {
 		_, left, err = door.Table(t).Sweep(ctx, partition, through)
@@ -316,7 +325,8 @@ func (s *Store) sweepPartition(ctx context.Context, t table.Handle, partition st
 	return bareworker.Clean(ctx, s.worker, t, partition, through)
 }
 
-// cleanAll looks into all partitions of a table for commit records, also of programs that store no notes.
+// cleanAll looks into all partitions of a table for commit records, also of programs that store no
+// notes.
 func (s *Store) cleanAll(ctx context.Context, d *declaration) error {
 	notifies, err := s.maybeLost(ctx)
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package aztablekit declares the tables of a program on Azure Table storage, with everything that follows from their entities: indexes,
-// summaries, effects, views, large values. A [Store] creates what they need, and its worker executes what is due.
+// Package aztablekit declares the tables of a program on Azure Table storage, with everything that
+// follows from their entities: indexes, summaries, effects, views, large values. A [Store] creates
+// what they need, and its worker executes what is due.
 //
 //	type Employee struct {
 //		Department      string
@@ -26,8 +27,9 @@
 //	_, err := staff.Insert(ctx, &Employee{Department: "Sales", ID: 223, LastName: "Jones", Email: "JonesJ@contoso.com"})
 //	jones, err := byEmail.Get(ctx, staff, "jonesj@contoso.com")
 //
-// All programs that write a table declare the same definitions. A program that only reads calls neither Ensure nor Run. Tests open the
-// store on a [storagetest.Service], which is a storage account in memory.
+// All programs that write a table declare the same definitions. A program that only reads calls
+// neither Ensure nor Run. Tests open the store on a [storagetest.Service], which is a storage
+// account in memory.
 //
 // # Packages
 //
@@ -53,9 +55,12 @@
 //   - jobs: work on large tables that many workers share
 //   - expire: entities that end, and values for one caller
 //   - verify: comparison and repair of derived rows and views
-//   - extend: for authors of definitions: rows and effects that follow from entities, and the commit records of writes
+//   - extend: for authors of definitions: rows and effects that follow from entities, and the
+//     commit records of writes
 //
-// The folder patterns is the catalogue: one recipe for each pattern of the 'Azure Table storage table design guide', to run and to
-// copy. The folder docs contains longer pages: docs/design.md says why the library is as it is, docs/protocols.md draws the protocols and
-// what goes wrong without each part, and docs/glossary.md defines the terms and the names of stored rows and properties.
+// The folder patterns is the catalogue: one recipe for each pattern of the 'Azure Table storage
+// table design guide', to run and to copy. The folder docs contains longer pages: docs/design.md
+// says why the library is as it is, docs/protocols.md draws the protocols and what goes wrong
+// without each part, and docs/glossary.md defines the terms and the names of stored rows and
+// properties.
 package aztablekit

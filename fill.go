@@ -25,58 +25,68 @@ import (
 type FillOptions struct {
 	// Pass is how Fill goes through each table; Skip is refused.
 	//
-	// Partitions is a range of partitions of Table. Fill then only adds the rows of its entities, and the
-	// definitions stay building: several programs can fill a large table, a range each. A last Fill
-	// without a range compares the whole table, and makes them readable.
+	// Partitions is a range of partitions of Table. Fill then only adds the rows of its entities,
+	// and the definitions stay building: several programs can fill a large table, a range each. A
+	// last Fill without a range compares the whole table, and makes them readable.
 	//
 	// DryRun finds out what Fill would do: Counts has a verify.Missing for each row to add, and a
-	// verify.DuplicateValue for each entity that has no right to a unique value. Programs need not have
-	// the release yet; only Ensure.
+	// verify.DuplicateValue for each entity that has no right to a unique value. Programs need not
+	// have the release yet; only Ensure.
 	//
-	// The Token of an earlier Progress is of the same Table and Partitions: the work goes on behind the
-	// partitions that were finished, unless another program has changed the state meanwhile.
+	// The Token of an earlier Progress is of the same Table and Partitions: the work goes on behind
+	// the partitions that were finished, unless another program has changed the state meanwhile.
 	//
 	// Progress is called when a State changes, which is building or readable, and from time to time
-	// while rows are written. Wait is how long Fill waits until no program goes by an earlier state.
+	// while rows are written. Wait is how long Fill waits until no program goes by an earlier
+	// state.
 	table.Pass
 
 	// Table is the only table whose definitions Fill fills; "" means all.
 	Table string
 
-	// Workers makes the workers of the store fill, all that run: for a table that outgrows one program.
-	// Fill starts jobs, and waits for them; then it compares what is elsewhere itself. Each table with
-	// definitions to fill has a jobs.Repair among its definitions. In the partition, entities are
-	// compared with what they record only. Token and Concurrency are refused, and Fault is for what is
-	// elsewhere.
+	// Workers makes the workers of the store fill, all that run: for a table that outgrows one
+	// program. Fill starts jobs, and waits for them; then it compares what is elsewhere itself.
+	// Each table with definitions to fill has a jobs.Repair among its definitions. In the
+	// partition, entities are compared with what they record only. Token and Concurrency are
+	// refused, and Fault is for what is elsewhere.
 	Workers bool
 
 	// Fault is called for each fault. No two calls of it and of Progress overlap.
 	Fault func(verify.Fault)
 }
 
-// ErrUnfilled is the error of [Store.Fill] if some rows could not be written, such as those of two entities with one unique value. The
-// definition stays building.
+// ErrUnfilled is the error of [Store.Fill] if some rows could not be written, such as those of two
+// entities with one unique value. The definition stays building.
 var ErrUnfilled = errors.New("some rows could not be written")
 
-// Fill makes the definitions readable that are not filled: those that a release has added to a table that exists, and the definitions of a
-// table from before its catalogue. Call it when all programs have the release, workers too, once, from one program or a command of yours:
-// a worker without a definition leaves its rows to others, so that look-ups miss them until one runs that has it. It
+// Fill makes the definitions readable that are not filled: those that a release has added to a
+// table that exists, and the definitions of a table from before its catalogue. Call it when all
+// programs have the release, workers too, once, from one program or a command of yours: a worker
+// without a definition leaves its rows to others, so that look-ups miss them until one runs that
+// has it. It
 //
-//   - refuses from then on the writes of programs that lack a definition ([table.ErrNotDeclared]), within Options.CatalogueAge,
-//   - waits one and a half times as long as Options.CatalogueAge, 99 s by default, until no program goes by what it has read before,
-//   - adds the rows of all entities that lack them, while programs write, and compares the whole table; see [verify.Repair],
+//   - refuses from then on the writes of programs that lack a definition ([table.ErrNotDeclared]),
+//     within Options.CatalogueAge,
+//   - waits one and a half times as long as Options.CatalogueAge, 99 s by default, until no program
+//     goes by what it has read before,
+//   - adds the rows of all entities that lack them, while programs write, and compares the whole
+//     table; see [verify.Repair],
 //   - lets look-ups begin.
 //
-// It fills the definitions of all tables together, so that it waits once. If it is interrupted, call it again: it goes on with what is
-// building, and waits again. Two calls at once do no harm. Without definitions to fill, it does nothing.
+// It fills the definitions of all tables together, so that it waits once. If it is interrupted,
+// call it again: it goes on with what is building, and waits again. Two calls at once do no harm.
+// Without definitions to fill, it does nothing.
 //
-// Errors: the mistakes of the declarations; [ErrUnfilled], counted in the Progress: mend the entities and call Fill again;
-// an error of the catalogue if another program has changed a state meanwhile, for a table without a catalogue, and if the program must not
-// write the table; an error for each definition that Fill has left out, after it has filled the others: one that is being
-// retired (ErrNotReadable), or whose form is another one until Ensure (ErrNotRecorded); *table.ValueError for options
-// that cannot be used together;
-// *keys.KeyError for an invalid range; the errors of verify.Repair. Requests: 1 for each table; for each with definitions to fill 3 more, and those of verify.Repair; those of a run with RecordsOnly
-// before it for definitions elsewhere and views, so that a token resumes; a scan of the table for transfer.Snapshots; twice those if concurrent writers changed what was read.
+// Errors: the mistakes of the declarations; [ErrUnfilled], counted in the Progress: mend the
+// entities and call Fill again; an error of the catalogue if another program has changed a state
+// meanwhile, for a table without a catalogue, and if the program must not write the table; an error
+// for each definition that Fill has left out, after it has filled the others: one that is being
+// retired (ErrNotReadable), or whose form is another one until Ensure (ErrNotRecorded);
+// *table.ValueError for options that cannot be used together; *keys.KeyError for an invalid range;
+// the errors of verify.Repair. Requests: 1 for each table; for each with definitions to fill 3
+// more, and those of verify.Repair; those of a run with RecordsOnly before it for definitions
+// elsewhere and views, so that a token resumes; a scan of the table for transfer.Snapshots; twice
+// those if concurrent writers changed what was read.
 func (s *Store) Fill(ctx context.Context, o *FillOptions) (all table.Progress, err error) {
 	if err := s.begin(); err != nil {
 		return all, err
@@ -260,7 +270,8 @@ func namesOf(all []catalogue.Definition) (names []string) {
 	return names
 }
 
-// begin makes the definitions of a table building that are not filled. leftOut names those that cannot be.
+// begin makes the definitions of a table building that are not filled. leftOut names those that
+// cannot be.
 func (f *filler) begin(ctx context.Context, t *tableToFill) (leftOut, err error) {
 	all, leftOut, err := t.catalogue.ToFill(ctx)
 	if err != nil {
@@ -300,8 +311,8 @@ func (f *filler) wait(ctx context.Context, tables []*tableToFill) error {
 	return catalogue.Wait(ctx, pause)
 }
 
-// mostPasses is how often a table is compared with its entities until no suspected fault is left that concurrent writers kept from being
-// confirmed.
+// mostPasses is how often a table is compared with its entities until no suspected fault is left
+// that concurrent writers kept from being confirmed.
 const mostPasses = 3
 
 // fill fills the definitions of a table after the wait, and makes them readable.
@@ -331,7 +342,8 @@ func (f *filler) fill(ctx context.Context, t *tableToFill) (all table.Progress, 
 	return all, nil
 }
 
-// endUnstamped ends the writes over several partitions that began before all programs stored stamps: a program that finishes one later would store none.
+// endUnstamped ends the writes over several partitions that began before all programs stored
+// stamps: a program that finishes one later would store none.
 func (f *filler) endUnstamped(ctx context.Context, t *tableToFill) error {
 	if f.opt.DryRun || !slices.ContainsFunc(t.building, func(d catalogue.Definition) bool { return d.Form == catalogue.Stamps }) {
 		return nil
@@ -397,7 +409,8 @@ func (f *filler) fillType(ctx context.Context, t *tableToFill, d *declaration) (
 	return all, err
 }
 
-// compare compares definitions of one type with the entities, and repairs them, until nothing is unconfirmed.
+// compare compares definitions of one type with the entities, and repairs them, until nothing is
+// unconfirmed.
 func (f *filler) compare(ctx context.Context, d *declaration, o *verify.Options, of []verify.Definition) (all table.Progress, err error) {
 	for range mostPasses {
 		report, err := d.fill(ctx, o, of...)
@@ -416,8 +429,8 @@ func (f *filler) compare(ctx context.Context, d *declaration, o *verify.Options,
 	return all, fmt.Errorf("%w: concurrent writers changed %d of them each time; call Fill again", ErrUnfilled, all.Counts[derived.Unconfirmed])
 }
 
-// fillRecords fills what the entities show to be missing, partition by partition. The rows in other partitions and tables are not read, so that
-// the work resumes at a token.
+// fillRecords fills what the entities show to be missing, partition by partition. The rows in other
+// partitions and tables are not read, so that the work resumes at a token.
 func (f *filler) fillRecords(ctx context.Context, t *tableToFill, d *declaration, o verify.Options, prefix string, of []verify.Definition) (table.Progress, error) {
 	o.RecordsOnly = true
 	o.Token, _ = strings.CutPrefix(f.opt.Token, prefix)

@@ -26,8 +26,9 @@ type verifier interface {
 	Delete(ctx context.Context, name string) error
 }
 
-// byWorkers fills the definitions of one type by jobs, and compares what is elsewhere. What is elsewhere comes first, since its writes also add the rows in the
-// partition, and the job of those then finds little to do.
+// byWorkers fills the definitions of one type by jobs, and compares what is elsewhere. What is
+// elsewhere comes first, since its writes also add the rows in the partition, and the job of those
+// then finds little to do.
 func (f *filler) byWorkers(ctx context.Context, t *tableToFill, d *declaration, near, far []verify.Definition) (all table.Progress, err error) {
 	if d.verifier == nil {
 		return all, &table.ValueError{Field: "FillOptions.Workers", Reason: fmt.Sprintf("needs a job of type %v of the table: give a jobs.Repair to its definitions", d.of)}
@@ -53,7 +54,8 @@ func (f *filler) byWorkers(ctx context.Context, t *tableToFill, d *declaration, 
 	return all, nil
 }
 
-// job fills definitions by a job, and waits for it. A call that was interrupted finds the job by its name.
+// job fills definitions by a job, and waits for it. A call that was interrupted finds the job by
+// its name.
 func (f *filler) job(ctx context.Context, t *tableToFill, d *declaration, name string, of []verify.Definition) (table.Progress, error) {
 	arg := jobs.Verification{RecordsOnly: true}
 	for _, definition := range of {
@@ -102,7 +104,8 @@ func (f *filler) allFail(s jobs.Status) bool {
 	return s.Open > 0 && !slices.ContainsFunc(s.Failures, func(fail jobs.Failure) bool { return fail.Attempts < f.attempts }) && len(s.Failures) == s.Open
 }
 
-// How often Fill looks how far the workers have come: after a part of the time that they have worked, and more often when little is left.
+// How often Fill looks how far the workers have come: after a part of the time that they have
+// worked, and more often when little is left.
 const (
 	firstLook = 250 * time.Millisecond
 	lookPart  = 20

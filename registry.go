@@ -126,7 +126,8 @@ func (r *registry) fault(err error) {
 	}
 }
 
-// claims returns texts for what parts have: with the name of a table in small letters, and with # behind it for tables of periods.
+// claims returns texts for what parts have: with the name of a table in small letters, and with #
+// behind it for tables of periods.
 func claims(p host.Parts) (all []string) {
 	for _, name := range p.Tables {
 		all = append(all, "table "+strings.ToLower(name))
@@ -137,7 +138,8 @@ func claims(p host.Parts) (all []string) {
 	return append(all, p.Names...)
 }
 
-// own gives an owner what parts have. If anything has another owner, or the declarations are complete, nothing has a new owner.
+// own gives an owner what parts have. If anything has another owner, or the declarations are
+// complete, nothing has a new owner.
 func (r *registry) own(owner string, p host.Parts) error {
 	if r.complete {
 		return &table.ValueError{Field: "the declaration", Reason: "is too late: declare everything before Ensure, Run and the other methods of the store"}

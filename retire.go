@@ -15,21 +15,27 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Retire takes a definition of a table out of use: look-ups by it are refused, then all programs may write, with and without it, and then
-// its rows are deleted. Call it before a release that lacks the definition, also before a roll-back to a release from before it, if it was
-// filled. Afterwards the definition is one that is not filled: a program that still declares it writes and adds no rows, and [Store.Fill] makes
-// it readable again. The store must declare the definition in the form that the catalogue has.
+// Retire takes a definition of a table out of use: look-ups by it are refused, then all programs
+// may write, with and without it, and then its rows are deleted. Call it before a release that
+// lacks the definition, also before a roll-back to a release from before it, if it was filled.
+// Afterwards the definition is one that is not filled: a program that still declares it writes and
+// adds no rows, and [Store.Fill] makes it readable again. The store must declare the definition in
+// the form that the catalogue has.
 //
-// Retire waits two times one and a half Options.CatalogueAge, 198 s by default. If it is interrupted, call it again. Two calls at once do no harm.
-// Of the pass, Retire uses Rate, Token and Progress. The State of its Progress is retiring, retired, or unfilled when no row is left; Wait is
-// how long Retire waits, and Changed counts the entities and rows of which the definition was removed.
+// Retire waits two times one and a half Options.CatalogueAge, 198 s by default. If it is
+// interrupted, call it again. Two calls at once do no harm. Of the pass, Retire uses Rate, Token
+// and Progress. The State of its Progress is retiring, retired, or unfilled when no row is left;
+// Wait is how long Retire waits, and Changed counts the entities and rows of which the definition
+// was removed.
 //
 // Rows of definitions in other partitions stay as tombstones until the work of a day deletes them.
 //
-// Errors: the mistakes of the declarations; *table.ValueError for a table or a definition that the store does not declare, and for a field of
-// the pass that Retire does not use; an error of the catalogue if another program has changed the state meanwhile, and for a table without a catalogue; errors of reads and writes.
-// Requests: 6; a scan of the entities, 1 for each 1,000, and 1 for each 100 that record the definition, if a transaction has room for
-// them; a scan of its rows.
+// Errors: the mistakes of the declarations; *table.ValueError for a table or a definition that the
+// store does not declare, and for a field of the pass that Retire does not use; an error of the
+// catalogue if another program has changed the state meanwhile, and for a table without a
+// catalogue; errors of reads and writes. Requests: 6; a scan of the entities, 1 for each 1,000, and
+// 1 for each 100 that record the definition, if a transaction has room for them; a scan of its
+// rows.
 func (s *Store) Retire(ctx context.Context, tableName, definition string, pass *table.Pass) error {
 	if err := s.begin(); err != nil {
 		return err
@@ -76,7 +82,8 @@ func (r *retirer) choose(s *Store, tableName, definition string) error {
 	return noTable(tableName)
 }
 
-// retire leads the definition from state to state. Each wait counts from the change, or from the read that has found it.
+// retire leads the definition from state to state. Each wait counts from the change, or from the
+// read that has found it.
 func (r *retirer) retire(ctx context.Context) error {
 	all, err := r.table.catalogue.In(ctx, catalogue.Unfilled, catalogue.Building, catalogue.Readable, catalogue.Retiring, catalogue.Retired)
 	if err != nil {
@@ -133,7 +140,8 @@ func (r *retirer) become(ctx context.Context, state catalogue.State) (err error)
 	return err
 }
 
-// wait waits until no program goes by an earlier state, and makes certain that the state is the same.
+// wait waits until no program goes by an earlier state, and makes certain that the state is the
+// same.
 func (r *retirer) wait(ctx context.Context) error {
 	pause := r.table.catalogue.Pause()
 	r.tell(r.table, r.table.building[0].State, table.Progress{Wait: pause})

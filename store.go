@@ -31,17 +31,18 @@ import (
 	"github.com/aztablekit/aztablekit/verify"
 )
 
-// Account is the storage account of a store: an *account.Account, or a *storagetest.Service for tests.
+// Account is the storage account of a store: an *account.Account, or a *storagetest.Service for
+// tests.
 type Account = host.Account
 
 // Options are the options of [Open]. The zero value of each field is its default.
 type Options struct {
-	// Prefix stands before the names of all tables, queues and containers of the store: letters and digits, a letter first. It is for
-	// tests, and for several environments in one account.
+	// Prefix stands before the names of all tables, queues and containers of the store: letters and
+	// digits, a letter first. It is for tests, and for several environments in one account.
 	Prefix string
 
-	// Common bounds the requests of the store and of what is declared in it. An option of what is declared takes the place of the
-	// store's, field by field.
+	// Common bounds the requests of the store and of what is declared in it. An option of what is
+	// declared takes the place of the store's, field by field.
 	table.Common
 
 	// Now is the clock of the store and of what is declared in it, time.Now by default. NewID
@@ -50,25 +51,28 @@ type Options struct {
 	Now   func() time.Time
 	NewID func() string
 
-	// Worker are the options of the worker of [Store.Run] and [Store.Drain]. Zero fields of its Common are those of the store's.
+	// Worker are the options of the worker of [Store.Run] and [Store.Drain]. Zero fields of its
+	// Common are those of the store's.
 	Worker eventual.WorkerOptions
 
-	// NotHandled are the kinds of effects that this program does not handle: the workers of other programs execute them. Run and Drain
-	// fail if another effect of a declaration has no handler.
+	// NotHandled are the kinds of effects that this program does not handle: the workers of other
+	// programs execute them. Run and Drain fail if another effect of a declaration has no handler.
 	NotHandled []string
 
-	// CatalogueAge is how old the catalogue of a table may be by which a program of the store goes: see [Store.Fill], which waits half as
-	// long again. The Ensure that makes the catalogue stores it there, and all programs go by that. 66 s by default, so that a program
-	// reads a catalogue once a minute; for tests, less.
+	// CatalogueAge is how old the catalogue of a table may be by which a program of the store goes:
+	// see [Store.Fill], which waits half as long again. The Ensure that makes the catalogue stores
+	// it there, and all programs go by that. 66 s by default, so that a program reads a catalogue
+	// once a minute; for tests, less.
 	CatalogueAge time.Duration
 
-	// Daily is how often the processes of the store do the work of [Store.RunDaily], together: one of those in which Run runs does it when
-	// it is due, also if it is overdue when Run begins. Defaults to 24 h; negative means that the program calls RunDaily itself.
+	// Daily is how often the processes of the store do the work of [Store.RunDaily], together: one
+	// of those in which Run runs does it when it is due, also if it is overdue when Run begins.
+	// Defaults to 24 h; negative means that the program calls RunDaily itself.
 	Daily time.Duration
 }
 
-// Store is the tables of a program, with everything that follows from their entities. Make it with [Open]; declare its tables with
-// [Table]; then it is safe for concurrent use.
+// Store is the tables of a program, with everything that follows from their entities. Make it with
+// [Open]; declare its tables with [Table]; then it is safe for concurrent use.
 type Store struct {
 	hosted
 	host     host.Host
@@ -91,11 +95,13 @@ type hosted = host.Hosted
 
 // Open returns a store in an account. It sends nothing: [Store.Ensure] creates what does not exist.
 //
-// The name is that of the store's queues, NAME-writes and NAME-poison: letters in lower case, digits and hyphens, at most 56 with the
-// prefix. Without its hyphens, it is also that of a small table, NAMEwork, which contains what must outlive the processes of the store: when
-// the work of a day is due, and in which partitions commit records wait to be deleted. All programs that open a store of one name in one account declare the same. Errors are returned by the methods of
-// the store and of all that is declared in it: *table.ValueError for an account that is nil, and for a name, a prefix or an option that
-// cannot be used.
+// The name is that of the store's queues, NAME-writes and NAME-poison: letters in lower case,
+// digits and hyphens, at most 56 with the prefix. Without its hyphens, it is also that of a small
+// table, NAMEwork, which contains what must outlive the processes of the store: when the work of a
+// day is due, and in which partitions commit records wait to be deleted. All programs that open a
+// store of one name in one account declare the same. Errors are returned by the methods of the
+// store and of all that is declared in it: *table.ValueError for an account that is nil, and for a
+// name, a prefix or an option that cannot be used.
 func Open(acc Account, name string, o *Options) *Store {
 	s := &Store{name: name, owners: map[any]string{}, declared: newRegistry()}
 	s.hosted = host.In(&s.host)
@@ -163,7 +169,8 @@ func (s *Store) invalid() error {
 
 var errNotOpened = &table.ValueError{Field: "s", Reason: "is nil or a zero Store; give one that Open has returned"}
 
-// Err returns all mistakes of the declarations, nil if there are none. All other methods return them, too.
+// Err returns all mistakes of the declarations, nil if there are none. All other methods return
+// them, too.
 func (s *Store) Err() error {
 	if err := s.invalid(); err != nil {
 		return err
@@ -200,7 +207,8 @@ func (s *Store) queue(purpose string) *azqueue.QueueClient {
 	return s.host.Account.Queues().NewQueueClient(s.host.LowerName(s.name + "-" + purpose))
 }
 
-// workTable returns the name of the table of the store's work. The name of a table has no hyphens, and a letter first.
+// workTable returns the name of the table of the store's work. The name of a table has no hyphens,
+// and a letter first.
 func (s *Store) workTable() string {
 	name := strings.ReplaceAll(s.name, "-", "") + "work"
 	if s.opt.Prefix == "" && name[0] <= '9' {
@@ -209,8 +217,8 @@ func (s *Store) workTable() string {
 	return s.host.TableName(name)
 }
 
-// handlers returns the handlers of all tables, and the effects without one. A table without effects has a handler that ends the writes over
-// several partitions whose programs have crashed.
+// handlers returns the handlers of all tables, and the effects without one. A table without effects
+// has a handler that ends the writes over several partitions whose programs have crashed.
 func (s *Store) handlers() (all, missing []host.Handler) {
 	worked := map[string]bool{}
 	for _, d := range s.declarations {
@@ -248,22 +256,22 @@ func (s *Store) ready() (bareworker.Worker, error) {
 
 // Ensure returns the mistakes of all declarations, and creates the tables, queues and containers
 // that do not exist. Call it when the program starts. Errors: *table.ValueError and the errors of
-// the definitions for a mistake, before anything is sent; table.ErrNotCreated while a table of
-// the name is being deleted; table.ErrUnreachable; account.ErrNoEndpoint if what is declared needs
-// queues or blobs and the account has none; an error of the catalogue for a definition whose form, or a
-// type whose keys, differ from those in the table's catalogue, and for a catalogue that is damaged;
-// *table.LimitError for one that is full. Requests: 1 for each table, queue and container, 10 at a
-// time; 1 for the catalogue of each declared table, 3 for that of a new one, 2 if it changes; with
-// a Logger 1 for 10 entities of each type that has readable definitions, and 1 for the first message
-// of a queue of effects; idempotent.
+// the definitions for a mistake, before anything is sent; table.ErrNotCreated while a table of the
+// name is being deleted; table.ErrUnreachable; account.ErrNoEndpoint if what is declared needs
+// queues or blobs and the account has none; an error of the catalogue for a definition whose form,
+// or a type whose keys, differ from those in the table's catalogue, and for a catalogue that is
+// damaged; *table.LimitError for one that is full. Requests: 1 for each table, queue and container,
+// 10 at a time; 1 for the catalogue of each declared table, 3 for that of a new one, 2 if it
+// changes; with a Logger 1 for 10 entities of each type that has readable definitions, and 1 for
+// the first message of a queue of effects; idempotent.
 //
 // Ensure logs a warning for each definition that is not readable: look-ups by it fail, and values
 // that it makes unique can be stored twice, until [Store.Fill]. It logs another one for each
-// definition whose functions return other keys for some stored entities than were stored, and one if
-// the effects of some write have waited for 10 minutes or more and no worker has received them.
+// definition whose functions return other keys for some stored entities than were stored, and one
+// if the effects of some write have waited for 10 minutes or more and no worker has received them.
 //
-// A table that was dropped must not be made again within the Lease and half of it, 99 s: until then, other programs go by its former
-// catalogue.
+// A table that was dropped must not be made again within the Lease and half of it, 99 s: until
+// then, other programs go by its former catalogue.
 func (s *Store) Ensure(ctx context.Context) error {
 	if err := s.begin(); err != nil {
 		return err
@@ -301,8 +309,8 @@ func (s *Store) ensureQueues(ctx context.Context) error {
 	return err
 }
 
-// warnPending warns of effects that no worker has received for a while. A program that may not read the queue is not warned. Requests: 1
-// with a Logger.
+// warnPending warns of effects that no worker has received for a while. A program that may not read
+// the queue is not warned. Requests: 1 with a Logger.
 func (s *Store) warnPending(ctx context.Context) {
 	log := s.opt.Common.Logger
 	if log == nil {
@@ -344,11 +352,13 @@ func do(ctx context.Context, task host.Task) error {
 	return fmt.Errorf("%s: %w", task.Name, err)
 }
 
-// Run executes the effects of all writes, also those of other programs, and does the work of each day, until ctx ends. One program runs
-// it, or all do. It returns nil when ctx has ended and the running handlers have returned. What fails in the work of a day is logged
-// (Options.Common.Logger). Errors: the mistakes of the declarations; *table.ValueError for an effect without a handler;
-// table.ErrNotCreated; *table.ValueError while Run or Drain runs. Requests: those of package eventual; 1 when it begins and 1 a day to see whether
-// the work of the day is due, and in one process those of RunDaily with 2, 1 for each task and 1 every 3 minutes.
+// Run executes the effects of all writes, also those of other programs, and does the work of each
+// day, until ctx ends. One program runs it, or all do. It returns nil when ctx has ended and the
+// running handlers have returned. What fails in the work of a day is logged
+// (Options.Common.Logger). Errors: the mistakes of the declarations; *table.ValueError for an
+// effect without a handler; table.ErrNotCreated; *table.ValueError while Run or Drain runs.
+// Requests: those of package eventual; 1 when it begins and 1 a day to see whether the work of the
+// day is due, and in one process those of RunDaily with 2, 1 for each task and 1 every 3 minutes.
 func (s *Store) Run(ctx context.Context) error {
 	w, err := s.ready()
 	if err != nil {
@@ -370,11 +380,11 @@ func (s *Store) Run(ctx context.Context) error {
 	return nil
 }
 
-// Drain executes the effects that are due, and returns: for tests, and for programs that are started
-// from time to time. An effect that failed is due again a moment later, which Drain does not wait for.
-// Errors: those of Run, also *table.ValueError while Run runs; the first error of a queue; the errors
-// of handlers, joined, also of one that returned eventual.Poison.
-// Requests: those of package eventual.
+// Drain executes the effects that are due, and returns: for tests, and for programs that are
+// started from time to time. An effect that failed is due again a moment later, which Drain does
+// not wait for. Errors: those of Run, also *table.ValueError while Run runs; the first error of a
+// queue; the errors of handlers, joined, also of one that returned eventual.Poison. Requests: those
+// of package eventual.
 func (s *Store) Drain(ctx context.Context) error {
 	w, err := s.ready()
 	if w == nil || err != nil {
@@ -383,21 +393,27 @@ func (s *Store) Drain(ctx context.Context) error {
 	return w.Drain(ctx)
 }
 
-// NotifyPending sends a notification for each write of a table whose effects are still due, if the write is of an age or older; 0 means 10 minutes,
-// or 4 times WriteTimeout if that is longer. It repairs a queue that was deleted, cleared or failed over. RunDaily does it for the
-// partitions in which commit records may be. It can run at any time, beside writers and workers: for a redundant notification a worker finds
-// nothing to do, and no effect is executed that is not due. Effects that wait on purpose are passed over, and so are those of a message that
-// became poison in the last 7 days, unless the age is below 0: then a message that is still in the poison queue stays there, its effects are tried
-// again, and may become poison once more; replay or drop the message first.
+// NotifyPending sends a notification for each write of a table whose effects are still due, if the
+// write is of an age or older; 0 means 10 minutes, or 4 times WriteTimeout if that is longer. It
+// repairs a queue that was deleted, cleared or failed over. RunDaily does it for the partitions in
+// which commit records may be. It can run at any time, beside writers and workers: for a redundant
+// notification a worker finds nothing to do, and no effect is executed that is not due. Effects
+// that wait on purpose are passed over, and so are those of a message that became poison in the
+// last 7 days, unless the age is below 0: then a message that is still in the poison queue stays
+// there, its effects are tried again, and may become poison once more; replay or drop the message
+// first.
 //
-// Of the pass, NotifyPending uses Partitions, Token, DryRun and Progress. The Progress is valid with every error: Changed are the
-// notifications, Counts has the partitions, and Token is where to go on.
+// Of the pass, NotifyPending uses Partitions, Token, DryRun and Progress. The Progress is valid
+// with every error: Changed are the notifications, Counts has the partitions, and Token is where to
+// go on.
 //
-// Errors: the mistakes of the declarations; *table.ValueError for a name that is no table of the store, and for a Token that is not from this
-// method; table.ErrRanged if the account has a signature for a range of keys, unless the pass is of one partition of which it sees all rows;
-// table.ErrNotCreated, or the *azcore.ResponseError of the queue; the other errors of a read (see package
-// table). Requests: 1 for each partition to find it, and 1 more to see that there are no more; 1 for each 1,000 rows of a partition's commit
-// records, at least 1; 1 for each notification, and more during an outage of the queue.
+// Errors: the mistakes of the declarations; *table.ValueError for a name that is no table of the
+// store, and for a Token that is not from this method; table.ErrRanged if the account has a
+// signature for a range of keys, unless the pass is of one partition of which it sees all rows;
+// table.ErrNotCreated, or the *azcore.ResponseError of the queue; the other errors of a read (see
+// package table). Requests: 1 for each partition to find it, and 1 more to see that there are no
+// more; 1 for each 1,000 rows of a partition's commit records, at least 1; 1 for each notification,
+// and more during an outage of the queue.
 func (s *Store) NotifyPending(ctx context.Context, tableName string, age time.Duration, p *table.Pass) (table.Progress, error) {
 	if err := s.begin(); err != nil {
 		return table.Progress{}, err
@@ -416,7 +432,8 @@ func noTable(name string) error {
 	return &table.ValueError{Field: "tableName", Reason: fmt.Sprintf("%.80q is no table of the store", name)}
 }
 
-// Ready returns nil if Run executes effects and its queue responds, for readiness probes. Requests: none.
+// Ready returns nil if Run executes effects and its queue responds, for readiness probes. Requests:
+// none.
 func (s *Store) Ready() error {
 	if err := s.Err(); err != nil {
 		return err
@@ -432,8 +449,8 @@ func (s *Store) Ready() error {
 	return eventual.ErrNotRunning
 }
 
-// Stats returns the counters of Run and Drain in this program; those of the handlers are there from the start. They are zeros for a store
-// without tables, and for one with mistakes. Requests: none.
+// Stats returns the counters of Run and Drain in this program; those of the handlers are there from
+// the start. They are zeros for a store without tables, and for one with mistakes. Requests: none.
 func (s *Store) Stats() eventual.Stats {
 	w := s.workerOrNil()
 	if w == nil {
@@ -444,8 +461,9 @@ func (s *Store) Stats() eventual.Stats {
 	return stats
 }
 
-// Backlog returns the approximate number of messages in the queue of the store, hidden ones included, 0 for a store without tables.
-// Errors: the mistakes of the declarations; table.ErrNotCreated; *azcore.ResponseError. 1 request.
+// Backlog returns the approximate number of messages in the queue of the store, hidden ones
+// included, 0 for a store without tables. Errors: the mistakes of the declarations;
+// table.ErrNotCreated; *azcore.ResponseError. 1 request.
 func (s *Store) Backlog(ctx context.Context) (int, error) {
 	w := s.workerOrNil()
 	if w == nil {
@@ -454,7 +472,8 @@ func (s *Store) Backlog(ctx context.Context) (int, error) {
 	return w.Backlog(ctx)
 }
 
-// Pause stops Run and Drain in this program from receiving messages until [Store.Resume]. What was received or requested is still executed.
+// Pause stops Run and Drain in this program from receiving messages until [Store.Resume]. What was
+// received or requested is still executed.
 func (s *Store) Pause() {
 	if w := s.workerOrNil(); w != nil {
 		w.Pause()
@@ -468,7 +487,8 @@ func (s *Store) Resume() {
 	}
 }
 
-// workerOrNil ends the declarations, and returns the worker: nil for a store without tables, and for one with mistakes.
+// workerOrNil ends the declarations, and returns the worker: nil for a store without tables, and
+// for one with mistakes.
 func (s *Store) workerOrNil() bareworker.Worker {
 	if s.begin() != nil {
 		return nil
@@ -478,8 +498,9 @@ func (s *Store) workerOrNil() bareworker.Worker {
 	return s.worker
 }
 
-// Poison returns the queue of the messages that no attempt could execute, to list, replay and drop them. Errors: the mistakes of the
-// declarations; *table.ValueError for a store without tables, which has no queues.
+// Poison returns the queue of the messages that no attempt could execute, to list, replay and drop
+// them. Errors: the mistakes of the declarations; *table.ValueError for a store without tables,
+// which has no queues.
 func (s *Store) Poison() (*eventual.PoisonQueue, error) {
 	if err := s.begin(); err != nil {
 		return nil, err
@@ -504,8 +525,8 @@ func (s *Store) Verify(ctx context.Context, o *verify.Options) (table.Progress, 
 	return s.compare(ctx, &opt)
 }
 
-// Repair is [Store.Verify] that repairs the faults; see [verify.Repair], whose requests it sends. With
-// DryRun it is Verify.
+// Repair is [Store.Verify] that repairs the faults; see [verify.Repair], whose requests it sends.
+// With DryRun it is Verify.
 func (s *Store) Repair(ctx context.Context, o *verify.Options) (table.Progress, error) {
 	if o == nil {
 		o = &verify.Options{}

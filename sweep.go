@@ -26,8 +26,8 @@ type sweeper struct {
 	hold       func(context.Context) (engine.Lease, error) // while the definition is retired
 }
 
-// sweep deletes the rows that entities record, with the record, each entity by its ETag. Then it deletes the rows that no entity records.
-// Meanwhile no writer adds such a row.
+// sweep deletes the rows that entities record, with the record, each entity by its ETag. Then it
+// deletes the rows that no entity records. Meanwhile no writer adds such a row.
 func sweep(ctx context.Context, t tabledoor.Untyped, w *sweeper) error {
 	if w.maintainer == door.Table(t).Mode.Stamps {
 		return sweepStamps(ctx, t, w)
@@ -66,7 +66,8 @@ func sweepEntities(ctx context.Context, t tabledoor.Untyped, w *sweeper) error {
 	return table.ErrContended
 }
 
-// sweepOnce reads all entities, and writes those that record the definition. The writes drop its rows, since it is retired.
+// sweepOnce reads all entities, and writes those that record the definition. The writes drop its
+// rows, since it is retired.
 func sweepOnce(ctx context.Context, t tabledoor.Untyped, w *sweeper) (skipped int, err error) {
 	writer := door.InMode(t, func(m *engine.Mode) { m.IgnoreCorruptState, m.Repairs = true, true })
 	schema := door.Table(t).Mode.Schema
@@ -115,7 +116,8 @@ func opsOf(t tabledoor.Untyped, all []tabledoor.Entity) (ops []table.Op) {
 	return ops
 }
 
-// touch writes entities as they are stored, and returns how many of them a concurrent writer has changed.
+// touch writes entities as they are stored, and returns how many of them a concurrent writer has
+// changed.
 func (w *sweeper) touch(ctx context.Context, ops []table.Op) (skipped int, err error) {
 	if err := w.pacer.Spend(ctx, len(ops)); err != nil {
 		return 0, err
@@ -137,8 +139,9 @@ func (w *sweeper) touch(ctx context.Context, ops []table.Op) (skipped int, err e
 	return skipped, err
 }
 
-// delete deletes a row while the definition is retired: no later, since the row may be one of a definition that was filled again. A row that
-// a concurrent writer has deleted, or changed, is not the sweeper's any more.
+// delete deletes a row while the definition is retired: no later, since the row may be one of a
+// definition that was filled again. A row that a concurrent writer has deleted, or changed, is not
+// the sweeper's any more.
 func (w *sweeper) delete(ctx context.Context, del func(context.Context) error) error {
 	if err := w.pacer.Spend(ctx, 1); err != nil {
 		return err

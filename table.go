@@ -23,12 +23,13 @@ import (
 	"github.com/aztablekit/aztablekit/verify"
 )
 
-// Definition is what follows from the entities of a table: an index, a summary, an effect, a view, large values. Package extend says how
-// to make one.
+// Definition is what follows from the entities of a table: an index, a summary, an effect, a view,
+// large values. Package extend says how to make one.
 type Definition[T any] = extend.Definition[T]
 
-// Settings are a definition that says what else a table, or one of its types, has besides keys. Schema.Partition and Schema.Row are unset,
-// since [Table] takes them. Zero fields of Options.Common are those of the store.
+// Settings are a definition that says what else a table, or one of its types, has besides keys.
+// Schema.Partition and Schema.Row are unset, since [Table] takes them. Zero fields of
+// Options.Common are those of the store.
 type Settings[T any] struct {
 	Schema  table.Schema[T]
 	Options table.Options
@@ -61,23 +62,26 @@ type declaration struct {
 // id identifies the table.
 func (d *declaration) id() string { return strings.ToLower(d.name) }
 
-// Table declares a table of a store, its keys, and everything that follows from its entities. It returns the table's only handle: each
-// write by it keeps all definitions.
+// Table declares a table of a store, its keys, and everything that follows from its entities. It
+// returns the table's only handle: each write by it keeps all definitions.
 //
 //	staff := aztablekit.Table(company, "staff", dept, empid, byEmail, payroll)
 //
-// A table of several types is declared once for each type, with one name. Either key may be nil, if it is not stored in a field; see
-// table.Schema. A definition belongs to one table of a store. Definitions that are not made of a store, indexes and effects, may be
-// variables of a package. Table sends nothing.
+// A table of several types is declared once for each type, with one name. Either key may be nil, if
+// it is not stored in a field; see table.Schema. A definition belongs to one table of a store.
+// Definitions that are not made of a store, indexes and effects, may be variables of a package.
+// Table sends nothing.
 //
-// A name that begins with $ is that of a table which the service keeps, such as $MetricsHourPrimaryTransactionsBlob. It has no prefix, no
-// definitions but Settings, and can only be read.
+// A name that begins with $ is that of a table which the service keeps, such as
+// $MetricsHourPrimaryTransactionsBlob. It has no prefix, no definitions but Settings, and can only
+// be read.
 //
-// Errors are returned by the methods of the store and by each method of the handle, with the names of table and definition:
-// *table.TypeError for a T that cannot be stored; *keys.KeyError for a wrong key; *table.ValueError for a name that no table can have, a
-// type that is declared twice, types whose rows are in one range of keys, a definition that is nil, belongs to another table or has
-// the name of another one, a table that something else owns, and for a declaration after a method of the store was called; the errors
-// of the definitions, such as *table.DefinitionError.
+// Errors are returned by the methods of the store and by each method of the handle, with the names
+// of table and definition: *table.TypeError for a T that cannot be stored; *keys.KeyError for a
+// wrong key; *table.ValueError for a name that no table can have, a type that is declared twice,
+// types whose rows are in one range of keys, a definition that is nil, belongs to another table or
+// has the name of another one, a table that something else owns, and for a declaration after a
+// method of the store was called; the errors of the definitions, such as *table.DefinitionError.
 func Table[T any](s *Store, name string, partition keys.AnyPartition[T], row keys.AnyRow[T], definitions ...Definition[T]) *table.Table[T] {
 	var none *table.Table[T]
 	to := new(extend.Declaration[T])
@@ -324,8 +328,9 @@ func (s *Store) handleOf(d *declaration, m *making) (table.Handle, error) {
 	return t, nil
 }
 
-// checkRows returns the error of a type whose rows, or those of its definitions, would be taken for those of another type of the table.
-// Entities of one range of keys are told apart if both types have names.
+// checkRows returns the error of a type whose rows, or those of its definitions, would be taken for
+// those of another type of the table. Entities of one range of keys are told apart if both types
+// have names.
 func (d *declaration) checkRows(others []*declaration) error {
 	own, name := d.entities()
 	for _, other := range others {

@@ -34,22 +34,24 @@ func (a Account) String() string { return a.endpoint }
 
 // Options are the options of an account. The zero value is ready for use.
 type Options struct {
-	// Client contains the options of the SDK: transport, retries, tracing, cloud. Retry.TryTimeout defaults to ten seconds for tables
-	// and queues. It does not apply to blobs, where it would end long downloads.
+	// Client contains the options of the SDK: transport, retries, tracing, cloud. Retry.TryTimeout
+	// defaults to ten seconds for tables and queues. It does not apply to blobs, where it would end
+	// long downloads.
 	Client azcore.ClientOptions
 
 	// Counter counts the requests of all clients. Nil counts nothing.
 	Counter *requests.Counter
 }
 
-// Endpoints are the addresses of the three services, such as https://NAME.table.core.windows.net. The clients of a service without
-// an address exist, and their calls fail with ErrNoEndpoint.
+// Endpoints are the addresses of the three services, such as https://NAME.table.core.windows.net.
+// The clients of a service without an address exist, and their calls fail with ErrNoEndpoint.
 type Endpoints struct {
 	Table, Queue, Blob string
 }
 
-// FromCredential opens an account with a token credential, such as one of azidentity. Errors: *table.ValueError for a nil
-// credential, and if all endpoints are empty; an error without a type for an endpoint that is no URL.
+// FromCredential opens an account with a token credential, such as one of azidentity. Errors:
+// *table.ValueError for a nil credential, and if all endpoints are empty; an error without a type
+// for an endpoint that is no URL.
 func FromCredential(e Endpoints, cred azcore.TokenCredential, o *Options) (*Account, error) {
 	if cred == nil {
 		return nil, wrong("cred", "is nil; use a token credential, such as one of azidentity")
@@ -67,8 +69,9 @@ func FromCredential(e Endpoints, cred azcore.TokenCredential, o *Options) (*Acco
 	})
 }
 
-// FromSAS opens an account with endpoints that contain shared access signatures, one for each service. Errors: *table.ValueError
-// if all endpoints are empty; an error without a type for an endpoint that is no URL.
+// FromSAS opens an account with endpoints that contain shared access signatures, one for each
+// service. Errors: *table.ValueError if all endpoints are empty; an error without a type for an
+// endpoint that is no URL.
 func FromSAS(e Endpoints, o *Options) (*Account, error) { return openAll(e, o, withoutCredential) }
 
 // withoutCredential makes clients that add no credential to their requests.
@@ -138,7 +141,8 @@ func (a *Account) TableSAS(g Grant) (string, error) {
 	return strings.TrimSuffix(a.endpoint, "/") + "/?" + query, nil
 }
 
-// newClient makes the client of a service. The calls of a client without an endpoint fail with ErrNoEndpoint.
+// newClient makes the client of a service. The calls of a client without an endpoint fail with
+// ErrNoEndpoint.
 func newClient[C any](service, endpoint string, o azcore.ClientOptions, with, without func(string, azcore.ClientOptions) (C, error)) (c C, err error) {
 	if endpoint == "" {
 		o.Retry.MaxRetries = -1
@@ -180,15 +184,16 @@ func (a *Account) Queues() *azqueue.ServiceClient { return a.queues }
 // Blobs returns the client of the Blob service.
 func (a *Account) Blobs() *service.Client { return a.blobs }
 
-// Transport is an account in the program's own process: a *storagetest.Service, or a type that wraps one.
+// Transport is an account in the program's own process: a *storagetest.Service, or a type that
+// wraps one.
 type Transport interface {
 	policy.Transporter
 	ConnectionString() string
 }
 
-// FromTransport opens an account in the program's own process, for tests. The clients send all requests to t, which replaces
-// o.Client.Transport. Errors: *table.ValueError if t is nil; an error without a type for an invalid setting of t's connection
-// string.
+// FromTransport opens an account in the program's own process, for tests. The clients send all
+// requests to t, which replaces o.Client.Transport. Errors: *table.ValueError if t is nil; an error
+// without a type for an invalid setting of t's connection string.
 func FromTransport(t Transport, o *Options) (*Account, error) {
 	if t == nil {
 		return nil, wrong("t", "is nil; use a *storagetest.Service")
@@ -201,7 +206,8 @@ func FromTransport(t Transport, o *Options) (*Account, error) {
 	return FromConnectionString(t.ConnectionString(), &opt)
 }
 
-// ErrNoEndpoint means that the account was opened without an endpoint for the service. Such a call sends nothing and is not repeated.
+// ErrNoEndpoint means that the account was opened without an endpoint for the service. Such a call
+// sends nothing and is not repeated.
 var ErrNoEndpoint = errs.ErrNoEndpoint
 
 // wrong returns a *table.ValueError about an argument.

@@ -21,14 +21,14 @@ type connection struct {
 	endpoints Endpoints
 }
 
-// emulator is the connection string that UseDevelopmentStorage=true abbreviates: the published account of the emulator on its
-// default ports.
+// emulator is the connection string that UseDevelopmentStorage=true abbreviates: the published
+// account of the emulator on its default ports.
 const emulator = "DefaultEndpointsProtocol=http;AccountName=devstoreaccount1;" +
 	"AccountKey=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==;" +
 	"BlobEndpoint=http://127.0.0.1:10000/devstoreaccount1;QueueEndpoint=http://127.0.0.1:10001/devstoreaccount1;TableEndpoint=http://127.0.0.1:10002/devstoreaccount1"
 
-// parseConnection parses a connection string ('Configure Azure Storage connection strings'). Its errors contain nothing of the
-// string.
+// parseConnection parses a connection string ('Configure Azure Storage connection strings'). Its
+// errors contain nothing of the string.
 func parseConnection(cs string) (connection, error) {
 	settings, err := parseSettings(cs)
 	if err != nil {
@@ -109,7 +109,8 @@ func (c *connection) addEndpoints(settings map[string]string) {
 	}
 }
 
-// signatures returns the names of an endpoint with a shared access signature and of one without, "" for none.
+// signatures returns the names of an endpoint with a shared access signature and of one without, ""
+// for none.
 func (e Endpoints) signatures() (signed, unsigned string) {
 	for _, at := range []struct{ name, endpoint string }{{"TableEndpoint", e.Table}, {"QueueEndpoint", e.Queue}, {"BlobEndpoint", e.Blob}} {
 		_, query, _ := strings.Cut(at.endpoint, "?")
@@ -151,9 +152,10 @@ func (c connection) open(o *Options) (*Account, error) {
 	return a, nil
 }
 
-// FromConnectionString opens the account of a connection string with an account key or a shared access signature, which may be in the
-// query of each endpoint. It supports endpoints, EndpointSuffix, UseDevelopmentStorage=true (an emulator on its default ports) and DevelopmentStorageProxyUri. The
-// error names the invalid setting, but not its value.
+// FromConnectionString opens the account of a connection string with an account key or a shared
+// access signature, which may be in the query of each endpoint. It supports endpoints,
+// EndpointSuffix, UseDevelopmentStorage=true (an emulator on its default ports) and
+// DevelopmentStorageProxyUri. The error names the invalid setting, but not its value.
 func FromConnectionString(cs string, o *Options) (*Account, error) {
 	c, err := parseConnection(cs)
 	if err != nil {
@@ -168,15 +170,17 @@ func FromConnectionString(cs string, o *Options) (*Account, error) {
 	return c.open(o)
 }
 
-// FromEnvironment opens the account that environment variables name. It uses the first of these that is set:
+// FromEnvironment opens the account that environment variables name. It uses the first of these
+// that is set:
 //
-//   - AZURE_STORAGE_CONNECTION_STRING: as [FromConnectionString]. An emulator is used only if it says so (UseDevelopmentStorage=true).
-//   - AZURE_STORAGETABLE_RESOURCEENDPOINT, and likewise STORAGEQUEUE and STORAGEBLOB, as Azure Service Connector sets them: with cred, a
-//     token credential such as one of azidentity.
+//   - AZURE_STORAGE_CONNECTION_STRING: as [FromConnectionString]. An emulator is used only if it
+//     says so (UseDevelopmentStorage=true).
+//   - AZURE_STORAGETABLE_RESOURCEENDPOINT, and likewise STORAGEQUEUE and STORAGEBLOB, as Azure
+//     Service Connector sets them: with cred, a token credential such as one of azidentity.
 //   - AZURE_STORAGE_ACCOUNT, the name of an account in the public cloud: with cred.
 //
-// Errors: *table.ValueError if none is set, and if the account needs a credential and cred is nil; those of [FromConnectionString] and
-// [FromCredential]. Requests: none.
+// Errors: *table.ValueError if none is set, and if the account needs a credential and cred is nil;
+// those of [FromConnectionString] and [FromCredential]. Requests: none.
 func FromEnvironment(cred azcore.TokenCredential, o *Options) (*Account, error) {
 	if cs := os.Getenv(connectionVariable); cs != "" {
 		return FromConnectionString(cs, o)

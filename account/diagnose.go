@@ -23,8 +23,8 @@ import (
 
 // DiagnoseOptions are the options of [Diagnose].
 type DiagnoseOptions struct {
-	// Table, Queue and Container are names in the account. A role may be for a single one: name those of the program then. Without a name,
-	// the requests are for one that does not exist.
+	// Table, Queue and Container are names in the account. A role may be for a single one: name
+	// those of the program then. Without a name, the requests are for one that does not exist.
 	Table, Queue, Container string
 }
 
@@ -36,7 +36,8 @@ type Finding struct {
 	Advice  string // what to do about Err, a sentence
 }
 
-// String returns a line such as: tables, write rows: refused: 403 AuthorizationPermissionMismatch: The caller is known, …
+// String returns a line such as: tables, write rows: refused: 403 AuthorizationPermissionMismatch:
+// The caller is known, …
 func (f Finding) String() string {
 	if f.Err == nil {
 		return f.Service + ", " + f.Right + ": ok"
@@ -49,15 +50,17 @@ func (f Finding) String() string {
 	return fmt.Sprintf("%s, %s: %s: %s", f.Service, f.Right, strings.TrimSpace(reason), f.Advice)
 }
 
-// Diagnose sends a harmless request for each right that programs need, and says what a refusal means: the network, the role, the key, the
-// kind of account, the clock, or the audience of the token.
+// Diagnose sends a harmless request for each right that programs need, and says what a refusal
+// means: the network, the role, the key, the kind of account, the clock, or the audience of the
+// token.
 //
 //	for _, f := range account.Diagnose(ctx, acc, nil) {
 //		fmt.Println(f)
 //	}
 //
-// It changes nothing: what it changes or deletes is a row, a message and a blob that do not exist. Services without an endpoint are left out. docs/roles.md
-// says which package needs which right. Requests: 8, together, of at most 10 s each, and none is sent again.
+// It changes nothing: what it changes or deletes is a row, a message and a blob that do not exist.
+// Services without an endpoint are left out. docs/roles.md says which package needs which right.
+// Requests: 8, together, of at most 10 s each, and none is sent again.
 func Diagnose(ctx context.Context, a *Account, o *DiagnoseOptions) []Finding {
 	if a == nil || a.tables == nil {
 		return []Finding{{Service: "tables", Right: "all", Err: wrong("a", "is nil or a zero value"), Advice: "Open the account by FromEnvironment or another function of this package."}}
@@ -98,7 +101,8 @@ type probe struct {
 	send                 func(context.Context) error
 }
 
-// probes returns the requests. Each asks for something that does not exist, in what the options name.
+// probes returns the requests. Each asks for something that does not exist, in what the options
+// name.
 func (a *Account) probes(o DiagnoseOptions) []probe {
 	random := "diagnose" + strings.ToLower(rand.Text()[:16])
 	name := func(given string) string {
@@ -191,7 +195,8 @@ func (p probe) finding(r result) Finding {
 	return f
 }
 
-// isHarmless reports whether the service has let a request in, and has found nothing to do: a receipt may be one that it has never given.
+// isHarmless reports whether the service has let a request in, and has found nothing to do: a
+// receipt may be one that it has never given.
 func isHarmless(re *azcore.ResponseError) bool {
 	return re.StatusCode == http.StatusNotFound || re.StatusCode == http.StatusBadRequest && re.ErrorCode == "InvalidQueryParameterValue"
 }

@@ -12,51 +12,55 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Grant defines a shared access signature for one table: the allowed operations, the range of keys and the period. With a grant,
-// each user can access only her own entities (service documentation: 'Create a service SAS'). [Account.TableSAS] returns the URL
-// of a grant.
+// Grant defines a shared access signature for one table: the allowed operations, the range of keys
+// and the period. With a grant, each user can access only her own entities (service documentation:
+// 'Create a service SAS'). [Account.TableSAS] returns the URL of a grant.
 //
 // A range has these effects:
 //
-//   - A query returns only the rows in the range, without an error, and a Get outside the range fails with table.ErrNotFound. So
-//     the holder counts, verifies and repairs only the rows in the range.
+//   - A query returns only the rows in the range, without an error, and a Get outside the range
+//     fails with table.ErrNotFound. So the holder counts, verifies and repairs only the rows in the
+//     range.
 //   - The service refuses writes outside the range.
-//   - The service refuses a transaction if any of its rows is outside the range. Some tables keep further rows in an entity's
-//     partition: secondary indexes, copies or commit records. To write such a table, the holder needs a grant for the whole
-//     partition, not for a range of its rows.
-//   - A range of rows requires a single partition. The service compares both keys together, so across two partitions it would
-//     allow every row between the first key and the last.
+//   - The service refuses a transaction if any of its rows is outside the range. Some tables keep
+//     further rows in an entity's partition: secondary indexes, copies or commit records. To write
+//     such a table, the holder needs a grant for the whole partition, not for a range of its rows.
+//   - A range of rows requires a single partition. The service compares both keys together, so
+//     across two partitions it would allow every row between the first key and the last.
 //
-// Limitation: a holder without Read cannot read a row back. If the network delivers a request twice, the write is reported as
-// refused although it was applied.
+// Limitation: a holder without Read cannot read a row back. If the network delivers a request
+// twice, the write is reported as refused although it was applied.
 //
-// Every holder of the signature has the grant until the signature expires, the account key is renewed, or the stored access policy
-// is withdrawn.
+// Every holder of the signature has the grant until the signature expires, the account key is
+// renewed, or the stored access policy is withdrawn.
 type Grant struct {
 	Table string
 
 	// Read, Add, Update and Delete are the allowed operations. An upsert requires Add and Update.
 	Read, Add, Update, Delete bool
 
-	// Partitions and Rows are the range of keys. An unset range contains every key. Rows requires a single partition.
+	// Partitions and Rows are the range of keys. An unset range contains every key. Rows requires a
+	// single partition.
 	Partitions keys.PartitionRange
 	Rows       keys.RowRange
 
-	// Start and Expiry are the period, in whole seconds. With the zero Start, the period begins at once. Clocks differ by minutes,
-	// so leave Start out if possible. Expiry is required, here or in the policy.
+	// Start and Expiry are the period, in whole seconds. With the zero Start, the period begins at
+	// once. Clocks differ by minutes, so leave Start out if possible. Expiry is required, here or
+	// in the policy.
 	Start, Expiry time.Time
 
 	// AllowHTTP also allows unencrypted requests. Set it for emulators.
 	AllowHTTP bool
 
-	// Policy names a stored access policy of the table. The policy contains the settings that are left out here, and can be
-	// withdrawn.
+	// Policy names a stored access policy of the table. The policy contains the settings that are
+	// left out here, and can be withdrawn.
 	Policy string
 }
 
-// Sign returns the signature as the query of a URL: sv=…&sig=…. [Account.TableSAS] returns the whole URL. Errors: *table.ValueError
-// for a grant without an operation or a period, and for an invalid table name; *table.LimitError for the length of the table name;
-// *keys.KeyError for a range that no signature can have. Requests: none.
+// Sign returns the signature as the query of a URL: sv=…&sig=…. [Account.TableSAS] returns the
+// whole URL. Errors: *table.ValueError for a grant without an operation or a period, and for an
+// invalid table name; *table.LimitError for the length of the table name; *keys.KeyError for a
+// range that no signature can have. Requests: none.
 func (g Grant) Sign(cred *aztables.SharedKeyCredential) (string, error) {
 	v, bounds, err := g.values()
 	if err == nil && cred == nil {
@@ -82,7 +86,8 @@ func (g Grant) Sign(cred *aztables.SharedKeyCredential) (string, error) {
 	return query.Encode(), nil
 }
 
-// values checks the grant. It returns the SDK's values, and the bounds of the range as parameters of the URL.
+// values checks the grant. It returns the SDK's values, and the bounds of the range as parameters
+// of the URL.
 func (g Grant) values() (v aztables.SASSignatureValues, bounds map[string]string, err error) {
 	fail := func(field, reason string) (aztables.SASSignatureValues, map[string]string, error) {
 		return v, nil, &table.ValueError{Field: "Grant." + field, Reason: reason}

@@ -21,23 +21,29 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// ArchiveAll moves the entities that a query finds, as [Mover.Archive] and a worker do, as many together as a transaction holds.
+// ArchiveAll moves the entities that a query finds, as [Mover.Archive] and a worker do, as many
+// together as a transaction holds.
 //
-// ArchiveAll executes the moves itself. What it cannot execute, because a writer or a worker is at work on an entity, because the destination
-// has stored it before, or because the program crashes, a worker executes. An entity that is changed meanwhile is read again, and moved if the
-// query still finds it; one that is deleted meanwhile is not moved.
+// ArchiveAll executes the moves itself. What it cannot execute, because a writer or a worker is at
+// work on an entity, because the destination has stored it before, or because the program crashes,
+// a worker executes. An entity that is changed meanwhile is read again, and moved if the query
+// still finds it; one that is deleted meanwhile is not moved.
 //
-// The query takes the place of Pass.Partitions, which is refused, as Concurrency and DryRun are. Pass.Skip decides about each entity that
-// cannot be read or whose move cannot be requested, such as one that the destination can never store. Progress.Changed counts the entities
-// whose move is committed: they are in the destination, or a worker moves them in a moment. Pass.Progress is called after each page.
+// The query takes the place of Pass.Partitions, which is refused, as Concurrency and DryRun are.
+// Pass.Skip decides about each entity that cannot be read or whose move cannot be requested, such
+// as one that the destination can never store. Progress.Changed counts the entities whose move is
+// committed: they are in the destination, or a worker moves them in a moment. Pass.Progress is
+// called after each page.
 //
-// ArchiveAll is idempotent: after an error or a crash, begin again, or at the Token. Errors: *table.ValueError for a query with a Limit,
-// Budget, Cursor, Skip or Stats, and for a field of the pass; *table.DefinitionError for a handle without the mover; *table.ValueError; table.ErrTableScan; *table.BatchError around an error of
-// [Mover.Archive]; errors of a read (see package table). Requests: 1 for each 1,000 entities; 7 for as
-// many entities of a partition as a transaction holds with the rows of their indexes, 99, or 33 with two index rows each: 3 with the queue or to
-// request the moves, 2 reads, 1 for the destination (a table; others take 1 for each entity), and 1 to delete them; 1 more for each
-// entity if they lie far apart. Those of [Mover.Archive] and its
-// worker for an entity with rows elsewhere or a view. Memory: a page.
+// ArchiveAll is idempotent: after an error or a crash, begin again, or at the Token. Errors:
+// *table.ValueError for a query with a Limit, Budget, Cursor, Skip or Stats, and for a field of the
+// pass; *table.DefinitionError for a handle without the mover; *table.ValueError;
+// table.ErrTableScan; *table.BatchError around an error of [Mover.Archive]; errors of a read (see
+// package table). Requests: 1 for each 1,000 entities; 7 for as many entities of a partition as a
+// transaction holds with the rows of their indexes, 99, or 33 with two index rows each: 3 with the
+// queue or to request the moves, 2 reads, 1 for the destination (a table; others take 1 for each
+// entity), and 1 to delete them; 1 more for each entity if they lie far apart. Those of
+// [Mover.Archive] and its worker for an entity with rows elsewhere or a view. Memory: a page.
 func (m *Mover[T]) ArchiveAll(ctx context.Context, t *table.Table[T], q table.Query[T], p *table.Pass) (table.Progress, error) {
 	of, err := m.binding(t)
 	if err != nil {
@@ -187,7 +193,8 @@ func (a *archiving) again(ctx context.Context, changed []keys.Key) (all []tabled
 
 // together is a destination that stores several rows together, which it has not stored before.
 type together interface {
-	// putAll stores rows of one partition, if none was stored for its ID. Otherwise the error is table.ErrChanged; some may be stored then.
+	// putAll stores rows of one partition, if none was stored for its ID. Otherwise the error is
+	// table.ErrChanged; some may be stored then.
 	putAll(ctx context.Context, all []*ArchivedRow) error
 }
 
@@ -198,9 +205,10 @@ type moving struct {
 	entity tabledoor.Entity
 }
 
-// moveTogether executes all moves of a commit record, if none has begun: it takes the destination to contain none of the incarnations, which
-// their inserts confirm, reads the entities then, and deletes them in the transaction that completes the effects. What it does not complete, the
-// worker executes, which finds what it has stored.
+// moveTogether executes all moves of a commit record, if none has begun: it takes the destination
+// to contain none of the incarnations, which their inserts confirm, reads the entities then, and
+// deletes them in the transaction that completes the effects. What it does not complete, the worker
+// executes, which finds what it has stored.
 func (m *mover) moveTogether(ctx context.Context, record *commit.Record) (done bool) {
 	all, err := m.movesOf(record)
 	if err != nil {
@@ -215,8 +223,9 @@ func (m *mover) moveTogether(ctx context.Context, record *commit.Record) (done b
 	return m.deleteTogether(ctx, record, all) == nil && record.State == commit.Done
 }
 
-// mostAge is how long after the entities were read they are stored in the destination. An incarnation that it does not contain may have been
-// a tombstone since that was swept, if the program was suspended meanwhile.
+// mostAge is how long after the entities were read they are stored in the destination. An
+// incarnation that it does not contain may have been a tombstone since that was swept, if the
+// program was suspended meanwhile.
 const mostAge = commit.Retention / 2
 
 // movesOf returns the moves of a commit record.
@@ -296,8 +305,9 @@ func (m *mover) deleteTogether(ctx context.Context, record *commit.Record, all [
 	return err
 }
 
-// putAll stores rows that were not stored before, in transactions of up to 100 rows. Errors: table.ErrChanged if one was stored, and those of
-// Put; some rows may be stored then. 1 request for each transaction.
+// putAll stores rows that were not stored before, in transactions of up to 100 rows. Errors:
+// table.ErrChanged if one was stored, and those of Put; some rows may be stored then. 1 request for
+// each transaction.
 func (d *tableDestination) putAll(ctx context.Context, all []*ArchivedRow) error {
 	_, err := door.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for _, r := range all {

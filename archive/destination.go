@@ -26,15 +26,17 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// ID names an archived entity: a key and one incarnation of it. An entity that is deleted and inserted again, or restored, has
-// another incarnation, so that late work for the first incarnation never changes the second.
+// ID names an archived entity: a key and one incarnation of it. An entity that is deleted and
+// inserted again, or restored, has another incarnation, so that late work for the first incarnation
+// never changes the second.
 type ID struct {
 	Key         keys.Key
 	Incarnation string
 }
 
-// Err checks the ID. Errors: *keys.KeyError for an invalid key; *table.ValueError if the incarnation is not 16 characters of 0-9
-// and A-Z. A destination that makes paths, keys or addresses of IDs should call Err first. The IDs of a [Mover] have no error.
+// Err checks the ID. Errors: *keys.KeyError for an invalid key; *table.ValueError if the
+// incarnation is not 16 characters of 0-9 and A-Z. A destination that makes paths, keys or
+// addresses of IDs should call Err first. The IDs of a [Mover] have no error.
 func (id ID) Err() error {
 	if err := id.Key.Err(); err != nil {
 		return err
@@ -56,11 +58,12 @@ const (
 type ArchivedRow struct {
 	ID
 
-	// Row is the entity's row, with all its columns and under its own key. A nil Row is a tombstone: the destination contained the
-	// row before, and a late request cannot bring it back.
+	// Row is the entity's row, with all its columns and under its own key. A nil Row is a
+	// tombstone: the destination contained the row before, and a late request cannot bring it back.
 	Row *table.Row
 
-	// Kind is the kind of the mover. Movers of several tables, and of several types, may share a destination.
+	// Kind is the kind of the mover. Movers of several tables, and of several types, may share a
+	// destination.
 	Kind string
 
 	// Moves are the operation IDs of the moves that have stored the row.
@@ -69,8 +72,8 @@ type ArchivedRow struct {
 	// Version changes with each Put.
 	Version string
 
-	// Time is when the row was last written in the table that it comes from, by that table's clock. The newest incarnation of a
-	// key has the latest time. Put stores the time and Get returns it.
+	// Time is when the row was last written in the table that it comes from, by that table's clock.
+	// The newest incarnation of a key has the latest time. Put stores the time and Get returns it.
 	Time time.Time
 }
 
@@ -79,32 +82,38 @@ func (r *ArchivedRow) tombstone() *ArchivedRow {
 	return &ArchivedRow{ID: r.ID, Kind: r.Kind, Moves: r.Moves, Time: r.Time}
 }
 
-// Destination stores moved entities: a table ([ToTable]), the blobs of package blobarchive, a directory, or anything else that can write
-// a value on condition of its version. It must be safe for concurrent use.
+// Destination stores moved entities: a table ([ToTable]), the blobs of package blobarchive, a
+// directory, or anything else that can write a value on condition of its version. It must be safe
+// for concurrent use.
 //
 // A destination may also have these methods:
 //
 //   - Ensure(context.Context) error creates what does not exist. The Ensure of a store calls it.
-//   - List(context.Context, keys.PartitionKey) iter.Seq2[*ArchivedRow, error] yields the stored rows of a partition's entities, of all kinds,
-//     without tombstones. For a row that no move has stored, it yields table.ErrForeignRow and goes on. Mover.Archived needs it.
-//   - Check(*ArchivedRow) error returns the error that Put will return for a row, if it is known without a request.
-//   - Sweep(context.Context, keys.PartitionKey, time.Time) error deletes the tombstones of a partition that were stored before a time.
+//   - List(context.Context, keys.PartitionKey) iter.Seq2[*ArchivedRow, error] yields the stored
+//     rows of a partition's entities, of all kinds, without tombstones. For a row that no move has
+//     stored, it yields table.ErrForeignRow and goes on. Mover.Archived needs it.
+//   - Check(*ArchivedRow) error returns the error that Put will return for a row, if it is known
+//     without a request.
+//   - Sweep(context.Context, keys.PartitionKey, time.Time) error deletes the tombstones of a
+//     partition that were stored before a time.
 //
-// An error that wraps table.ErrUnreachable means that the destination cannot be used now, as when a disk is full: the worker defers
-// the move until the destination can be used. Any other error counts as one of WorkerOptions.Attempts, after which the message is
-// poison.
+// An error that wraps table.ErrUnreachable means that the destination cannot be used now, as when a
+// disk is full: the worker defers the move until the destination can be used. Any other error
+// counts as one of WorkerOptions.Attempts, after which the message is poison.
 type Destination interface {
-	// Get returns the row or tombstone of an ID, or nil if none was stored. For a row that no move has stored, the error is
-	// table.ErrForeignRow.
+	// Get returns the row or tombstone of an ID, or nil if none was stored. For a row that no move
+	// has stored, the error is table.ErrForeignRow.
 	Get(ctx context.Context, id ID) (*ArchivedRow, error)
 
-	// Put stores r if version is the version that is stored for r.ID, or "" if none was stored. Otherwise the error is
-	// table.ErrChanged. When Put returns, r must be durable: the mover deletes the row from its table next. An error that wraps a
-	// *table.LimitError, *table.ValueError or *keys.KeyError means that r can never be stored. A destination may delete a tombstone
-	// after a day and an hour (for clocks that differ).
+	// Put stores r if version is the version that is stored for r.ID, or "" if none was stored.
+	// Otherwise the error is table.ErrChanged. When Put returns, r must be durable: the mover
+	// deletes the row from its table next. An error that wraps a *table.LimitError,
+	// *table.ValueError or *keys.KeyError means that r can never be stored. A destination may
+	// delete a tombstone after a day and an hour (for clocks that differ).
 	Put(ctx context.Context, r *ArchivedRow, version string) error
 
-	// Incarnations yields the stored rows of a key, of all kinds and in any order, without tombstones.
+	// Incarnations yields the stored rows of a key, of all kinds and in any order, without
+	// tombstones.
 	Incarnations(ctx context.Context, k keys.Key) iter.Seq2[*ArchivedRow, error]
 }
 
@@ -119,7 +128,8 @@ type (
 	}
 )
 
-// separator stands between the RowKey and the incarnation of a stored row. No key of package keys contains it.
+// separator stands between the RowKey and the incarnation of a stored row. No key of package keys
+// contains it.
 const separator = reserved.First
 
 // storedKey returns the key under which a table stores an archived row.
@@ -127,7 +137,8 @@ func (id ID) storedKey() keys.Key {
 	return keys.Raw(id.Key.PartitionKey(), id.Key.RowKey()+separator+id.Incarnation)
 }
 
-// The projection ID of a stored row consists of one of these words, the kind, the time, and the operation IDs of the moves.
+// The projection ID of a stored row consists of one of these words, the kind, the time, and the
+// operation IDs of the moves.
 const (
 	wordRow       = "row"
 	wordTombstone = "gone"
@@ -145,9 +156,10 @@ func (r *ArchivedRow) encode() *table.Row {
 	return (*table.Row)(from.Copy(r.storedKey(), strings.Join(words, " ")))
 }
 
-// decodeArchivedRow returns the archived row that a table stores as row. All incarnations have the same length, so a stored key
-// belongs to one entity and one incarnation only. Errors: table.ErrForeignRow; *table.DecodeError for a row that another program has
-// stored again with other types.
+// decodeArchivedRow returns the archived row that a table stores as row. All incarnations have the
+// same length, so a stored key belongs to one entity and one incarnation only. Errors:
+// table.ErrForeignRow; *table.DecodeError for a row that another program has stored again with
+// other types.
 func decodeArchivedRow(row *table.Row) (*ArchivedRow, error) {
 	if _, err := property.Text(row, reserved.Owner); err != nil {
 		return nil, fmt.Errorf("destination: %w", err)
@@ -181,8 +193,8 @@ func tombstoneNote(id ID) (*table.Row, error) {
 	return note, note.Set(tombstoneProperty, id.storedKey().RowKey())
 }
 
-// decodeTombstoneNote returns the key of the tombstone that a note names. ok reports whether an archived entity can have this
-// tombstone; otherwise another program wrote the note.
+// decodeTombstoneNote returns the key of the tombstone that a note names. ok reports whether an
+// archived entity can have this tombstone; otherwise another program wrote the note.
 func decodeTombstoneNote(note *table.Row) (tombstone keys.Key, ok bool) {
 	rowKey, err := property.Text(note, tombstoneProperty)
 	primary, ok := strings.CutSuffix(rowKey, separator+strings.TrimPrefix(note.Key.RowKey(), reserved.Tombstone))
@@ -195,19 +207,23 @@ func rowsWithPrefix(ctx context.Context, t *table.Table[table.Row], partition ke
 	return t.Rows(ctx, table.Query[table.Row]{Partition: partition, Rows: keyrange.Stored(prefix, prefix+"\x7f")})
 }
 
-// Options are the options of [ToTable] and of blobarchive.New. The zero value of each field is its default.
+// Options are the options of [ToTable] and of blobarchive.New. The zero value of each field is its
+// default.
 type Options struct {
-	// Common bounds the requests for the destination. Defaults, field by field, to that of the store.
+	// Common bounds the requests for the destination. Defaults, field by field, to that of the
+	// store.
 	table.Common
 
 	// Account is the storage account of the destination. Defaults to that of the store.
 	Account host.Account
 }
 
-// ToTable returns a destination in a table, of the store of the table whose entities move. It stores each row in the partition that the row
-// comes from, under its RowKey with ~ and the incarnation appended: empid_000456~01K9…. The property _sys names the entity, the mover's kind
-// and the moves. Movers of several tables may share a destination. Errors, returned by the methods of the store: *table.ValueError or
-// *table.LimitError for a name that no table can have or that something other than a destination has, and for a wrong option.
+// ToTable returns a destination in a table, of the store of the table whose entities move. It
+// stores each row in the partition that the row comes from, under its RowKey with ~ and the
+// incarnation appended: empid_000456~01K9…. The property _sys names the entity, the mover's kind
+// and the moves. Movers of several tables may share a destination. Errors, returned by the methods
+// of the store: *table.ValueError or *table.LimitError for a name that no table can have or that
+// something other than a destination has, and for a wrong option.
 func ToTable(name string, o *Options) Destination {
 	if o == nil {
 		o = &Options{}
@@ -265,9 +281,10 @@ func (d *tableDestination) withParts(parts int) *tableDestination {
 // Ensure creates the table unless it exists.
 func (d *tableDestination) Ensure(ctx context.Context) error { return door.Table(d.rows).Ensure(ctx) }
 
-// Get returns the row or tombstone of an incarnation, or nil if none was stored. 1 request. Errors: table.ErrForeignRow;
-// table.ErrNotDeclared if the handle of the mover has no parts; *table.DecodeError for a row that another program has stored
-// again with other types; *keys.KeyError or *table.ValueError for an invalid ID; errors of a read (see package table).
+// Get returns the row or tombstone of an incarnation, or nil if none was stored. 1 request. Errors:
+// table.ErrForeignRow; table.ErrNotDeclared if the handle of the mover has no parts;
+// *table.DecodeError for a row that another program has stored again with other types;
+// *keys.KeyError or *table.ValueError for an invalid ID; errors of a read (see package table).
 func (d *tableDestination) Get(ctx context.Context, id ID) (stored *ArchivedRow, err error) {
 	if err := id.Err(); err != nil {
 		return nil, fmt.Errorf("archive: Get: %w", err)
@@ -284,7 +301,8 @@ func (d *tableDestination) Get(ctx context.Context, id ID) (stored *ArchivedRow,
 	return d.decode(row)
 }
 
-// decode is decodeArchivedRow for a row of the table. A row of which the parts were not read is an error.
+// decode is decodeArchivedRow for a row of the table. A row of which the parts were not read is an
+// error.
 func (d *tableDestination) decode(row *table.Row) (*ArchivedRow, error) {
 	if err := d.checkParts(row); err != nil {
 		return nil, err
@@ -305,8 +323,9 @@ const maxKey = 512
 
 var errNilRow = &table.ValueError{Field: "r", Reason: "is nil"}
 
-// Check returns an error for a row that cannot be stored: the stored RowKey is 17 characters longer than the entity's, and the
-// stored row has one property more. Errors: *table.LimitError; *table.ValueError if r is nil. No request.
+// Check returns an error for a row that cannot be stored: the stored RowKey is 17 characters longer
+// than the entity's, and the stored row has one property more. Errors: *table.LimitError;
+// *table.ValueError if r is nil. No request.
 func (d *tableDestination) Check(r *ArchivedRow) error {
 	if r == nil {
 		return errNilRow
@@ -318,9 +337,10 @@ func (d *tableDestination) Check(r *ArchivedRow) error {
 	return d.rows.InsertOp(row).Err()
 }
 
-// Put stores a row or a tombstone. 1 request. Errors: table.ErrChanged if another version is stored; *table.LimitError for a row
-// that is too large; *keys.KeyError or *table.ValueError for an invalid ID, and *table.ValueError if r is nil;
-// table.ErrUnknownOutcome, table.ErrUnreachable and the other errors of a write (see package table).
+// Put stores a row or a tombstone. 1 request. Errors: table.ErrChanged if another version is
+// stored; *table.LimitError for a row that is too large; *keys.KeyError or *table.ValueError for an
+// invalid ID, and *table.ValueError if r is nil; table.ErrUnknownOutcome, table.ErrUnreachable and
+// the other errors of a write (see package table).
 func (d *tableDestination) Put(ctx context.Context, r *ArchivedRow, version string) error {
 	if r == nil {
 		return fmt.Errorf("archive: Put: %w", errNilRow)
@@ -355,8 +375,9 @@ func (d *tableDestination) Put(ctx context.Context, r *ArchivedRow, version stri
 	return err
 }
 
-// Incarnations yields the stored rows of a key, without tombstones. 1 request. Errors: table.ErrNotDeclared; *table.DecodeError
-// for a row that another program has stored again with other types; errors of a read (see package table).
+// Incarnations yields the stored rows of a key, without tombstones. 1 request. Errors:
+// table.ErrNotDeclared; *table.DecodeError for a row that another program has stored again with
+// other types; errors of a read (see package table).
 func (d *tableDestination) Incarnations(ctx context.Context, k keys.Key) iter.Seq2[*ArchivedRow, error] {
 	return func(yield func(*ArchivedRow, error) bool) {
 		for row, err := range rowsWithPrefix(ctx, d.rows, k.Partition(), k.RowKey()+separator) {
@@ -364,7 +385,8 @@ func (d *tableDestination) Incarnations(ctx context.Context, k keys.Key) iter.Se
 				yield(nil, err)
 				return
 			}
-			// A row of another key that begins with this one, or of another program, is not this key's.
+			// A row of another key that begins with this one, or of another program, is not this
+			// key's.
 			r, err := decodeArchivedRow(row)
 			var damaged *table.DecodeError
 			if errors.As(err, &damaged) {
@@ -385,13 +407,14 @@ func (d *tableDestination) Incarnations(ctx context.Context, k keys.Key) iter.Se
 	}
 }
 
-// lastRowKey sorts after every RowKey that a program can have stored. The service orders keys by UTF-16 code units: U+FFFF is the
-// greatest, and characters beyond it sort before U+E000.
+// lastRowKey sorts after every RowKey that a program can have stored. The service orders keys by
+// UTF-16 code units: U+FFFF is the greatest, and characters beyond it sort before U+E000.
 var lastRowKey = strings.Repeat("\uFFFF", 16)
 
-// List yields the stored rows of a partition's entities, in the order of their RowKeys, without tombstones. 1 request for each
-// 1000 rows. Errors: table.ErrForeignRow, table.ErrNotDeclared or *table.DecodeError for a row that cannot be read, after which
-// the list continues; errors of a read (see package table).
+// List yields the stored rows of a partition's entities, in the order of their RowKeys, without
+// tombstones. 1 request for each 1000 rows. Errors: table.ErrForeignRow, table.ErrNotDeclared or
+// *table.DecodeError for a row that cannot be read, after which the list continues; errors of a
+// read (see package table).
 func (d *tableDestination) List(ctx context.Context, partition keys.PartitionKey) iter.Seq2[*ArchivedRow, error] {
 	return func(yield func(*ArchivedRow, error) bool) {
 		for row, err := range d.rows.Rows(ctx, table.Query[table.Row]{Partition: partition, Rows: keyrange.Stored("", lastRowKey)}) {
@@ -413,8 +436,9 @@ func (d *tableDestination) List(ctx context.Context, partition keys.PartitionKey
 	}
 }
 
-// Sweep deletes the tombstones from before a time. 1 request for each 1000 tombstones, and 1 for each 50 that it deletes. Errors:
-// *table.BatchError around an error of a write; errors of a read (see package table).
+// Sweep deletes the tombstones from before a time. 1 request for each 1000 tombstones, and 1 for
+// each 50 that it deletes. Errors: *table.BatchError around an error of a write; errors of a read
+// (see package table).
 func (d *tableDestination) Sweep(ctx context.Context, partition keys.PartitionKey, before time.Time) error {
 	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for note, err := range rowsWithPrefix(ctx, d.rows, partition, reserved.Tombstone) {

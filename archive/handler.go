@@ -24,16 +24,19 @@ func (m *mover) handler() host.Handler {
 	return host.Handler{Kind: m.kind, Table: m.from, Handle: m.handle, Sweep: m.sweep}
 }
 
-// errConflict: a concurrent writer changed the row, or its copy in the destination, during an attempt.
+// errConflict: a concurrent writer changed the row, or its copy in the destination, during an
+// attempt.
 var errConflict = errors.New("concurrent writers changed the row or its archived copy each time")
 
-// errMovedBefore: the table contains an incarnation that was moved before, and that a restore may be about to delete from the
-// destination. Either the other move was applied during this attempt, and the next attempt finds no row, or a program has written
-// an old read of the row back by other means than this library's.
+// errMovedBefore: the table contains an incarnation that was moved before, and that a restore may
+// be about to delete from the destination. Either the other move was applied during this attempt,
+// and the next attempt finds no row, or a program has written an old read of the row back by other
+// means than this library's.
 var errMovedBefore = errors.New("the row contains an incarnation (_life) that was moved before; delete that property")
 
-// handle executes an effect. It repeats an attempt after a conflict, by the retry policy of the table's options. It makes
-// errMovedBefore poison after two attempts, since no concurrent move explains the second.
+// handle executes an effect. It repeats an attempt after a conflict, by the retry policy of the
+// table's options. It makes errMovedBefore poison after two attempts, since no concurrent move
+// explains the second.
 func (m *mover) handle(ctx context.Context, j eventual.Job) (err error) {
 	ctx, end := door.Table(m.from).Span(ctx, "Archive")
 	defer func() { end(err) }()
@@ -63,12 +66,14 @@ func (m *mover) handle(ctx context.Context, j eventual.Job) (err error) {
 	return err
 }
 
-// move makes one attempt to move an incarnation. It reads the destination first and the table second, so that the row that it
-// stores is never older than the archived one. It then stores the row by the destination's version, and deletes the entity by its
-// ETag in the transaction that completes the effect.
+// move makes one attempt to move an incarnation. It reads the destination first and the table
+// second, so that the row that it stores is never older than the archived one. It then stores the
+// row by the destination's version, and deletes the entity by its ETag in the transaction that
+// completes the effect.
 //
-// If the destination contains a tombstone and the table the incarnation, the entity has left its key and has come back. The tombstone
-// must stay, since slow workers may still store the row. So the entity gets a new incarnation, and that one is moved.
+// If the destination contains a tombstone and the table the incarnation, the entity has left its
+// key and has come back. The tombstone must stay, since slow workers may still store the row. So
+// the entity gets a new incarnation, and that one is moved.
 func (m *mover) move(ctx context.Context, id ID, j eventual.Job) error {
 	archived, err := m.get(ctx, id)
 	if err != nil {
@@ -118,15 +123,17 @@ func (m *mover) move(ctx context.Context, id ID, j eventual.Job) error {
 	return m.written(ctx, j, records.Completing(m.moveHandle(engine.Move{Away: true}), record, index).Delete(ctx, e))
 }
 
-// renewing returns a handle for one write, which gives an entity that has this incarnation a new one. The write replaces the
-// effect by an effect that moves the new incarnation, which the worker executes next.
+// renewing returns a handle for one write, which gives an entity that has this incarnation a new
+// one. The write replaces the effect by an effect that moves the new incarnation, which the worker
+// executes next.
 func (m *mover) renewing(incarnation string, j eventual.Job) tabledoor.Untyped {
 	t := door.InMode(m.archiving, func(mode *engine.Mode) { mode.Move = engine.Move{Renewed: incarnation} })
 	record, index := host.RecordOf(j)
 	return records.Completing(t, record, index)
 }
 
-// written returns what an attempt returns whose last write, which completes the effect, has returned err.
+// written returns what an attempt returns whose last write, which completes the effect, has
+// returned err.
 func (m *mover) written(ctx context.Context, j eventual.Job, err error) error {
 	if !errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrChanged) {
 		return err
@@ -142,8 +149,8 @@ func (m *mover) written(ctx context.Context, j eventual.Job, err error) error {
 	return errConflict
 }
 
-// get reads the row or tombstone that the destination stores for an incarnation. A row of another incarnation makes the message
-// poison.
+// get reads the row or tombstone that the destination stores for an incarnation. A row of another
+// incarnation makes the message poison.
 func (m *mover) get(ctx context.Context, id ID) (*ArchivedRow, error) {
 	archived, err := m.to.Get(ctx, id)
 	if err == nil && archived != nil && archived.ID != id {
@@ -170,9 +177,10 @@ func (m *mover) put(ctx context.Context, r *ArchivedRow, version string) error {
 	return err
 }
 
-// withdraw ends the move of an incarnation that the table does not contain any more. Either another worker or another move has
-// moved it, or a program has deleted it. Only the commit records show which: a move completes its effect in the transaction that
-// deletes the entity. If no move has, the entity was deleted, and withdraw replaces its archived row by a tombstone. It stores a
+// withdraw ends the move of an incarnation that the table does not contain any more. Either another
+// worker or another move has moved it, or a program has deleted it. Only the commit records show
+// which: a move completes its effect in the transaction that deletes the entity. If no move has,
+// the entity was deleted, and withdraw replaces its archived row by a tombstone. It stores a
 // tombstone even if the destination contains nothing, since an earlier Put may still arrive.
 func (m *mover) withdraw(ctx context.Context, id ID, archived *ArchivedRow, j eventual.Job) error {
 	if archived == nil {
@@ -194,9 +202,10 @@ func (m *mover) withdraw(ctx context.Context, id ID, archived *ArchivedRow, j ev
 	return m.put(ctx, archived.tombstone(), archived.Version)
 }
 
-// moved reports whether one of the moves that have stored an archived row, other than except, has moved the entity: its effect is
-// complete, or its commit record was swept since. Until then the entity may change, and the archived row is provisional. 1 request
-// for each move whose effect is not complete.
+// moved reports whether one of the moves that have stored an archived row, other than except, has
+// moved the entity: its effect is complete, or its commit record was swept since. Until then the
+// entity may change, and the archived row is provisional. 1 request for each move whose effect is
+// not complete.
 func (m *mover) moved(ctx context.Context, archived *ArchivedRow, except string) (bool, error) {
 	for _, op := range archived.Moves {
 		if op == except {

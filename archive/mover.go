@@ -26,25 +26,28 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Mover moves entities of a table to a destination, and back: a definition for aztablekit.Table. [Into] makes one. Its methods take the
-// handle of a table that it was given to. It can be a package's variable, and is safe for concurrent use.
+// Mover moves entities of a table to a destination, and back: a definition for aztablekit.Table.
+// [Into] makes one. Its methods take the handle of a table that it was given to. It can be a
+// package's variable, and is safe for concurrent use.
 type Mover[T any] struct {
 	kind string
 	to   Destination
 }
 
-// Into declares that entities of a table can move to a destination. kind names the effects of the moves, and must be the same in all
-// programs that move between these two places. The indexes of an entity move with it, up to 96 rows.
+// Into declares that entities of a table can move to a destination. kind names the effects of the
+// moves, and must be the same in all programs that move between these two places. The indexes of an
+// entity move with it, up to 96 rows.
 //
 //	var former = archive.Into[Employee]("former", archive.ToTable("former", nil))
 //
 //	staff := aztablekit.Table(company, "staff", dept, empid, byEmail, former)
 //	err := former.Archive(ctx, staff, e)
 //
-// The store's Ensure creates the destination. Movers of two tables to one destination have different kinds. Errors, returned by the
-// methods of the store and of the table: *table.ValueError for an empty kind, a nil destination, a destination in the table itself, and a
-// kind that another table's mover to the destination has; *table.LimitError if the definitions of the table need more than 96 rows of an
-// entity; those of the destination.
+// The store's Ensure creates the destination. Movers of two tables to one destination have
+// different kinds. Errors, returned by the methods of the store and of the table: *table.ValueError
+// for an empty kind, a nil destination, a destination in the table itself, and a kind that another
+// table's mover to the destination has; *table.LimitError if the definitions of the table need more
+// than 96 rows of an entity; those of the destination.
 func Into[T any](kind string, to Destination) *Mover[T] { return &Mover[T]{kind, to} }
 
 // Name returns the kind.
@@ -115,7 +118,8 @@ type mover struct {
 	to        Destination
 }
 
-// bind makes a mover one of a table. outbox notifies workers of moves; it is the outbox of from, if from has one.
+// bind makes a mover one of a table. outbox notifies workers of moves; it is the outbox of from, if
+// from has one.
 func (m *mover) bind(from table.Handle, to Destination, outbox commit.Outbox) (err error) {
 	if d, is := to.(*tableDestination); is {
 		if door.Table(d.rows).Same(door.Table(from)) {
@@ -137,16 +141,19 @@ func (m *mover) bind(from table.Handle, to Destination, outbox commit.Outbox) (e
 	return nil
 }
 
-// Archive requests a move of an entity, if the stored row is still as e was read, and renews e's ETag. A worker moves the entity,
-// with what concurrent writers have written to it meanwhile. Until then the entity is in the table, then in both places for a
-// moment, and always in at least one. If a concurrent writer deletes the entity meanwhile, the destination does not contain it in
-// the end either. If Move gives it another key meanwhile, the request may end without an archived row.
+// Archive requests a move of an entity, if the stored row is still as e was read, and renews e's
+// ETag. A worker moves the entity, with what concurrent writers have written to it meanwhile. Until
+// then the entity is in the table, then in both places for a moment, and always in at least one. If
+// a concurrent writer deletes the entity meanwhile, the destination does not contain it in the end
+// either. If Move gives it another key meanwhile, the request may end without an archived row.
 //
-// Errors: table.ErrChanged; table.ErrNotFound if the row is gone; *table.ValueError for a row of an older version;
-// table.ErrNotRead; table.ErrOutbox if the queue does not store the notification, and then nothing was written; *table.LimitError
-// for a row that the destination can never store, if it has the method Check; *table.DefinitionError for a handle without the mover;
-// table.ErrUnknownOutcome and the other errors of a write (see package table). Requests: 3, and 1 more if e is not the whole row; the worker's are 7. A second request for the same move
-// does no harm.
+// Errors: table.ErrChanged; table.ErrNotFound if the row is gone; *table.ValueError for a row of an
+// older version; table.ErrNotRead; table.ErrOutbox if the queue does not store the notification,
+// and then nothing was written; *table.LimitError for a row that the destination can never store,
+// if it has the method Check; *table.DefinitionError for a handle without the mover;
+// table.ErrUnknownOutcome and the other errors of a write (see package table). Requests: 3, and 1
+// more if e is not the whole row; the worker's are 7. A second request for the same move does no
+// harm.
 func (m *Mover[T]) Archive(ctx context.Context, t *table.Table[T], e *table.Entity[T]) error {
 	of, err := m.binding(t)
 	if err != nil {
@@ -162,8 +169,8 @@ func (m *mover) archive(ctx context.Context, e tabledoor.Entity) error {
 	return nil
 }
 
-// payload is the payload of a mover's effects. It names an incarnation to be moved or, if Discard is set, a restored incarnation to
-// be deleted from the destination.
+// payload is the payload of a mover's effects. It names an incarnation to be moved or, if Discard
+// is set, a restored incarnation to be deleted from the destination.
 type payload struct {
 	Incarnation string `json:"life"`
 	Discard     bool   `json:"forget,omitempty"`
@@ -179,8 +186,8 @@ func addEffect(p *extend.Plan, kind string, of payload) error {
 	return nil
 }
 
-// decodeEffect returns the ID and the payload of a job's effect. The effect is not trusted: it may name only rows of entities, and
-// only well-formed incarnations.
+// decodeEffect returns the ID and the payload of a job's effect. The effect is not trusted: it may
+// name only rows of entities, and only well-formed incarnations.
 func decodeEffect(j eventual.Job) (id ID, p payload, err error) {
 	pk, err := j.Key.Partition().Result()
 	if err != nil {
@@ -228,14 +235,16 @@ func (a *archiveMaintainer) Maintain(_ context.Context, p *extend.Plan, c *engin
 	return addEffect(p, a.kind, payload{Incarnation: id.Incarnation})
 }
 
-// When the destination checks the row, the move has no operation ID and no time yet. These texts are as long.
+// When the destination checks the row, the move has no operation ID and no time yet. These texts
+// are as long.
 var (
 	longestOperationID = strings.Repeat("0", 26)
 	longestTime        = time.Date(2000, 1, 1, 0, 0, 0, 1, time.UTC)
 )
 
-// restoreMaintainer adds a note to the insertion of a restored entity, and the effect that deletes the old incarnation from the
-// destination. A second restore of the incarnation, however late, fails because the note exists.
+// restoreMaintainer adds a note to the insertion of a restored entity, and the effect that deletes
+// the old incarnation from the destination. A second restore of the incarnation, however late,
+// fails because the note exists.
 type restoreMaintainer struct{ kind, incarnation string }
 
 func (r *restoreMaintainer) Name() string { return r.kind }
@@ -265,16 +274,17 @@ func restoreNote(id ID, kind string) (*table.Row, error) {
 	return note, errors.Join(note.Set(restoredProperty, id.Key.RowKey()), note.Set(kindProperty, kind))
 }
 
-// decodeRestoreNote returns the ID and the kind of the note of a restored incarnation. The ID is invalid if another program
-// wrote the note. Errors: *table.DecodeError.
+// decodeRestoreNote returns the ID and the kind of the note of a restored incarnation. The ID is
+// invalid if another program wrote the note. Errors: *table.DecodeError.
 func decodeRestoreNote(note *table.Row) (id ID, kind string, err error) {
 	rowKey, err1 := property.Text(note, restoredProperty)
 	kind, err2 := property.Text(note, kindProperty)
 	return ID{keys.Raw(note.Key.PartitionKey(), rowKey), strings.TrimPrefix(note.Key.RowKey(), reserved.Restored)}, kind, errors.Join(err1, err2)
 }
 
-// Contains reports whether the destination contains an incarnation of a key: it was moved there, and has been neither restored
-// nor deleted since. By it, package largeentity finds out whether the blobs of a moved entity are still needed.
+// Contains reports whether the destination contains an incarnation of a key: it was moved there,
+// and has been neither restored nor deleted since. By it, package largeentity finds out whether the
+// blobs of a moved entity are still needed.
 func (m *mover) Contains(ctx context.Context, k keys.Key, incarnation string) (bool, error) {
 	id := ID{k, incarnation}
 	err := id.Err()
@@ -298,13 +308,15 @@ func (m *mover) moveHandle(move engine.Move) tabledoor.Untyped {
 
 var errCannotList = &table.ValueError{Field: "to", Reason: "cannot list its rows: it has no method List; see archive.Destination"}
 
-// Find reads an entity from the table or from the destination. archived reports whether it comes from the destination: then it
-// has no ETag and cannot be written; see Restore. If the destination has several incarnations, Find returns the newest. Find may
-// miss an entity that is restored and archived again at the same time. An entity from the destination may have a pending move, or
-// may have been deleted meanwhile. Errors: table.ErrNotFound; table.ErrForeignRow for a row of the destination that no move has
-// stored; *keys.KeyError, *table.VersionError or *table.DecodeError for a row that is no entity of T;
-// *table.DefinitionError for a handle without the mover; errors of a read (see package table) and of the destination. 1 request if the entity was not moved, 2 if it was moved, 3 if it is in
-// neither place.
+// Find reads an entity from the table or from the destination. archived reports whether it comes
+// from the destination: then it has no ETag and cannot be written; see Restore. If the destination
+// has several incarnations, Find returns the newest. Find may miss an entity that is restored and
+// archived again at the same time. An entity from the destination may have a pending move, or may
+// have been deleted meanwhile. Errors: table.ErrNotFound; table.ErrForeignRow for a row of the
+// destination that no move has stored; *keys.KeyError, *table.VersionError or *table.DecodeError
+// for a row that is no entity of T; *table.DefinitionError for a handle without the mover; errors
+// of a read (see package table) and of the destination. 1 request if the entity was not moved, 2 if
+// it was moved, 3 if it is in neither place.
 func (m *Mover[T]) Find(ctx context.Context, t *table.Table[T], k keys.Key) (e *table.Entity[T], archived bool, err error) {
 	of, err := m.binding(t)
 	if err != nil {
@@ -342,7 +354,8 @@ func (m *mover) find(ctx context.Context, k keys.Key) (e tabledoor.Entity, archi
 	return e, false, nil
 }
 
-// newest returns the newest incarnation of a key that the destination contains, or nil if it contains none.
+// newest returns the newest incarnation of a key that the destination contains, or nil if it
+// contains none.
 func (m *mover) newest(ctx context.Context, k keys.Key) (newest *ArchivedRow, err error) {
 	for archived, err := range m.to.Incarnations(ctx, k) {
 		if err == nil && (archived.Key != k || archived.Err() != nil) {
@@ -358,12 +371,13 @@ func (m *mover) newest(ctx context.Context, k keys.Key) (newest *ArchivedRow, er
 	return newest, nil
 }
 
-// Archived yields the entities of a partition that movers of this kind have stored in the destination, all incarnations. For an
-// entity that cannot be read, it yields an error and continues. Errors: *table.ValueError for a destination without the method List;
+// Archived yields the entities of a partition that movers of this kind have stored in the
+// destination, all incarnations. For an entity that cannot be read, it yields an error and
+// continues. Errors: *table.ValueError for a destination without the method List;
 // *table.DefinitionError for a handle without the mover; table.ErrForeignRow or
 // table.ErrNotDeclared for a stored row that no move has stored, or whose parts were not read;
-// *keys.KeyError, *table.VersionError or *table.DecodeError for a row that is no entity of T; other errors of the destination,
-// which end the list. Requests are the destination's.
+// *keys.KeyError, *table.VersionError or *table.DecodeError for a row that is no entity of T; other
+// errors of the destination, which end the list. Requests are the destination's.
 func (m *Mover[T]) Archived(ctx context.Context, t *table.Table[T], partition keys.PartitionKey) iter.Seq2[*table.Entity[T], error] {
 	of, err := m.binding(t)
 	if err != nil {
@@ -407,14 +421,17 @@ func (m *mover) archived(ctx context.Context, partition keys.PartitionKey) func(
 // errUnderway: the entity's move is not complete, so the entity cannot be restored yet.
 var errUnderway = errs.Of(table.ErrIncomplete, "archive: the entity's move is not complete; restore it later")
 
-// Restore moves the newest incarnation of a key back, as a new incarnation, so that moves of the old one do not touch it. When
-// Restore returns, the entity is in its table, with all its columns and derived rows; a worker deletes it from the destination.
+// Restore moves the newest incarnation of a key back, as a new incarnation, so that moves of the
+// old one do not touch it. When Restore returns, the entity is in its table, with all its columns
+// and derived rows; a worker deletes it from the destination.
 //
-// Errors: table.ErrNotFound if the destination does not contain the key; table.ErrIncomplete if the move is not complete; table.ErrExists
-// if the table contains another entity under that key by now, or if a concurrent Restore was first; table.ErrForeignRow
-// for a row of the destination that no move has stored; *keys.KeyError, *table.VersionError or
-// *table.DecodeError for a row that is no entity of T; *table.DefinitionError for a handle without the mover; table.ErrUnknownOutcome
-// and the other errors of a write (see package table). Requests: 6, and 1 more for each move that has stored the row and not moved the entity; and the worker's 6.
+// Errors: table.ErrNotFound if the destination does not contain the key; table.ErrIncomplete if the
+// move is not complete; table.ErrExists if the table contains another entity under that key by now,
+// or if a concurrent Restore was first; table.ErrForeignRow for a row of the destination that no
+// move has stored; *keys.KeyError, *table.VersionError or *table.DecodeError for a row that is no
+// entity of T; *table.DefinitionError for a handle without the mover; table.ErrUnknownOutcome and
+// the other errors of a write (see package table). Requests: 6, and 1 more for each move that has
+// stored the row and not moved the entity; and the worker's 6.
 func (m *Mover[T]) Restore(ctx context.Context, t *table.Table[T], k keys.Key) (*table.Entity[T], error) {
 	of, err := m.binding(t)
 	if err != nil {
@@ -441,8 +458,9 @@ func (m *mover) restore(ctx context.Context, k keys.Key) (tabledoor.Entity, erro
 	return e, nil
 }
 
-// newestMoved returns the newest incarnation of a key, if its move is complete. Before that, the archived row may be old, or may
-// belong to an entity that was deleted. So newestMoved reads the row again once the move is seen to be complete.
+// newestMoved returns the newest incarnation of a key, if its move is complete. Before that, the
+// archived row may be old, or may belong to an entity that was deleted. So newestMoved reads the
+// row again once the move is seen to be complete.
 func (m *mover) newestMoved(ctx context.Context, k keys.Key) (*ArchivedRow, error) {
 	archived, err := m.newest(ctx, k)
 	switch {
@@ -466,9 +484,10 @@ func (m *mover) newestMoved(ctx context.Context, k keys.Key) (*ArchivedRow, erro
 	return archived, err
 }
 
-// sweep deletes tombstones, and notes of restored incarnations, that are older than any late request. A note that cannot be read
-// stays, because without it the incarnation might be restored again. 1 request for each old note, besides the requests of the
-// destination's sweep and of one list.
+// sweep deletes tombstones, and notes of restored incarnations, that are older than any late
+// request. A note that cannot be read stays, because without it the incarnation might be restored
+// again. 1 request for each old note, besides the requests of the destination's sweep and of one
+// list.
 func (m *mover) sweep(ctx context.Context, partition keys.PartitionKey, before time.Time) error {
 	if s, is := m.to.(sweeper); is {
 		if err := s.Sweep(ctx, partition, before); err != nil {
@@ -502,8 +521,8 @@ func (m *mover) sweep(ctx context.Context, partition keys.PartitionKey, before t
 	return err
 }
 
-// stored reports whether the destination still contains a restored incarnation, which no worker could delete. The note must stay
-// until then, so that the incarnation is not restored again.
+// stored reports whether the destination still contains a restored incarnation, which no worker
+// could delete. The note must stay until then, so that the incarnation is not restored again.
 func (m *mover) stored(ctx context.Context, id ID) (bool, error) {
 	if id.Err() != nil {
 		return false, nil // no restore has written the note

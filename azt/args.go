@@ -197,7 +197,8 @@ func (f *flags) partitions() (r keys.PartitionRange, err error) {
 	return r, nil
 }
 
-// typed returns the text of an argument: what is in double quotes is written as in Go, so that any character can be typed.
+// typed returns the text of an argument: what is in double quotes is written as in Go, so that any
+// character can be typed.
 func typed(arg string) (string, error) {
 	if !strings.HasPrefix(arg, `"`) {
 		return arg, nil
@@ -209,7 +210,8 @@ func typed(arg string) (string, error) {
 	return s, nil
 }
 
-// shown returns a text as it can be typed: as it is, or as a text in quotes if a terminal would not show it as one word.
+// shown returns a text as it can be typed: as it is, or as a text in quotes if a terminal would not
+// show it as one word.
 func shown(s string) string {
 	if s == "" || s[0] == '"' || s[0] == '-' || strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) || r == ' ' || r == utf8.RuneError }) {
 		return strconv.Quote(s)

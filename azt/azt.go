@@ -23,15 +23,19 @@ import (
 	"github.com/aztablekit/aztablekit/transfer"
 )
 
-// Program is azt with what a program of yours adds to it. The zero value is azt as it is installed, without token credentials.
+// Program is azt with what a program of yours adds to it. The zero value is azt as it is installed,
+// without token credentials.
 type Program struct {
-	// Open declares the program's store in an account, as the program itself does. The commands verify, fill, retire and sweep need it.
+	// Open declares the program's store in an account, as the program itself does. The commands
+	// verify, fill, retire and sweep need it.
 	Open func(acc *account.Account) *aztablekit.Store
 
-	// Account is the account that commands work on. By default it is that of --account, --connection, or the environment.
+	// Account is the account that commands work on. By default it is that of --account,
+	// --connection, or the environment.
 	Account *account.Account
 
-	// Credential makes the token credential for an account without a key, such as one of azidentity. It is called if a command needs it.
+	// Credential makes the token credential for an account without a key, such as one of
+	// azidentity. It is called if a command needs it.
 	Credential func() (azcore.TokenCredential, error)
 }
 
@@ -44,7 +48,8 @@ const (
 	exitInterrupted = 4 // what is done stays done
 )
 
-// Main runs azt with the arguments of the process, and exits. An interrupt ends the command; see Run. p may be nil.
+// Main runs azt with the arguments of the process, and exits. An interrupt ends the command; see
+// Run. p may be nil.
 func Main(p *Program) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second interrupt ends the process
@@ -53,8 +58,8 @@ func Main(p *Program) {
 	os.Exit(code)
 }
 
-// Run runs a command, and returns its exit code. The answer goes to out; progress, notes and errors go to notes. If one of them is a terminal, lines are as wide as
-// that, or as --width says.
+// Run runs a command, and returns its exit code. The answer goes to out; progress, notes and errors
+// go to notes. If one of them is a terminal, lines are as wide as that, or as --width says.
 func (p *Program) Run(ctx context.Context, args []string, out, notes io.Writer) int {
 	if p == nil {
 		p = &Program{}
@@ -94,7 +99,8 @@ func (p *Program) Run(ctx context.Context, args []string, out, notes io.Writer) 
 	return exitFailed
 }
 
-// brief returns the text of an error, on one line also for an error of the SDK, with advice for an operator.
+// brief returns the text of an error, on one line also for an error of the SDK, with advice for an
+// operator.
 func brief(err error) string {
 	text := err.Error()
 	if strings.Contains(text, "\n") {
@@ -125,7 +131,8 @@ var forOperators = strings.NewReplacer(
 	"verify.Repair", "azt verify --repair --write",
 )
 
-// errFound is the error of a command that has found something that is not as it should be, and has said so.
+// errFound is the error of a command that has found something that is not as it should be, and has
+// said so.
 var errFound = errors.New("faults were found")
 
 // usageError is the error of a wrong command line, or of one without --write.

@@ -111,7 +111,8 @@ func secondary(ctx context.Context, acc *account.Account) finding {
 // inSecond marks the context of a request to the second location of an account.
 type inSecond struct{}
 
-// secondLocation is the policy that sends such requests there: to the host of the account with -secondary behind its name, or of an emulator to that path.
+// secondLocation is the policy that sends such requests there: to the host of the account with
+// -secondary behind its name, or of an emulator to that path.
 type secondLocation struct{}
 
 // Do implements policy.Policy.
@@ -134,7 +135,8 @@ func (secondLocation) Do(r *policy.Request) (*http.Response, error) {
 	return r.Next()
 }
 
-// clouds are the domains in which the second location of an account has the name of the account with -secondary. No token goes to another host.
+// clouds are the domains in which the second location of an account has the name of the account
+// with -secondary. No token goes to another host.
 var clouds = []string{".core.windows.net", ".core.chinacloudapi.cn", ".core.usgovcloudapi.net", ".storage.azure.net"}
 
 const second = "-secondary"
@@ -180,7 +182,8 @@ func readPrices(name string) (p prices, err error) {
 	return p, nil
 }
 
-// cost counts rows and bytes of tables, and says what they and the common work on them cost by a price list.
+// cost counts rows and bytes of tables, and says what they and the common work on them cost by a
+// price list.
 func cost(ctx context.Context, c *call) error {
 	if c.flags.prices == "" {
 		return usage(`cost needs --prices FILE, with {"currency": "EUR", "storageGBMonth": 0.045, "per10000Transactions": 0.00036}`)

@@ -83,7 +83,8 @@ func get(ctx context.Context, c *call) error {
 	return nil
 }
 
-// rowOf reads a row, with its parts if it is a wide entity, nil if there is none. A damaged entity comes with an error. 1 request, 2 for a wide entity.
+// rowOf reads a row, with its parts if it is a wide entity, nil if there is none. A damaged entity
+// comes with an error. 1 request, 2 for a wide entity.
 func rowOf(ctx context.Context, t *table.Table[table.Row], k keys.Key) (found *stored.Row, err error) {
 	var of query.Filter
 	of.Key(edm.PartitionKey, "eq", k.PartitionKey())
@@ -117,7 +118,8 @@ func rowOf(ctx context.Context, t *table.Table[table.Row], k keys.Key) (found *s
 	return found, nil
 }
 
-// printRow prints a row with a line for each property: those of the program, and then those of the library.
+// printRow prints a row with a line for each property: those of the program, and then those of the
+// library.
 func (c *call) printRow(r *stored.Row) {
 	if c.out.json {
 		c.out.columns("what", "row")
@@ -265,7 +267,8 @@ func counted(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// reads opens the table of the first argument for a command that reads rows by the flags; nil if it only explains.
+// reads opens the table of the first argument for a command that reads rows by the flags; nil if it
+// only explains.
 func (c *call) reads(all bool) (*table.Table[table.Row], reading, error) {
 	r, err := c.flags.reading(all)
 	if err == nil {
@@ -305,7 +308,8 @@ func count(ctx context.Context, c *call) error {
 	return nil
 }
 
-// mostKinds bounds what count and hot keep apart: keys such as 8f3a_17 look as if each were of a type of its own.
+// mostKinds bounds what count and hot keep apart: keys such as 8f3a_17 look as if each were of a
+// type of its own.
 const mostKinds = 100
 
 // kindIn describes a row for a map of kinds, by less if the map has too many.

@@ -20,10 +20,12 @@ import (
 	"github.com/aztablekit/aztablekit/transfer"
 )
 
-// isPlace reports whether an argument is the place of an export, and not a table, whose name has letters and digits only.
+// isPlace reports whether an argument is the place of an export, and not a table, whose name has
+// letters and digits only.
 func isPlace(arg string) bool { return strings.ContainsAny(arg, "/.:\\") }
 
-// place returns a place: ./folder, or blob:container/prefix. {date} in it stands for the day in UTC.
+// place returns a place: ./folder, or blob:container/prefix. {date} in it stands for the day in
+// UTC.
 func place(acc *account.Account, arg string) (transfer.Place, error) {
 	arg = strings.ReplaceAll(arg, "{date}", time.Now().UTC().Format(time.DateOnly))
 	if !isPlace(arg) {
@@ -50,7 +52,8 @@ func isFile(arg string) (form string, is bool) {
 	return "", false
 }
 
-// source returns the rows of a table, of an export or of a file. It opens the account if that needs one.
+// source returns the rows of a table, of an export or of a file. It opens the account if that needs
+// one.
 func source(open func() (*account.Account, error), arg string) (transfer.Source, error) {
 	if form, is := isFile(arg); is {
 		file := func() (io.ReadCloser, error) { return os.Open(arg) }
@@ -135,7 +138,8 @@ func export(ctx context.Context, c *call) error {
 	return c.copyBlobs(ctx, transfer.Exported(at), transfer.Container(acc.Blobs().NewContainerClient(c.flags.blobs), "", nil), at)
 }
 
-// importBlobs copies the blobs of large values from an export, or from the container of another account.
+// importBlobs copies the blobs of large values from an export, or from the container of another
+// account.
 func (c *call) importBlobs(ctx context.Context, rows transfer.Source, to transfer.Place) error {
 	var acc *account.Account
 	var err error
@@ -274,8 +278,8 @@ func importRows(ctx context.Context, c *call) error {
 	return errFound
 }
 
-// isInUse reports whether a table has definitions whose rows are kept, and rows besides. Requests: 1, and 1 if
-// there are such definitions.
+// isInUse reports whether a table has definitions whose rows are kept, and rows besides. Requests:
+// 1, and 1 if there are such definitions.
 func isInUse(ctx context.Context, t table.Handle) (bool, error) {
 	e := door.Table(t)
 	found, err := e.GetReserved(ctx, "Import", keys.Raw(reserved.Catalogue, reserved.Catalogue))

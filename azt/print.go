@@ -47,7 +47,8 @@ func widthOf(w io.Writer) int {
 	return n
 }
 
-// columns begins a table, whose columns have these names. They are the members of its JSON objects, too. A table without names has no head.
+// columns begins a table, whose columns have these names. They are the members of its JSON objects,
+// too. A table without names has no head.
 func (p *printer) columns(names ...string) {
 	p.flush()
 	p.free, p.names, p.headed, p.widths, p.right = false, names, false, make([]int, len(names)), make([]bool, len(names))
@@ -283,7 +284,8 @@ func cut(s string, most int) string {
 	return s
 }
 
-// wrap cuts a text at spaces into lines of a width, 0 for any. All lines but the first begin with an indent.
+// wrap cuts a text at spaces into lines of a width, 0 for any. All lines but the first begin with
+// an indent.
 func wrap(text, indent string, most int) (lines []string) {
 	for most > 0 && columnsOf(text) > most {
 		at, n := 0, 0

@@ -28,7 +28,8 @@ func tableOf(acc *account.Account, name string) (*table.Table[table.Row], error)
 	return t, nil
 }
 
-// rowsOf yields the rows of a filter as they are stored, with some properties, all if choice is "". 1 request for each 1,000.
+// rowsOf yields the rows of a filter as they are stored, with some properties, all if choice is "".
+// 1 request for each 1,000.
 func rowsOf(ctx context.Context, t table.Handle, filter, choice string) iter.Seq2[*stored.Row, error] {
 	return func(yield func(*stored.Row, error) bool) {
 		on := true
@@ -103,7 +104,8 @@ const stateProperty = "State"
 // propertiesOfKind are the properties by which whatItIs goes.
 var propertiesOfKind = strings.Join([]string{edm.PartitionKey, edm.RowKey, edm.Timestamp, reserved.Owner, reserved.Part, reserved.Type, reserved.Mark, stateProperty}, ",")
 
-// family returns the name with which a key of a layout begins, such as empid of empid_000223; "" for other keys.
+// family returns the name with which a key of a layout begins, such as empid of empid_000223; ""
+// for other keys.
 func family(rk string) string {
 	name, _, is := strings.Cut(rk, "_")
 	if !is || strings.ContainsFunc(name, func(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') }) {

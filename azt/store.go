@@ -45,7 +45,8 @@ func (c *call) store(acc *account.Account) (*aztablekit.Store, error) {
 	return s, s.Err()
 }
 
-// checkDefinitions compares the derived rows of all tables with their entities, and repairs them with --repair.
+// checkDefinitions compares the derived rows of all tables with their entities, and repairs them
+// with --repair.
 func checkDefinitions(ctx context.Context, c *call) error {
 	s, err := c.declared()
 	if err != nil {

@@ -19,7 +19,8 @@ var operators = []struct{ typed, op string }{{">=", "ge"}, {"<=", "le"}, {"!=", 
 
 var isProperty = regexp.MustCompile(`^[\pL_][\pL\pN_]*$`)
 
-// condition reads a condition such as: Age >= 30 or Name = "Ann". Its parts between or are comparisons of a property with a value.
+// condition reads a condition such as: Age >= 30 or Name = "Ann". Its parts between or are
+// comparisons of a property with a value.
 func condition(text string) (c query.Cond, err error) {
 	for _, part := range split(text, " or ") {
 		one, err := comparison(part)
@@ -88,7 +89,8 @@ func operand(v any) reflect.Value {
 	return at
 }
 
-// value reads a value. A word before a colon says its type: text, int64, double, time, guid or binary. Without it, the form decides, and what has none is a text.
+// value reads a value. A word before a colon says its type: text, int64, double, time, guid or
+// binary. Without it, the form decides, and what has none is a text.
 func value(s string) (any, error) {
 	fail := func(form string) (any, error) { return nil, usage("--where: %s is no %s", shown(s), form) }
 	kind, rest, is := strings.Cut(s, ":")
@@ -143,7 +145,8 @@ func value(s string) (any, error) {
 	return s, nil
 }
 
-// Numbers as people write them: 007 and +49123 are texts, and so is Inf. isJoined finds what looks like a second condition.
+// Numbers as people write them: 007 and +49123 are texts, and so is Inf. isJoined finds what looks
+// like a second condition.
 var (
 	isNumber = regexp.MustCompile(`^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$`)
 	isJoined = regexp.MustCompile(`(?i)\s(and|or)(\s|$)`)

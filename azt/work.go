@@ -20,7 +20,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// poison lists, replays or drops the poison messages of a store: all, or those of the writes whose operation IDs are given.
+// poison lists, replays or drops the poison messages of a store: all, or those of the writes whose
+// operation IDs are given.
 func poison(ctx context.Context, c *call) error {
 	acc, err := c.open()
 	if err != nil {
@@ -117,7 +118,8 @@ func (c *call) outcome(n int, format string, args ...any) {
 	c.out.say(format, args...)
 }
 
-// pending lists the writes of a table whose effects are not executed, and the rows of writes over several partitions that are not finished.
+// pending lists the writes of a table whose effects are not executed, and the rows of writes over
+// several partitions that are not finished.
 func pending(ctx context.Context, c *call) error {
 	c.flags.scan = true
 	if c.flags.store != "" {
@@ -252,7 +254,8 @@ func showJobs(ctx context.Context, c *call) error {
 	return nil
 }
 
-// due finds commit records whose effects are due, and rows that a write over several partitions has prepared.
+// due finds commit records whose effects are due, and rows that a write over several partitions has
+// prepared.
 func due() *query.Cond {
 	return &query.Cond{Op: "or", Conds: []query.Cond{
 		{Op: "eq", Name: stateProperty, Value: operand(commit.Pending.String())},

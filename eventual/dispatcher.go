@@ -12,8 +12,8 @@ import (
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
 
-// dispatcher decides which of the received messages a worker executes: at most perPartition of each partition at a time, and a
-// message that needs isolation while no other message is executed.
+// dispatcher decides which of the received messages a worker executes: at most perPartition of each
+// partition at a time, and a message that needs isolation while no other message is executed.
 type dispatcher struct {
 	perPartition int
 
@@ -44,7 +44,8 @@ type pool struct {
 	failures  failures // of Drain
 }
 
-// update changes the state of the dispatcher, executes the messages that can be executed then, and wakes up the receivers.
+// update changes the state of the dispatcher, executes the messages that can be executed then, and
+// wakes up the receivers.
 func (d *dispatcher) update(f func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -54,15 +55,16 @@ func (d *dispatcher) update(f func()) {
 	d.changed = make(chan struct{})
 }
 
-// isolates reports whether a message is executed in isolation, or waits for isolation. The caller holds mu.
+// isolates reports whether a message is executed in isolation, or waits for isolation. The caller
+// holds mu.
 func (d *dispatcher) isolates() bool {
 	return d.isolating || slices.ContainsFunc(d.pools, func(p *pool) bool {
 		return slices.ContainsFunc(p.waiting, func(x *lease) bool { return x.needsIsolation })
 	})
 }
 
-// dispatch starts each waiting message that can be executed. A message that needs isolation waits until no message is running, and
-// meanwhile receivers receive no messages. The caller holds mu.
+// dispatch starts each waiting message that can be executed. A message that needs isolation waits
+// until no message is running, and meanwhile receivers receive no messages. The caller holds mu.
 func (d *dispatcher) dispatch() {
 	for _, p := range d.pools {
 		p.waiting = slices.DeleteFunc(p.waiting, func(x *lease) bool {
@@ -96,11 +98,12 @@ func (d *dispatcher) isBusy(partition string) bool {
 	return partition != "" && d.byPartition[partition] >= d.perPartition
 }
 
-// waitingPerHandler bounds the messages that wait in a worker, for each message that it executes at a time.
+// waitingPerHandler bounds the messages that wait in a worker, for each message that it executes at
+// a time.
 const waitingPerHandler = 4
 
-// mostWaiting returns how many messages may wait. A pool that executes one message at a time takes none ahead: the requests of its
-// messages follow one another.
+// mostWaiting returns how many messages may wait. A pool that executes one message at a time takes
+// none ahead: the requests of its messages follow one another.
 func (p *pool) mostWaiting() int {
 	if p.size == 1 {
 		return 0
@@ -113,8 +116,8 @@ func (p *pool) space() int {
 	return p.size + p.mostWaiting() - p.running - p.finishing - len(p.waiting)
 }
 
-// aheadTime is how long a message may be expected to wait for a handler: longer than a request takes, but so short that another
-// worker would hardly be earlier.
+// aheadTime is how long a message may be expected to wait for a handler: longer than a request
+// takes, but so short that another worker would hardly be earlier.
 const aheadTime = 250 * time.Millisecond
 
 // ahead returns how many messages should wait for handlers. The caller holds dispatcher.mu.
@@ -132,13 +135,15 @@ func (p *pool) add(received []*lease) {
 	d.dispatch()
 }
 
-// keeps returns how many messages may wait for a busy partition: as many as the partition is expected to begin before they are
-// renewed, and as many as there are handlers even if that takes longer. The caller holds dispatcher.mu.
+// keeps returns how many messages may wait for a busy partition: as many as the partition is
+// expected to begin before they are renewed, and as many as there are handlers even if that takes
+// longer. The caller holds dispatcher.mu.
 func (p *pool) keeps(now time.Time, untilRenewal time.Duration) int {
 	return max(p.size, p.pace.expect(now, p.dispatcher.perPartition, untilRenewal, p.mostWaiting()))
 }
 
-// trim returns the latest of the waiting messages to the queue, and returns the number of the messages that the pool keeps.
+// trim returns the latest of the waiting messages to the queue, and returns the number of the
+// messages that the pool keeps.
 func (p *pool) trim(untilRenewal time.Duration) int {
 	p.dispatcher.mu.Lock()
 	defer p.dispatcher.mu.Unlock()
@@ -148,8 +153,9 @@ func (p *pool) trim(untilRenewal time.Duration) int {
 	return len(p.waiting)
 }
 
-// release returns a waiting message to the queue instead of renewing it, and reports whether it did. Messages that wait for
-// isolation are renewed, and as many messages of busy partitions as there are handlers.
+// release returns a waiting message to the queue instead of renewing it, and reports whether it
+// did. Messages that wait for isolation are renewed, and as many messages of busy partitions as
+// there are handlers.
 func (p *pool) release(x *lease) bool {
 	d := p.dispatcher
 	d.mu.Lock()
@@ -207,8 +213,8 @@ func (p *pool) awaitChange(ctx context.Context) {
 	}
 }
 
-// start executes and finishes a message in its own goroutine. With an outcome, the message is only finished. The caller holds
-// dispatcher.mu.
+// start executes and finishes a message in its own goroutine. With an outcome, the message is only
+// finished. The caller holds dispatcher.mu.
 func (p *pool) start(x *lease, out *outcome) {
 	p.dispatcher.unfinished++
 	if out == nil && p.closed {
@@ -256,7 +262,8 @@ func (p *pool) run(x *lease) {
 	}
 }
 
-// leave makes room for the next execution. It does not wake up the receivers: the message is still to be finished.
+// leave makes room for the next execution. It does not wake up the receivers: the message is still
+// to be finished.
 func (p *pool) leave(x *lease, took time.Duration) {
 	d := p.dispatcher
 	d.mu.Lock()
@@ -317,7 +324,8 @@ func (r *receiver) run() error {
 			return nil
 		}
 		empty := r.pool.isEmpty() // before the request: a running handler may put a message into the queue
-		// The request goes on if ctx ends: the messages in the response must be returned to the queue.
+		// The request goes on if ctx ends: the messages in the response must be returned to the
+		// queue.
 		got, err := r.receive(context.WithoutCancel(ctx), free)
 		r.readable.note(r.env.opt.now(), err)
 		if err != nil {
@@ -351,7 +359,8 @@ func (r *receiver) run() error {
 	}
 }
 
-// receive requests messages. Drain, which ends with the first error of a queue, repeats the request as long as a write may take.
+// receive requests messages. Drain, which ends with the first error of a queue, repeats the request
+// as long as a write may take.
 func (r *receiver) receive(ctx context.Context, n int) (got []delivery, err error) {
 	o := &r.env.opt
 	if !r.drain {
@@ -389,8 +398,8 @@ func (r *receiver) accept(requested int, got []delivery) {
 	r.overtaking = r.overtaking && r.more
 }
 
-// awaitRoom waits until there is room for more messages, and returns for how many. ok is false if the context of the pool has
-// ended.
+// awaitRoom waits until there is room for more messages, and returns for how many. ok is false if
+// the context of the pool has ended.
 func (r *receiver) awaitRoom() (free int, ok bool) {
 	d, ctx := r.pool.dispatcher, r.pool.ctx
 	for {
@@ -417,16 +426,19 @@ func (r *receiver) awaitRoom() (free int, ok bool) {
 	}
 }
 
-// room returns the number of messages to request, or else 0 and the time after which to ask again, which is 0 if an update of the
-// dispatcher is needed. The caller holds dispatcher.mu.
+// room returns the number of messages to request, or else 0 and the time after which to ask again,
+// which is 0 if an update of the dispatcher is needed. The caller holds dispatcher.mu.
 //
-// While the queue has more messages, the receiver requests the next messages before handlers are free for them: pool.ahead. When
-// three quarters of these are begun, it requests more, so that a response contains many messages.
+// While the queue has more messages, the receiver requests the next messages before handlers are
+// free for them: pool.ahead. When three quarters of these are begun, it requests more, so that a
+// response contains many messages.
 //
-// Messages of a busy partition wait in the pool, too, so that each starts as soon as its partition allows. While many of them wait
-// and handlers are free, no messages are requested, because the next messages in the queue probably have the same partition. So that
-// other partitions do not wait, the receiver then requests the messages behind them, and returns to the queue what the pool does not
-// keep: after half of WorkerOptions.Idle if the handlers are slow, else every WorkerOptions.Defer.
+// Messages of a busy partition wait in the pool, too, so that each starts as soon as its partition
+// allows. While many of them wait and handlers are free, no messages are requested, because the
+// next messages in the queue probably have the same partition. So that other partitions do not
+// wait, the receiver then requests the messages behind them, and returns to the queue what the pool
+// does not keep: after half of WorkerOptions.Idle if the handlers are slow, else every
+// WorkerOptions.Defer.
 func (r *receiver) room(now time.Time) (n int, wait time.Duration) {
 	p := r.pool
 	free, waiting, ahead := p.size-p.running, len(p.waiting), 0
@@ -463,12 +475,12 @@ func (r *receiver) room(now time.Time) (n int, wait time.Duration) {
 	return n, 0
 }
 
-// errLost: the visibility of a message ended and could not be renewed, so another worker may receive the message. It is the
-// cause of the end of the handler's context.
+// errLost: the visibility of a message ended and could not be renewed, so another worker may
+// receive the message. It is the cause of the end of the handler's context.
 var errLost = errors.New("eventual: the message is no longer the worker's")
 
-// lease keeps a received message hidden from other workers. It renews the visibility at a third of its time, until the lease ends
-// or is lost.
+// lease keeps a received message hidden from other workers. It renews the visibility at a third of
+// its time, until the lease ends or is lost.
 type lease struct {
 	receivedMessage
 	env   *environment
@@ -506,14 +518,15 @@ func (x *lease) resumeRenewal() {
 	x.renewal.Go(x.keepRenewing)
 }
 
-// pauseRenewal stops the renewals until resumeRenewal. Each request for the message needs the receipt of the last renewal.
+// pauseRenewal stops the renewals until resumeRenewal. Each request for the message needs the
+// receipt of the last renewal.
 func (x *lease) pauseRenewal() {
 	close(x.stopRenewal)
 	x.renewal.Wait()
 }
 
-// keepRenewing renews the message until the renewals stop, the message is lost, or it is released. It repeats a failed request
-// soon.
+// keepRenewing renews the message until the renewals stop, the message is lost, or it is released.
+// It repeats a failed request soon.
 func (x *lease) keepRenewing() {
 	third := x.env.untilRenewal()
 	next := time.Until(x.visible) - 2*third
@@ -546,7 +559,8 @@ func (x *lease) keepRenewing() {
 	}
 }
 
-// renew hides the message for WorkerOptions.Visibility from now, and stores a text. Calls must not overlap.
+// renew hides the message for WorkerOptions.Visibility from now, and stores a text. Calls must not
+// overlap.
 func (x *lease) renew(text string) error {
 	visible := time.Now().Add(x.env.opt.Visibility)
 	ctx, cancel := context.WithDeadline(context.WithoutCancel(x.ctx), x.visible)

@@ -21,12 +21,14 @@
 //
 // # Guarantees
 //
-//   - Each effect of a committed write is executed at least once, and no effect of any other write, even if writers and workers crash
-//     and messages and requests arrive late or repeatedly.
-//   - If the queue is down, a write with effects fails with table.ErrOutbox before anything is written.
-//   - A message that cannot be executed is copied to the poison queue before it is deleted. A message that crashes its workers
-//     becomes poison; other messages that the workers held do not.
-//   - While the tables of a message cannot be reached, the message is returned to the queue and does not become poison.
+//   - Each effect of a committed write is executed at least once, and no effect of any other write,
+//     even if writers and workers crash and messages and requests arrive late or repeatedly.
+//   - If the queue is down, a write with effects fails with table.ErrOutbox before anything is
+//     written.
+//   - A message that cannot be executed is copied to the poison queue before it is deleted. A
+//     message that crashes its workers becomes poison; other messages that the workers held do not.
+//   - While the tables of a message cannot be reached, the message is returned to the queue and
+//     does not become poison.
 //
 // # Not guaranteed
 //

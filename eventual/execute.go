@@ -45,7 +45,8 @@ func (e *executor) execute(ctx context.Context, x *lease) (out outcome) {
 // errConflict: a concurrent worker changed the commit record.
 var errConflict = errors.New("eventual: the commit record has changed")
 
-// executeRecord executes the effects of a commit record. After a conflict it starts again, Retry.ConflictAttempts times at most.
+// executeRecord executes the effects of a commit record. After a conflict it starts again,
+// Retry.ConflictAttempts times at most.
 func (e *executor) executeRecord(ctx context.Context, t *tableHandlers, x *lease) (out outcome) {
 	log := x.engineLog("Execute")
 	log.Conflicts = true
@@ -62,8 +63,8 @@ func (e *executor) executeRecord(ctx context.Context, t *tableHandlers, x *lease
 	return out
 }
 
-// tryRecord reads a commit record, executes its effects and marks the record as done. If conflict is true, the record has changed
-// meanwhile.
+// tryRecord reads a commit record, executes its effects and marks the record as done. If conflict
+// is true, the record has changed meanwhile.
 func (e *executor) tryRecord(ctx context.Context, t *tableHandlers, x *lease) (out outcome, conflict bool) {
 	record, err := e.resolve(ctx, t, x)
 	var newer *table.VersionError
@@ -99,7 +100,8 @@ func (e *executor) tryRecord(ctx context.Context, t *tableHandlers, x *lease) (o
 	return out, false
 }
 
-// executeEffects executes the effects of a commit record. If conflict is true, a concurrent worker has changed the record.
+// executeEffects executes the effects of a commit record. If conflict is true, a concurrent worker
+// has changed the record.
 func (e *executor) executeEffects(ctx context.Context, t *tableHandlers, record *commit.Record, x *lease) (out outcome, conflict bool) {
 	for n := 0; record.State == commit.Pending && n < len(record.Effects); {
 		effect := record.Effects[n]
@@ -143,7 +145,8 @@ func (e *executor) executeEffects(ctx context.Context, t *tableHandlers, record 
 	return out, false
 }
 
-// resolve is Records.Resolve for a message. An abort record also names the remotes, so that they are swept with it.
+// resolve is Records.Resolve for a message. An abort record also names the remotes, so that they
+// are swept with it.
 func (e *executor) resolve(ctx context.Context, t *tableHandlers, x *lease) (record *commit.Record, err error) {
 	ctx, end := door.Table(t.table).Span(ctx, "Resolve")
 	defer func() { end(err) }()
@@ -160,13 +163,15 @@ func (e *executor) resolve(ctx context.Context, t *tableHandlers, x *lease) (rec
 	return t.records.Resolve(ctx, m.partition(), m.Op)
 }
 
-// mostExcluded is how many remotes a message may name, and rollBack stores a row in those where nothing is prepared. A move has one, a transaction up to nine, and each
-// unique value elsewhere adds two.
+// mostExcluded is how many remotes a message may name, and rollBack stores a row in those where
+// nothing is prepared. A move has one, a transaction up to nine, and each unique value elsewhere
+// adds two.
 const mostExcluded = 24
 
-// rollBack rolls back, in the remotes that the message names, a write that never commits. The message is not trusted: in tables
-// that no handler names, and if it names more than mostExcluded remotes, rollBack writes only where the write has prepared something. A
-// late request can then still prepare; programs that read such a row roll it back.
+// rollBack rolls back, in the remotes that the message names, a write that never commits. The
+// message is not trusted: in tables that no handler names, and if it names more than mostExcluded
+// remotes, rollBack writes only where the write has prepared something. A late request can then
+// still prepare; programs that read such a row roll it back.
 func (e *executor) rollBack(ctx context.Context, t *tableHandlers, x *lease) outcome {
 	few := len(x.message.Remotes) <= mostExcluded
 	for _, r := range x.message.Remotes {
@@ -181,9 +186,9 @@ func (e *executor) rollBack(ctx context.Context, t *tableHandlers, x *lease) out
 	return outcome{}
 }
 
-// finish deletes a message, returns it to the queue, or moves it to the poison queue, and returns the
-// error of a message whose handler or request failed. The handler's context may have ended; the requests have
-// their own time limits.
+// finish deletes a message, returns it to the queue, or moves it to the poison queue, and returns
+// the error of a message whose handler or request failed. The handler's context may have ended; the
+// requests have their own time limits.
 func (x *lease) finish(out outcome) error {
 	ctx := context.WithoutCancel(x.traced)
 	if context.Cause(x.ctx) == errLost {
@@ -202,7 +207,8 @@ func (x *lease) finish(out outcome) error {
 	return out.failure(x)
 }
 
-// limited turns an outcome into poison after WorkerOptions.Attempts failed attempts, or after WorkerOptions.UnknownKindTimeout.
+// limited turns an outcome into poison after WorkerOptions.Attempts failed attempts, or after
+// WorkerOptions.UnknownKindTimeout.
 func (x *lease) limited(out outcome) outcome {
 	switch now := x.env.opt.now(); {
 	case out.kind == retried && x.failures()+1 >= x.env.opt.Attempts:
@@ -216,8 +222,9 @@ func (x *lease) limited(out outcome) outcome {
 	return out
 }
 
-// unknownSince returns when a worker first did not know the table, kind or version of the message. An implausible time in the
-// message is ignored. If the message has no room for the time, it is unknown since it was inserted.
+// unknownSince returns when a worker first did not know the table, kind or version of the message.
+// An implausible time in the message is ignored. If the message has no room for the time, it is
+// unknown since it was inserted.
 func (x *lease) unknownSince(now time.Time) time.Time {
 	stored := x.message.UnknownSince
 	switch {
@@ -279,8 +286,9 @@ func (x *lease) returnToQueue(ctx context.Context, out outcome) {
 	}, counter, level, "message returned to the queue")
 }
 
-// backOff returns the n-th delay of a message: twice as long each time, up to most. It is shortened by up to a half, depending on
-// the ID of the message, so that messages that failed together are not delivered together again.
+// backOff returns the n-th delay of a message: twice as long each time, up to most. It is shortened
+// by up to a half, depending on the ID of the message, so that messages that failed together are
+// not delivered together again.
 func (x *lease) backOff(n int, most time.Duration) time.Duration {
 	d := min(x.env.opt.Wait, most)
 	for ; n > 1 && d < most; n-- {
@@ -291,8 +299,8 @@ func (x *lease) backOff(n int, most time.Duration) time.Duration {
 	return d - time.Duration(h.Sum32()%512)*d/1024
 }
 
-// moveToPoison copies a message to the poison queue and deletes it then. A worker that crashes in between leaves two copies, and
-// loses none.
+// moveToPoison copies a message to the poison queue and deletes it then. A worker that crashes in
+// between leaves two copies, and loses none.
 func (x *lease) moveToPoison(ctx context.Context, out outcome) {
 	x.storePoison(ctx)
 	text := poisonText(&x.receivedMessage, out.class, out.effect, x.env.opt.now())
@@ -308,7 +316,8 @@ func (x *lease) moveToPoison(ctx context.Context, out outcome) {
 	x.request(ctx, out, func() error { return x.queue.delete(ctx, x.delivery) }, func(s *Stats) { s.Poisoned++ }, slog.LevelError, "message moved to the poison queue")
 }
 
-// request sends the last request for a message, and counts and logs its result. After a failure, the message becomes visible again.
+// request sends the last request for a message, and counts and logs its result. After a failure,
+// the message becomes visible again.
 func (x *lease) request(ctx context.Context, out outcome, send func() error, counter func(*Stats), level slog.Level, text string) {
 	inDoubt := false // a failed attempt may have been applied
 	err := engine.Retry(x.env.opt.Retry).Repeat(ctx, x.engineLog("Finish"), func() (bool, error) {
@@ -335,8 +344,8 @@ func (x *lease) engineLog(method string) engine.Log {
 	return engine.Log{Logger: x.env.opt.Logger, Table: x.message.Table, Method: method, Partition: x.message.Partition}
 }
 
-// log logs a message and the reason of its outcome, and notes the outcome in the span of the message. The log alone contains the text
-// of a handler's error.
+// log logs a message and the reason of its outcome, and notes the outcome in the span of the
+// message. The log alone contains the text of a handler's error.
 func (x *lease) log(level slog.Level, text string, out outcome, more ...any) {
 	x.noteOutcome(text, level >= slog.LevelWarn, out)
 	args := append([]any{"table", x.message.Table, "partition", x.message.Partition, "op", x.message.Op, "attempt", x.attempt()}, more...)
@@ -357,8 +366,8 @@ func (x *lease) log(level slog.Level, text string, out outcome, more ...any) {
 // outcomeKind is what happens to a message after its execution.
 type outcomeKind int
 
-// The kinds of outcomes. Of a message with several effects, the last kind in this order applies: a message is poison only if no
-// other effect is still due.
+// The kinds of outcomes. Of a message with several effects, the last kind in this order applies: a
+// message is poison only if no other effect is still due.
 const (
 	completed outcomeKind = iota // deleted
 	poisoned                     // moved to the poison queue
@@ -383,7 +392,8 @@ type outcome struct {
 	failed error // of the handlers and requests that failed, for Drain
 }
 
-// failure returns the error of a message whose handler or request failed, with the names of the message.
+// failure returns the error of a message whose handler or request failed, with the names of the
+// message.
 func (out outcome) failure(x *lease) error {
 	if out.failed == nil {
 		return nil
@@ -424,8 +434,8 @@ func (out outcome) count(s *KindStats) {
 // errStopped is the cause of the end of a handler's context if the worker stops.
 var errStopped = errors.New("eventual: the worker stops")
 
-// requestOutcome returns the outcome for a failed request of the worker. If the message is not the cause, the message is
-// deferred.
+// requestOutcome returns the outcome for a failed request of the worker. If the message is not the
+// cause, the message is deferred.
 func requestOutcome(ctx context.Context, err error) outcome {
 	var re *azcore.ResponseError
 	var de *table.DecodeError
@@ -438,7 +448,8 @@ func requestOutcome(ctx context.Context, err error) outcome {
 	return outcome{kind: deferred, outage: true, reason: err, failed: wire.Redact(err)}
 }
 
-// handlerOutcome returns the outcome for a failed handler. unknownDelay is the delay for an entity of a newer version.
+// handlerOutcome returns the outcome for a failed handler. unknownDelay is the delay for an entity
+// of a newer version.
 func handlerOutcome(ctx context.Context, effect string, unknownDelay time.Duration, err error) outcome {
 	var p *bare.PoisonError
 	var r *retryError
@@ -462,7 +473,8 @@ func handlerOutcome(ctx context.Context, effect string, unknownDelay time.Durati
 	return out
 }
 
-// isOutage reports whether storage is down, cannot be reached or denies access. The message is not the cause of such an error.
+// isOutage reports whether storage is down, cannot be reached or denies access. The message is not
+// the cause of such an error.
 func isOutage(err error) bool {
 	for _, is := range []error{table.ErrUnreachable, table.ErrUnknownOutcome, errs.ErrTableNotFound, table.ErrGivenUp} {
 		if errors.Is(err, is) {
@@ -485,15 +497,17 @@ func isOutage(err error) bool {
 	return errors.As(err, &re) && wire.Unreached(context.Background(), err) // of a handler's own client
 }
 
-// A message that crashes its worker leaves no trace but the queue's count of deliveries, and all messages that the worker held have
-// that count, too. So a message with WorkerOptions.Attempts unfinished deliveries is executed in isolation: while the worker
-// executes nothing else. Before the handler runs, the isolation is stored in the message. After WorkerOptions.Attempts unfinished
+// A message that crashes its worker leaves no trace but the queue's count of deliveries, and all
+// messages that the worker held have that count, too. So a message with WorkerOptions.Attempts
+// unfinished deliveries is executed in isolation: while the worker executes nothing else. Before
+// the handler runs, the isolation is stored in the message. After WorkerOptions.Attempts unfinished
 // executions in isolation, the message is poison. Any execution that ends clears the message.
 
 var errDeadly = errors.New("workers crashed while they executed the message in isolation")
 
-// isolate begins the execution of a message, and stores an execution in isolation in the message. If the handler must not run,
-// ready is false and the outcome applies. If the queue refuses the longer text, the count of deliveries alone decides.
+// isolate begins the execution of a message, and stores an execution in isolation in the message.
+// If the handler must not run, ready is false and the outcome applies. If the queue refuses the
+// longer text, the count of deliveries alone decides.
 func (x *lease) isolate() (out outcome, ready bool) {
 	switch {
 	case !x.needsIsolation && x.mayBeDeadly():

@@ -30,7 +30,8 @@ type Job = extend.Job
 // MovedTo of a move to another key; see package extend.
 type Change[T any] = extend.Change[T]
 
-// Effect is work that follows from the writes of a table, with its handler: a definition for aztablekit.Table.
+// Effect is work that follows from the writes of a table, with its handler: a definition for
+// aztablekit.Table.
 type Effect[T any] struct {
 	kind       string
 	stored     error // why the payload cannot be stored
@@ -38,21 +39,25 @@ type Effect[T any] struct {
 	handle     func(ctx context.Context, j Job) error
 }
 
-// On is an effect of the writes of a table. For each entity that changes, when says whether the effect is due, and with what payload,
-// which is stored as JSON with the entity. c.Old is nil for an insert, and c.New for a delete. A move to another key (table.Table.Move) calls
-// when twice: for a delete, of which c.MovedTo is the new key, and for an insert, of which c.MovedFrom is the old one. when must be pure,
-// because a write may be planned several times. A worker calls do for it, at least once; see [extend.Handler].
+// On is an effect of the writes of a table. For each entity that changes, when says whether the
+// effect is due, and with what payload, which is stored as JSON with the entity. c.Old is nil for
+// an insert, and c.New for a delete. A move to another key (table.Table.Move) calls when twice: for
+// a delete, of which c.MovedTo is the new key, and for an insert, of which c.MovedFrom is the old
+// one. when must be pure, because a write may be planned several times. A worker calls do for it,
+// at least once; see [extend.Handler].
 //
 //	mail := eventual.On("mail", func(c *eventual.Change[Employee]) (string, bool) {
 //		return c.Key.RowKey(), c.Inserted() // an employee of another department is not new
 //	}, send)
 //
-// do runs again whenever another effect of the same write has failed, or waits for workers of a newer release, so that a release with a new
-// kind starts its workers before its writers. OperationID, Kind and Key of the [Job] are the same each time: an idempotency key.
+// do runs again whenever another effect of the same write has failed, or waits for workers of a
+// newer release, so that a release with a new kind starts its workers before its writers.
+// OperationID, Kind and Key of the [Job] are the same each time: an idempotency key.
 //
-// If the workers of another program execute the effect, do is nil. A store with such an effect runs no worker, unless its options name
-// the kind; see aztablekit.Options. Errors, returned by the store and by the handle of the table: *table.ValueError for an empty kind
-// and for a nil when; *table.TypeError for a payload with a largeentity.Blob. Requests: see the package documentation.
+// If the workers of another program execute the effect, do is nil. A store with such an effect runs
+// no worker, unless its options name the kind; see aztablekit.Options. Errors, returned by the
+// store and by the handle of the table: *table.ValueError for an empty kind and for a nil when;
+// *table.TypeError for a payload with a largeentity.Blob. Requests: see the package documentation.
 func On[T, P any](kind string, when func(c *Change[T]) (payload P, due bool), do func(ctx context.Context, j Job, payload P) error) *Effect[T] {
 	e := &Effect[T]{kind: kind, stored: edm.CheckStoredJSON(reflect.TypeFor[P]())}
 	if when != nil {
@@ -83,7 +88,8 @@ func (e *Effect[T]) Define(d *extend.Declaration[T]) error {
 	})
 }
 
-// Poison returns an error for an effect that can never be executed: its message is moved to the poison queue.
+// Poison returns an error for an effect that can never be executed: its message is moved to the
+// poison queue.
 func Poison(err error) error {
 	if err == nil {
 		err = errNoReason
@@ -100,8 +106,8 @@ type retryError struct {
 func (r *retryError) Error() string { return fmt.Sprintf("retry after %v: %v", r.delay, r.err) }
 func (r *retryError) Unwrap() error { return r.err }
 
-// RetryAfter returns an error for an effect that is to be executed later, such as after another service's limit has passed: in
-// whole seconds, up to 7 days. It does not count as an attempt.
+// RetryAfter returns an error for an effect that is to be executed later, such as after another
+// service's limit has passed: in whole seconds, up to 7 days. It does not count as an attempt.
 func RetryAfter(d time.Duration, err error) error {
 	if err == nil {
 		err = errNoReason
@@ -111,7 +117,8 @@ func RetryAfter(d time.Duration, err error) error {
 
 var errNoReason = errors.New("the handler gave no reason")
 
-// callHandler calls a function of a handler with a time limit, if that is positive. It returns a panic as an error.
+// callHandler calls a function of a handler with a time limit, if that is positive. It returns a
+// panic as an error.
 func callHandler(ctx context.Context, timeout time.Duration, kind string, f func(context.Context) error) (err error) {
 	if timeout > 0 {
 		var cancel context.CancelFunc
@@ -195,7 +202,8 @@ func (r registry) tableHandlers(tableName string) *tableHandlers {
 	return r[strings.ToLower(tableName)]
 }
 
-// partitionName returns a name for the partition of a message, "" for a message that does not count to a partition.
+// partitionName returns a name for the partition of a message, "" for a message that does not count
+// to a partition.
 func (r registry) partitionName(m *receivedMessage) string {
 	if m.err != nil || m.message.Hour != "" || r.tableHandlers(m.message.Table) == nil {
 		return ""
@@ -212,8 +220,8 @@ type history struct {
 	UnknownSince *time.Time `json:"since,omitempty"`     // when a worker first did not know the table, kind or version, or read that the write's clock is ahead
 }
 
-// plausible returns the history without counts that the number of deliveries contradicts. A message is not trusted: with a forged
-// count, a message could remain new for ever.
+// plausible returns the history without counts that the number of deliveries contradicts. A message
+// is not trusted: with a forged count, a message could remain new for ever.
 func (h history) plausible(deliveries int64) history {
 	left := deliveries - 1 // no count includes the current delivery
 	for _, count := range []*int64{&h.Uncounted, &h.Failed, &h.Isolated} {
@@ -226,8 +234,9 @@ func (h history) plausible(deliveries int64) history {
 	return h
 }
 
-// withHistory returns the text of a message with another history. Other properties are kept, because the message may be of a later
-// version. The text is returned unchanged if the message has no room for the history.
+// withHistory returns the text of a message with another history. Other properties are kept,
+// because the message may be of a later version. The text is returned unchanged if the message has
+// no room for the history.
 func withHistory(text string, h history) string {
 	all := map[string]json.RawMessage{}
 	if json.Unmarshal([]byte(plainText(text)), &all) != nil {
@@ -275,8 +284,9 @@ func (p *pace) add(now time.Time, took time.Duration) {
 	p.average, p.last = took, now
 }
 
-// expect returns how many messages a number of handlers begin within a time, but at most most. If no execution has ended for that
-// long, expect returns 0: the running handlers may be slower than those before.
+// expect returns how many messages a number of handlers begin within a time, but at most most. If
+// no execution has ended for that long, expect returns 0: the running handlers may be slower than
+// those before.
 func (p *pace) expect(now time.Time, handlers int, within time.Duration, most int) int {
 	if p.last.IsZero() || now.Sub(p.last) > within {
 		return 0

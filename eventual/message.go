@@ -18,7 +18,8 @@ import (
 // messageVersion is the version of the format of messages.
 const messageVersion = 1
 
-// message names a write by its operation ID. A message contains no other data, so a forged message executes only effects that are due.
+// message names a write by its operation ID. A message contains no other data, so a forged message
+// executes only effects that are due.
 type message struct {
 	Version   int    `json:"v"`
 	Table     string `json:"table"`
@@ -61,8 +62,8 @@ func parse(text string) (m message, err error) {
 	return m, nil
 }
 
-// valid reports whether a message names a possible table and partition, and either a write, with remotes that a write can have, or an
-// hour.
+// valid reports whether a message names a possible table and partition, and either a write, with
+// remotes that a write can have, or an hour.
 func (m message) valid() bool {
 	if !tableName.MatchString(m.Table) || !isStorableKey(m.Partition) {
 		return false
@@ -74,11 +75,12 @@ func (m message) valid() bool {
 	return engine.PossibleRemotes(m.Remotes) && !(&commit.Record{OperationID: m.Op}).Time().IsZero()
 }
 
-// tableName matches the table names that the service allows ('Understanding the Table service data model').
+// tableName matches the table names that the service allows ('Understanding the Table service data
+// model').
 var tableName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]{2,62}$`)
 
-// isStorableKey reports whether the service allows a PartitionKey ('Understanding the Table service data model'), even if this
-// library does not.
+// isStorableKey reports whether the service allows a PartitionKey ('Understanding the Table service
+// data model'), even if this library does not.
 func isStorableKey(s string) bool {
 	return len(utf16.Encode([]rune(s))) <= 512 && s != "" && !strings.ContainsFunc(s, func(r rune) bool {
 		return r < ' ' || r >= 0x7F && r < 0xA0 || strings.ContainsRune("/\\#?", r)
@@ -88,14 +90,15 @@ func isStorableKey(s string) bool {
 // partition returns the PartitionKey in the message.
 func (m message) partition() keys.PartitionKey { return keys.Raw(m.Partition, "").Partition() }
 
-// partitionName returns a unique name for the partition in the message. The case of table names is ignored.
+// partitionName returns a unique name for the partition in the message. The case of table names is
+// ignored.
 func (m message) partitionName() string { return strings.ToLower(m.Table) + "/" + m.Partition }
 
 // maxMessage is the limit of a queue for the encoded text of a message, in bytes ('Put Message').
 const maxMessage = 64 << 10
 
-// plainText decodes the text of a message that another client has encoded in base64, as the clients of other languages do by
-// default.
+// plainText decodes the text of a message that another client has encoded in base64, as the clients
+// of other languages do by default.
 func plainText(text string) string {
 	if text = strings.TrimSpace(text); !strings.HasPrefix(text, "{") {
 		if b, err := base64.StdEncoding.DecodeString(text); err == nil {
@@ -105,7 +108,8 @@ func plainText(text string) string {
 	return text
 }
 
-// asciiJSON escapes each character beyond ASCII, because some services cut a text between the bytes of a character.
+// asciiJSON escapes each character beyond ASCII, because some services cut a text between the bytes
+// of a character.
 func asciiJSON(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -122,7 +126,8 @@ func asciiJSON(s string) string {
 	return b.String()
 }
 
-// encodedLength returns the length of a text in the XML of a request, including 100 bytes for the elements around the text.
+// encodedLength returns the length of a text in the XML of a request, including 100 bytes for the
+// elements around the text.
 func encodedLength(s string) int {
 	n := len(s) + 100
 	for i := range len(s) {
@@ -136,8 +141,8 @@ func encodedLength(s string) int {
 	return n
 }
 
-// receivedMessage is a delivery with its decoded message. It derives attempts and crashes from the number of deliveries and the
-// history.
+// receivedMessage is a delivery with its decoded message. It derives attempts and crashes from the
+// number of deliveries and the history.
 type receivedMessage struct {
 	delivery
 	message message
@@ -156,16 +161,18 @@ func newReceivedMessage(d delivery, maxAttempts int) receivedMessage {
 	return r
 }
 
-// attempt returns the number of times that a worker has begun to execute the message, including this time.
+// attempt returns the number of times that a worker has begun to execute the message, including
+// this time.
 func (r *receivedMessage) attempt() int { return int(max(r.count-r.history.Uncounted, 1)) }
 
-// unfinished returns the number of earlier deliveries that did not end: the worker crashed or lost the message.
+// unfinished returns the number of earlier deliveries that did not end: the worker crashed or lost
+// the message.
 func (r *receivedMessage) unfinished() int64 {
 	return r.count - 1 - r.history.Uncounted - r.history.Failed
 }
 
-// failures returns the number of failed attempts before this attempt. If the message has no room for a history, unfinished
-// deliveries count, too.
+// failures returns the number of failed attempts before this attempt. If the message has no room
+// for a history, unfinished deliveries count, too.
 func (r *receivedMessage) failures() int {
 	if r.historyFull {
 		return int(r.history.Failed + r.unfinished())
@@ -176,7 +183,8 @@ func (r *receivedMessage) failures() int {
 // mayBeDeadly reports whether the message may have crashed its workers.
 func (r *receivedMessage) mayBeDeadly() bool { return r.err == nil && r.unfinished() >= r.maxAttempts }
 
-// isDeadly reports whether a message that may be deadly has crashed its workers while it was isolated.
+// isDeadly reports whether a message that may be deadly has crashed its workers while it was
+// isolated.
 func (r *receivedMessage) isDeadly() bool {
 	if r.historyFull {
 		return r.unfinished() >= 2*r.maxAttempts

@@ -155,8 +155,9 @@ func (n *notifier) send(ctx context.Context, pk, id string) error {
 // grace is the default age of the writes that NotifyPending notifies.
 func grace(writeTimeout time.Duration) time.Duration { return max(10*time.Minute, 4*writeTimeout) }
 
-// Behind reports whether a message has waited in the queue for longer than the default age of NotifyPending: workers are paused, or
-// have more to do than they can, so that a pending commit record does not tell whether its message was lost. 1 request.
+// Behind reports whether a message has waited in the queue for longer than the default age of
+// NotifyPending: workers are paused, or have more to do than they can, so that a pending commit
+// record does not tell whether its message was lost. 1 request.
 func (o *outbox) Behind(ctx context.Context) (bool, error) {
 	m, err := o.queue.first(ctx)
 	if err != nil {
@@ -169,8 +170,8 @@ func (o *outbox) isOld(m firstMessage) bool {
 	return !m.inserted.IsZero() && m.age() > grace(o.opt.WriteTimeout)
 }
 
-// Unreceived returns when the first visible message was inserted if it has waited as long as for Behind,
-// and no worker has ever received it; else the zero time. Requests: those of Behind.
+// Unreceived returns when the first visible message was inserted if it has waited as long as for
+// Behind, and no worker has ever received it; else the zero time. Requests: those of Behind.
 func (o *outbox) Unreceived(ctx context.Context) (since time.Time, err error) {
 	m, err := o.queue.first(ctx)
 	switch {
@@ -211,7 +212,8 @@ func (q queueClient) first(ctx context.Context) (m firstMessage, err error) {
 	return m, nil
 }
 
-// position is where NotifyPending resumes: after an operation of a partition, or after the partition if there is no operation.
+// position is where NotifyPending resumes: after an operation of a partition, or after the
+// partition if there is no operation.
 type position struct {
 	Partition   string `json:"p"`
 	OperationID string `json:"o,omitempty"`

@@ -19,8 +19,9 @@ import (
 // PoisonQueue lists, replays and drops poison messages. It is safe for concurrent use.
 type PoisonQueue struct{ queue, worker queueClient }
 
-// newPoisonQueue returns the poison messages of a worker, by its queue and its poison queue. It sends nothing. Errors: *table.ValueError for
-// a queue that is nil, is given twice, or has a name that the service refuses.
+// newPoisonQueue returns the poison messages of a worker, by its queue and its poison queue. It
+// sends nothing. Errors: *table.ValueError for a queue that is nil, is given twice, or has a name
+// that the service refuses.
 func newPoisonQueue(queue, poison *azqueue.QueueClient, o *table.Common) (*PoisonQueue, error) {
 	err := cmp.Or(checkQueue("queue", queue), checkQueue("poison", poison))
 	if err == nil && isSameQueue(queue, poison) {
@@ -36,8 +37,8 @@ func newPoisonQueue(queue, poison *azqueue.QueueClient, o *table.Common) (*Poiso
 	return &PoisonQueue{queueClient{poison, wait, "Store.Ensure"}, queueClient{queue, wait, "Store.Ensure"}}, nil
 }
 
-// Backlog returns the approximate number of poison messages, including messages that List, Replay and Drop hide for a while.
-// Errors: table.ErrNotCreated; *azcore.ResponseError. 1 request.
+// Backlog returns the approximate number of poison messages, including messages that List, Replay
+// and Drop hide for a while. Errors: table.ErrNotCreated; *azcore.ResponseError. 1 request.
 func (q *PoisonQueue) Backlog(ctx context.Context) (int, error) {
 	n, err := q.queue.length(ctx)
 	if err != nil {
@@ -46,15 +47,17 @@ func (q *PoisonQueue) Backlog(ctx context.Context) (int, error) {
 	return n, nil
 }
 
-// poisonVisibility is how long List, Replay and Drop hide messages of a poison queue from other programs.
+// poisonVisibility is how long List, Replay and Drop hide messages of a poison queue from other
+// programs.
 const poisonVisibility = 5 * time.Minute
 
 // errIncomplete: hidden messages became visible again before all messages were seen.
 var errIncomplete = errs.Of(errs.ErrIncomplete, "eventual: some messages of the poison queue may be missing")
 
-// List yields each message of the poison queue once, and keeps the messages in the queue. While List runs, for 5 minutes at most,
-// the messages are hidden from other programs. Errors: table.ErrNotCreated; table.ErrIncomplete; *azcore.ResponseError. 1 request for each
-// 32 messages, and 1 for each message.
+// List yields each message of the poison queue once, and keeps the messages in the queue. While
+// List runs, for 5 minutes at most, the messages are hidden from other programs. Errors:
+// table.ErrNotCreated; table.ErrIncomplete; *azcore.ResponseError. 1 request for each 32 messages,
+// and 1 for each message.
 func (q *PoisonQueue) List(ctx context.Context) iter.Seq2[PoisonMessage, error] {
 	return func(yield func(PoisonMessage, error) bool) {
 		stopped := false
@@ -70,11 +73,13 @@ func (q *PoisonQueue) List(ctx context.Context) iter.Seq2[PoisonMessage, error] 
 	}
 }
 
-// Replay puts the messages that match, or all if match is nil, into the queue of the worker, deletes them from the poison queue,
-// and returns their number. Messages that become poison again during the call stay, and so do further copies of one message. If
-// Replay is interrupted, a message may be in both queues, which does no harm. The work of a day passes over the commit records until 7
-// days after the messages became poison, also those of a replayed message that is lost. Errors: table.ErrNotCreated; table.ErrIncomplete;
-// *azcore.ResponseError. 2 requests for each message, besides the requests of List.
+// Replay puts the messages that match, or all if match is nil, into the queue of the worker,
+// deletes them from the poison queue, and returns their number. Messages that become poison again
+// during the call stay, and so do further copies of one message. If Replay is interrupted, a
+// message may be in both queues, which does no harm. The work of a day passes over the commit
+// records until 7 days after the messages became poison, also those of a replayed message that is
+// lost. Errors: table.ErrNotCreated; table.ErrIncomplete; *azcore.ResponseError. 2 requests for
+// each message, besides the requests of List.
 func (q *PoisonQueue) Replay(ctx context.Context, match func(PoisonMessage) bool) (n int, err error) {
 	replayed := map[string]bool{}
 	err = q.each(ctx, func(ctx context.Context, m PoisonMessage) (bool, error) {
@@ -90,9 +95,10 @@ func (q *PoisonQueue) Replay(ctx context.Context, match func(PoisonMessage) bool
 	return n, err
 }
 
-// Drop deletes the messages that match, or all if match is nil, and returns their number. Their effects are not executed, and
-// their commit records stay pending: the work of a day notifies workers again 7 days after the message became poison, and
-// aztablekit.Store.NotifyPending with Grace below 0 does so at once. Errors: table.ErrNotCreated; table.ErrIncomplete;
+// Drop deletes the messages that match, or all if match is nil, and returns their number. Their
+// effects are not executed, and their commit records stay pending: the work of a day notifies
+// workers again 7 days after the message became poison, and aztablekit.Store.NotifyPending with
+// Grace below 0 does so at once. Errors: table.ErrNotCreated; table.ErrIncomplete;
 // *azcore.ResponseError. 1 request for each message, besides the requests of List.
 func (q *PoisonQueue) Drop(ctx context.Context, match func(PoisonMessage) bool) (n int, err error) {
 	err = q.each(ctx, func(_ context.Context, m PoisonMessage) (bool, error) { return match == nil || match(m), nil }, &n)
@@ -102,8 +108,8 @@ func (q *PoisonQueue) Drop(ctx context.Context, match func(PoisonMessage) bool) 
 // errListStopped: the caller left the loop over List.
 var errListStopped = errors.New("eventual: the list was stopped")
 
-// each calls f once for each message, and counts the messages that f reports as done and each deletes. In the end each makes the
-// other messages visible again.
+// each calls f once for each message, and counts the messages that f reports as done and each
+// deletes. In the end each makes the other messages visible again.
 func (q *PoisonQueue) each(ctx context.Context, f func(context.Context, PoisonMessage) (done bool, err error), deleted *int) (err error) {
 	kept := map[string]delivery{}
 	defer func() {
@@ -147,7 +153,8 @@ func (q *PoisonQueue) each(ctx context.Context, f func(context.Context, PoisonMe
 	}
 }
 
-// show makes messages visible. After an error, the remaining messages become visible when poisonVisibility is over.
+// show makes messages visible. After an error, the remaining messages become visible when
+// poisonVisibility is over.
 func (q *PoisonQueue) show(ctx context.Context, kept map[string]delivery) error {
 	for _, d := range kept {
 		if time.Now().After(d.visible) {
@@ -175,25 +182,27 @@ const (
 type PoisonMessage struct {
 	ID string
 
-	// Class is why the message became poison: "handler" (a handler returned [Poison]), "attempts" (so
-	// many as WorkerOptions.Attempts failed), "deaths" (it crashed its workers), "unknown" (no worker
-	// knew its table, kind or version), "undecodable" (the text is no message of this library),
-	// "expired" (the write is older than a day and has no commit record), "ahead" (its clock was more
-	// than a day ahead, and it had no commit record), or "" for a message that no worker has moved to the
-	// poison queue.
+	// Class is why the message became poison: "handler" (a handler returned [Poison]), "attempts"
+	// (so many as WorkerOptions.Attempts failed), "deaths" (it crashed its workers), "unknown" (no
+	// worker knew its table, kind or version), "undecodable" (the text is no message of this
+	// library), "expired" (the write is older than a day and has no commit record), "ahead" (its
+	// clock was more than a day ahead, and it had no commit record), or "" for a message that no
+	// worker has moved to the poison queue.
 	Class string
 
 	Kind     string // of the effect that failed, or ""
 	Attempts int
 	Time     time.Time // when the message became poison
 
-	// The write that the message names, if the message can be decoded. Copies of one message have the same OperationID.
+	// The write that the message names, if the message can be decoded. Copies of one message have
+	// the same OperationID.
 	Table, Partition, OperationID string
 
 	Text string // as in the queue of the worker
 }
 
-// poisonRecord is the stored form of a poison message. It contains no text of an error, which may contain secrets.
+// poisonRecord is the stored form of a poison message. It contains no text of an error, which may
+// contain secrets.
 type poisonRecord struct {
 	Version  int       `json:"v"`
 	Class    string    `json:"class"`
@@ -206,8 +215,8 @@ type poisonRecord struct {
 // poisonRecordVersion is the version of the format of poison records.
 const poisonRecordVersion = 1
 
-// poisonText returns the text for the poison queue: a poison record, or the text of the message itself if that leaves no room for
-// the record.
+// poisonText returns the text for the poison queue: a poison record, or the text of the message
+// itself if that leaves no room for the record.
 func poisonText(m *receivedMessage, class, effect string, now time.Time) string {
 	r := poisonRecord{Version: poisonRecordVersion, Class: class, Kind: effect, Attempts: m.attempt(), Time: now.UTC(), Message: withHistory(m.text, history{})}
 	b, err := json.Marshal(r)

@@ -26,8 +26,8 @@ const (
 	maxReceived   = 32 // messages in one response
 )
 
-// queueClient sends each request once. With the SDK's retries, a repeated receive would hide messages that no worker has received,
-// and a repeated update would lose the receipt.
+// queueClient sends each request once. With the SDK's retries, a repeated receive would hide
+// messages that no worker has received, and a repeated update would lose the receipt.
 type queueClient struct {
 	client  *azqueue.QueueClient
 	timeout time.Duration // of one request
@@ -84,8 +84,8 @@ func (q queueClient) put(ctx context.Context, text string, hidden time.Duration)
 	return delivery{id: *resp.Messages[0].MessageID, receipt: *resp.Messages[0].PopReceipt, text: text}, nil
 }
 
-// receive returns up to n messages and hides them. The visibility counts from before the request is sent, as the queue's own clock
-// may.
+// receive returns up to n messages and hides them. The visibility counts from before the request is
+// sent, as the queue's own clock may.
 func (q queueClient) receive(ctx context.Context, n int, visibility time.Duration) (all []delivery, err error) {
 	visible := time.Now().Add(visibility)
 	ctx, cancel, check := q.call(ctx)
@@ -114,8 +114,8 @@ func (q queueClient) receive(ctx context.Context, n int, visibility time.Duratio
 	return all, nil
 }
 
-// update hides a message for a while from now and replaces its text. The text is required: an update without a text erases the
-// stored text.
+// update hides a message for a while from now and replaces its text. The text is required: an
+// update without a text erases the stored text.
 func (q queueClient) update(ctx context.Context, d delivery, text string, hidden time.Duration) (receipt string, err error) {
 	ctx, cancel, check := q.call(ctx)
 	defer cancel()
@@ -176,7 +176,8 @@ func wholeSeconds(d time.Duration) int32 {
 	return int32((min(max(d, 0), maxVisibility) + time.Second - 1) / time.Second)
 }
 
-// checkQueue returns an error for a queue that is nil, or that has a name that the service refuses. Errors: *table.ValueError.
+// checkQueue returns an error for a queue that is nil, or that has a name that the service refuses.
+// Errors: *table.ValueError.
 func checkQueue(argument string, q *azqueue.QueueClient) error {
 	return engine.CheckClient(argument, "queue", q, q == nil)
 }
@@ -184,7 +185,8 @@ func checkQueue(argument string, q *azqueue.QueueClient) error {
 // errIncompleteResponse: the queue executed the request, and its response cannot be used.
 var errIncompleteResponse = errors.New("the response of the queue names no message")
 
-// responseError shortens the text of an error response to one line: the SDK's text is the whole response.
+// responseError shortens the text of an error response to one line: the SDK's text is the whole
+// response.
 type responseError struct{ *azcore.ResponseError }
 
 func (e responseError) Error() string {
@@ -216,7 +218,8 @@ type readability struct {
 	err   error     // of the last request, nil if the queue responded with messages or none
 }
 
-// note notes the error of a request to receive messages, nil for a response. The time of the first error in a row stays.
+// note notes the error of a request to receive messages, nil for a response. The time of the first
+// error in a row stays.
 func (r *readability) note(now time.Time, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -236,15 +239,15 @@ func (r *readability) result() error {
 	return fmt.Errorf("%w since %s: %w", errNotReadable, r.since.UTC().Format(time.RFC3339), r.err)
 }
 
-// outbox is a [commit.Outbox] in a queue: its notifications outlive the writer, and a worker receives them. It is safe for
-// concurrent use.
+// outbox is a [commit.Outbox] in a queue: its notifications outlive the writer, and a worker
+// receives them. It is safe for concurrent use.
 type outbox struct {
 	queue queueClient
 	opt   engine.Options
 }
 
-// newOutbox returns an outbox in a queue. It sends nothing: Ensure of the outbox creates the queue. Errors: *table.ValueError for a
-// queue that is nil, or has a name that the service refuses.
+// newOutbox returns an outbox in a queue. It sends nothing: Ensure of the outbox creates the queue.
+// Errors: *table.ValueError for a queue that is nil, or has a name that the service refuses.
 func newOutbox(queue *azqueue.QueueClient, c *table.Common) (*outbox, error) {
 	if c == nil {
 		c = &table.Common{}
@@ -266,10 +269,12 @@ func (o *outbox) Ensure(ctx context.Context) error {
 	return nil
 }
 
-// Notify stores a notification that names a write, hidden for n.Hidden; by then the write has ended. A redundant notification
-// does no harm: a worker finds nothing to do. Errors: *table.LimitError for more than the 7 days that a queue can hide a message;
-// table.ErrNotCreated; table.ErrUnreachable if another server has responded; *azcore.ResponseError if the queue refused the message.
-// 1 request; during an outage of the queue more, until WriteTimeout or the context ends.
+// Notify stores a notification that names a write, hidden for n.Hidden; by then the write has
+// ended. A redundant notification does no harm: a worker finds nothing to do. Errors:
+// *table.LimitError for more than the 7 days that a queue can hide a message; table.ErrNotCreated;
+// table.ErrUnreachable if another server has responded; *azcore.ResponseError if the queue refused
+// the message. 1 request; during an outage of the queue more, until WriteTimeout or the context
+// ends.
 func (o *outbox) Notify(ctx context.Context, n commit.Notification) (commit.SentNotification, error) {
 	if n.Hidden > maxVisibility {
 		return nil, &table.LimitError{Field: "Notification.Hidden", Limit: "seconds", Got: int(n.Hidden / time.Second), Max: int(maxVisibility / time.Second)}

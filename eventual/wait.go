@@ -11,19 +11,20 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// A pending commit record says nothing of its message: the message may be lost, or may wait on purpose, because a handler has asked for
-// a delay, no worker knows the kind, or it became poison. Before a worker lets such a message wait, it stores that in the record, so that
-// the repair of lost messages passes the record over. docs/protocols.md has the protocol.
+// A pending commit record says nothing of its message: the message may be lost, or may wait on
+// purpose, because a handler has asked for a delay, no worker knows the kind, or it became poison.
+// Before a worker lets such a message wait, it stores that in the record, so that the repair of
+// lost messages passes the record over. docs/protocols.md has the protocol.
 
-// passes is for how long a record is passed over: a day and an hour for a message that comes back earlier, since the repair runs once a
-// day, and 7 days for poison.
+// passes is for how long a record is passed over: a day and an hour for a message that comes back
+// earlier, since the repair runs once a day, and 7 days for poison.
 const (
 	passes       = 25 * time.Hour
 	passesPoison = 7 * 24 * time.Hour
 )
 
-// early returns the outcome of a message whose effects are not due yet: the message that waits for them is hidden until then, and any
-// other is deleted.
+// early returns the outcome of a message whose effects are not due yet: the message that waits for
+// them is hidden until then, and any other is deleted.
 func (e *executor) early(record *commit.Record, x *lease) (out outcome, is bool) {
 	wait := commit.WaitOf(record)
 	left := wait.NotBefore.Sub(commit.NowBy(record, e.env.opt.now()))
@@ -36,8 +37,9 @@ func (e *executor) early(record *commit.Record, x *lease) (out outcome, is bool)
 	return outcome{kind: deferred, requested: true, expected: true, delay: min(left, maxVisibility), reason: "its effects are not due yet"}, true
 }
 
-// storeWait stores in the commit record of a message that the message waits, if the repair of lost messages would find the record
-// before the message comes back. If conflict is true, the record has changed.
+// storeWait stores in the commit record of a message that the message waits, if the repair of lost
+// messages would find the record before the message comes back. If conflict is true, the record has
+// changed.
 func (e *executor) storeWait(ctx context.Context, t *tableHandlers, record *commit.Record, x *lease, out outcome) (conflict bool) {
 	out = x.limited(out)
 	if record.State != commit.Pending || out.kind != deferred && out.kind != retried || out.outage || out.expected {
@@ -77,8 +79,8 @@ func (x *lease) storePoison(ctx context.Context) {
 	}
 }
 
-// clean deletes what is old in a partition: the rows of the handlers, and then the commit records, by which the handlers find them. It
-// returns how many records of writes before a time are left.
+// clean deletes what is old in a partition: the rows of the handlers, and then the commit records,
+// by which the handlers find them. It returns how many records of writes before a time are left.
 func (w *worker) clean(ctx context.Context, of table.Handle, partition string, through time.Time) (left int, err error) {
 	before := w.env.opt.now().Add(-commit.Retention - time.Hour)
 	if t := w.env.handlers.tableHandlers(of.Name()); t != nil {

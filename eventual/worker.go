@@ -22,8 +22,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// worker executes the effects of the writes that a queue names. Several workers may share a queue, in one process or in many. It is
-// safe for concurrent use.
+// worker executes the effects of the writes that a queue names. Several workers may share a queue,
+// in one process or in many. It is safe for concurrent use.
 type worker struct {
 	env        environment
 	dispatcher *dispatcher
@@ -58,9 +58,9 @@ func (doors) Clean(ctx context.Context, w, t any, partition string, through time
 	return w.(*worker).clean(ctx, t.(table.Handle), partition, through)
 }
 
-// newWorker returns a worker of a queue, with another queue for poison messages, and with handlers. The worker reads and writes
-// only the tables of its handlers. It sends nothing. Errors: *table.ValueError and *table.LimitError for wrong arguments and
-// options.
+// newWorker returns a worker of a queue, with another queue for poison messages, and with handlers.
+// The worker reads and writes only the tables of its handlers. It sends nothing. Errors:
+// *table.ValueError and *table.LimitError for wrong arguments and options.
 func newWorker(queue, poison *azqueue.QueueClient, handlers []host.Handler, o *WorkerOptions) (*worker, error) {
 	fail := func(err error) (*worker, error) { return nil, fmt.Errorf("eventual: worker: %w", err) }
 	opt := o.withDefaults()
@@ -93,7 +93,8 @@ func isSameQueue(a, b *azqueue.QueueClient) bool {
 	return b != nil && a == b
 }
 
-// Ensure creates the worker's queues unless they exist. 1 request for each, at the same time; idempotent.
+// Ensure creates the worker's queues unless they exist. 1 request for each, at the same time;
+// idempotent.
 func (w *worker) Ensure(ctx context.Context) error {
 	var g errgroup.Group
 	queues := []queueClient{w.env.notifications, w.env.poison}
@@ -116,28 +117,32 @@ func (w *worker) Ensure(ctx context.Context) error {
 
 var errRunning = &table.ValueError{Field: "the worker", Reason: "is already running"}
 
-// Run receives and executes messages until ctx ends. Then it receives no more, returns messages that it has not begun to the queue,
-// waits for running handlers, WorkerOptions.StopTimeout at most, ends the contexts of the others, and returns nil. No effect is
-// lost, however Run ends. If a queue or table cannot be reached, Run logs the error and repeats the request, less and less often.
+// Run receives and executes messages until ctx ends. Then it receives no more, returns messages
+// that it has not begun to the queue, waits for running handlers, WorkerOptions.StopTimeout at
+// most, ends the contexts of the others, and returns nil. No effect is lost, however Run ends. If a
+// queue or table cannot be reached, Run logs the error and repeats the request, less and less
+// often.
 //
-// Errors: table.ErrNotCreated; *table.ValueError for a worker that runs. Requests: 1 to receive up to 32 messages (see WorkerOptions.Concurrency); for each
-// message 1 to read its commit record, 1 to mark the commit record as done, and 1 to delete the message, besides the handlers'
-// own; 1 for each renewal or return of a message, and 1 more if its effects wait for longer than the repair of lost messages does; 2 more
-// for poison; if the queue is empty, 1 every WorkerOptions.Idle.
+// Errors: table.ErrNotCreated; *table.ValueError for a worker that runs. Requests: 1 to receive up
+// to 32 messages (see WorkerOptions.Concurrency); for each message 1 to read its commit record, 1
+// to mark the commit record as done, and 1 to delete the message, besides the handlers' own; 1 for
+// each renewal or return of a message, and 1 more if its effects wait for longer than the repair of
+// lost messages does; 2 more for poison; if the queue is empty, 1 every WorkerOptions.Idle.
 func (w *worker) Run(ctx context.Context) error { return w.run(ctx, false) }
 
-// Drain runs until no more messages are visible, and each received message is completed or waits for
-// its next attempt: for tests, and for programs that are started from time to time. It does not wait
-// for hidden messages. It keeps the messages of a busy partition until they are executed. A failed
-// request for messages is repeated until WriteTimeout; Drain then waits for the messages that it may
-// have hidden.
+// Drain runs until no more messages are visible, and each received message is completed or waits
+// for its next attempt: for tests, and for programs that are started from time to time. It does not
+// wait for hidden messages. It keeps the messages of a busy partition until they are executed. A
+// failed request for messages is repeated until WriteTimeout; Drain then waits for the messages
+// that it may have hidden.
 //
-// Errors: table.ErrNotCreated; *table.ValueError for a worker that runs; the error of a queue, such as *azcore.ResponseError; the error
-// of ctx if ctx ends before; the errors of handlers, and of the requests for commit records, joined, at
-// most 100: each with the table and the partition of the message. An effect that failed, and succeeded
-// at a later attempt of the same Drain, has none, nor has an effect that waits on purpose:
-// [RetryAfter], or a kind or version that this worker does not know. A message that becomes poison
-// before a handler is called is only logged. Requests are those of Run.
+// Errors: table.ErrNotCreated; *table.ValueError for a worker that runs; the error of a queue, such
+// as *azcore.ResponseError; the error of ctx if ctx ends before; the errors of handlers, and of the
+// requests for commit records, joined, at most 100: each with the table and the partition of the
+// message. An effect that failed, and succeeded at a later attempt of the same Drain, has none, nor
+// has an effect that waits on purpose: [RetryAfter], or a kind or version that this worker does not
+// know. A message that becomes poison before a handler is called is only logged. Requests are those
+// of Run.
 func (w *worker) Drain(ctx context.Context) error { return w.run(ctx, true) }
 
 func (w *worker) run(ctx context.Context, drain bool) error {
@@ -202,15 +207,16 @@ func (w *worker) end() {
 	w.running, w.receiver = false, nil
 }
 
-// Pause stops the worker from receiving messages until Resume. The worker still executes messages that it has received or
-// requested.
+// Pause stops the worker from receiving messages until Resume. The worker still executes messages
+// that it has received or requested.
 func (w *worker) Pause() { w.dispatcher.update(func() { w.dispatcher.paused = true }) }
 
 // Resume ends a pause.
 func (w *worker) Resume() { w.dispatcher.update(func() { w.dispatcher.paused = false }) }
 
-// Ready returns nil if Run or Drain is running, and the queue of notifications has responded to the latest request to receive
-// messages. Handlers that take long, failed messages and a pause by Pause do not change the result. Call Ready in readiness probes:
+// Ready returns nil if Run or Drain is running, and the queue of notifications has responded to the
+// latest request to receive messages. Handlers that take long, failed messages and a pause by Pause
+// do not change the result. Call Ready in readiness probes:
 //
 //	http.HandleFunc("/readyz", func(rw http.ResponseWriter, _ *http.Request) {
 //		if err := w.Ready(); err != nil {
@@ -218,15 +224,18 @@ func (w *worker) Resume() { w.dispatcher.update(func() { w.dispatcher.paused = f
 //		}
 //	})
 //
-// A liveness probe should fail only for ErrNotRunning: a new process does not repair a queue, and Run repeats failed requests.
+// A liveness probe should fail only for ErrNotRunning: a new process does not repair a queue, and
+// Run repeats failed requests.
 //
-// Errors: ErrNotRunning before Run, after Run, and while Run waits for handlers to stop; ErrNotReadable with the time of the first
-// failed request since the last response, and the latest error of the queue (*azcore.ResponseError if the queue has sent one). Until
-// the queue has responded once, Ready returns ErrNotReadable, too. The texts contain no signatures.
+// Errors: ErrNotRunning before Run, after Run, and while Run waits for handlers to stop;
+// ErrNotReadable with the time of the first failed request since the last response, and the latest
+// error of the queue (*azcore.ResponseError if the queue has sent one). Until the queue has
+// responded once, Ready returns ErrNotReadable, too. The texts contain no signatures.
 //
-// Limits: Ready reports an outage of the queue after the worker's next request to receive messages, which takes Retry.AttemptTimeout
-// at most. A worker without room for more messages sends no such request until handlers return, and a paused worker sends none until
-// Resume. Tables and the poison queue do not count. Requests: none.
+// Limits: Ready reports an outage of the queue after the worker's next request to receive messages,
+// which takes Retry.AttemptTimeout at most. A worker without room for more messages sends no such
+// request until handlers return, and a paused worker sends none until Resume. Tables and the poison
+// queue do not count. Requests: none.
 func (w *worker) Ready() error {
 	w.mu.Lock()
 	r := w.receiver
@@ -243,8 +252,8 @@ func (w *worker) Stats() Stats { return w.env.stats.read() }
 // StatsByKind returns Stats.Kinds.
 func (w *worker) StatsByKind() []KindStats { return w.env.stats.readKinds() }
 
-// Backlog returns the approximate number of messages in the queue, including hidden messages. Errors: table.ErrNotCreated;
-// *azcore.ResponseError. 1 request.
+// Backlog returns the approximate number of messages in the queue, including hidden messages.
+// Errors: table.ErrNotCreated; *azcore.ResponseError. 1 request.
 func (w *worker) Backlog(ctx context.Context) (int, error) {
 	n, err := w.env.notifications.length(ctx)
 	if err != nil {
@@ -255,63 +264,75 @@ func (w *worker) Backlog(ctx context.Context) (int, error) {
 
 // WorkerOptions are the options of a worker. The zero value of each field is its default.
 type WorkerOptions struct {
-	// Common bounds the requests of the worker. Retry.ConflictAttempts, with the pauses of Retry.ConflictWait and MaxConflictWait,
-	// bounds how often the worker starts again because a concurrent worker has changed the commit record; then the attempt of the
-	// message has failed. Logger also receives completed messages at Debug, returned and lost messages at Warn, and poison at Error.
+	// Common bounds the requests of the worker. Retry.ConflictAttempts, with the pauses of
+	// Retry.ConflictWait and MaxConflictWait, bounds how often the worker starts again because a
+	// concurrent worker has changed the commit record; then the attempt of the message has failed.
+	// Logger also receives completed messages at Debug, returned and lost messages at Warn, and
+	// poison at Error.
 	//
-	// Tracing receives a span for each message that the worker executes, aztablekit.Worker.Execute. Its children are the requests of the worker for the message, and the spans of the methods that the handlers
-	// call. The attributes are messaging.system, messaging.operation.type, messaging.message.id, db.collection.name (the table of the
-	// write), aztablekit.operation_id (of the write), aztablekit.attempt and aztablekit.outcome (the text of the log); and after a
-	// failure aztablekit.class (of the poison that follows) and aztablekit.effect (the kind). The span has the status error if the
-	// log's level is Warn or Error. It contains no text of an error. Requests to receive and to renew messages belong to no message.
+	// Tracing receives a span for each message that the worker executes, aztablekit.Worker.Execute.
+	// Its children are the requests of the worker for the message, and the spans of the methods
+	// that the handlers call. The attributes are messaging.system, messaging.operation.type,
+	// messaging.message.id, db.collection.name (the table of the write), aztablekit.operation_id
+	// (of the write), aztablekit.attempt and aztablekit.outcome (the text of the log); and after a
+	// failure aztablekit.class (of the poison that follows) and aztablekit.effect (the kind). The
+	// span has the status error if the log's level is Warn or Error. It contains no text of an
+	// error. Requests to receive and to renew messages belong to no message.
 	table.Common
 
 	// Concurrency is how many messages the worker executes at a time. Defaults to 16.
 	//
-	// While handlers are fast, the worker receives the next messages before handlers are free for them, up to 32 in one request: as
-	// many as it expects to execute within 250 ms, and at most 4 × Concurrency. It deletes a message while it executes the next. So
-	// it contains at most 5 × Concurrency messages. With Concurrency 1, it receives a message after it has deleted the previous
-	// one. If handlers become slow, the worker returns the messages that wait for them to the queue after a third of Visibility.
+	// While handlers are fast, the worker receives the next messages before handlers are free for
+	// them, up to 32 in one request: as many as it expects to execute within 250 ms, and at most 4
+	// × Concurrency. It deletes a message while it executes the next. So it contains at most 5 ×
+	// Concurrency messages. With Concurrency 1, it receives a message after it has deleted the
+	// previous one. If handlers become slow, the worker returns the messages that wait for them to
+	// the queue after a third of Visibility.
 	Concurrency int
 
-	// PerPartition is how many messages of one partition the worker executes at a time, so that other partitions need not wait for
-	// a busy partition. Further messages of a busy partition wait in the worker, which renews them, and starts each as soon as the
-	// partition allows: as many as it expects to start within a third of Visibility, at least Concurrency and at most 4 ×
-	// Concurrency. To find messages of other partitions behind them, the worker requests more messages after half of Idle if the
-	// handlers are slow, else every Defer, and returns the messages that it has no room for to the queue, for 1 s at first and up
-	// to Defer. Drain returns no messages. Defaults to half of Concurrency, and at least 1.
+	// PerPartition is how many messages of one partition the worker executes at a time, so that
+	// other partitions need not wait for a busy partition. Further messages of a busy partition
+	// wait in the worker, which renews them, and starts each as soon as the partition allows: as
+	// many as it expects to start within a third of Visibility, at least Concurrency and at most 4
+	// × Concurrency. To find messages of other partitions behind them, the worker requests more
+	// messages after half of Idle if the handlers are slow, else every Defer, and returns the
+	// messages that it has no room for to the queue, for 1 s at first and up to Defer. Drain
+	// returns no messages. Defaults to half of Concurrency, and at least 1.
 	PerPartition int
 
-	// Visibility is how long the queue hides a message that the worker has received, in whole seconds. The worker renews it at a
-	// third of that while handlers run. The messages of a crashed worker stay hidden for that long. Defaults to 1 min, at most 7
-	// days.
+	// Visibility is how long the queue hides a message that the worker has received, in whole
+	// seconds. The worker renews it at a third of that while handlers run. The messages of a
+	// crashed worker stay hidden for that long. Defaults to 1 min, at most 7 days.
 	Visibility time.Duration
 
-	// HandlerTimeout bounds one call of a handler. A call that it ends counts as an attempt, even if the handler waited for a
-	// service that did not respond: set it longer than the handler's own requests may take. Defaults to 5 min; negative means no
-	// bound.
+	// HandlerTimeout bounds one call of a handler. A call that it ends counts as an attempt, even
+	// if the handler waited for a service that did not respond: set it longer than the handler's
+	// own requests may take. Defaults to 5 min; negative means no bound.
 	HandlerTimeout time.Duration
 
-	// Attempts is how often a message fails before it becomes poison. A delivery that does not end, because the worker crashes or
-	// loses the message, is no attempt. After Attempts such deliveries, the worker executes the message in isolation, while it
-	// executes nothing else, for 1 request more; after Attempts of those, the message becomes poison of class "deaths": at most 2 ×
-	// Attempts crashes. Defaults to 10.
+	// Attempts is how often a message fails before it becomes poison. A delivery that does not end,
+	// because the worker crashes or loses the message, is no attempt. After Attempts such
+	// deliveries, the worker executes the message in isolation, while it executes nothing else, for
+	// 1 request more; after Attempts of those, the message becomes poison of class "deaths": at
+	// most 2 × Attempts crashes. Defaults to 10.
 	Attempts int
 
-	// Wait is the pause before the second attempt, in whole seconds. It doubles with each attempt up to MaxWait, and is shortened
-	// by up to a half. Default to 1 s and 5 min.
+	// Wait is the pause before the second attempt, in whole seconds. It doubles with each attempt
+	// up to MaxWait, and is shortened by up to a half. Default to 1 s and 5 min.
 	Wait, MaxWait time.Duration
 
-	// UnknownKindTimeout is how long messages of unknown tables, kinds and versions are returned to the queue, for Defer each time,
-	// for workers of another release. Then they become poison. So do messages of writes without a commit record whose clock was more
-	// than a day ahead. Default to 1 h and 30 s.
+	// UnknownKindTimeout is how long messages of unknown tables, kinds and versions are returned to
+	// the queue, for Defer each time, for workers of another release. Then they become poison. So
+	// do messages of writes without a commit record whose clock was more than a day ahead. Default
+	// to 1 h and 30 s.
 	UnknownKindTimeout, Defer time.Duration
 
-	// Idle is the longest pause between two requests to an empty queue; the first pause is a 16th of it. Defaults to 4 s.
+	// Idle is the longest pause between two requests to an empty queue; the first pause is a 16th
+	// of it. Defaults to 4 s.
 	Idle time.Duration
 
-	// StopTimeout is how long Run waits for running handlers after its context has ended, before it ends their contexts. Defaults
-	// to 30 s.
+	// StopTimeout is how long Run waits for running handlers after its context has ended, before it
+	// ends their contexts. Defaults to 30 s.
 	StopTimeout time.Duration
 }
 
@@ -399,8 +420,9 @@ type Stats struct {
 	Effects       int // handler calls that succeeded
 	QueueFailures int // requests to queues that failed
 
-	// Kinds are the counters of the handlers, sorted by table and kind. A handler that was not called yet has zeros. Effects of kinds
-	// without a handler are not counted here; Deferred and Poisoned count their messages.
+	// Kinds are the counters of the handlers, sorted by table and kind. A handler that was not
+	// called yet has zeros. Effects of kinds without a handler are not counted here; Deferred and
+	// Poisoned count their messages.
 	Kinds []KindStats
 }
 
@@ -433,8 +455,8 @@ func (c *counters) read() Stats {
 	return c.stats
 }
 
-// addKind changes the counters of a handler. The handlers bound the number of counters: other kinds, which only commit records name,
-// have none.
+// addKind changes the counters of a handler. The handlers bound the number of counters: other
+// kinds, which only commit records name, have none.
 func (c *counters) addKind(table, kind string, f func(*KindStats)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -471,7 +493,8 @@ type environment struct {
 // untilRenewal returns the time between two renewals of a message.
 func (e *environment) untilRenewal() time.Duration { return e.opt.Visibility / 3 }
 
-// The attributes of spans, by OpenTelemetry's conventions for messages and databases, and own names.
+// The attributes of spans, by OpenTelemetry's conventions for messages and databases, and own
+// names.
 const (
 	attrSystem     = "messaging.system"
 	attrOperation  = "messaging.operation.type"
@@ -485,8 +508,9 @@ const (
 	attrEffect  = "aztablekit.effect"
 )
 
-// startSpan begins the span of a message: x.traced contains the span. The kind of the span is consumer, because the SDK suppresses
-// the spans of methods below a span of kind internal or client.
+// startSpan begins the span of a message: x.traced contains the span. The kind of the span is
+// consumer, because the SDK suppresses the spans of methods below a span of kind internal or
+// client.
 func (x *lease) startSpan() (end func()) {
 	tracer := x.env.tracer
 	if !tracer.Enabled() {
@@ -508,8 +532,9 @@ func (x *lease) startSpan() (end func()) {
 	return func() { finish(nil) }
 }
 
-// noteOutcome notes the outcome of a message in its span, in the words of the log. The text of an error, which may be a handler's,
-// stays out of the span. A message that was not executed has no span.
+// noteOutcome notes the outcome of a message in its span, in the words of the log. The text of an
+// error, which may be a handler's, stays out of the span. A message that was not executed has no
+// span.
 func (x *lease) noteOutcome(text string, failed bool, out outcome) {
 	if x.traced == x.ctx {
 		return

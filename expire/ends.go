@@ -22,8 +22,9 @@ type Options struct {
 	// Name is the name of the definition. Defaults to ends.
 	Name string
 
-	// Once is for values that count once, such as a code that is sent by mail: every write of the table also stores a commit record, for a day, so that a copy of a
-	// request that arrives late does not insert an entity again that was taken.
+	// Once is for values that count once, such as a code that is sent by mail: every write of the
+	// table also stores a commit record, for a day, so that a copy of a request that arrives late
+	// does not insert an entity again that was taken.
 	Once bool
 
 	// ManyPartitions is for tables with so many partitions that a sweep should not look into each
@@ -35,7 +36,8 @@ type Options struct {
 	ManyPartitions bool
 }
 
-// Ends is the end of life of the entities of a table: a definition for aztablekit.Table. [At] makes one. It can be a package's variable, and is safe for concurrent use.
+// Ends is the end of life of the entities of a table: a definition for aztablekit.Table. [At] makes
+// one. It can be a package's variable, and is safe for concurrent use.
 type Ends[T any] struct {
 	c     *core
 	hours *index.Index[T, int]
@@ -60,9 +62,11 @@ type core struct {
 //
 //	sessions := aztablekit.Table(shop, "sessions", user, id, ends)
 //
-// On a table in use the definition counts once aztablekit.Store.Fill has run. Before aztablekit.Store.Retire, call Sweep: what is over and not swept by then is there again. Errors, returned by the store and by each method of the
-// table's handle: *table.ValueError for a nil at, and for a second such definition of the table;
-// *table.DefinitionError for a wrong name, and by a write for an end behind the year 9999.
+// On a table in use the definition counts once aztablekit.Store.Fill has run. Before
+// aztablekit.Store.Retire, call Sweep: what is over and not swept by then is there again. Errors,
+// returned by the store and by each method of the table's handle: *table.ValueError for a nil at,
+// and for a second such definition of the table; *table.DefinitionError for a wrong name, and by a
+// write for an end behind the year 9999.
 func At[T any](at func(*T) time.Time, o *Options) *Ends[T] {
 	c := newCore(o)
 	if at == nil {
@@ -203,14 +207,16 @@ func (e *Ends[T]) core() *core {
 	return e.c
 }
 
-// Extend changes an entity that is not over, such as its end: it reads the entity, and writes it by its ETag, again after a conflict; see [table.Table.Update].
+// Extend changes an entity that is not over, such as its end: it reads the entity, and writes it by
+// its ETag, again after a conflict; see [table.Table.Update].
 //
 //	s, err := ends.Extend(ctx, sessions, key, func(s *Session) error {
 //		s.Ends = s.Ends.Add(time.Hour)
 //		return nil
 //	})
 //
-// Errors: table.ErrNotFound if the entity is over; *table.DefinitionError for a handle without the definition; the errors of Update. 2 requests, and 2 more for each conflict.
+// Errors: table.ErrNotFound if the entity is over; *table.DefinitionError for a handle without the
+// definition; the errors of Update. 2 requests, and 2 more for each conflict.
 func (e *Ends[T]) Extend(ctx context.Context, t *table.Table[T], k keys.Key, change func(*T) error) (*table.Entity[T], error) {
 	if err := e.core().check(t); err != nil {
 		return nil, err
@@ -218,14 +224,17 @@ func (e *Ends[T]) Extend(ctx context.Context, t *table.Table[T], k keys.Key, cha
 	return t.Update(ctx, k, change)
 }
 
-// Take gets an entity and deletes it, for one caller only: a code that works once, a timer, a ticket. A lost response changes nothing of that: the deletion stores a commit record, which says
+// Take gets an entity and deletes it, for one caller only: a code that works once, a timer, a
+// ticket. A lost response changes nothing of that: the deletion stores a commit record, which says
 // whose it was.
 //
 //	code, err := codesEnd.Take(ctx, codes, key)
 //
-// Errors: table.ErrNotFound if there is no such entity, it is over, or another caller has taken it; table.ErrUnknownOutcome around an *table.UnknownError if the record could not be read or stored: then the entity is
-// returned with the error, and counts if UnknownError.Resolve says that the deletion was applied; *table.DefinitionError for a handle without the definition; the errors of Get and Delete.
-// 2 requests, and 2 more for each conflict.
+// Errors: table.ErrNotFound if there is no such entity, it is over, or another caller has taken it;
+// table.ErrUnknownOutcome around an *table.UnknownError if the record could not be read or stored:
+// then the entity is returned with the error, and counts if UnknownError.Resolve says that the
+// deletion was applied; *table.DefinitionError for a handle without the definition; the errors of
+// Get and Delete. 2 requests, and 2 more for each conflict.
 func (e *Ends[T]) Take(ctx context.Context, t *table.Table[T], k keys.Key) (*table.Entity[T], error) {
 	if err := e.core().check(t); err != nil {
 		return nil, err

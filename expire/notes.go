@@ -25,7 +25,8 @@ var (
 	notePartition = keys.Row(keys.Ordered(), func(n *note) *string { return &n.Partition })
 )
 
-// notes is a table of notes. Each is stored before the entity that it is for, so that no entity with an end is without one.
+// notes is a table of notes. Each is stored before the entity that it is for, so that no entity
+// with an end is without one.
 type notes struct {
 	rows *table.Table[note]
 }
@@ -37,7 +38,8 @@ func newNotes(h *host.Host, of table.Handle, definition string) (*notes, error) 
 	return &notes{rows}, err
 }
 
-// Note stores the note for an end. What is over already is found in the hour that it is now: the sweep may be past its own.
+// Note stores the note for an end. What is over already is found in the hour that it is now: the
+// sweep may be past its own.
 func (n *notes) Note(ctx context.Context, partition string, end time.Time) error {
 	if now := n.now(); end.Before(now) {
 		end = now

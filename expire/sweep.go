@@ -19,21 +19,31 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Sweep deletes the entities that are over, with what follows from them, and runs the effects of their deletion: those that end in an hour that was over a minute ago. The store's RunDaily does it each day. It goes by the end that the
-// service has for an entity when it is read, and deletes by ETag: what is extended meanwhile stays. It is safe beside writers and other sweeps, and may be called again at any time. An entity that
-// cannot be deleted, such as one that cannot be decoded, does not stop it; its error comes at the end, unless Pass.Skip takes it.
+// Sweep deletes the entities that are over, with what follows from them, and runs the effects of
+// their deletion: those that end in an hour that was over a minute ago. The store's RunDaily does
+// it each day. It goes by the end that the service has for an entity when it is read, and deletes
+// by ETag: what is extended meanwhile stays. It is safe beside writers and other sweeps, and may be
+// called again at any time. An entity that cannot be deleted, such as one that cannot be decoded,
+// does not stop it; its error comes at the end, unless Pass.Skip takes it.
 //
-// It looks into each partition of Pass.Partitions. With Options.ManyPartitions and without Pass.Partitions, it looks into those that
-// the notes name. After rows were imported as they are, or the table of the notes was lost, look into all:
+// It looks into each partition of Pass.Partitions. With Options.ManyPartitions and without
+// Pass.Partitions, it looks into those that the notes name. After rows were imported as they are,
+// or the table of the notes was lost, look into all:
 //
 //	ends.Sweep(ctx, sessions, &table.Pass{Partitions: keys.RawPartitions("", "")})
 //
-// Of a [table.Pass], it uses Partitions, Rate (as [table.Bulk] does), DryRun, Skip and Progress. The [table.Progress] has the
-// entities whose hour has passed as Rows, and those that were deleted as Changed; others have another end by now, or were deleted by others. Its Counts have the partitions that were looked into, as partitions.
+// Of a [table.Pass], it uses Partitions, Rate (as [table.Bulk] does), DryRun, Skip and Progress.
+// The [table.Progress] has the entities whose hour has passed as Rows, and those that were deleted
+// as Changed; others have another end by now, or were deleted by others. Its Counts have the
+// partitions that were looked into, as partitions.
 //
-// Errors: table.ErrNotReadable on a table in use before Fill; *table.DefinitionError for a handle without the definition; *table.ValueError for another field of the pass; *keys.KeyError for an invalid range; table.ErrRanged for a client whose signature is for
-// a range of keys; errors of a read and of a write (see package table). Requests: 1 for each partition to find it, 1 for each partition for what is due in it, and for each 1,000 such entities, about 1 to read them and 1 to delete them for each 49, or
-// fewer with other definitions; with Options.ManyPartitions 1 for each 1,000 partitions in which something has ended since, and 1 to delete the note of each.
+// Errors: table.ErrNotReadable on a table in use before Fill; *table.DefinitionError for a handle
+// without the definition; *table.ValueError for another field of the pass; *keys.KeyError for an
+// invalid range; table.ErrRanged for a client whose signature is for a range of keys; errors of a
+// read and of a write (see package table). Requests: 1 for each partition to find it, 1 for each
+// partition for what is due in it, and for each 1,000 such entities, about 1 to read them and 1 to
+// delete them for each 49, or fewer with other definitions; with Options.ManyPartitions 1 for each
+// 1,000 partitions in which something has ended since, and 1 to delete the note of each.
 func (e *Ends[T]) Sweep(ctx context.Context, t *table.Table[T], p *table.Pass) (table.Progress, error) {
 	return e.core().sweep(ctx, t, p)
 }
@@ -85,7 +95,8 @@ type sweep struct {
 	failed []error // of entities that cannot be deleted
 }
 
-// isDamaged reports whether an error is about one entity, which no other sweep could delete either: the others are swept all the same.
+// isDamaged reports whether an error is about one entity, which no other sweep could delete either:
+// the others are swept all the same.
 func isDamaged(err error) bool {
 	var de *table.DecodeError
 	var ve *table.VersionError
@@ -119,7 +130,8 @@ func (s *sweep) partitions(ctx context.Context) iter.Seq2[keys.PartitionKey, err
 	}
 }
 
-// sweep deletes what is over in some partitions. It returns those in which something that was due could not be deleted at once.
+// sweep deletes what is over in some partitions. It returns those in which something that was due
+// could not be deleted at once.
 func (s *sweep) sweep(ctx context.Context, partitions iter.Seq2[keys.PartitionKey, error]) (left map[string]bool, err error) {
 	left = map[string]bool{}
 	of := door.Table(s.table)
@@ -175,7 +187,8 @@ func (s *sweep) count() {
 	s.done.Counts["partitions"]++
 }
 
-// skip reports whether an entity with an error of its own is left as it is, and the others are swept.
+// skip reports whether an entity with an error of its own is left as it is, and the others are
+// swept.
 func (s *sweep) skip(k keys.Key, err error) bool {
 	switch {
 	case !isDamaged(err):
@@ -211,7 +224,8 @@ func (s *sweep) noted(ctx context.Context) error {
 	}
 }
 
-// sweepNotes sweeps the partitions of a page of notes. A note is deleted by its ETag: it stays if its partition got another entity of its hour meanwhile.
+// sweepNotes sweeps the partitions of a page of notes. A note is deleted by its ETag: it stays if
+// its partition got another entity of its hour meanwhile.
 func (s *sweep) sweepNotes(ctx context.Context, rows *table.Table[note], page []*table.Entity[note]) error {
 	left, err := s.sweep(ctx, func(yield func(keys.PartitionKey, error) bool) {
 		seen := map[string]bool{}
@@ -241,7 +255,8 @@ func (s *sweep) sweepNotes(ctx context.Context, rows *table.Table[note], page []
 	return err
 }
 
-// sweepDaily is Sweep for the work of each day. Before the definition is filled, there is nothing to sweep.
+// sweepDaily is Sweep for the work of each day. Before the definition is filled, there is nothing
+// to sweep.
 func (e *core) sweepDaily(ctx context.Context, t table.Handle) error {
 	_, err := e.sweep(ctx, t, nil)
 	if errors.Is(err, table.ErrNotReadable) {

@@ -15,27 +15,31 @@ import (
 )
 
 // Maintainer derives rows and effects from the entities of a table: index rows, lists, summaries,
-// copies elsewhere. [Declaration.Maintain] adds it to a table. Each write calls it for each entity that changes,
-// while the transaction is planned, and it adds to that transaction. It must be safe for concurrent
-// use and must not keep its arguments. It may be called several times for one change, if the
-// transaction is replanned, or if the rows that several changes load are read together.
+// copies elsewhere. [Declaration.Maintain] adds it to a table. Each write calls it for each entity
+// that changes, while the transaction is planned, and it adds to that transaction. It must be safe
+// for concurrent use and must not keep its arguments. It may be called several times for one
+// change, if the transaction is replanned, or if the rows that several changes load are read
+// together.
 type Maintainer[T any] interface {
 	// Name is unique among the maintainers of a table. Errors and maintainer state contain it. It
 	// is called once, as is MaxRows: when the maintainer is added.
 	Name() string
-	// MaxRows is the most rows that Maintain writes for the change of one entity, without rows that it only loads.
+	// MaxRows is the most rows that Maintain writes for the change of one entity, without rows that
+	// it only loads.
 	MaxRows() int
-	// Maintain adds to p what follows from c. An error of Maintain ends the write before anything is sent, as a
-	// *table.DerivedError. To tell which of its rows exist, Maintain should use c.State, and not c.Old: the entity may be older
-	// than the maintainer, or the maintainer's functions newer than the rows.
+	// Maintain adds to p what follows from c. An error of Maintain ends the write before anything
+	// is sent, as a *table.DerivedError. To tell which of its rows exist, Maintain should use
+	// c.State, and not c.Old: the entity may be older than the maintainer, or the maintainer's
+	// functions newer than the rows.
 	Maintain(ctx context.Context, p *Plan, c *Change[T]) error
 }
 
-// Change is the change of one entity: an insert (Old is nil), a delete (New is nil), or an update. Old and New are the stored
-// entity before and after, as a reader would find it. Do not change them.
+// Change is the change of one entity: an insert (Old is nil), a delete (New is nil), or an update.
+// Old and New are the stored entity before and after, as a reader would find it. Do not change
+// them.
 //
-// A move to another key ([table.Table.Move], MoveTo) is two changes: a delete with [Change.MovedTo], and an insert with
-// [Change.MovedFrom].
+// A move to another key ([table.Table.Move], MoveTo) is two changes: a delete with
+// [Change.MovedTo], and an insert with [Change.MovedFrom].
 type Change[T any] struct {
 	Key      keys.Key
 	Old, New *T
@@ -43,24 +47,26 @@ type Change[T any] struct {
 	change *engine.Change
 }
 
-// Row returns the row as it will be stored, with the columns that T does not know, for full copies: put it under another RowKey of
-// the partition by [table.Row.Copy] or [table.Row.At]. It contains the operation ID, but neither the incarnation nor maintainer
-// state. It is nil if the entity is deleted.
+// Row returns the row as it will be stored, with the columns that T does not know, for full copies:
+// put it under another RowKey of the partition by [table.Row.Copy] or [table.Row.At]. It contains
+// the operation ID, but neither the incarnation nor maintainer state. It is nil if the entity is
+// deleted.
 func (c *Change[T]) Row() (*table.Row, error) {
 	r, err := c.change.Row()
 	return (*table.Row)(r.Clone()), err
 }
 
-// OldRow is [Change.Row] for the row as it is stored before the change. It is nil if the entity is inserted, and if the caller's
-// entity was upgraded from an older version, because the stored row is then not known.
+// OldRow is [Change.Row] for the row as it is stored before the change. It is nil if the entity is
+// inserted, and if the caller's entity was upgraded from an older version, because the stored row
+// is then not known.
 func (c *Change[T]) OldRow() (*table.Row, error) {
 	r, err := c.change.OldRow()
 	return (*table.Row)(r.Clone()), err
 }
 
-// Incarnation returns the entity's incarnation. An entity that was deleted and inserted again has another one. The first call
-// creates the incarnation, and the write stores it with the entity. It is "" for an entity without an incarnation that is being
-// deleted.
+// Incarnation returns the entity's incarnation. An entity that was deleted and inserted again has
+// another one. The first call creates the incarnation, and the write stores it with the entity. It
+// is "" for an entity without an incarnation that is being deleted.
 func (c *Change[T]) Incarnation() string { return c.change.Incarnation() }
 
 // Inserted reports whether the entity is new: an insert, but not of a move.
@@ -69,12 +75,12 @@ func (c *Change[T]) Inserted() bool {
 	return c.Old == nil && !moved
 }
 
-// MovedFrom returns the key that an inserted entity had before Table.Move or MoveTo, and reports whether the entity comes from
-// another key. MoveTo may come from another table.
+// MovedFrom returns the key that an inserted entity had before Table.Move or MoveTo, and reports
+// whether the entity comes from another key. MoveTo may come from another table.
 func (c *Change[T]) MovedFrom() (keys.Key, bool) { return c.counterpart(c.Old == nil) }
 
-// MovedTo returns the key that a deleted entity gets by Table.Move or MoveTo, and reports whether the entity gets another key.
-// With MoveTo, it may be in another table.
+// MovedTo returns the key that a deleted entity gets by Table.Move or MoveTo, and reports whether
+// the entity gets another key. With MoveTo, it may be in another table.
 func (c *Change[T]) MovedTo() (keys.Key, bool) { return c.counterpart(c.New == nil) }
 
 func (c *Change[T]) counterpart(this bool) (keys.Key, bool) {
@@ -85,12 +91,13 @@ func (c *Change[T]) counterpart(this bool) (keys.Key, bool) {
 	return *k, true
 }
 
-// State returns the maintainer state: the texts that the maintainer gave to SetState at the entity's last write, nil for none.
+// State returns the maintainer state: the texts that the maintainer gave to SetState at the
+// entity's last write, nil for none.
 func (c *Change[T]) State() []string { return c.change.State() }
 
-// SetState stores texts with the entity as maintainer state, in place of the earlier ones: the keys of its index rows, so that a
-// program with another key function finds them. All maintainers together have 60 KiB; above that, the write fails with a
-// *table.LimitError.
+// SetState stores texts with the entity as maintainer state, in place of the earlier ones: the keys
+// of its index rows, so that a program with another key function finds them. All maintainers
+// together have 60 KiB; above that, the write fails with a *table.LimitError.
 func (c *Change[T]) SetState(texts ...string) { c.change.SetState(texts...) }
 
 // maintained is a Maintainer of any type as the engine calls it.
@@ -178,12 +185,14 @@ func added(t *engine.Table, m engine.Maintainer) (func(*engine.Mode), error) {
 	return func(m *engine.Mode) { m.Maintainers = maintainers }, nil
 }
 
-// Plan is a transaction while it is planned. All maintainers of all its entities, of any types, add their rows to it. It has one
-// operation for each RowKey, so that two entities that change one row make one operation of it.
+// Plan is a transaction while it is planned. All maintainers of all its entities, of any types, add
+// their rows to it. It has one operation for each RowKey, so that two entities that change one row
+// make one operation of it.
 //
-// There are two sorts of derived rows. A row of one entity, such as an index row: the maintainer knows from its maintainer state
-// whether the row exists, and uses Insert, Put and Remove, which cost no request. A shared row, such as a list or a sum, follows
-// from several entities: Load it first, for 1 request, and then Put or Remove it. A shared row is written by its ETag, and after a
+// There are two sorts of derived rows. A row of one entity, such as an index row: the maintainer
+// knows from its maintainer state whether the row exists, and uses Insert, Put and Remove, which
+// cost no request. A shared row, such as a list or a sum, follows from several entities: Load it
+// first, for 1 request, and then Put or Remove it. A shared row is written by its ETag, and after a
 // conflict the whole transaction is replanned.
 type Plan struct {
 	plan    *engine.Plan
@@ -203,7 +212,8 @@ func (p *Plan) refused(err error) error {
 	return err
 }
 
-// result returns what a maintainer has returned, as the engine takes it: an error of the plan stays as it is, also in other words.
+// result returns what a maintainer has returned, as the engine takes it: an error of the plan stays
+// as it is, also in other words.
 func (p *Plan) result(maintainer string, err error) error {
 	de, is := err.(*table.DerivedError)
 	switch {
@@ -213,17 +223,20 @@ func (p *Plan) result(maintainer string, err error) error {
 	return err
 }
 
-// Insert adds a row that does not exist, unless this transaction removes it. The row's ETag is ignored. If the
-// row exists, the write fails with taken. If taken is nil, the row is the maintainer's own and is overwritten; but a copy
-// ([table.Row.Copy]) overwrites only a copy of the same entity, and fails with table.ErrForeignRow otherwise.
+// Insert adds a row that does not exist, unless this transaction removes it. The row's ETag is
+// ignored. If the row exists, the write fails with taken. If taken is nil, the row is the
+// maintainer's own and is overwritten; but a copy ([table.Row.Copy]) overwrites only a copy of the
+// same entity, and fails with table.ErrForeignRow otherwise.
 func (p *Plan) Insert(r *table.Row, taken error) error {
 	return p.refused(p.plan.Insert((*stored.Row)(r).Clone(), taken))
 }
 
-// Put replaces a row, with all its columns: a row that the entity owned before, or a loaded row, which may also be absent.
+// Put replaces a row, with all its columns: a row that the entity owned before, or a loaded row,
+// which may also be absent.
 func (p *Plan) Put(r *table.Row) error { return p.refused(p.plan.Put((*stored.Row)(r).Clone())) }
 
-// Remove deletes a row that the entity owned, unless another entity in the same transaction takes it over.
+// Remove deletes a row that the entity owned, unless another entity in the same transaction takes
+// it over.
 func (p *Plan) Remove(row keys.RowKey) error {
 	s, err := row.Result()
 	if err != nil {
@@ -232,19 +245,21 @@ func (p *Plan) Remove(row keys.RowKey) error {
 	return p.refused(p.plan.Remove(s))
 }
 
-// Load reads a shared row of the partition, and returns it with the changes that this transaction has planned so far; nil if
-// there is none. It may be an entity of another type, which keeps its incarnation; an entity with derived rows of its own cannot
-// be written here (table.ErrNotDeclared), and a row with parts, of which Load reads the head, keeps them. If the row cannot
-// be read, the write fails. A row that is loaded and not written is not protected against concurrent writers. 1 request for each
-// row of a transaction. Bulk work keeps rows that it has loaded and written for its next transactions of the partition: such a
-// row takes a request only if it was not written this time, or has changed.
+// Load reads a shared row of the partition, and returns it with the changes that this transaction
+// has planned so far; nil if there is none. It may be an entity of another type, which keeps its
+// incarnation; an entity with derived rows of its own cannot be written here
+// (table.ErrNotDeclared), and a row with parts, of which Load reads the head, keeps them. If the
+// row cannot be read, the write fails. A row that is loaded and not written is not protected
+// against concurrent writers. 1 request for each row of a transaction. Bulk work keeps rows that it
+// has loaded and written for its next transactions of the partition: such a row takes a request
+// only if it was not written this time, or has changed.
 func (p *Plan) Load(ctx context.Context, row keys.RowKey) (*table.Row, error) {
 	return p.read(ctx, row, p.plan.Load)
 }
 
-// Entity returns the row of an entity of the partition, of any type, with the changes that this transaction has planned so far; nil
-// if there is none. It is for reading only. An entity with parts that is not in the transaction fails with table.ErrNotDeclared. At
-// most 1 request.
+// Entity returns the row of an entity of the partition, of any type, with the changes that this
+// transaction has planned so far; nil if there is none. It is for reading only. An entity with
+// parts that is not in the transaction fails with table.ErrNotDeclared. At most 1 request.
 func (p *Plan) Entity(ctx context.Context, row keys.RowKey) (*table.Row, error) {
 	return p.read(ctx, row, p.plan.Entity)
 }
@@ -258,11 +273,13 @@ func (p *Plan) read(ctx context.Context, row keys.RowKey, f func(context.Context
 	return (*table.Row)(r.Clone()), p.refused(err)
 }
 
-// Scan yields the rows of a range of the partition, with the changes that this transaction has planned so far and without the row
-// of the changing entity, in no order. Use Scan to recompute a shared row, such as a minimum after its entity was deleted.
-// Concurrent writers may change the scanned rows before the transaction commits. To exclude that, Load and Put one row that every
-// writer of this range also writes. An error ends the write. Errors: table.ErrRanged if the client's signature is for a range of
-// rows, because the scan would leave out other rows. 1 request for each 1,000 rows.
+// Scan yields the rows of a range of the partition, with the changes that this transaction has
+// planned so far and without the row of the changing entity, in no order. Use Scan to recompute a
+// shared row, such as a minimum after its entity was deleted. Concurrent writers may change the
+// scanned rows before the transaction commits. To exclude that, Load and Put one row that every
+// writer of this range also writes. An error ends the write. Errors: table.ErrRanged if the
+// client's signature is for a range of rows, because the scan would leave out other rows. 1 request
+// for each 1,000 rows.
 func (p *Plan) Scan(ctx context.Context, rows keys.RowRange) iter.Seq2[*table.Row, error] {
 	return func(yield func(*table.Row, error) bool) {
 		if err := p.plan.Scan(ctx, rows, func(r *stored.Row) bool { return yield((*table.Row)(r.Clone()), nil) }); err != nil {
@@ -271,18 +288,20 @@ func (p *Plan) Scan(ctx context.Context, rows keys.RowRange) iter.Seq2[*table.Ro
 	}
 }
 
-// Effect adds work that is due outside the partition once the transaction is committed. The outbox's workers execute it at least
-// once, by the handler of this kind. version is the version of the payload's form. All effects of a transaction together have 256
-// KiB as they are stored, which is about 190 KiB of payload. Without an outbox, the write fails with a *table.ValueError.
+// Effect adds work that is due outside the partition once the transaction is committed. The
+// outbox's workers execute it at least once, by the handler of this kind. version is the version of
+// the payload's form. All effects of a transaction together have 256 KiB as they are stored, which
+// is about 190 KiB of payload. Without an outbox, the write fails with a *table.ValueError.
 func (p *Plan) Effect(kind string, version int, payload []byte) {
 	p.plan.Effect(kind, version, payload)
 }
 
-// AfterCommit plans a call of f for the time when the transaction is known to be committed, before the method that writes
-// returns. Meanwhile, the outbox may show the notification of the write. It is for work whose loss does no harm, such as the
-// deletion of blobs that the entity does not refer to any more, and f reports its own errors: f is not called after a crash, nor
-// after a write whose outcome stayed unknown, nor if an earlier plan of the write may have been committed. Work that must be done
-// is a [Plan.Effect]. A later call with the same name replaces f; a nil f removes it.
+// AfterCommit plans a call of f for the time when the transaction is known to be committed, before
+// the method that writes returns. Meanwhile, the outbox may show the notification of the write. It
+// is for work whose loss does no harm, such as the deletion of blobs that the entity does not refer
+// to any more, and f reports its own errors: f is not called after a crash, nor after a write whose
+// outcome stayed unknown, nor if an earlier plan of the write may have been committed. Work that
+// must be done is a [Plan.Effect]. A later call with the same name replaces f; a nil f removes it.
 func (p *Plan) AfterCommit(name string, f func(context.Context)) { p.plan.AfterCommit(name, f) }
 
 // Expired reports whether the entity is deleted because its end has passed; see package expire.

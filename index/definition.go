@@ -72,7 +72,8 @@ func withOne(t table.Handle, d named, m maintaining) (table.Handle, error) {
 	return nil, fmt.Errorf("definition %s: %w", d.Name(), err)
 }
 
-// checkRanges returns the error of a definition whose rows are in the range of the table or of another definition.
+// checkRanges returns the error of a definition whose rows are in the range of the table or of
+// another definition.
 func checkRanges(t tabledoor.Untyped, m maintainer, others []maintainer) error {
 	in := tableOf(m, t)
 	fail := func(format string, args ...any) error {
@@ -96,7 +97,8 @@ func checkRanges(t tabledoor.Untyped, m maintainer, others []maintainer) error {
 	return nil
 }
 
-// checkTargetProperties returns the error of a definition that makes the same properties as another one.
+// checkTargetProperties returns the error of a definition that makes the same properties as another
+// one.
 func checkTargetProperties(m maintainer, others []maintainer) error {
 	for _, other := range others {
 		for _, property := range other.targetProperties() {
@@ -116,7 +118,8 @@ func tableOf(m maintainer, t tabledoor.Untyped) *engine.Table {
 	return door.Table(t)
 }
 
-// withInline lets the writes of a handle execute the effects of all definitions elsewhere, if one of them asks for that.
+// withInline lets the writes of a handle execute the effects of all definitions elsewhere, if one
+// of them asks for that.
 func withInline(t table.Handle) table.Handle {
 	for _, m := range derived.MaintainersOf[*elsewhereMaintainer](door.Table(t)) {
 		if m.inline {
@@ -168,7 +171,8 @@ func define(to any, d named, m maintaining) error {
 type maintainer interface {
 	bare.Maintainer
 	derived.Maintainer
-	// targetProperties returns the properties that the definition writes into entities of other types.
+	// targetProperties returns the properties that the definition writes into entities of other
+	// types.
 	targetProperties() []string
 }
 
@@ -181,8 +185,9 @@ func untyped[T any](fields []table.FieldIn[T]) []any {
 	return all
 }
 
-// digestOf returns a short text that differs if contents differ. The maintainer state contains the digest of the entity's rows.
-// By it, a later write finds out whether they are up to date, also if another program has changed the entity since.
+// digestOf returns a short text that differs if contents differ. The maintainer state contains the
+// digest of the entity's rows. By it, a later write finds out whether they are up to date, also if
+// another program has changed the entity since.
 func digestOf(form string, content *table.Row) string {
 	var all []string
 	for name, v := range content.All() {

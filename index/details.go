@@ -20,18 +20,22 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Details are copies of some fields of one entity in another entity of the partition: the manager's name and address in the
-// department, so that one read returns both.
+// Details are copies of some fields of one entity in another entity of the partition: the manager's
+// name and address in the department, so that one read returns both.
 //
-// The other entity, the target, is of another type, which may have fields for the copied properties: they are named after the
-// prefix, as is one more, the prefix and RowKey, which contains the RowKey of the source. The target must exist when details are
-// written to it, is changed in the same transaction by its ETag, and must have no derived rows of its own. A transaction that
-// changes details cannot also contain an operation on the target: insert the target first.
+// The other entity, the target, is of another type, which may have fields for the copied
+// properties: they are named after the prefix, as is one more, the prefix and RowKey, which
+// contains the RowKey of the source. The target must exist when details are written to it, is
+// changed in the same transaction by its ETag, and must have no derived rows of its own. A
+// transaction that changes details cannot also contain an operation on the target: insert the
+// target first.
 //
-// The target holds the details of one entity. Details of a second entity fail with table.ErrTaken until the first gives them up. Details
-// of another type or definition under the same prefix fail with table.ErrForeignRow. In one transaction, put the operation that gives the
-// details up first; two entities that swap targets need two transactions. If the target is deleted, or written whole by a value
-// that lacks the details, they are gone until a copied field changes or verify.Repair repairs them.
+// The target holds the details of one entity. Details of a second entity fail with table.ErrTaken
+// until the first gives them up. Details of another type or definition under the same prefix fail
+// with table.ErrForeignRow. In one transaction, put the operation that gives the details up first;
+// two entities that swap targets need two transactions. If the target is deleted, or written whole
+// by a value that lacks the details, they are gone until a copied field changes or verify.Repair
+// repairs them.
 //
 // A write that does not change the details costs nothing; other writes read the target, 1 request,
 // and 1 more if the target contains the details of another entity, and 1 more if the write is
@@ -50,7 +54,8 @@ type detailsCore struct {
 	definition any // as the program has it
 }
 
-// NewDetails defines details. target returns the RowKey of the target, and false for an entity whose details are not stored.
+// NewDetails defines details. target returns the RowKey of the target, and false for an entity
+// whose details are not stored.
 //
 //	manager := index.NewDetails("manager", "Manager", func(e *Employee) (keys.RowKey, bool) {
 //		return keys.RawRow("department"), e.IsManager
@@ -230,7 +235,8 @@ func (m *detailsMaintainer) Maintain(ctx context.Context, p *extend.Plan, c *eng
 	return m.setDetails(ctx, p, c.Key, want, row)
 }
 
-// upgraded returns a row of an older version as one of the schema's version, nil for nil: a reader of details cannot upgrade them.
+// upgraded returns a row of an older version as one of the schema's version, nil for nil: a reader
+// of details cannot upgrade them.
 func (m *detailsMaintainer) upgraded(row *table.Row) *table.Row {
 	if row == nil {
 		return nil
@@ -238,7 +244,8 @@ func (m *detailsMaintainer) upgraded(row *table.Row) *table.Row {
 	return (*table.Row)(m.schema.Upgraded((*stored.Row)(row)))
 }
 
-// contentState returns what the maintainer state contains behind the RowKey of the target: a digest of the details.
+// contentState returns what the maintainer state contains behind the RowKey of the target: a digest
+// of the details.
 func (m *detailsMaintainer) contentState(row *table.Row) string {
 	return "/" + digestOf(m.prefix+" "+projectionID(m.copied), derived.Project(row, m.copied...))
 }
@@ -271,8 +278,9 @@ func (m *detailsMaintainer) setDetails(ctx context.Context, p *extend.Plan, enti
 	case from != nil && owner != derived.NoEntity && !m.Owns(row) && !m.schema.Rows().Contains(owner):
 		return m.foreignDetails(k) // details of another type
 	case from != nil && owner != "" && owner != entity.RowKey():
-		// The target names another entity. That counts only if that entity exists and its maintainer state records the target: another
-		// program may have restored or copied the target.
+		// The target names another entity. That counts only if that entity exists and its
+		// maintainer state records the target: another program may have restored or copied the
+		// target.
 		theirs, err := p.Entity(ctx, keys.Raw(entity.PartitionKey(), owner).Row())
 		switch {
 		case err != nil:
@@ -292,15 +300,15 @@ func (m *detailsMaintainer) setDetails(ctx context.Context, p *extend.Plan, enti
 	return nil // the target has derived rows by now, so that it cannot be written here; verify.Check reports the details
 }
 
-// foreignDetails returns the error for a target that holds foreign details. Its advice differs from the advice about a foreign
-// row, because the target is an entity, which must not be deleted.
+// foreignDetails returns the error for a target that holds foreign details. Its advice differs from
+// the advice about a foreign row, because the target is an entity, which must not be deleted.
 func (m *detailsMaintainer) foreignDetails(k keys.Key) error {
 	err := fmt.Errorf("%w: the target holds details of another definition under the prefix %q; choose another prefix", table.ErrForeignRow, m.prefix)
 	return &table.DerivedError{Maintainer: m.name, Key: k, Err: err}
 }
 
-// recordsDetails reports whether the maintainer state of an entity records that its details are in a target, for one of the
-// target's tags.
+// recordsDetails reports whether the maintainer state of an entity records that its details are in
+// a target, for one of the target's tags.
 func recordsDetails(target, entity *table.Row) bool {
 	return slices.ContainsFunc((*stored.Row)(target).Tags(), func(tag string) bool {
 		name, _, _ := strings.Cut(tag, ":")
@@ -308,7 +316,8 @@ func recordsDetails(target, entity *table.Row) bool {
 	})
 }
 
-// sourceOf returns the RowKey of the entity whose details a target holds. Errors: *table.DecodeError.
+// sourceOf returns the RowKey of the entity whose details a target holds. Errors:
+// *table.DecodeError.
 func (m *detailsMaintainer) sourceOf(row *table.Row) (string, error) {
 	return property.Text(row, m.prefix+"RowKey")
 }

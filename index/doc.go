@@ -1,6 +1,7 @@
-// Package index keeps rows that follow from entities: secondary indexes, lists, details of one entity in another, and summaries ('Azure
-// Table storage table design guide': secondary indexes, index entities, denormalization). They are in the partition of their entities
-// and change in the same transaction, unless a definition is for all partitions ([NewGlobal], [NewUnique]).
+// Package index keeps rows that follow from entities: secondary indexes, lists, details of one
+// entity in another, and summaries ('Azure Table storage table design guide': secondary indexes,
+// index entities, denormalization). They are in the partition of their entities and change in the
+// same transaction, unless a definition is for all partitions ([NewGlobal], [NewUnique]).
 //
 // An index stores more rows for each entity, under other keys. A definition looks entities up:
 //
@@ -12,14 +13,16 @@
 //
 //	e, err := byEmail.Get(ctx, staff, dept.Of("Sales"), "JonesJ@contoso.com") // 1 request
 //
-// All writes of the table update the rows. Employee 223 is stored twice, under empid_000223 and under
-// email_jonesj@contoso.com. Lists show her once.
+// All writes of the table update the rows. Employee 223 is stored twice, under empid_000223 and
+// under email_jonesj@contoso.com. Lists show her once.
 //
 // # Definitions
 //
-//   - [Index]: a row for each entity and value. A full copy by default, from which 1 request reads the entity; a copy of some
-//     fields; or a pointer. Unique or not, of several values ([NewMulti]) or several fields ([keys.Row2]).
-//   - [Global]: an index over all partitions, by a value alone, a moment later. By order, ranges and prefixes: [Global.In].
+//   - [Index]: a row for each entity and value. A full copy by default, from which 1 request reads
+//     the entity; a copy of some fields; or a pointer. Unique or not, of several values
+//     ([NewMulti]) or several fields ([keys.Row2]).
+//   - [Global]: an index over all partitions, by a value alone, a moment later. By order, ranges
+//     and prefixes: [Global.In].
 //   - [Unique]: a value that one entity of the whole table has, at every instant.
 //   - [Lists]: one row for all entities with a value.
 //   - [Details]: fields of one entity in another, such as the manager's in the department.
@@ -27,8 +30,9 @@
 //
 // # Guarantees
 //
-// At every instant, the stored index has every match, and a stored summary is exact: derived rows are written in the transaction of
-// their entity. Rows elsewhere follow, except unique ones. A unique value has one owner.
+// At every instant, the stored index has every match, and a stored summary is exact: derived rows
+// are written in the transaction of their entity. Rows elsewhere follow, except unique ones. A
+// unique value has one owner.
 //
 // # Not guaranteed
 //
@@ -41,7 +45,8 @@
 // # Costs
 //
 // A write of a loaded entity is 1 request, with up to 97 derived rows; by key, it reads the row
-// first. Lists, summaries and details are shared by several entities: a write that changes one reads it first, 1 request more, and
-// is replanned after a conflict. A look-up in a full copy is 1 request, by a pointer 2. A list is 1 request for each 1,000 rows; by
-// pointers, 1 more for each entity, 10 at a time. A partition takes about 2,000 rows a second, index rows included.
+// first. Lists, summaries and details are shared by several entities: a write that changes one
+// reads it first, 1 request more, and is replanned after a conflict. A look-up in a full copy is 1
+// request, by a pointer 2. A list is 1 request for each 1,000 rows; by pointers, 1 more for each
+// entity, 10 at a time. A partition takes about 2,000 rows a second, index rows included.
 package index

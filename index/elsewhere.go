@@ -37,13 +37,15 @@ func memberText(entity keys.Key) string {
 	return escapeMember.Replace(entity.PartitionKey()) + memberSeparator + entity.RowKey()
 }
 
-// keyOfMember returns the key in a text of memberText. The key of any other text has an error, or belongs to no entity.
+// keyOfMember returns the key in a text of memberText. The key of any other text has an error, or
+// belongs to no entity.
 func keyOfMember(text string) keys.Key {
 	partition, row, _ := strings.Cut(text, memberSeparator)
 	return keys.Raw(unescapeMember.Replace(partition), row)
 }
 
-// elsewhereMaintainer adds to the writes of entities the effects of a definition whose rows are elsewhere, and makes these rows.
+// elsewhereMaintainer adds to the writes of entities the effects of a definition whose rows are
+// elsewhere, and makes these rows.
 type elsewhereMaintainer struct {
 	name       string
 	definition any
@@ -61,15 +63,15 @@ type elsewhereMaintainer struct {
 
 // rowForm makes the rows of a definition elsewhere.
 type rowForm interface {
-	// contentOf returns what the maintainer state contains behind the keys of the rows, and reports whether the change of an entity
-	// leaves the content of its rows as it was.
+	// contentOf returns what the maintainer state contains behind the keys of the rows, and reports
+	// whether the change of an entity leaves the content of its rows as it was.
 	contentOf(c *engine.Change, rows []keys.Key) (state []string, same bool, err error)
 
 	// mayBe reports whether the definition can make a row of an entity under a key.
 	mayBe(entity, row keys.Key) bool
 
-	// follow returns what a row should be, for what is stored and for the entity e, which should have it if has is set. A repair
-	// replaces a stored row that cannot be read.
+	// follow returns what a row should be, for what is stored and for the entity e, which should
+	// have it if has is set. A repair replaces a stored row that cannot be read.
 	follow(entity, row keys.Key, stored, e *table.Row, has, repairs bool) (*table.Row, error)
 
 	// Owns reports whether the definition has written a row.
@@ -77,12 +79,14 @@ type rowForm interface {
 
 	isTombstone(stored *table.Row) bool
 
-	// entitiesIn returns the entities that a row names. comparable reports whether the rest of the row follows from the entity, too.
+	// entitiesIn returns the entities that a row names. comparable reports whether the rest of the
+	// row follows from the entity, too.
 	entitiesIn(row *table.Row) []keys.Key
 	comparable() bool
 }
 
-// newElsewhere returns the maintainer of a definition, whose maintainer in the entities' partitions is m.
+// newElsewhere returns the maintainer of a definition, whose maintainer in the entities' partitions
+// is m.
 func newElsewhere(t tabledoor.Untyped, ix *core, m maintainer, form rowForm) (*elsewhereMaintainer, error) {
 	e := &elsewhereMaintainer{name: ix.name, definition: m.Definition(), tableName: ix.opt.table, inline: ix.opt.inline, table: t, rowsOf: ix.rows, ranges: m.Ranges(), form: form}
 	if door.Table(t).Mode.Outbox == nil {
@@ -132,7 +136,8 @@ func stateText(row keys.Key) string { return row.PartitionKey() + "/" + row.RowK
 
 var errWasHere = errors.New("cannot be kept: the entity has rows of this definition in its own partition. Give the definition with rows in other partitions another name, and remove the other as docs/indexes.md says")
 
-// recorded returns the rows in the maintainer state, and the texts behind them. It leaves out what another program may have written.
+// recorded returns the rows in the maintainer state, and the texts behind them. It leaves out what
+// another program may have written.
 func (m *elsewhereMaintainer) recorded(texts []string) (rows []keys.Key, content []string, err error) {
 	for i, text := range texts {
 		pk, rk, is := strings.Cut(text, "/")
@@ -148,7 +153,8 @@ func (m *elsewhereMaintainer) recorded(texts []string) (rows []keys.Key, content
 	return rows, nil, nil
 }
 
-// Maintain compares the rows in the entity's maintainer state with the rows that the entity should have.
+// Maintain compares the rows in the entity's maintainer state with the rows that the entity should
+// have.
 func (m *elsewhereMaintainer) Maintain(_ context.Context, p *extend.Plan, c *engine.Change) error {
 	want, err := m.rowsOf(c.New, c.Key)
 	if err != nil {
@@ -201,8 +207,9 @@ func (m *elsewhereMaintainer) Target(entity, row keys.Key) (reconcile.Target, er
 	}, nil
 }
 
-// has reports whether an entity should have a row: whether its maintainer state records it, so that programs of two releases, with
-// different key functions, agree. If another program has written the entity without its state, the key function decides.
+// has reports whether an entity should have a row: whether its maintainer state records it, so that
+// programs of two releases, with different key functions, agree. If another program has written the
+// entity without its state, the key function decides.
 func (m *elsewhereMaintainer) has(e *table.Row, row keys.Key) (bool, error) {
 	if e == nil || !door.Table(m.table).Mode.Schema.Mine((*stored.Row)(e)) {
 		return false, nil

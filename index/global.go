@@ -11,34 +11,37 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Global is an index over all partitions of a table, with the methods that look entities up by a value alone ('Azure Table storage table
-// design guide': inter-partition secondary index pattern). [NewGlobal] and [NewGlobalMulti] make one. Each value has a partition of its
-// own, so that there is no order between values; [Global.In] has it. A Global can be a package's variable, and is safe for concurrent
-// use.
+// Global is an index over all partitions of a table, with the methods that look entities up by a
+// value alone ('Azure Table storage table design guide': inter-partition secondary index pattern).
+// [NewGlobal] and [NewGlobalMulti] make one. Each value has a partition of its own, so that there
+// is no order between values; [Global.In] has it. A Global can be a package's variable, and is safe
+// for concurrent use.
 //
 // # Guarantees
 //
-// The rows follow a moment later: a worker executes each committed change at least once, and whatever crashes, is lost, repeated or
-// late, the rows are in the end as the entity is. A look-up by a copy may find the entity as it was, or find it under its old value; a
-// look-up by a pointer ([Global.Only] without fields) reads the entity itself and leaves out entities that do not have the value (a
-// verified read). It may still miss an entity that got its value a moment ago. With GlobalOptions.Inline, a write returns when the
-// rows are right.
+// The rows follow a moment later: a worker executes each committed change at least once, and
+// whatever crashes, is lost, repeated or late, the rows are in the end as the entity is. A look-up
+// by a copy may find the entity as it was, or find it under its old value; a look-up by a pointer
+// ([Global.Only] without fields) reads the entity itself and leaves out entities that do not have
+// the value (a verified read). It may still miss an entity that got its value a moment ago. With
+// GlobalOptions.Inline, a write returns when the rows are right.
 //
-// A row that an entity does not have any more becomes a tombstone, which look-ups leave out. The work of a day deletes it two or three
-// days later.
+// A row that an entity does not have any more becomes a tombstone, which look-ups leave out. The
+// work of a day deletes it two or three days later.
 //
 // # Requests
 //
-// A write that changes no row elsewhere takes no more requests than before. A full copy changes with every write of its entity; a
-// projected copy, a pointer and a list only if the value or a copied field changes. A write that changes rows takes 2 more, for its
-// notification. The worker takes 5, and 2 for each row: a value that changes has two.
+// A write that changes no row elsewhere takes no more requests than before. A full copy changes
+// with every write of its entity; a projected copy, a pointer and a list only if the value or a
+// copied field changes. A write that changes rows takes 2 more, for its notification. The worker
+// takes 5, and 2 for each row: a value that changes has two.
 type Global[T, K any] struct {
 	c *core
 	k *keyed[K]
 }
 
-// NewGlobal defines an index over all partitions, whose rows follow their entities a moment later: workers keep them. name, layout and
-// key are those of [New].
+// NewGlobal defines an index over all partitions, whose rows follow their entities a moment later:
+// workers keep them. name, layout and key are those of [New].
 //
 //	byName := index.NewGlobal("name", keys.Text(), func(e *Employee) (string, bool) { return e.LastName, true }, nil)
 //
@@ -80,9 +83,10 @@ func (g *Global[T, K]) Only(fields ...table.FieldIn[T]) *Global[T, K] {
 	return global[T](c.withOnly(untyped(fields)), k)
 }
 
-// In returns the same index with its rows in partitions of the program's choice, where they are sorted by their values: partition
-// returns that of the rows of an entity, and must be pure. Look-ups take a partition of the rows, and have orders, ranges and
-// prefixes over all partitions of the entities.
+// In returns the same index with its rows in partitions of the program's choice, where they are
+// sorted by their values: partition returns that of the rows of an entity, and must be pure.
+// Look-ups take a partition of the rows, and have orders, ranges and prefixes over all partitions
+// of the entities.
 //
 //	byName := index.NewGlobal("name", keys.Ordered(), func(e *Employee) (string, bool) { return e.LastName, true }, nil).In(func(e *Employee) keys.PartitionKey {
 //		return keys.RawPartition("names") // those of all departments, in order
@@ -106,20 +110,22 @@ func (g *Global[T, K]) Define(d *extend.Declaration[T]) error {
 	return define(d, g, c)
 }
 
-// Get is [Index.Get] for a value in the whole table. A copy may be older than its entity. Requests: 1; by a pointer 2.
+// Get is [Index.Get] for a value in the whole table. A copy may be older than its entity. Requests:
+// 1; by a pointer 2.
 func (g *Global[T, K]) Get(ctx context.Context, t *table.Table[T], k K) (*table.Entity[T], error) {
 	c, v := g.core()
 	return typed[*table.Entity[T]](c.lookUp(ctx, tabledoor.Of(t), keys.PartitionKey{}, v.wanted(c, k)))
 }
 
-// List is [Index.List] for a value in the whole table: it yields the entities that have it, in the order of their keys.
+// List is [Index.List] for a value in the whole table: it yields the entities that have it, in the
+// order of their keys.
 func (g *Global[T, K]) List(ctx context.Context, t *table.Table[T], k K) iter.Seq2[*table.Entity[T], error] {
 	c, v := g.core()
 	return entities[T](c.list(ctx, tabledoor.Of(t), keys.PartitionKey{}, v.wanted(c, k)))
 }
 
-// Query is [Index.Query] for the entities that have a value, with the limits, conditions, cursors and budgets of q. Errors also:
-// *table.ValueError if q has a Partition or Rows.
+// Query is [Index.Query] for the entities that have a value, with the limits, conditions, cursors
+// and budgets of q. Errors also: *table.ValueError if q has a Partition or Rows.
 func (g *Global[T, K]) Query(ctx context.Context, t *table.Table[T], k K, q table.Query[T]) iter.Seq2[*table.Entity[T], error] {
 	c, v := g.core()
 	return entities[T](c.queryOf(ctx, tabledoor.Of(t), v.wanted(c, k), tabledoor.QueryOf(&q)))
@@ -172,8 +178,9 @@ func (ix *core) complete(q *query.Query, of wanted) error {
 	return nil
 }
 
-// GlobalLists are [Lists] over all partitions of a table, which follow their entities a moment later; see [Global]. A list contains the
-// keys of its members, PartitionKey:RowKey. In a PartitionKey, ; is written as ;0 and : as ;1. [NewGlobalLists] makes them.
+// GlobalLists are [Lists] over all partitions of a table, which follow their entities a moment
+// later; see [Global]. A list contains the keys of its members, PartitionKey:RowKey. In a
+// PartitionKey, ; is written as ;0 and : as ;1. [NewGlobalLists] makes them.
 type GlobalLists[T, K any] struct {
 	c *listsCore
 	k *keyed[K]
@@ -218,7 +225,8 @@ func (g *GlobalLists[T, K]) Keys(ctx context.Context, t *table.Table[T], k K) ([
 	return c.keysOf(ctx, tabledoor.Of(t), keys.PartitionKey{}, v.wanted(c.ix, k))
 }
 
-// List is [Lists.List] for a value in the whole table. 1 request, and 1 for each entity, 10 at a time.
+// List is [Lists.List] for a value in the whole table. 1 request, and 1 for each entity, 10 at a
+// time.
 func (g *GlobalLists[T, K]) List(ctx context.Context, t *table.Table[T], k K) iter.Seq2[*table.Entity[T], error] {
 	c, v := g.core()
 	return entities[T](c.list(ctx, tabledoor.Of(t), keys.PartitionKey{}, v.wanted(c.ix, k)))

@@ -6,16 +6,18 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Index is a secondary index whose rows are sorted by their values, with the methods that look entities up in a partition: of the
-// entities ([New]), or of the rows ([Global.In], [Unique.In]). An Index can be a package's variable, and is safe for concurrent use.
+// Index is a secondary index whose rows are sorted by their values, with the methods that look
+// entities up in a partition: of the entities ([New]), or of the rows ([Global.In], [Unique.In]).
+// An Index can be a package's variable, and is safe for concurrent use.
 type Index[T, K any] struct {
 	c *core
 	k *keyed[K]
 }
 
-// New defines an index. The RowKeys of its rows begin with name, which contains letters and digits, unless the layout has a name.
-// key returns an entity's value, and false for an entity that is not in the index. key must be pure: its result must depend on the
-// entity only, or index rows are lost. A later release with another key function is another definition: give it a new name; see
+// New defines an index. The RowKeys of its rows begin with name, which contains letters and digits,
+// unless the layout has a name. key returns an entity's value, and false for an entity that is not
+// in the index. key must be pure: its result must depend on the entity only, or index rows are
+// lost. A later release with another key function is another definition: give it a new name; see
 // docs/indexes.md.
 //
 //	byEmail := index.New("email", keys.Fold(keys.Text()), func(e *Employee) (string, bool) {
@@ -27,10 +29,12 @@ func New[T, K any](name string, layout keys.Layout[K], key func(*T) (K, bool), o
 	return indexOf[T](single(name, layout, key, optionsOf(o)))
 }
 
-// NewMulti defines an index in which an entity has up to most values: its tags, its telephone numbers. Equal values count once. A
-// list over a range of values yields an entity once for each of its values there. The write of an entity with more values fails
-// with a *table.LimitError. A change may touch twice as many rows as values, of the 97 that all definitions of a table may touch
-// together, so most is 48 at most. Once entities are stored, most must not become smaller than the number of values of any of them.
+// NewMulti defines an index in which an entity has up to most values: its tags, its telephone
+// numbers. Equal values count once. A list over a range of values yields an entity once for each of
+// its values there. The write of an entity with more values fails with a *table.LimitError. A
+// change may touch twice as many rows as values, of the 97 that all definitions of a table may
+// touch together, so most is 48 at most. Once entities are stored, most must not become smaller
+// than the number of values of any of them.
 func NewMulti[T, K any](name string, layout keys.Layout[K], most int, key func(*T) []K, o *Options) *Index[T, K] {
 	return indexOf[T](multi(name, layout, most, key, optionsOf(o)))
 }
@@ -99,17 +103,19 @@ func (ix *Index[T, K]) core() (*core, *keyed[K]) {
 	return ix.c, ix.k
 }
 
-// Only returns the same index with copies of some fields, in place of full copies. A look-up then returns an entity with these fields and
-// the fields of the key, to be read only: to write the entity, Get it by its key.
+// Only returns the same index with copies of some fields, in place of full copies. A look-up then
+// returns an entity with these fields and the fields of the key, to be read only: to write the
+// entity, Get it by its key.
 //
 //	byName := index.New("name", keys.Text(), func(e *Employee) (string, bool) { return e.LastName, true }, nil).Only(lastName, email)
 //
-// The fields must include all that the key function uses. If a copy is of an older version than the schema, or of another kind,
-// look-ups read the entity itself, 1 request more, until the entity is written again or verify.Repair repairs the copy.
+// The fields must include all that the key function uses. If a copy is of an older version than the
+// schema, or of another kind, look-ups read the entity itself, 1 request more, until the entity is
+// written again or verify.Repair repairs the copy.
 //
-// Without fields, a row contains only the key of its entity: a pointer, small, and not written by a write that leaves the value as
-// it was. Look-ups read the entity itself, 1 request more for each, and so are right in a table in which other programs write
-// entities without this library.
+// Without fields, a row contains only the key of its entity: a pointer, small, and not written by a
+// write that leaves the value as it was. Look-ups read the entity itself, 1 request more for each,
+// and so are right in a table in which other programs write entities without this library.
 //
 //	byName := index.New("name", keys.Text(), func(e *Employee) (string, bool) { return e.LastName, true }, nil).Only()
 func (ix *Index[T, K]) Only(fields ...table.FieldIn[T]) *Index[T, K] {

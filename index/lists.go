@@ -23,14 +23,14 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Lists are index entities as the design guide draws them: one row for each value, which lists all entities that have it. A change
-// of the value touches three rows in one transaction.
+// Lists are index entities as the design guide draws them: one row for each value, which lists all
+// entities that have it. A change of the value touches three rows in one transaction.
 //
 // All writers of a value share its row. Each reads it first, 1 request more, and the write is
 // replanned after a conflict. A list has the room of one entity, 1 MiB, for 500 Ki characters: some
-// 39,000 members whose RowKeys have 12. Beyond that, a write fails with a *table.LimitError, 1 request
-// more, which looks whether the entity is as it was. One row for each member ([Index.Only] without
-// fields) has neither limit; use it unless the rows must look like this.
+// 39,000 members whose RowKeys have 12. Beyond that, a write fails with a *table.LimitError, 1
+// request more, which looks whether the entity is as it was. One row for each member ([Index.Only]
+// without fields) has neither limit; use it unless the rows must look like this.
 type Lists[T, K any] struct {
 	c *listsCore
 	k *keyed[K]
@@ -42,7 +42,8 @@ type listsCore struct {
 	property string
 }
 
-// NewLists defines lists of the entities that have a value. The store returns the error of a wrong definition.
+// NewLists defines lists of the entities that have a value. The store returns the error of a wrong
+// definition.
 func NewLists[T, K any](name string, layout keys.Layout[K], key func(*T) (K, bool), o *ListOptions) *Lists[T, K] {
 	if o == nil {
 		o = &ListOptions{}
@@ -93,9 +94,10 @@ func (l *Lists[T, K]) Define(d *extend.Declaration[T]) error {
 }
 
 // Keys returns the keys of the entities that have the value k in a partition, in their order.
-// Errors: table.ErrNotReadable; table.ErrForeignRow if a foreign row has the list's key; *table.DecodeError for
-// a list that another program has stored with other types; *keys.KeyError; *table.DefinitionError for a
-// wrong definition, and for a handle without it; errors of a read (see package table). 1 request.
+// Errors: table.ErrNotReadable; table.ErrForeignRow if a foreign row has the list's key;
+// *table.DecodeError for a list that another program has stored with other types; *keys.KeyError;
+// *table.DefinitionError for a wrong definition, and for a handle without it; errors of a read (see
+// package table). 1 request.
 func (l *Lists[T, K]) Keys(ctx context.Context, t *table.Table[T], partition keys.PartitionKey, k K) ([]keys.Key, error) {
 	c, v := l.core()
 	return c.keysOf(ctx, tabledoor.Of(t), partition, v.wanted(c.ix, k))
@@ -185,8 +187,8 @@ func (l *listsCore) list(ctx context.Context, t tabledoor.Untyped, partition key
 	}
 }
 
-// members returns the members of a list, in order; none if the row is nil. Errors: *table.DecodeError, with the members that can be
-// read.
+// members returns the members of a list, in order; none if the row is nil. Errors:
+// *table.DecodeError, with the members that can be read.
 func (l *listsCore) members(row *table.Row) (all []string, err error) {
 	if row == nil {
 		return nil, nil
@@ -212,8 +214,8 @@ func (l *listsCore) listProperty(i int) string {
 	return fmt.Sprint(l.property, i)
 }
 
-// listProperties returns the properties of a row that contain members. Another program may have deleted one of them, so that their
-// numbers need not be consecutive.
+// listProperties returns the properties of a row that contain members. Another program may have
+// deleted one of them, so that their numbers need not be consecutive.
 func (l *listsCore) listProperties(row *table.Row) (names []string) {
 	for name := range row.All() {
 		rest, is := strings.CutPrefix(name, l.property)
@@ -253,7 +255,8 @@ func (m *listsMaintainer) InRepairMode(mode derived.RepairMode) derived.Maintain
 	return &c
 }
 
-// Maintain removes the entity from the list in its maintainer state, and adds it to the list that it should be in.
+// Maintain removes the entity from the list in its maintainer state, and adds it to the list that
+// it should be in.
 func (m *listsMaintainer) Maintain(ctx context.Context, p *extend.Plan, c *engine.Change) error {
 	want, err := m.ix.rowKeys(c.New, c.Key)
 	if err != nil {
@@ -282,7 +285,8 @@ func (m *listsMaintainer) Maintain(ctx context.Context, p *extend.Plan, c *engin
 	return nil
 }
 
-// contentState returns what the maintainer state contains behind the RowKeys: the property of the list, if that is not the default.
+// contentState returns what the maintainer state contains behind the RowKeys: the property of the
+// list, if that is not the default.
 func (m *listsMaintainer) contentState() []string {
 	if m.property == defaultListProperty {
 		return nil
@@ -316,8 +320,8 @@ func (m *listsMaintainer) setMember(ctx context.Context, p *extend.Plan, entity 
 	case !member:
 		return nil
 	}
-	// A list that contains the member already is written too, so that a repair that is about to remove the member fails by the list's
-	// ETag.
+	// A list that contains the member already is written too, so that a repair that is about to
+	// remove the member fails by the list's ETag.
 	if member {
 		if err := m.checkRoom(k, all); err != nil {
 			return err
@@ -332,8 +336,8 @@ func (m *listsMaintainer) setMember(ctx context.Context, p *extend.Plan, entity 
 	return p.Put(row)
 }
 
-// The limits of a list in UTF-16 units. A property has 32 Ki at most. All properties together leave room for keys and names in 1
-// MiB.
+// The limits of a list in UTF-16 units. A property has 32 Ki at most. All properties together leave
+// room for keys and names in 1 MiB.
 const (
 	maxListProperty = 30 << 10
 	maxListUnits    = 500 << 10
@@ -350,7 +354,8 @@ func (l *listsCore) checkRoom(k keys.Key, all []string) error {
 	return &table.LimitError{Field: field, Limit: limit, Got: n, Max: maxListUnits}
 }
 
-// row returns the row of a list with these members, and with the other properties of the row before.
+// row returns the row of a list with these members, and with the other properties of the row
+// before.
 func (l *listsMaintainer) row(k keys.Key, before *table.Row, all []string) (*table.Row, error) {
 	r := &table.Row{Key: k}
 	if before != nil {

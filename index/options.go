@@ -2,8 +2,8 @@ package index
 
 // Options are the options of [New] and [NewMulti].
 type Options struct {
-	// Unique makes a value belong to one entity of a partition only. A write that would give it to a
-	// second entity fails with table.ErrTaken.
+	// Unique makes a value belong to one entity of a partition only. A write that would give it to
+	// a second entity fails with table.ErrTaken.
 	Unique bool
 
 	// Reserved stores the rows of the index among the library's own, which begin with ~x| and which
@@ -14,9 +14,9 @@ type Options struct {
 // GlobalOptions are the options of [NewGlobal] and [NewGlobalMulti].
 type GlobalOptions struct {
 	// Table is the name of the table of the rows. Several definitions of one table of entities may
-	// share it. It may also be the entities' own; [table.Table.Partitions] then lists the partitions
-	// of the rows, too. Defaults to a table of its own: the name of the entities' table, followed by
-	// the name of the definition.
+	// share it. It may also be the entities' own; [table.Table.Partitions] then lists the
+	// partitions of the rows, too. Defaults to a table of its own: the name of the entities' table,
+	// followed by the name of the definition.
 	Table string
 
 	// Inline lets the writer change the rows itself, after the commit and before the write returns.
@@ -32,9 +32,9 @@ type UniqueOptions struct {
 
 // ListOptions are the options of [NewLists].
 type ListOptions struct {
-	// Property is the name of the property that contains the members: their RowKeys, separated by /,
-	// which no RowKey contains. If the property is full, the rest is in properties with 2, 3 and so
-	// on behind the name. Defaults to Members. If a later release changes the name, entities are
+	// Property is the name of the property that contains the members: their RowKeys, separated by
+	// /, which no RowKey contains. If the property is full, the rest is in properties with 2, 3 and
+	// so on behind the name. Defaults to Members. If a later release changes the name, entities are
 	// listed there once they are written again, or verify.Repair has repaired them.
 	Property string
 

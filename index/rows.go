@@ -45,8 +45,8 @@ func rowKeysOf(rows []keys.Key) (all []string) {
 	return all
 }
 
-// rows returns the keys of an entity's rows, in order. It calls the key function twice: rows of a key function that is not pure
-// would never be found and deleted again.
+// rows returns the keys of an entity's rows, in order. It calls the key function twice: rows of a
+// key function that is not pure would never be found and deleted again.
 func (ix *core) rows(v any, primary keys.Key) ([]keys.Key, error) {
 	if v == nil {
 		return nil, nil
@@ -118,7 +118,8 @@ func (ix *core) stored(of keys.RowKey) (string, error) {
 	return s, err
 }
 
-// hasRow reports whether a row follows from an entity, also if other rows of the entity are more than it may have or invalid.
+// hasRow reports whether a row follows from an entity, also if other rows of the entity are more
+// than it may have or invalid.
 func (ix *core) hasRow(v any, primary, row keys.Key) bool {
 	all, err := callUser(ix.name, "key", func() entityValues { return ix.values.list(v) })
 	if err != nil {
@@ -167,15 +168,15 @@ func (ix *core) partitionElsewhere(v any, all entityValues, i int) (string, erro
 	return e.Result()
 }
 
-// namedBy returns the key of the entity that an index row names. is is false for a foreign row and for a tombstone. Errors:
-// *table.DecodeError.
+// namedBy returns the key of the entity that an index row names. is is false for a foreign row and
+// for a tombstone. Errors: *table.DecodeError.
 func namedBy(row *table.Row) (k keys.Key, is bool, err error) {
 	k, is = (*stored.Row)(row).Primary()
 	return k, is && k.Err() == nil && !reconcile.IsTombstone(row), ownerError(row)
 }
 
-// ownerError returns a *table.DecodeError for a row whose owner another program has stored with another type. Without the check,
-// the row would count as foreign, and be left out.
+// ownerError returns a *table.DecodeError for a row whose owner another program has stored with
+// another type. Without the check, the row would count as foreign, and be left out.
 func ownerError(row *table.Row) error {
 	_, err := property.Text(row, reserved.Owner)
 	if err != nil {
@@ -184,7 +185,8 @@ func ownerError(row *table.Row) error {
 	return err
 }
 
-// entityOf returns the entity of an index row, nil if there is none or it does not have the row's value.
+// entityOf returns the entity of an index row, nil if there is none or it does not have the row's
+// value.
 func (ix *core) entityOf(ctx context.Context, t tabledoor.Untyped, row *table.Row) (e tabledoor.Entity, err error) {
 	k, is, err := namedBy(row)
 	if err != nil || !is {
@@ -214,7 +216,8 @@ func (ix *core) entityOfCopy(ctx context.Context, t tabledoor.Untyped, row *stor
 	return current(e, row.Key, hasRow), nil
 }
 
-// readEntity reads the entity of an index row. It returns nil if there is none or it does not have the row's value.
+// readEntity reads the entity of an index row. It returns nil if there is none or it does not have
+// the row's value.
 func (ix *core) readEntity(ctx context.Context, t tabledoor.Untyped, k, row keys.Key) (tabledoor.Entity, error) {
 	e, err := t.Get(ctx, k)
 	switch {
@@ -226,8 +229,9 @@ func (ix *core) readEntity(ctx context.Context, t tabledoor.Untyped, k, row keys
 	return ix.ifCurrent(e, row), nil
 }
 
-// decodeCopy returns the entity of a copy. mustRead reports that the entity itself must be read, because the copy is of another
-// kind than the index makes now, or of an older version that only a whole row can be upgraded from.
+// decodeCopy returns the entity of a copy. mustRead reports that the entity itself must be read,
+// because the copy is of another kind than the index makes now, or of an older version that only a
+// whole row can be upgraded from.
 func (ix *core) decodeCopy(t tabledoor.Untyped, row *table.Row) (e tabledoor.Entity, mustRead bool, err error) {
 	if _, isFull := row.Get(reserved.OperationID); ix.full() != isFull {
 		return nil, true, nil
@@ -260,9 +264,11 @@ func current(e tabledoor.Entity, row keys.Key, hasRow func(v any, primary, row k
 	return e
 }
 
-// The functions below make the row of an entity in most indexes with fewer allocations than those above, and with the same results.
+// The functions below make the row of an entity in most indexes with fewer allocations than those
+// above, and with the same results.
 
-// hasOneRow reports whether an entity has one row at most, in its own partition and under its value and its own RowKey.
+// hasOneRow reports whether an entity has one row at most, in its own partition and under its value
+// and its own RowKey.
 func (ix *core) hasOneRow() bool {
 	return ix.values.single() && !ix.opt.unique && !ix.elsewhere && !ix.opt.reserved
 }
@@ -303,15 +309,15 @@ func (r oneRow) all() []string {
 	return []string{r.key}
 }
 
-// tag says which definition has written a row that several entities share: its name and the type of its entities, so that another
-// type's definition of the same name has another tag.
+// tag says which definition has written a row that several entities share: its name and the type of
+// its entities, so that another type's definition of the same name has another tag.
 type tag struct {
 	text    string
 	untyped string // the tag of rows from before the schema had a type
 }
 
-// summaryTag begins the tag of a summary, because summaries have the RowKeys of lists of the same name. No name of a definition
-// contains +.
+// summaryTag begins the tag of a summary, because summaries have the RowKeys of lists of the same
+// name. No name of a definition contains +.
 const summaryTag = "+"
 
 func tagOf(definition string, t tabledoor.Untyped) tag {
@@ -320,9 +326,9 @@ func tagOf(definition string, t tabledoor.Untyped) tag {
 	return g
 }
 
-// matches reports whether a text in a row is this tag. A schema without a type accepts the tags of all types, as it accepts the
-// entities of its range whatever their type: they are of writers of the release before the type was added. A row without a tag is
-// foreign.
+// matches reports whether a text in a row is this tag. A schema without a type accepts the tags of
+// all types, as it accepts the entities of its range whatever their type: they are of writers of
+// the release before the type was added. A row without a tag is foreign.
 func (g tag) matches(text string) bool {
 	return text == g.text || text == g.untyped || g.text == g.untyped && strings.HasPrefix(text, g.text+"?")
 }
@@ -344,8 +350,9 @@ func (g tag) set(row *table.Row, off bool) {
 	derived.Tag(row, text, off)
 }
 
-// probe calls the key function for sample entities. It fails if the function is not pure, or uses a field that a projection does
-// not copy. Mistakes that the samples do not show make writes fail later.
+// probe calls the key function for sample entities. It fails if the function is not pure, or uses a
+// field that a projection does not copy. Mistakes that the samples do not show make writes fail
+// later.
 func (ix *core) probe(t tabledoor.Untyped, only ...string) error {
 	at := keys.Raw("p", "r")
 	for seed := range 4 {
@@ -417,8 +424,9 @@ func sampleOf(t tabledoor.Untyped, seed *int) any {
 	return v.Interface()
 }
 
-// probeFunction calls a function of a definition for sample entities, and returns the DefinitionErrors that it finds. All other
-// errors are about the values, which no program may store, and so are panics.
+// probeFunction calls a function of a definition for sample entities, and returns the
+// DefinitionErrors that it finds. All other errors are about the values, which no program may
+// store, and so are panics.
 func probeFunction(t tabledoor.Untyped, f func(v any) error) error {
 	for seed := range 4 {
 		var de *table.DefinitionError
@@ -466,7 +474,8 @@ func fillSample(v reflect.Value, n *int, depth int) {
 	}
 }
 
-// callUser calls a function of the definition. If the function panics, only the write or look-up that needs it fails.
+// callUser calls a function of the definition. If the function panics, only the write or look-up
+// that needs it fails.
 func callUser[R any](definition, field string, f func() R) (r R, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -476,9 +485,9 @@ func callUser[R any](definition, field string, f func() R) (r R, err error) {
 	return f(), nil
 }
 
-// unrecordedRows returns the rows that an entity may have although its maintainer state contains none: the rows that follow from
-// the stored entity. Either another program has replaced the entity and its _ix, or the entity is older than the definition and
-// has no rows.
+// unrecordedRows returns the rows that an entity may have although its maintainer state contains
+// none: the rows that follow from the stored entity. Either another program has replaced the entity
+// and its _ix, or the entity is older than the definition and has no rows.
 func unrecordedRows(c *engine.Change, had []string, rows func(any, keys.Key) ([]string, error)) []string {
 	return unrecorded(c, len(had) > 0, rows)
 }

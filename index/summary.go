@@ -23,33 +23,40 @@ import (
 
 // Measure is a number that entities of a summary have.
 type Measure[T any] struct {
-	// Name begins the names of the properties: Age gives AgeCount, AgeSum, AgeMin, AgeMax, and the numbers of the entities that have
-	// the least and the greatest value, AgeMinCount and AgeMaxCount.
+	// Name begins the names of the properties: Age gives AgeCount, AgeSum, AgeMin, AgeMax, and the
+	// numbers of the entities that have the least and the greatest value, AgeMinCount and
+	// AgeMaxCount.
 	Name string
 
 	// Of returns the number, and false for an entity that has none. It must be pure.
 	Of func(*T) (v int64, ok bool)
 
-	// ExactUpTo is the most entities of a group in which Min and Max are exact. If the last entity with one of them leaves such a
-	// group, the write reads all entities of the partition, and starts again whenever a concurrent writer has changed the group: in
-	// a group that changes all the time it fails with table.ErrContended. A larger group keeps Min and Max as approximate bounds,
-	// which no entity may have any more, and which Stat.Approximate reports; verify.Repair makes them exact again. Count
-	// and Sum are always exact. 0 means 1,000, and a negative number none.
+	// ExactUpTo is the most entities of a group in which Min and Max are exact. If the last entity
+	// with one of them leaves such a group, the write reads all entities of the partition, and
+	// starts again whenever a concurrent writer has changed the group: in a group that changes all
+	// the time it fails with table.ErrContended. A larger group keeps Min and Max as approximate
+	// bounds, which no entity may have any more, and which Stat.Approximate reports; verify.Repair
+	// makes them exact again. Count and Sum are always exact. 0 means 1,000, and a negative number
+	// none.
 	ExactUpTo int64
 
-	// Most is the greatest Sum that a group may have, such as bytes for each customer. A write that would make the Sum of a group greater than
-	// this fails with a *FullError; see SummaryOptions.Most. 0 means no bound.
+	// Most is the greatest Sum that a group may have, such as bytes for each customer. A write that
+	// would make the Sum of a group greater than this fails with a *FullError; see
+	// SummaryOptions.Most. 0 means no bound.
 	Most int64
 }
 
-// Summary stores one row for each value, with the number of the entities that have it, and the sum, least and greatest of their
-// measures, so that an aggregate is one read. The row is exact at every instant.
+// Summary stores one row for each value, with the number of the entities that have it, and the sum,
+// least and greatest of their measures, so that an aggregate is one read. The row is exact at every
+// instant.
 //
-// All writers of a group share its row: a write that changes a group, or a measure, reads the row first, 1 request more, and is
-// replanned if a concurrent writer has changed the row. If the last entity with the least or the greatest value leaves a group of
-// up to 1,000 entities, the write reads all entities of the partition, 1 request for each 1,000, and Min and Max stay exact. In a
-// larger group such a write reads no other entities: Min or Max stays as an approximate bound, which Stat.Approximate reports,
-// until verify.Repair makes it exact, or the group has shrunk to 1,000. Measure.ExactUpTo is for another number than 1,000.
+// All writers of a group share its row: a write that changes a group, or a measure, reads the row
+// first, 1 request more, and is replanned if a concurrent writer has changed the row. If the last
+// entity with the least or the greatest value leaves a group of up to 1,000 entities, the write
+// reads all entities of the partition, 1 request for each 1,000, and Min and Max stay exact. In a
+// larger group such a write reads no other entities: Min or Max stays as an approximate bound,
+// which Stat.Approximate reports, until verify.Repair makes it exact, or the group has shrunk to
+// 1,000. Measure.ExactUpTo is for another number than 1,000.
 //
 // The first write of an entity that was stored before the summary was declared, or that another
 // program has replaced without its _ix, counts again the group that the stored entity is in and the
@@ -57,15 +64,17 @@ type Measure[T any] struct {
 // the partition. If the entity is in no group, the write after which it is in one does so.
 // aztablekit.Store.Fill makes a summary of a table in use readable: it counts each group once.
 //
-// Limitation: a group may still count an entity that another program has deleted, or moved to another group without its _ix. If the
-// entity is inserted again into that group, or joins it later from the other group, the group counts it twice until verify.Repair
-// repairs the group.
+// Limitation: a group may still count an entity that another program has deleted, or moved to
+// another group without its _ix. If the entity is inserted again into that group, or joins it later
+// from the other group, the group counts it twice until verify.Repair repairs the group.
 //
-// Sums are whole numbers, which do not drift: for money, count cents. A write fails with a *table.LimitError if a sum would have more than
-// 64 bits, also if only an operation in the middle of its transaction makes it so large.
+// Sums are whole numbers, which do not drift: for money, count cents. A write fails with a
+// *table.LimitError if a sum would have more than 64 bits, also if only an operation in the middle
+// of its transaction makes it so large.
 //
-// The group's row contains the name and kind of the definition and the type of its entities. If a row of another type, definition
-// or program has the group's key, writes and Get fail with table.ErrForeignRow, and All leaves the group out.
+// The group's row contains the name and kind of the definition and the type of its entities. If a
+// row of another type, definition or program has the group's key, writes and Get fail with
+// table.ErrForeignRow, and All leaves the group out.
 type Summary[T, K any] struct {
 	c *summaryCore
 	k *keyed[K]
@@ -182,7 +191,8 @@ type Stat struct {
 	Approximate bool
 }
 
-// Group is a summary of the entities that have a value: their number, and the statistics of their measures.
+// Group is a summary of the entities that have a value: their number, and the statistics of their
+// measures.
 type Group[K any] struct {
 	Value    K // the value given to Get; in All, the value as the layout decodes it, such as folded text
 	Count    int64
@@ -190,10 +200,10 @@ type Group[K any] struct {
 }
 
 // Get returns the summary of the entities that have the value k in a partition. If there are none,
-// its Count is 0. Errors: table.ErrNotReadable; table.ErrForeignRow if a foreign row has the group's key;
-// *keys.KeyError; *table.DefinitionError for a wrong definition, and for a handle without it;
-// *table.DecodeError for a row that another program has stored with other types; errors of a read
-// (see package table). 1 request.
+// its Count is 0. Errors: table.ErrNotReadable; table.ErrForeignRow if a foreign row has the
+// group's key; *keys.KeyError; *table.DefinitionError for a wrong definition, and for a handle
+// without it; *table.DecodeError for a row that another program has stored with other types; errors
+// of a read (see package table). 1 request.
 func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition keys.PartitionKey, k K) (g *Group[K], err error) {
 	c, v := s.core()
 	of, err := c.get(ctx, tabledoor.Of(t), partition, v.wanted(c.ix, k))
@@ -317,8 +327,8 @@ func (s *summaryCore) group(row *table.Row) (group, error) {
 // maxExactGroup is Measure.ExactUpTo unless it is set: one page of a list.
 const maxExactGroup = 1000
 
-// approximate reports whether the bounds of each measure may be approximate in a group of so many entities. In a repair, all
-// bounds may be.
+// approximate reports whether the bounds of each measure may be approximate in a group of so many
+// entities. In a repair, all bounds may be.
 func (s *summaryCore) approximate(count int64, repairing bool) []bool {
 	all := make([]bool, len(s.measures))
 	for i, m := range s.measures {
@@ -336,8 +346,8 @@ func (s *summaryCore) totalOf(row *table.Row) (t total, valid bool) {
 	return t, err == nil && t.count > 0
 }
 
-// read reads a row. The row of an empty group has no measures. Errors: *table.DecodeError for the first property that is not as a
-// summary writes it.
+// read reads a row. The row of an empty group has no measures. Errors: *table.DecodeError for the
+// first property that is not as a summary writes it.
 func (s *summaryCore) read(row *table.Row) (t total, err error) {
 	t.stats = make([]stat, len(s.measures))
 	get := func(name string) int64 {
@@ -372,9 +382,9 @@ type stat struct {
 	approximate        bool    // min and max are bounds
 }
 
-// apply subtracts a former contribution of an entity and adds its new contribution; nil for none. It reports whether the total is
-// right afterwards. It is unknown if the last entity with an extreme has left, unless bounds may be approximate, and if the total
-// was wrong before.
+// apply subtracts a former contribution of an entity and adds its new contribution; nil for none.
+// It reports whether the total is right afterwards. It is unknown if the last entity with an
+// extreme has left, unless bounds may be approximate, and if the total was wrong before.
 func (t *total) apply(less, more *contribution, approximate []bool) (known bool) {
 	known = true
 	if less != nil {
@@ -427,8 +437,8 @@ func (s *stat) add(v int64) {
 	}
 }
 
-// remove reports whether the total is right afterwards. It is unknown if it was wrong before. If perhaps no entity has an extreme
-// any more, the bounds become approximate.
+// remove reports whether the total is right afterwards. It is unknown if it was wrong before. If
+// perhaps no entity has an extreme any more, the bounds become approximate.
 func (s *stat) remove(v int64) (known bool) {
 	if s.count < 1 || v < s.min || v > s.max {
 		return false
@@ -456,7 +466,8 @@ func (s *stat) remove(v int64) (known bool) {
 	return true
 }
 
-// matches reports whether a total equals the exact one, except for the bounds of measures that may be approximate.
+// matches reports whether a total equals the exact one, except for the bounds of measures that may
+// be approximate.
 func (t *total) matches(exact *total, approximate []bool) bool {
 	if t.count != exact.count {
 		return false
@@ -475,7 +486,8 @@ func (t *total) matches(exact *total, approximate []bool) bool {
 	return true
 }
 
-// contribution is what one entity adds to its group. The zero value is that of an entity in no group.
+// contribution is what one entity adds to its group. The zero value is that of an entity in no
+// group.
 type contribution struct {
 	group  string   // its RowKey
 	values []*int64 // of the measures; nil for a measure that the entity lacks
@@ -508,7 +520,8 @@ func (s *summaryCore) contributionOf(v any, k keys.Key) (contribution, error) {
 	return c, nil
 }
 
-// stateOf returns the maintainer state for a contribution: the RowKey of the group, and each measure with its name.
+// stateOf returns the maintainer state for a contribution: the RowKey of the group, and each
+// measure with its name.
 func (s *summaryCore) stateOf(c contribution) []string {
 	if c.group == "" {
 		return nil
@@ -524,8 +537,9 @@ func (s *summaryCore) stateOf(c contribution) []string {
 	return texts
 }
 
-// contributionIn reads the contribution from maintainer state that stateOf has made, perhaps in an earlier release: measures that
-// were added since are nil, and measures that were removed are left out, as they are when a group is counted.
+// contributionIn reads the contribution from maintainer state that stateOf has made, perhaps in an
+// earlier release: measures that were added since are nil, and measures that were removed are left
+// out, as they are when a group is counted.
 func (s *summaryCore) contributionIn(texts []string) contribution {
 	rows, measures := derived.SplitState(texts)
 	if len(rows) == 0 {

@@ -61,9 +61,10 @@ func (m *summaryMaintainer) InRepairMode(mode derived.RepairMode) derived.Mainta
 	return &c
 }
 
-// Maintain subtracts the contribution in the entity's maintainer state, and adds the contribution that the entity should have.
-// Every change of a contribution writes the group's row, even if the total stays the same, so that a concurrent recount of the
-// group fails by the row's ETag. An entity without maintainer state may be counted or not; its groups are counted again.
+// Maintain subtracts the contribution in the entity's maintainer state, and adds the contribution
+// that the entity should have. Every change of a contribution writes the group's row, even if the
+// total stays the same, so that a concurrent recount of the group fails by the row's ETag. An
+// entity without maintainer state may be counted or not; its groups are counted again.
 func (m *summaryMaintainer) Maintain(ctx context.Context, p *extend.Plan, c *engine.Change) error {
 	had := m.contributionIn(c.State())
 	want, err := m.contributionOf(c.New, c.Key)
@@ -86,7 +87,8 @@ func (m *summaryMaintainer) Maintain(ctx context.Context, p *extend.Plan, c *eng
 	return m.changeCounted(ctx, p, c.Key, had, want)
 }
 
-// changeCounted changes the groups of an entity whose maintainer state names the group that counts it, and of a new entity.
+// changeCounted changes the groups of an entity whose maintainer state names the group that counts
+// it, and of a new entity.
 func (m *summaryMaintainer) changeCounted(ctx context.Context, p *extend.Plan, entity keys.Key, had, want contribution) error {
 	if had.group != "" && had.group == want.group {
 		return m.changeGroup(ctx, p, entity, want.group, &had, &had, &want, m.mode.Rewrite)
@@ -105,8 +107,8 @@ func (m *summaryMaintainer) changeCounted(ctx context.Context, p *extend.Plan, e
 // leaveGroup subtracts a contribution from a group that the entity is no longer in.
 func (m *summaryMaintainer) leaveGroup(ctx context.Context, p *extend.Plan, entity keys.Key, had *contribution) error {
 	if !m.ix.all().Contains(had.group) {
-		// The RowKey is of a former layout, or another program has written it. Nothing is subtracted from a row that is not this
-		// summary's.
+		// The RowKey is of a former layout, or another program has written it. Nothing is
+		// subtracted from a row that is not this summary's.
 		row, err := p.Entity(ctx, keys.Raw(entity.PartitionKey(), had.group).Row())
 		if err != nil {
 			return err
@@ -118,9 +120,10 @@ func (m *summaryMaintainer) leaveGroup(ctx context.Context, p *extend.Plan, enti
 	return m.changeGroup(ctx, p, entity, had.group, had, had, nil, false)
 }
 
-// changeUncounted changes the groups of an entity without maintainer state, which may be counted or not: in was, the group that the
-// stored entity is in, or in any group if it is in none. A repair has counted all entities before it writes one. Other writes count
-// each group once in a transaction; later operations of the transaction then find their entities counted.
+// changeUncounted changes the groups of an entity without maintainer state, which may be counted or
+// not: in was, the group that the stored entity is in, or in any group if it is in none. A repair
+// has counted all entities before it writes one. Other writes count each group once in a
+// transaction; later operations of the transaction then find their entities counted.
 func (m *summaryMaintainer) changeUncounted(ctx context.Context, p *extend.Plan, entity keys.Key, was, want contribution) error {
 	counted := m.mode.CountsGroups
 	switch {
@@ -149,8 +152,9 @@ func (m *summaryMaintainer) changeUncounted(ctx context.Context, p *extend.Plan,
 	return change(want.group, nil, &want) // this group may count the entity from before another program changed it
 }
 
-// changeGroup subtracts a contribution from a group and adds another. recount counts all entities of the group, whatever its row
-// says. was is what the entity contributes to the group as it is stored, nil for none, whether the row counts it or not.
+// changeGroup subtracts a contribution from a group and adds another. recount counts all entities
+// of the group, whatever its row says. was is what the entity contributes to the group as it is
+// stored, nil for none, whether the row counts it or not.
 func (m *summaryMaintainer) changeGroup(ctx context.Context, p *extend.Plan, entity keys.Key, group string, was, less, more *contribution, recount bool) error {
 	k := keys.Raw(entity.PartitionKey(), group)
 	row, err := p.Load(ctx, k.Row())
@@ -166,7 +170,8 @@ func (m *summaryMaintainer) changeGroup(ctx context.Context, p *extend.Plan, ent
 		return nil // a foreign row counts no entity
 	}
 	t, valid := m.totalOf(row)
-	// A repair counts the group afterwards. Until then, a missing or invalid row makes every other writer count it.
+	// A repair counts the group afterwards. Until then, a missing or invalid row makes every other
+	// writer count it.
 	switch {
 	case !m.mode.CountsGroups || recount:
 	case row != nil && !valid:
@@ -174,7 +179,8 @@ func (m *summaryMaintainer) changeGroup(ctx context.Context, p *extend.Plan, ent
 	case row == nil && less != nil:
 		return p.Put(m.EmptyGroup(k))
 	}
-	// No entity's maintainer state records a group that has no row, so that such a group is known to be empty.
+	// No entity's maintainer state records a group that has no row, so that such a group is known
+	// to be empty.
 	known := valid || row == nil && less == nil
 	applied := t.apply(less, more, m.approximate(countAfter(t.count, less, more), m.mode.CountsGroups))
 	if !applied || !known || recount {
@@ -190,7 +196,8 @@ func (m *summaryMaintainer) changeGroup(ctx context.Context, p *extend.Plan, ent
 	return m.putGroup(p, k, row, t)
 }
 
-// FullError: a write would make a group of a [Summary] exceed its bound (SummaryOptions.Most, Measure.Most). Nothing was written.
+// FullError: a write would make a group of a [Summary] exceed its bound (SummaryOptions.Most,
+// Measure.Most). Nothing was written.
 type FullError struct {
 	Definition string // the name of the summary
 	Value      any    // of the group, as the layout decodes it; the RowKey if it cannot
@@ -207,8 +214,9 @@ func (e *FullError) Error() string {
 	return fmt.Sprintf("%s in the group %v of %s would be %d, and may be %d: delete some, or raise Most in all programs", of, e.Value, e.Definition, e.got, e.Most)
 }
 
-// full returns an error if a change of an entity makes the total of its group exceed a bound. An entity may leave a group that exceeds it
-// already, and change in it without growing. A repair counts what there is.
+// full returns an error if a change of an entity makes the total of its group exceed a bound. An
+// entity may leave a group that exceeds it already, and change in it without growing. A repair
+// counts what there is.
 func (m *summaryMaintainer) full(k keys.Key, was, more *contribution, t *total) error {
 	if m.mode.Active || m.mode.CountsGroups || m.mode.Rewrite {
 		return nil
@@ -239,7 +247,8 @@ func (m *summaryMaintainer) full(k keys.Key, was, more *contribution, t *total) 
 	return nil
 }
 
-// countAfter returns the count of a group after a contribution was subtracted and another one added; nil for none.
+// countAfter returns the count of a group after a contribution was subtracted and another one
+// added; nil for none.
 func countAfter(count int64, less, more *contribution) int64 {
 	if less != nil {
 		count--
@@ -262,7 +271,8 @@ func (m *summaryMaintainer) counted(ctx context.Context, p *extend.Plan, group s
 	return *totals[group], nil
 }
 
-// putGroup plans the row of a group in place of the row that is loaded, which may be nil. A group without entities has no row.
+// putGroup plans the row of a group in place of the row that is loaded, which may be nil. A group
+// without entities has no row.
 func (m *summaryMaintainer) putGroup(p *extend.Plan, k keys.Key, loaded *table.Row, t total) error {
 	if t.count == 0 {
 		if loaded == nil {
@@ -298,8 +308,9 @@ func (s *summaryMaintainer) rowOf(k keys.Key, t total) (*table.Row, error) {
 	return r, err
 }
 
-// totalsOf counts the entities of a group, or of all groups for "". An entity contributes what its maintainer state records, or, if
-// it has none, what follows from its content. If seen is not nil, totalsOf calls it for each contribution.
+// totalsOf counts the entities of a group, or of all groups for "". An entity contributes what its
+// maintainer state records, or, if it has none, what follows from its content. If seen is not nil,
+// totalsOf calls it for each contribution.
 func (m *summaryMaintainer) totalsOf(rows iter.Seq2[*table.Row, error], group string, seen func(row *table.Row, of contribution, recorded bool)) (map[string]*total, error) {
 	all := map[string]*total{}
 	for row, err := range rows {
@@ -326,7 +337,8 @@ func (m *summaryMaintainer) totalsOf(rows iter.Seq2[*table.Row, error], group st
 	return all, nil
 }
 
-// contributionOfRow returns what follows from the content of a row. A row that is no T is in no group.
+// contributionOfRow returns what follows from the content of a row. A row that is no T is in no
+// group.
 func (m *summaryMaintainer) contributionOfRow(row *table.Row) contribution {
 	e, err := m.table.Entity(row)
 	if err != nil {
@@ -335,7 +347,8 @@ func (m *summaryMaintainer) contributionOfRow(row *table.Row) contribution {
 	return m.contributionOfStored(tabledoor.ValueOf(e), tabledoor.KeyOf(e))
 }
 
-// contributionOfStored returns the contribution of a stored entity. One that could not be written is in no group.
+// contributionOfStored returns the contribution of a stored entity. One that could not be written
+// is in no group.
 func (m *summaryMaintainer) contributionOfStored(v any, k keys.Key) contribution {
 	of, err := m.contributionOf(v, k)
 	if err != nil {

@@ -13,21 +13,22 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Unique is a value that belongs to one entity in the whole table, at every instant. [NewUnique] and [NewUniqueMulti] make one. It can
-// be a package's variable, and is safe for concurrent use.
+// Unique is a value that belongs to one entity in the whole table, at every instant. [NewUnique]
+// and [NewUniqueMulti] make one. It can be a package's variable, and is safe for concurrent use.
 //
-// The rows are pointers, each in a partition of its own. They change together with their entities in one write over several
-// partitions; see [table.Table.Move] for its guarantees. A write that changes a value takes 2 transactions more for each partition of
-// the values, and 2 requests for the message; other writes take no more requests than before.
+// The rows are pointers, each in a partition of its own. They change together with their entities
+// in one write over several partitions; see [table.Table.Move] for its guarantees. A write that
+// changes a value takes 2 transactions more for each partition of the values, and 2 requests for
+// the message; other writes take no more requests than before.
 type Unique[T, K any] struct {
 	c *core
 	k *keyed[K]
 }
 
 // NewUnique defines a value that belongs to one entity in the whole table, at every instant. A
-// write that would give it to a second entity fails with table.ErrTaken. name, layout and key are those
-// of [New]. On a table in use, that begins with aztablekit.Store.Fill: until then, a value can be
-// stored twice, and aztablekit.Store.Ensure warns of it.
+// write that would give it to a second entity fails with table.ErrTaken. name, layout and key are
+// those of [New]. On a table in use, that begins with aztablekit.Store.Fill: until then, a value
+// can be stored twice, and aztablekit.Store.Ensure warns of it.
 //
 //	byEmail := index.NewUnique("email", keys.Fold(keys.Text()), func(e *Employee) (string, bool) { return e.Email, e.Email != "" }, nil)
 //
@@ -36,7 +37,8 @@ func NewUnique[T, K any](name string, layout keys.Layout[K], key func(*T) (K, bo
 	return unique[T](single(name, layout, key, uniqueOptionsOf(o)))
 }
 
-// NewUniqueMulti is [NewUnique] for entities that have several unique values, up to most; see [NewMulti].
+// NewUniqueMulti is [NewUnique] for entities that have several unique values, up to most; see
+// [NewMulti].
 func NewUniqueMulti[T, K any](name string, layout keys.Layout[K], most int, key func(*T) []K, o *UniqueOptions) *Unique[T, K] {
 	return unique[T](multi(name, layout, most, key, uniqueOptionsOf(o)))
 }
@@ -64,8 +66,9 @@ func (u *Unique[T, K]) core() (*core, *keyed[K]) {
 	return u.c, u.k
 }
 
-// In returns the same values with their rows in partitions of the program's choice; see [Global.In]. A value is unique among the
-// rows of a partition. The index has orders, ranges and prefixes, at every instant; its rows are pointers.
+// In returns the same values with their rows in partitions of the program's choice; see
+// [Global.In]. A value is unique among the rows of a partition. The index has orders, ranges and
+// prefixes, at every instant; its rows are pointers.
 func (u *Unique[T, K]) In(partition func(*T) keys.PartitionKey) *Index[T, K] {
 	c, k := u.core()
 	return indexOf[T](c.placed(partitionOf(partition)), k)
@@ -85,15 +88,17 @@ func (u *Unique[T, K]) Define(d *extend.Declaration[T]) error {
 	return define(d, u, c)
 }
 
-// Get returns the entity that has the value k; see [Index.Get] for what it returns, and for errors. 2 requests.
+// Get returns the entity that has the value k; see [Index.Get] for what it returns, and for errors.
+// 2 requests.
 func (u *Unique[T, K]) Get(ctx context.Context, t *table.Table[T], k K) (*table.Entity[T], error) {
 	c, v := u.core()
 	return typed[*table.Entity[T]](c.lookUp(ctx, tabledoor.Of(t), keys.PartitionKey{}, v.wanted(c, k)))
 }
 
-// GetMany reads the entities that have some values, 10 values at a time and up to 40 ahead of the loop, and yields them in the order
-// of the values. For a value that no entity has it yields (nil, table.ErrNotFound), and goes on; any other error ends the list. Leaving
-// the loop cancels the requests under way. Errors: those of Get. 2 requests for each value.
+// GetMany reads the entities that have some values, 10 values at a time and up to 40 ahead of the
+// loop, and yields them in the order of the values. For a value that no entity has it yields (nil,
+// table.ErrNotFound), and goes on; any other error ends the list. Leaving the loop cancels the
+// requests under way. Errors: those of Get. 2 requests for each value.
 func (u *Unique[T, K]) GetMany(ctx context.Context, t *table.Table[T], ks ...K) iter.Seq2[*table.Entity[T], error] {
 	c, v := u.core()
 	return entities[T](c.getMany(ctx, tabledoor.Of(t), len(ks), func(i int) wanted { return v.wanted(c, ks[i]) }))

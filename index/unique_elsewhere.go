@@ -12,8 +12,9 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// uniqueElsewhere writes the rows of unique values in other partitions, in one write with their entities. A row is a pointer to its
-// entity. The entity says at every instant whether it has the value, and the row excludes that two entities do.
+// uniqueElsewhere writes the rows of unique values in other partitions, in one write with their
+// entities. A row is a pointer to its entity. The entity says at every instant whether it has the
+// value, and the row excludes that two entities do.
 type uniqueElsewhere struct {
 	*elsewhereMaintainer
 	most int // rows of one entity
@@ -31,7 +32,8 @@ func (m *uniqueElsewhere) InRepairMode(mode derived.RepairMode) derived.Maintain
 	return &uniqueElsewhere{m.elsewhereMaintainer.InRepairMode(mode).(*elsewhereMaintainer), m.most}
 }
 
-// Maintain gives up the values that the entity does not have any more, and takes the values that it has now.
+// Maintain gives up the values that the entity does not have any more, and takes the values that it
+// has now.
 func (m *uniqueElsewhere) Maintain(_ context.Context, p *extend.Plan, c *engine.Change) error {
 	want, err := m.rowsOf(c.New, c.Key)
 	if err != nil {

@@ -43,7 +43,8 @@ func (j *bound) execute(ctx context.Context, of extend.Job, d due) error {
 	}
 }
 
-// slice works on a range, and reports whether the end of the slice is stored, or its error noted. Otherwise another worker has stored one.
+// slice works on a range, and reports whether the end of the slice is stored, or its error noted.
+// Otherwise another worker has stored one.
 func (j *bound) slice(ctx context.Context, h *head, r *table.Entity[part]) (stored bool, err error) {
 	arg, err := j.decode(h.Arg)
 	if err != nil {
@@ -82,7 +83,8 @@ func (j *bound) slice(ctx context.Context, h *head, r *table.Entity[part]) (stor
 	return stored, failed
 }
 
-// work calls the work of a slice: for the rest of a first partition, and then for the partitions behind.
+// work calls the work of a slice: for the rest of a first partition, and then for the partitions
+// behind.
 func (s *slice) work(ctx context.Context, f func() error) error {
 	of := s.part.span()
 	if of.Head == nil {
@@ -122,7 +124,8 @@ func (s *slice) entities(from, to string) keys.RowRange {
 // endTimeout bounds the requests at the end of a slice.
 const endTimeout = 30 * time.Second
 
-// waitsForRate returns an error that defers the message if the rate of the job is used up for longer than a moment.
+// waitsForRate returns an error that defers the message if the rate of the job is used up for
+// longer than a moment.
 func (j *bound) waitsForRate(ctx context.Context, h *head) error {
 	if h.Rate == 0 {
 		return nil
@@ -136,7 +139,8 @@ func (j *bound) waitsForRate(ctx context.Context, h *head) error {
 
 var errRate = errors.New("the rate of the job is used up")
 
-// shortSlices is how many slices after one another last a second, so that there is soon work for all workers.
+// shortSlices is how many slices after one another last a second, so that there is soon work for
+// all workers.
 const shortSlices = 5
 
 func newSlice(ctx context.Context, j *bound, h *head, r *part) (*slice, error) {
@@ -176,7 +180,8 @@ func (l *ledger) storeDone(ctx context.Context, counted *part, r *table.Entity[p
 	return true, l.finish(ctx, done.Name)
 }
 
-// replace stores a range, and perhaps another one besides, unless another worker has stored a version.
+// replace stores a range, and perhaps another one besides, unless another worker has stored a
+// version.
 func (l *ledger) replace(ctx context.Context, r *table.Entity[part], next part, more ...part) (stored bool, err error) {
 	ctx, end := l.span(ctx, "Replace")
 	defer func() { end(err) }()
@@ -254,7 +259,8 @@ func (s *slice) storeLeft(ctx context.Context, most int, r *table.Entity[part], 
 	return s.store(ctx, r, left, stuck && whole)
 }
 
-// store stores what is left of a range, one or two spans. whole says that no slice of it can end before it does.
+// store stores what is left of a range, one or two spans. whole says that no slice of it can end
+// before it does.
 func (s *slice) store(ctx context.Context, r *table.Entity[part], left []split.Span, whole bool) (bool, error) {
 	weight := s.part.Weight
 	if s.passed != nowhere {
@@ -292,8 +298,8 @@ func (s *slice) trim(ctx context.Context, of split.Span) (_ split.Span, some boo
 	return of, some, err
 }
 
-// halve returns the halves of a span that begins with a key, or says that it cannot be divided. If it is a single partition, and rows is set, that is halved by
-// its rows.
+// halve returns the halves of a span that begins with a key, or says that it cannot be divided. If
+// it is a single partition, and rows is set, that is halved by its rows.
 func (s *slice) halve(ctx context.Context, of split.Span, rows bool) (left []split.Span, whole bool, err error) {
 	if rows && of.Head != nil {
 		return []split.Span{{Within: of.Head, From: of.HeadFrom}, {From: of.From, To: of.To}}, false, nil
@@ -319,7 +325,8 @@ func (s *slice) halveRows(ctx context.Context, pk string) (left []split.Span, wh
 	return split.Halves(ctx, of, s.first)
 }
 
-// first returns the first PartitionKey of a span, or the first RowKey of an entity in a span of rows, and whether there is one. 1 request.
+// first returns the first PartitionKey of a span, or the first RowKey of an entity in a span of
+// rows, and whether there is one. 1 request.
 func (s *slice) first(ctx context.Context, of split.Span) (string, bool, error) {
 	if of.Within == nil {
 		list := s.table.Partitions(ctx, keys.RawPartitions(of.From, of.To))

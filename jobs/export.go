@@ -13,8 +13,8 @@ import (
 	"github.com/aztablekit/aztablekit/transfer"
 )
 
-// Export is a kind that exports the table; see [transfer.Export]. place returns where the export of a job is stored, by the name of the job: a container, or
-// a folder that all workers share.
+// Export is a kind that exports the table; see [transfer.Export]. place returns where the export of
+// a job is stored, by the name of the job: a container, or a folder that all workers share.
 //
 //	backup := jobs.Export[Employee]("backup", func(job string) transfer.Place {
 //		return transfer.Container(backups, job+"/staff", nil)
@@ -27,7 +27,8 @@ import (
 // Delete and another Start of one name, makes the messages poison: take a name, and a place, for
 // each export.
 //
-// Requests: those of transfer.Export, for each slice 2 to read the manifest, and at the end 1 for each range, and 2 for its chunk; see also [Rows].
+// Requests: those of transfer.Export, for each slice 2 to read the manifest, and at the end 1 for
+// each range, and 2 for its chunk; see also [Rows].
 func Export[T any](kind string, place func(job string) transfer.Place) *Job[T, struct{}] {
 	if place == nil {
 		return New[T, struct{}](kind, nil)
@@ -80,7 +81,8 @@ func export[T any](ctx context.Context, s *slice, to transfer.Place) error {
 	return p.end(err)
 }
 
-// chunkTime is how long the chunks of a slice last, and clocks by how much those of machines may differ.
+// chunkTime is how long the chunks of a slice last, and clocks by how much those of machines may
+// differ.
 const (
 	chunkTime = 10 * time.Second
 	clocks    = time.Hour

@@ -24,18 +24,18 @@ import (
 
 // Options are the options of [Job.Start]. The zero value of each field is its default.
 type Options struct {
-	// Pass is how the workers of the store go through the table together. Start uses Partitions, Rate
-	// and Concurrency, and refuses the other fields; Status says how far the job has come. A worker reads
-	// a page before it waits for the Rate. Concurrency is how many ranges may be open at a time, 64 by
-	// default: above it, a range is not halved, unless a slice of it has come to no row that the query
-	// finds. Set it to more than what all workers execute at a time.
+	// Pass is how the workers of the store go through the table together. Start uses Partitions,
+	// Rate and Concurrency, and refuses the other fields; Status says how far the job has come. A
+	// worker reads a page before it waits for the Rate. Concurrency is how many ranges may be open
+	// at a time, 64 by default: above it, a range is not halved, unless a slice of it has come to
+	// no row that the query finds. Set it to more than what all workers execute at a time.
 	table.Pass
 
-	// Slice is for how long a worker works on a range before it leaves the rest to another slice. The
-	// first slices are shorter, so that there is soon work for all workers: six times a second, and then
-	// twice as long each time; and while fewer than half of Concurrency ranges are open, such as towards
-	// the end of a job, slices last 10 s. Defaults to 1 min, and to half of WorkerOptions.HandlerTimeout
-	// at most.
+	// Slice is for how long a worker works on a range before it leaves the rest to another slice.
+	// The first slices are shorter, so that there is soon work for all workers: six times a second,
+	// and then twice as long each time; and while fewer than half of Concurrency ranges are open,
+	// such as towards the end of a job, slices last 10 s. Defaults to 1 min, and to half of
+	// WorkerOptions.HandlerTimeout at most.
 	Slice time.Duration
 }
 
@@ -52,9 +52,9 @@ func (o *Options) check() error {
 	return nil
 }
 
-// Job is a kind of work on the rows of a table: a definition for aztablekit.Table. Its methods take the handle of a table that it was
-// given to: they start jobs of the kind, each with a name of its own, and look at them. A Job can be a package's variable, and is safe for
-// concurrent use.
+// Job is a kind of work on the rows of a table: a definition for aztablekit.Table. Its methods take
+// the handle of a table that it was given to: they start jobs of the kind, each with a name of its
+// own, and look at them. A Job can be a package's variable, and is safe for concurrent use.
 type Job[T, P any] struct{ k *kind }
 
 // kind is a Job without its type parameters. An argument is a P.
@@ -79,14 +79,17 @@ type kind struct {
 	wrong error // an option that the kind does not have
 }
 
-// New is a kind of work on partitions. work works on a slice: on the partitions of s.Partitions, in their order. It calls s.Passed for each that it has
-// finished, and returns the error of that. If it returns nil, all partitions of the slice are finished.
+// New is a kind of work on partitions. work works on a slice: on the partitions of s.Partitions, in
+// their order. It calls s.Passed for each that it has finished, and returns the error of that. If
+// it returns nil, all partitions of the slice are finished.
 //
-// work must be idempotent: a slice is repeated after a crash of its worker, and two workers may work on it at the same time. P is what [Job.Start] gives
-// to all slices of a job, as JSON. An error counts as an attempt, as that of a handler of an effect does; see [extend.Handler].
+// work must be idempotent: a slice is repeated after a crash of its worker, and two workers may
+// work on it at the same time. P is what [Job.Start] gives to all slices of a job, as JSON. An
+// error counts as an attempt, as that of a handler of an effect does; see [extend.Handler].
 //
-// Errors, returned by the methods of the store and of the table: *table.ValueError for an empty kind and a nil work; *keys.KeyError for a kind that is
-// too long; *table.TypeError for an arg with a largeentity.Blob.
+// Errors, returned by the methods of the store and of the table: *table.ValueError for an empty
+// kind and a nil work; *keys.KeyError for a kind that is too long; *table.TypeError for an arg with
+// a largeentity.Blob.
 func New[T, P any](kind string, work func(ctx context.Context, s *Slice[T], arg P) error) *Job[T, P] {
 	j := newJob[T, P](kind)
 	if work != nil {
@@ -124,7 +127,8 @@ func (j *Job[T, P]) Name() string {
 	return j.k.name
 }
 
-// Define adds the job to the declaration of a table; aztablekit.Table calls it. The rows of its jobs are in a table of their own, whose name ends with jobs.
+// Define adds the job to the declaration of a table; aztablekit.Table calls it. The rows of its
+// jobs are in a table of their own, whose name ends with jobs.
 func (j *Job[T, P]) Define(d *extend.Declaration[T]) error {
 	if j == nil {
 		return define(d, j, nil)
@@ -204,15 +208,18 @@ func notifyPending(ctx context.Context, o commit.Outbox, t table.Handle) error {
 	return err
 }
 
-// Start starts a job of the kind, under a name of yours, such as the date of a job of each week. The workers of the store execute it. arg is what all of
-// its slices get; at most 30 KiB as JSON.
+// Start starts a job of the kind, under a name of yours, such as the date of a job of each week.
+// The workers of the store execute it. arg is what all of its slices get; at most 30 KiB as JSON.
 //
-// If there is a job of the name already, Start goes on with what is left of it, by the new Rate, Slice and Concurrency: one that was canceled, whose queue was
-// cleared, or whose messages are poison. Slices that are at work then are repeated. A finished job stays finished.
+// If there is a job of the name already, Start goes on with what is left of it, by the new Rate,
+// Slice and Concurrency: one that was canceled, whose queue was cleared, or whose messages are
+// poison. Slices that are at work then are repeated. A finished job stays finished.
 //
-// Errors: *table.DefinitionError for a handle without the job; *table.ValueError for wrong options, a query that a job cannot divide, an arg that is no JSON, and an arg or partitions that the job of the name does not have;
-// *table.LimitError for a large one; *keys.KeyError for a long name and an invalid range; table.ErrOutbox; the errors of a write (see package table).
-// Requests: 3; of an existing job 7 more, and the worker's 3 for each open range. Idempotent.
+// Errors: *table.DefinitionError for a handle without the job; *table.ValueError for wrong options,
+// a query that a job cannot divide, an arg that is no JSON, and an arg or partitions that the job
+// of the name does not have; *table.LimitError for a large one; *keys.KeyError for a long name and
+// an invalid range; table.ErrOutbox; the errors of a write (see package table). Requests: 3; of an
+// existing job 7 more, and the worker's 3 for each open range. Idempotent.
 func (j *Job[T, P]) Start(ctx context.Context, t *table.Table[T], name string, arg P, o *Options) error {
 	of, err := j.binding(t)
 	if err != nil {
@@ -315,9 +322,10 @@ func firstSpan(in keys.PartitionRange, rows bool) (split.Span, error) {
 	return split.Span{From: from, To: to}, nil
 }
 
-// Cancel ends a job: slices that are at work end within 10 s or at their next piece, and no other begins. What is done stays done, and Start goes on
-// with the rest. A finished job stays finished. Errors: *table.DefinitionError for a handle without the job; table.ErrNotFound for no such job; the errors of a write (see
-// package table). 2 requests. Idempotent.
+// Cancel ends a job: slices that are at work end within 10 s or at their next piece, and no other
+// begins. What is done stays done, and Start goes on with the rest. A finished job stays finished.
+// Errors: *table.DefinitionError for a handle without the job; table.ErrNotFound for no such job;
+// the errors of a write (see package table). 2 requests. Idempotent.
 func (j *Job[T, P]) Cancel(ctx context.Context, t *table.Table[T], name string) error {
 	of, err := j.binding(t)
 	if err != nil {
@@ -345,8 +353,10 @@ func (l *ledger) cancel(ctx context.Context, name string) error {
 	return err
 }
 
-// Delete deletes the rows of a job that is finished or canceled; it may then be started anew under its name. Errors: *table.DefinitionError for a handle without the job;
-// *table.ValueError for one that runs; the errors of a write (see package table). Requests: 4, 1 for each 1,000 ranges, and 1 for each 100. Idempotent.
+// Delete deletes the rows of a job that is finished or canceled; it may then be started anew under
+// its name. Errors: *table.DefinitionError for a handle without the job; *table.ValueError for one
+// that runs; the errors of a write (see package table). Requests: 4, 1 for each 1,000 ranges, and 1
+// for each 100. Idempotent.
 func (j *Job[T, P]) Delete(ctx context.Context, t *table.Table[T], name string) error {
 	of, err := j.binding(t)
 	if err != nil {

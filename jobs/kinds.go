@@ -46,17 +46,19 @@ func onRows[T, P any](name string, query func(arg P) table.Query[T], work func(c
 
 func always(table.Handle, any) bool { return true }
 
-// Rows is a kind of work on the entities of a query, page by page. do works on a page of at most 1,000 entities; it writes by s.Table, and may add to
-// the counts of s, which has counted the entities as rows. query may be nil, for all entities.
+// Rows is a kind of work on the entities of a query, page by page. do works on a page of at most
+// 1,000 entities; it writes by s.Table, and may add to the counts of s, which has counted the
+// entities as rows. query may be nil, for all entities.
 //
 //	pay := jobs.Rows("pay", nil, func(ctx context.Context, s *jobs.Slice[Employee], page []*table.Entity[Employee], atLeast int) error { … })
 //
-// do must be idempotent: a page is repeated after a crash of its worker, and two workers may work on it at the same time. An error ends the slice behind
-// the page before; the page counts an attempt when it fails at the beginning of a slice. See [New] for the argument. Queries cannot have a Partition, a
-// Limit, a Cursor, Stats or a Budget, which give a *table.ValueError.
+// do must be idempotent: a page is repeated after a crash of its worker, and two workers may work
+// on it at the same time. An error ends the slice behind the page before; the page counts an
+// attempt when it fails at the beginning of a slice. See [New] for the argument. Queries cannot
+// have a Partition, a Limit, a Cursor, Stats or a Budget, which give a *table.ValueError.
 //
-// Requests: those of [table.Table.Page], and of do; for each slice 2 to read the rows of the job, 3 or more to find the middle of what is left, 3 to store
-// it, and those of the worker.
+// Requests: those of [table.Table.Page], and of do; for each slice 2 to read the rows of the job, 3
+// or more to find the middle of what is left, 3 to store it, and those of the worker.
 func Rows[T, P any](kind string, query func(arg P) table.Query[T], do func(ctx context.Context, s *Slice[T], page []*table.Entity[T], arg P) error) *Job[T, P] {
 	if do == nil {
 		return New[T, P](kind, nil)
@@ -89,8 +91,9 @@ func Rows[T, P any](kind string, query func(arg P) table.Query[T], do func(ctx c
 	})
 }
 
-// Delete is a kind that deletes the entities of a query, with their derived rows. query must not be nil. An entity that is changed meanwhile is read
-// again, and deleted if the query still finds it. Requests: those of [table.BulkDelete]; see also [Rows].
+// Delete is a kind that deletes the entities of a query, with their derived rows. query must not be
+// nil. An entity that is changed meanwhile is read again, and deleted if the query still finds it.
+// Requests: those of [table.BulkDelete]; see also [Rows].
 func Delete[T, P any](kind string, query func(arg P) table.Query[T]) *Job[T, P] {
 	if query == nil {
 		return New[T, P](kind, nil)
@@ -105,8 +108,9 @@ func Delete[T, P any](kind string, query func(arg P) table.Query[T]) *Job[T, P] 
 	})
 }
 
-// deleteSome deletes as many rows as there may be between two looks at the time, and reports whether there may be more. The list begins
-// again each time; what is deleted is not in it any more. q is a *table.Query.
+// deleteSome deletes as many rows as there may be between two looks at the time, and reports
+// whether there may be more. The list begins again each time; what is deleted is not in it any
+// more. q is a *table.Query.
 func (s *slice) deleteSome(ctx context.Context, q any) (more bool, err error) {
 	n := 0
 	var last keys.Key
@@ -131,8 +135,9 @@ func (s *slice) deleteSome(ctx context.Context, q any) (more bool, err error) {
 
 const mostDeleted = 5000
 
-// Upgrade is a kind that stores entities in the schema's version; see [table.Upgrade]. pass may be nil; the job has a Token, a Rate and a Progress
-// of its own, and the declaration refuses those of the pass.
+// Upgrade is a kind that stores entities in the schema's version; see [table.Upgrade]. pass may be
+// nil; the job has a Token, a Rate and a Progress of its own, and the declaration refuses those of
+// the pass.
 func Upgrade[T any](kind string, pass *table.Pass) *Job[T, struct{}] {
 	var opt table.Pass
 	if pass != nil {
@@ -153,7 +158,8 @@ func Upgrade[T any](kind string, pass *table.Pass) *Job[T, struct{}] {
 	return j
 }
 
-// Archive is a kind that moves the entities of a query by a mover, which is a definition of the table, too; see [archive.Mover.ArchiveAll]. query may be nil, for all entities.
+// Archive is a kind that moves the entities of a query by a mover, which is a definition of the
+// table, too; see [archive.Mover.ArchiveAll]. query may be nil, for all entities.
 func Archive[T, P any](kind string, mover *archive.Mover[T], query func(arg P) table.Query[T]) *Job[T, P] {
 	if mover == nil {
 		return New[T, P](kind, nil)
@@ -179,13 +185,16 @@ type Verification struct {
 	RecordsOnly bool     // compares the entities only with what they record; see verify.Options
 }
 
-// Repair is a kind that compares derived rows with the entities, and repairs them; see [verify.Repair] with Partitions. Status counts the entities as
-// rows, once for the rows in the partition, once for those elsewhere, and once for each view; the repaired faults as changed, and the others, and
-// what could not be confirmed, as faults, which are logged (Options.Common.Logger). A row elsewhere that no entity records is not found, and writes over several
-// partitions that have crashed are not ended.
+// Repair is a kind that compares derived rows with the entities, and repairs them; see
+// [verify.Repair] with Partitions. Status counts the entities as rows, once for the rows in the
+// partition, once for those elsewhere, and once for each view; the repaired faults as changed, and
+// the others, and what could not be confirmed, as faults, which are logged (Options.Common.Logger).
+// A row elsewhere that no entity records is not found, and writes over several partitions that have
+// crashed are not ended.
 //
-// A slice is of whole partitions, and one of a large partition lasts as long as that: WorkerOptions.HandlerTimeout must be longer. With
-// RecordsOnly, and definitions without totals, a slice may be a part of a partition.
+// A slice is of whole partitions, and one of a large partition lasts as long as that:
+// WorkerOptions.HandlerTimeout must be longer. With RecordsOnly, and definitions without totals, a
+// slice may be a part of a partition.
 //
 // [aztablekit.Store.Fill] with FillOptions.Workers starts a job of this kind.
 func Repair[T any](kind string) *Job[T, Verification] {
@@ -279,7 +288,8 @@ func (s *slice) logFault(ctx context.Context) func(verify.Fault) {
 // chunk is how many entities of a large partition are verified together.
 const chunk = 5000
 
-// nextRows returns the range of the next entities of a slice of rows, and the last of them; an unset one if there are no more. 1 request for each 1,000.
+// nextRows returns the range of the next entities of a slice of rows, and the last of them; an
+// unset one if there are no more. 1 request for each 1,000.
 func (s *slice) nextRows(ctx context.Context) (next keys.RowRange, last keys.RowKey, err error) {
 	next = s.rows
 	if s.passed == atRow {
@@ -297,7 +307,8 @@ func (s *slice) nextRows(ctx context.Context) (next keys.RowRange, last keys.Row
 	return next, last, nil
 }
 
-// definitionsOf returns the definitions of a table by their names. One that the program does not have waits for a worker that has it.
+// definitionsOf returns the definitions of a table by their names. One that the program does not
+// have waits for a worker that has it.
 func definitionsOf(t table.Handle, names []string) (all []verify.Definition, err error) {
 	for _, name := range names {
 		m := door.Table(t).Mode.Maintainer(name)
@@ -316,7 +327,8 @@ func definitionsOf(t table.Handle, names []string) (all []verify.Definition, err
 
 var errUnknown = errors.New("the program does not declare it; a worker of another release executes the job")
 
-// pieces are what a function with a callback for progress does of a slice. It ends the function's context when the time is over.
+// pieces are what a function with a callback for progress does of a slice. It ends the function's
+// context when the time is over.
 type pieces struct {
 	ctx     context.Context
 	cancel  context.CancelFunc

@@ -34,7 +34,8 @@ type head struct {
 	Ended      time.Time
 }
 
-// part is the row of a range of a job. Each version of an open range has an effect, which a worker executes, but for version 0.
+// part is the row of a range of a job. Each version of an open range has an effect, which a worker
+// executes, but for version 0.
 type part struct {
 	Kind, Name, ID string
 	Version        int
@@ -99,8 +100,8 @@ type ledger struct {
 	parts *table.Table[part]
 	paids *table.Table[paid]
 
-	// last is what is done before a job is finished; nil for most kinds. The work of such a kind is on rows of all types, and what it has done of a partition it
-	// does not do again.
+	// last is what is done before a job is finished; nil for most kinds. The work of such a kind is
+	// on rows of all types, and what it has done of a partition it does not do again.
 	last func(ctx context.Context, job string) error
 }
 
@@ -135,8 +136,9 @@ func newLedger(s extend.Store, tableName, kind string) (*ledger, error) {
 	return &ledger{kind: kind, heads: heads, parts: parts, paids: paids}, err
 }
 
-// newID returns the ID of a new range. It sorts behind that of the range that was halved, which has fewer slices before it: so a list, which may take
-// several requests, misses no half of a range that it has not come to.
+// newID returns the ID of a new range. It sorts behind that of the range that was halved, which has
+// fewer slices before it: so a list, which may take several requests, misses no half of a range
+// that it has not come to.
 func (l *ledger) newID(depth int) string {
 	return fmt.Sprintf("%06d%s", depth, door.Table(l.parts).Options.NewID())
 }
@@ -151,7 +153,8 @@ func (l *ledger) head(ctx context.Context, name string) (*table.Entity[head], er
 	return l.heads.Get(ctx, keys.At(l.job(name), keys.RawRow(headRow)))
 }
 
-// read reads the rows of a job and of one of its ranges. A row that does not exist is nil. 2 requests, at the same time.
+// read reads the rows of a job and of one of its ranges. A row that does not exist is nil. 2
+// requests, at the same time.
 func (l *ledger) read(ctx context.Context, job keys.PartitionKey, id string) (h *table.Entity[head], r *table.Entity[part], err error) {
 	var g errgroup.Group
 	g.Go(func() (err error) {
@@ -162,8 +165,9 @@ func (l *ledger) read(ctx context.Context, job keys.PartitionKey, id string) (h 
 	return h, r, cmp.Or(err, g.Wait())
 }
 
-// publish stores the second half of a range again, with an effect, unless that was done before. In one transaction, both halves would have one message, and so
-// one worker. 1 request, and 3 more once.
+// publish stores the second half of a range again, with an effect, unless that was done before. In
+// one transaction, both halves would have one message, and so one worker. 1 request, and 3 more
+// once.
 func (l *ledger) publish(ctx context.Context, first *table.Entity[part]) error {
 	if first.Value.Next == "" {
 		return nil
@@ -177,7 +181,8 @@ func (l *ledger) publish(ctx context.Context, first *table.Entity[part]) error {
 	})
 }
 
-// span begins the span of a method of a job, in which a row that exists, or does not, is no failure.
+// span begins the span of a method of a job, in which a row that exists, or does not, is no
+// failure.
 func (l *ledger) span(ctx context.Context, method string) (context.Context, func(error)) {
 	var heads *engine.Table
 	if l != nil {
@@ -249,8 +254,9 @@ func (l *ledger) finish(ctx context.Context, name string) error {
 // mostStarts is how often a start lists the open ranges, while workers end slices of them.
 const mostStarts = 10
 
-// startAgain executes the start of a job that exists: it stores a new version of each open range, with an effect. If a worker has ended one
-// meanwhile, that was perhaps the last one, and the worker did not see that the job runs again.
+// startAgain executes the start of a job that exists: it stores a new version of each open range,
+// with an effect. If a worker has ended one meanwhile, that was perhaps the last one, and the
+// worker did not see that the job runs again.
 func (l *ledger) startAgain(ctx context.Context, job keys.PartitionKey, start int) error {
 	h, err := get(ctx, l.heads, keys.At(job, keys.RawRow(headRow)))
 	if err != nil || h == nil || h.Value.State != Running || h.Value.Starts != start {
@@ -295,8 +301,8 @@ func (l *ledger) startAgain(ctx context.Context, job keys.PartitionKey, start in
 // errNothing ends an update that has nothing to do.
 var errNothing = errors.New("nothing to do")
 
-// reserve takes n rows of the rate of a job, and returns from when they may be used. 2 requests, and 2 more for each other worker that does the same at
-// this moment.
+// reserve takes n rows of the rate of a job, and returns from when they may be used. 2 requests,
+// and 2 more for each other worker that does the same at this moment.
 func (l *ledger) reserve(ctx context.Context, name string, rate, n int) (from time.Time, err error) {
 	k := keys.At(l.job(name), keys.RawRow(paidRow))
 	take := func(p *paid) {

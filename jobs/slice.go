@@ -14,7 +14,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// ErrOver: the time of a slice is over, or its job is canceled. The work of the slice returns it, and another slice goes on.
+// ErrOver: the time of a slice is over, or its job is canceled. The work of the slice returns it,
+// and another slice goes on.
 var ErrOver = errors.New("jobs: the slice is over")
 
 // Slice is a part of a table that a worker works on for a while.
@@ -68,10 +69,13 @@ const (
 
 type counts struct{ rows, changed, faults int }
 
-// Passed notes that the slice is finished up to a partition, which is one of it and behind the last one that was passed, and returns ErrOver if there is no
-// more time: return it. With a rate, it waits until the rows that were counted are free. Errors: ErrOver; *table.ValueError for another partition, and in
-// the work of [Rows], which passes the rows itself; those of ctx, of a read and of a write (see package table). Requests: none; once in 10 s 1, to see
-// whether the job is canceled, and 1 to see whether the range should be halved for workers without one; with a rate 2 for up to 1,000 rows.
+// Passed notes that the slice is finished up to a partition, which is one of it and behind the last
+// one that was passed, and returns ErrOver if there is no more time: return it. With a rate, it
+// waits until the rows that were counted are free. Errors: ErrOver; *table.ValueError for another
+// partition, and in the work of [Rows], which passes the rows itself; those of ctx, of a read and
+// of a write (see package table). Requests: none; once in 10 s 1, to see whether the job is
+// canceled, and 1 to see whether the range should be halved for workers without one; with a rate 2
+// for up to 1,000 rows.
 func (s *Slice[T]) Passed(ctx context.Context, pk keys.PartitionKey) error {
 	return s.s.Passed(ctx, pk)
 }
@@ -150,8 +154,8 @@ var errZeroSlice = &table.ValueError{Field: "s", Reason: "is a zero Slice; a wor
 // lookEvery is how often a slice looks whether its job is canceled.
 const lookEvery = 10 * time.Second
 
-// Count adds to what [Status] shows: rows that were read, for which the rate is paid, that were changed, and that the work could not do. They count when
-// the slice passes them.
+// Count adds to what [Status] shows: rows that were read, for which the rate is paid, that were
+// changed, and that the work could not do. They count when the slice passes them.
 func (s *Slice[T]) Count(rows, changed, faults int) {
 	if s.s != nil {
 		s.s.Count(rows, changed, faults)
@@ -165,7 +169,8 @@ func (s *slice) Count(rows, changed, faults int) {
 	s.counted.faults += faults
 }
 
-// pay waits until the rows that were counted are free. What a second or a page has is paid for together.
+// pay waits until the rows that were counted are free. What a second or a page has is paid for
+// together.
 func (s *slice) pay(ctx context.Context) error {
 	if s.rate == 0 || s.owed < s.atMost(1000) {
 		return nil

@@ -30,12 +30,14 @@ type Status struct {
 
 	Ranges, Open int // ranges, and those that are not done
 
-	// What slices have counted that are stored. A slice that is at work counts at its end, and one that has crashed does not: a later one counts its rows,
-	// but not as changed, unless it changes them again. Rows that it has deleted or archived are not counted.
+	// What slices have counted that are stored. A slice that is at work counts at its end, and one
+	// that has crashed does not: a later one counts its rows, but not as changed, unless it changes
+	// them again. Rows that it has deleted or archived are not counted.
 	Rows, Changed, Faults int
 
-	// Part is which part of the work is done, from 0 to 1, and Left how long the rest takes at the speed so far; 0 if it is not known. Both are
-	// estimates by the keys, as if rows lay as close everywhere.
+	// Part is which part of the work is done, from 0 to 1, and Left how long the rest takes at the
+	// speed so far; 0 if it is not known. Both are estimates by the keys, as if rows lay as close
+	// everywhere.
 	Part float64
 	Left time.Duration
 
@@ -44,8 +46,8 @@ type Status struct {
 	weight float64 // of what is left
 }
 
-// Failure is why the last slice of a range has failed. After eventual.WorkerOptions.Attempts, the message of the range is in the poison queue: replay it,
-// or start the job again.
+// Failure is why the last slice of a range has failed. After eventual.WorkerOptions.Attempts, the
+// message of the range is in the poison queue: replay it, or start the job again.
 type Failure struct {
 	From     string // where the range begins: a PartitionKey, or a RowKey of Within
 	Within   string
@@ -54,8 +56,9 @@ type Failure struct {
 	Time     time.Time
 }
 
-// Status returns how far a job has come. Anybody may call it. Errors: *table.DefinitionError for a handle without the job; table.ErrNotFound for no such job; the errors of a
-// read (see package table). Requests: 1, and 1 for each 1,000 ranges.
+// Status returns how far a job has come. Anybody may call it. Errors: *table.DefinitionError for a
+// handle without the job; table.ErrNotFound for no such job; the errors of a read (see package
+// table). Requests: 1, and 1 for each 1,000 ranges.
 func (j *Job[T, P]) Status(ctx context.Context, t *table.Table[T], name string) (Status, error) {
 	of, err := j.binding(t)
 	if err != nil {
@@ -131,9 +134,11 @@ func (s *Status) add(r *part) {
 	}
 }
 
-// List yields the jobs of a table, of all kinds, in the order of their kinds and names, also to a program that does not declare them. The name of the
-// table is that of the store. Errors: *table.ValueError for a store or name that cannot be used; table.ErrNotCreated for a table that never had jobs;
-// the other errors of a read (see package table). Requests: 1 for each 1,000 jobs and ranges.
+// List yields the jobs of a table, of all kinds, in the order of their kinds and names, also to a
+// program that does not declare them. The name of the table is that of the store. Errors:
+// *table.ValueError for a store or name that cannot be used; table.ErrNotCreated for a table that
+// never had jobs; the other errors of a read (see package table). Requests: 1 for each 1,000 jobs
+// and ranges.
 func List(ctx context.Context, s extend.Store, tableName string) iter.Seq2[Status, error] {
 	return func(yield func(Status, error) bool) {
 		fail := func(err error) { yield(Status{}, fmt.Errorf("jobs: List %s: %w", tableName, err)) }
@@ -177,7 +182,8 @@ func List(ctx context.Context, s extend.Store, tableName string) iter.Seq2[Statu
 	}
 }
 
-// Cancel is [Job.Cancel] for a program that does not declare the job. The name of the table is that of the store.
+// Cancel is [Job.Cancel] for a program that does not declare the job. The name of the table is that
+// of the store.
 func Cancel(ctx context.Context, s extend.Store, tableName, kind, name string) error {
 	l, err := newLedger(undeclared(s), tableName+"jobs", kind)
 	if err != nil {
@@ -186,7 +192,8 @@ func Cancel(ctx context.Context, s extend.Store, tableName, kind, name string) e
 	return l.cancel(ctx, name)
 }
 
-// undeclared returns a store that claims no table: that of jobs belongs to their declaration, which the program may have, or another one.
+// undeclared returns a store that claims no table: that of jobs belongs to their declaration, which
+// the program may have, or another one.
 func undeclared(s extend.Store) extend.Store {
 	h := *host.Of(s)
 	h.Registry = nil

@@ -9,8 +9,8 @@ import (
 	"github.com/aztablekit/aztablekit/internal/keydoor"
 )
 
-// AnyPartition is the PartitionKey of a T, such as a [PartitionOf]. A write builds the key from the fields of a T, and a read sets the
-// fields from the key, so that their data is stored only once.
+// AnyPartition is the PartitionKey of a T, such as a [PartitionOf]. A write builds the key from the
+// fields of a T, and a read sets the fields from the key, so that their data is stored only once.
 type AnyPartition[T any] interface {
 	partitionOf(*T)
 	binding() binding
@@ -40,7 +40,8 @@ type RowOf[T, A any] struct {
 //
 //	dept := keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
 //
-// Errors, returned by the table that has the key (*KeyError): a nil function, and a component that cannot be decoded ([Fold], [Spread]).
+// Errors, returned by the table that has the key (*KeyError): a nil function, and a component that
+// cannot be decoded ([Fold], [Spread]).
 func Partition[T, A any](c Component[A], at func(*T) *A) *PartitionOf[T, A] {
 	return partitionOf[T](newBound(c.layout(), anyAt(at)))
 }
@@ -50,9 +51,10 @@ func Row[T, A any](c Component[A], at func(*T) *A) *RowOf[T, A] {
 	return rowOf[T](newBound(c.layout(), anyAt(at)))
 }
 
-// PartitionFunc is a PartitionKey that is computed from a T and never decoded, for keys that lose information, such as a hash of an ID
-// ([Spread]) or folded text. The entity must store the data in other properties: a read computes the key again, and a difference is a
-// *KeyError. A nil layout or function is an error of the table that has the key (*KeyError).
+// PartitionFunc is a PartitionKey that is computed from a T and never decoded, for keys that lose
+// information, such as a hash of an ID ([Spread]) or folded text. The entity must store the data in
+// other properties: a read computes the key again, and a difference is a *KeyError. A nil layout or
+// function is an error of the table that has the key (*KeyError).
 func PartitionFunc[T, A any](layout Layout[A], from func(*T) A) *PartitionOf[T, A] {
 	return partitionOf[T](newComputed(layout, anyFrom(from)))
 }
@@ -91,7 +93,8 @@ func rowOf[T, A any](of *bound[A]) *RowOf[T, A] {
 	return &RowOf[T, A]{RowRanges[A]{of.ranges()}, of}
 }
 
-// Of returns the PartitionKey of a value. The method that uses the key returns its error (*KeyError).
+// Of returns the PartitionKey of a value. The method that uses the key returns its error
+// (*KeyError).
 func (p *PartitionOf[T, A]) Of(a A) PartitionKey { return PartitionKey{p.of.encode(a)} }
 
 // Of returns the RowKey of a value. The method that uses the key returns its error (*KeyError).
@@ -119,8 +122,8 @@ type bound[A any] struct {
 	err    error
 }
 
-// newBound returns a layout whose values are in a field. Functions that return functions are not inlined, in this package: a program
-// compiles them once for each type, and not at each use.
+// newBound returns a layout whose values are in a field. Functions that return functions are not
+// inlined, in this package: a program compiles them once for each type, and not at each use.
 //
 //go:noinline
 func newBound[A any](layout valueLayout[A], at func(any) *A) *bound[A] {
@@ -216,8 +219,8 @@ func (s single[T]) binding() binding {
 	}
 }
 
-// RawPartitionOf is a PartitionKey that is a text field of a T as it is, for existing tables; see [RawPartition]. A key that begins
-// with ~ is a *KeyError, since the row belongs to the library.
+// RawPartitionOf is a PartitionKey that is a text field of a T as it is, for existing tables; see
+// [RawPartition]. A key that begins with ~ is a *KeyError, since the row belongs to the library.
 func RawPartitionOf[T any, S ~string](at func(*T) *S) AnyPartition[T] { return rawOf[T, S]{at} }
 
 // RawRowOf is a RowKey that is a text field of a T as it is; see [RawPartitionOf].

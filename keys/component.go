@@ -5,16 +5,16 @@ import (
 	"hash/fnv"
 )
 
-// Component encodes one value of a key. The functions of this package make Components. A Component alone is the [Layout] of a key of
-// one value; [Row2] and its siblings join several with _.
+// Component encodes one value of a key. The functions of this package make Components. A Component
+// alone is the [Layout] of a key of one value; [Row2] and its siblings join several with _.
 type Component[A any] struct {
 	spelling string                                // as a program makes it: digits(6)
 	append   func(dst []byte, a A) ([]byte, error) // errors are *KeyError without Component
 	verbatim func(a A) (s string, ok bool)         // the encoding, if it is the value's own text; may be nil
 	parse    func(s string) (A, error)             // s is the encoded component without end; only encodings of append are valid
 
-	// width is the length of the encoding, 0 if it depends on the value. alphabet returns the valid characters at a position, in
-	// ascending order. Ranges and Desc use it.
+	// width is the length of the encoding, 0 if it depends on the value. alphabet returns the valid
+	// characters at a position, in ascending order. Ranges and Desc use it.
 	width    int
 	alphabet func(i int) string
 
@@ -27,12 +27,14 @@ type Component[A any] struct {
 	name     name                // before the keys that begin with this component
 }
 
-// Named returns the component with a name of letters and digits before every key, as in empid_000223. Layouts with different names have
-// separate ranges, so that one partition can contain rows of several layouts. In a key of several components, the
-// name stands on the first one: keys.Row2(keys.Text().Named("review"), keys.Date(), …).
+// Named returns the component with a name of letters and digits before every key, as in
+// empid_000223. Layouts with different names have separate ranges, so that one partition can
+// contain rows of several layouts. In a key of several components, the name stands on the first
+// one: keys.Row2(keys.Text().Named("review"), keys.Date(), …).
 func (p Component[A]) Named(prefix string) Component[A] { p.name = newName(prefix); return p }
 
-// PartitionKey returns the PartitionKey of a value. The method that uses the key returns its error (*KeyError).
+// PartitionKey returns the PartitionKey of a value. The method that uses the key returns its error
+// (*KeyError).
 func (p Component[A]) PartitionKey(a A) PartitionKey { return PartitionKey{p.encode(a)} }
 
 // RowKey returns the RowKey of a value. The method that uses the key returns its error (*KeyError).
@@ -100,8 +102,9 @@ func (p *Component[A]) check() error {
 	return p.err
 }
 
-// Desc inverts the order of a component: larger values sort first. The component must have a fixed width, as numbers, times,
-// dates, booleans and UUIDs have. Desc(Time()) are the inverted ticks of the design guide's log tail pattern.
+// Desc inverts the order of a component: larger values sort first. The component must have a fixed
+// width, as numbers, times, dates, booleans and UUIDs have. Desc(Time()) are the inverted ticks of
+// the design guide's log tail pattern.
 func Desc[A any](p Component[A]) Component[A] {
 	switch {
 	case p.err != nil:
@@ -144,7 +147,8 @@ func Desc[A any](p Component[A]) Component[A] {
 	return d
 }
 
-// Map makes a Component for B from a Component for A. to and from must be inverse to each other. The component sorts by the result of to.
+// Map makes a Component for B from a Component for A. to and from must be inverse to each other.
+// The component sorts by the result of to.
 func Map[A, B any](p Component[A], to func(B) A, from func(A) (B, error)) Component[B] {
 	if to == nil || from == nil {
 		return brokenComponent[B](p.spelling, "is made by Map with a nil function")
@@ -186,10 +190,12 @@ func (p Component[A]) extreme(pick func(string) byte) string {
 
 func sameAlphabet(abc string) func(int) string { return func(int) string { return abc } }
 
-// Spread encodes a value as the number of a bucket, 0 to n-1, padded to the width of n-1. The number is a hash (FNV-1a) of the
-// encoding by p: a value is always in the same bucket, and many values spread evenly, so that no partition gets hot. To visit all
-// buckets, build the same keys with Digits[int] of that width. n is 2 to 10,000. Changing n moves existing values. A value cannot
-// be decoded from its bucket: [Row] and [Partition] refuse it, and [RowFunc] and [PartitionFunc] take it.
+// Spread encodes a value as the number of a bucket, 0 to n-1, padded to the width of n-1. The
+// number is a hash (FNV-1a) of the encoding by p: a value is always in the same bucket, and many
+// values spread evenly, so that no partition gets hot. To visit all buckets, build the same keys
+// with Digits[int] of that width. n is 2 to 10,000. Changing n moves existing values. A value
+// cannot be decoded from its bucket: [Row] and [Partition] refuse it, and [RowFunc] and
+// [PartitionFunc] take it.
 func Spread[A any](p Component[A], n int) Component[A] {
 	name := fmt.Sprintf("spread(%s, %d)", p.spelling, n)
 	if p.err = p.check(); p.err != nil {

@@ -5,15 +5,15 @@ import (
 	"errors"
 )
 
-// PartitionOf2 is the PartitionKey of a T, made of two fields. It also has the methods of [PartitionRanges], by the first
-// field: All and Between, say.
+// PartitionOf2 is the PartitionKey of a T, made of two fields. It also has the methods of
+// [PartitionRanges], by the first field: All and Between, say.
 type PartitionOf2[T, A, B any] struct {
 	PartitionRanges[A]
 	of *bound2[A, B]
 }
 
-// RowOf2 is the RowKey of a T, made of two fields. It also has the methods of [RowRanges], by the first
-// field: All and Between, say. As a [Layout], it is that of the values of an index.
+// RowOf2 is the RowKey of a T, made of two fields. It also has the methods of [RowRanges], by the
+// first field: All and Between, say. As a [Layout], it is that of the values of an index.
 type RowOf2[T, A, B any] struct {
 	RowRanges[A]
 	of *bound2[A, B]
@@ -33,12 +33,14 @@ func Partition2[T, A, B any](a Component[A], b Component[B], at func(*T) (*A, *B
 //	review.Under(123).AtLeast(2010)
 //	review.Between(100, 199)           // the reviews of many employees
 //
-// A component that cannot be decoded ([Fold], [Spread]) is an error of a table that has the key, and not of an index by it.
+// A component that cannot be decoded ([Fold], [Spread]) is an error of a table that has the key,
+// and not of an index by it.
 func Row2[T, A, B any](a Component[A], b Component[B], at func(*T) (*A, *B)) *RowOf2[T, A, B] {
 	return rowOf2[T](newBound2(a, b, anyAt2(at)))
 }
 
-// Of returns the PartitionKey of two values. The method that uses the key returns its error (*KeyError).
+// Of returns the PartitionKey of two values. The method that uses the key returns its error
+// (*KeyError).
 func (p *PartitionOf2[T, A, B]) Of(a A, b B) PartitionKey { return PartitionKey{p.of.encode(a, b)} }
 
 // Of returns the RowKey of two values. The method that uses the key returns its error (*KeyError).
@@ -55,7 +57,8 @@ func (p *PartitionOf2[T, A, B]) Under(a A) *PartitionRanges[B] {
 	return &PartitionRanges[B]{p.of.second(a)}
 }
 
-// Under returns the ranges by the second value, under one first value: Under(a).All() is everything with the first value a.
+// Under returns the ranges by the second value, under one first value: Under(a).All() is everything
+// with the first value a.
 func (r *RowOf2[T, A, B]) Under(a A) *RowRanges[B] { return &RowRanges[B]{r.of.second(a)} }
 
 func (*PartitionOf2[T, A, B]) partitionOf(*T) {}
@@ -223,15 +226,15 @@ func (r *RowOf2[T, A, B]) layout() valueLayout[T] {
 	}
 }
 
-// PartitionOf3 is the PartitionKey of a T, made of three fields. It also has the methods of [PartitionRanges], by the first
-// field: All and Between, say.
+// PartitionOf3 is the PartitionKey of a T, made of three fields. It also has the methods of
+// [PartitionRanges], by the first field: All and Between, say.
 type PartitionOf3[T, A, B, C any] struct {
 	PartitionRanges[A]
 	of *bound3[A, B, C]
 }
 
-// RowOf3 is the RowKey of a T, made of three fields. It also has the methods of [RowRanges], by the first
-// field: All and Between, say. As a [Layout], it is that of the values of an index.
+// RowOf3 is the RowKey of a T, made of three fields. It also has the methods of [RowRanges], by the
+// first field: All and Between, say. As a [Layout], it is that of the values of an index.
 type RowOf3[T, A, B, C any] struct {
 	RowRanges[A]
 	of *bound3[A, B, C]
@@ -247,12 +250,14 @@ func Row3[T, A, B, C any](a Component[A], b Component[B], c Component[C], at fun
 	return rowOf3[T](newBound3(a, b, c, anyAt3(at)))
 }
 
-// Of returns the PartitionKey of three values. The method that uses the key returns its error (*KeyError).
+// Of returns the PartitionKey of three values. The method that uses the key returns its error
+// (*KeyError).
 func (p *PartitionOf3[T, A, B, C]) Of(a A, b B, c C) PartitionKey {
 	return PartitionKey{p.of.encode(a, b, c)}
 }
 
-// Of returns the RowKey of three values. The method that uses the key returns its error (*KeyError).
+// Of returns the RowKey of three values. The method that uses the key returns its error
+// (*KeyError).
 func (r *RowOf3[T, A, B, C]) Of(a A, b B, c C) RowKey { return RowKey{r.of.encode(a, b, c)} }
 
 // Decode returns the values of a PartitionKey. A key that no values have is a *KeyError.

@@ -9,17 +9,19 @@ import (
 	"unicode/utf8"
 )
 
-// maxUnits is the maximum length of a key in UTF-16 code units. The service documents 1 KiB, which is 512 units of two bytes.
+// maxUnits is the maximum length of a key in UTF-16 code units. The service documents 1 KiB, which
+// is 512 units of two bytes.
 const maxUnits = 512
 
 // reservedFirst is the first character of the keys of the library's rows. Scans omit these rows.
 const reservedFirst = '~'
 
-// PartitionKey is an encoded PartitionKey, or the error of encoding it. Its zero value is an unset key, which differs from an empty
-// key.
+// PartitionKey is an encoded PartitionKey, or the error of encoding it. Its zero value is an unset
+// key, which differs from an empty key.
 type PartitionKey struct{ encoded }
 
-// RowKey is an encoded RowKey, or the error of encoding it. Its zero value is an unset key, which differs from an empty key.
+// RowKey is an encoded RowKey, or the error of encoding it. Its zero value is an unset key, which
+// differs from an empty key.
 type RowKey struct{ encoded }
 
 // Point returns the range of this key alone.
@@ -28,9 +30,10 @@ func (k PartitionKey) Point() PartitionRange { return PartitionRange{pointOf(k.e
 // Point returns the range of this key alone.
 func (k RowKey) Point() RowRange { return RowRange{pointOf(k.encoded)} }
 
-// Family returns the range of a key and of all keys that extend it by further components: an employee and all her reviews, 000123 and
-// 000123_2012. It does not contain other keys with the same prefix, such as 0001234. Those that sort before the separator are read
-// by a query, which then drops them.
+// Family returns the range of a key and of all keys that extend it by further components: an
+// employee and all her reviews, 000123 and 000123_2012. It does not contain other keys with the
+// same prefix, such as 0001234. Those that sort before the separator are read by a query, which
+// then drops them.
 func (k RowKey) Family() RowRange {
 	s, err := k.Result()
 	if err != nil {
@@ -73,7 +76,8 @@ func (e encoded) String() string {
 // LogValue returns the text of String, for slog.
 func (e encoded) LogValue() slog.Value { return slog.StringValue(e.String()) }
 
-// MarshalJSON returns the encoded key as a JSON string. Errors: *KeyError if the key could not be encoded.
+// MarshalJSON returns the encoded key as a JSON string. Errors: *KeyError if the key could not be
+// encoded.
 func (e encoded) MarshalJSON() ([]byte, error) {
 	s, err := e.Result()
 	if err != nil {
@@ -82,12 +86,14 @@ func (e encoded) MarshalJSON() ([]byte, error) {
 	return json.Marshal(s)
 }
 
-// RawPartition returns the PartitionKey s without a layout, for existing tables. Errors (*KeyError): an empty key, one of / \ # ?, a
-// control character, invalid UTF-8, more than 512 UTF-16 units, and ~ as the first character, since the keys of the library's rows
-// begin with ~. All other characters are valid, including ' and % and characters above ~.
+// RawPartition returns the PartitionKey s without a layout, for existing tables. Errors
+// (*KeyError): an empty key, one of / \ # ?, a control character, invalid UTF-8, more than 512
+// UTF-16 units, and ~ as the first character, since the keys of the library's rows begin with ~.
+// All other characters are valid, including ' and % and characters above ~.
 func RawPartition(s string) PartitionKey { return PartitionKey{raw(s)} }
 
-// RawRow returns the RowKey s without a layout, for existing tables. Errors are those of [RawPartition].
+// RawRow returns the RowKey s without a layout, for existing tables. Errors are those of
+// [RawPartition].
 func RawRow(s string) RowKey { return RowKey{raw(s)} }
 
 func raw(s string) encoded {
@@ -97,10 +103,12 @@ func raw(s string) encoded {
 	return encoded{text: s, set: true}
 }
 
-// forbidden contains the characters that the service refuses in keys, in addition to control characters.
+// forbidden contains the characters that the service refuses in keys, in addition to control
+// characters.
 const forbidden = `/\#?`
 
-// checkKey checks the rules of the service ('Understanding the Table service data model') and of the library.
+// checkKey checks the rules of the service ('Understanding the Table service data model') and of
+// the library.
 func checkKey(s string) error {
 	fail := func(reason string) error { return &KeyError{Value: s, Reason: reason} }
 	switch {
@@ -143,7 +151,8 @@ func checkService(s string) error {
 // tooLong is the reason of a KeyError with a Limit.
 const tooLong = "makes a key of too many UTF-16 units"
 
-// isPlain reports whether a text is short and has only ASCII characters that the service accepts in keys, as most keys have.
+// isPlain reports whether a text is short and has only ASCII characters that the service accepts in
+// keys, as most keys have.
 func isPlain(s string) bool {
 	for i := range len(s) {
 		if !keyBytes[s[i]] {
@@ -163,14 +172,16 @@ var keyBytes = func() (plain [256]bool) {
 
 func isControl(r rune) bool { return r < 0x20 || r >= 0x7f && r <= 0x9f }
 
-// Key is the address of an entity: a PartitionKey and a RowKey. A key that could not be encoded contains the error, and the method
-// that uses the key returns it. Keys can be compared with == and used in maps.
+// Key is the address of an entity: a PartitionKey and a RowKey. A key that could not be encoded
+// contains the error, and the method that uses the key returns it. Keys can be compared with == and
+// used in maps.
 type Key struct {
 	pk, rk string
 	err    error
 }
 
-// At returns the key of a PartitionKey and a RowKey. The method that uses the key returns their errors (*KeyError).
+// At returns the key of a PartitionKey and a RowKey. The method that uses the key returns their
+// errors (*KeyError).
 func At(partition PartitionKey, row RowKey) Key {
 	if partition.set && row.set && partition.err == nil && row.err == nil {
 		return Key{pk: partition.text, rk: row.text}
@@ -178,8 +189,9 @@ func At(partition PartitionKey, row RowKey) Key {
 	return Key{err: errors.Join(keyError("PartitionKey", partition.Err()), keyError("RowKey", row.Err()))}
 }
 
-// Raw returns the key of a row without layouts, as the service stores it. It may be a key that the library does not write, such as one
-// with an empty RowKey. It is checked when it is used, and only against the rules of the service.
+// Raw returns the key of a row without layouts, as the service stores it. It may be a key that the
+// library does not write, such as one with an empty RowKey. It is checked when it is used, and only
+// against the rules of the service.
 func Raw(partitionKey, rowKey string) Key { return Key{pk: partitionKey, rk: rowKey} }
 
 // PartitionKey returns the PartitionKey, or "" if the key contains an error.
@@ -196,7 +208,8 @@ func (k Key) Row() RowKey { return RowKey{encodedAs(k.rk, k.err)} }
 
 func encodedAs(s string, err error) encoded { return encoded{text: s, set: err == nil, err: err} }
 
-// Err returns a *KeyError for an invalid PartitionKey, and a *KeyError for an invalid RowKey, joined.
+// Err returns a *KeyError for an invalid PartitionKey, and a *KeyError for an invalid RowKey,
+// joined.
 func (k Key) Err() error {
 	if k.err != nil {
 		return k.err
@@ -220,8 +233,8 @@ func checkAddress(s, empty string) error {
 // LogValue returns the text of String, for slog.
 func (k Key) LogValue() slog.Value { return slog.StringValue(k.String()) }
 
-// MarshalJSON returns the key in the form {"PartitionKey":"Sales","RowKey":"empid_000223"}. Errors: *KeyError if a key could not
-// be encoded.
+// MarshalJSON returns the key in the form {"PartitionKey":"Sales","RowKey":"empid_000223"}. Errors:
+// *KeyError if a key could not be encoded.
 func (k Key) MarshalJSON() ([]byte, error) {
 	if k.err != nil {
 		return nil, k.err
@@ -248,7 +261,8 @@ func (k Key) String() string {
 	return "(" + quote(k.pk) + "," + quote(k.rk) + ")"
 }
 
-// KeyError reports a value that cannot be encoded as a key, or a key that cannot be decoded. No request is sent with such a key.
+// KeyError reports a value that cannot be encoded as a key, or a key that cannot be decoded. No
+// request is sent with such a key.
 type KeyError struct {
 	Key       string // PartitionKey or RowKey; empty if unknown
 	Component string // the component of the layout, such as "component 2, digits(4)"; empty for a key without a layout

@@ -65,8 +65,8 @@ func parseDigits(s string) (uint64, error) {
 	return strconv.ParseUint(s, 10, 64)
 }
 
-// Int encodes a signed number of at most width digits (1 to 19). With a width of 2, 42 becomes 042, and -1 becomes -98: the digits
-// of a negative number are inverted, so that all numbers sort.
+// Int encodes a signed number of at most width digits (1 to 19). With a width of 2, 42 becomes 042,
+// and -1 becomes -98: the digits of a negative number are inverted, so that all numbers sort.
 func Int[I Integer](width int) Component[I] {
 	name := fmt.Sprintf("int(%d)", width)
 	if width < 1 || width > 19 {
@@ -114,8 +114,8 @@ func Int[I Integer](width int) Component[I] {
 	}
 }
 
-// Float encodes a floating-point number as 16 hexadecimal digits, which sort as the numbers do, including infinities. NaN is an
-// error. Minus zero becomes zero.
+// Float encodes a floating-point number as 16 hexadecimal digits, which sort as the numbers do,
+// including infinities. NaN is an error. Minus zero becomes zero.
 func Float[F ~float32 | ~float64]() Component[F] {
 	const sign = 1 << 63
 	return Component[F]{
@@ -178,8 +178,9 @@ func Bool() Component[bool] {
 	return p
 }
 
-// Compare compares two encoded keys by their UTF-16 code units, as the service does, and returns -1, 0 or 1. The order is that of
-// Go's strings, except that characters beyond U+FFFF sort below U+E000 to U+FFFF.
+// Compare compares two encoded keys by their UTF-16 code units, as the service does, and returns
+// -1, 0 or 1. The order is that of Go's strings, except that characters beyond U+FFFF sort below
+// U+E000 to U+FFFF.
 func Compare(a, b string) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
@@ -199,8 +200,8 @@ func Compare(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// previousChar returns the character that sorts directly before c, by UTF-16 code units. ok is false for the first character of
-// keys.
+// previousChar returns the character that sorts directly before c, by UTF-16 code units. ok is
+// false for the first character of keys.
 func previousChar(c rune) (before rune, ok bool) {
 	switch {
 	case c <= ' ':
@@ -213,7 +214,8 @@ func previousChar(c rune) (before rune, ok bool) {
 	return c - 1, true
 }
 
-// firstUnit is the first character in the service's order that a key may contain, and lastUnit the last.
+// firstUnit is the first character in the service's order that a key may contain, and lastUnit the
+// last.
 const (
 	firstUnit = " "
 	lastUnit  = "\uffff"
@@ -228,8 +230,9 @@ func ticksOf(t time.Time) (int64, error) {
 	return n, nil
 }
 
-// Time encodes a time as 19 digits of .NET ticks, oldest first. It truncates to 100 ns and decodes times in UTC. For newest
-// first, as in the design guide's log tail pattern, use Desc(Time()): the digits are then DateTime.MaxValue.Ticks - t.Ticks.
+// Time encodes a time as 19 digits of .NET ticks, oldest first. It truncates to 100 ns and decodes
+// times in UTC. For newest first, as in the design guide's log tail pattern, use Desc(Time()): the
+// digits are then DateTime.MaxValue.Ticks - t.Ticks.
 func Time() Component[time.Time] {
 	p := ticksComponent("time", func(n int64) int64 { return n })
 	p.inverse = func() Component[time.Time] {
@@ -262,8 +265,8 @@ func ticksComponent(name string, turn func(int64) int64) Component[time.Time] {
 	}
 }
 
-// Date encodes a day: 2014-07-31. A time other than midnight in UTC is an error, since its time of day would be lost;
-// t.UTC().Truncate(24*time.Hour) is midnight.
+// Date encodes a day: 2014-07-31. A time other than midnight in UTC is an error, since its time of
+// day would be lost; t.UTC().Truncate(24*time.Hour) is midnight.
 func Date() Component[time.Time] {
 	return Component[time.Time]{
 		spelling: "date", width: len(time.DateOnly),
@@ -324,7 +327,8 @@ func Bytes() Component[[]byte] {
 	}
 }
 
-// UUID encodes a UUID of any type over [16]byte as 36 characters in lower case, which sort as its bytes do.
+// UUID encodes a UUID of any type over [16]byte as 36 characters in lower case, which sort as its
+// bytes do.
 func UUID[U ~[16]byte]() Component[U] {
 	dash := func(i int) bool { return i == 8 || i == 13 || i == 18 || i == 23 }
 	return Component[U]{

@@ -22,20 +22,22 @@ type span struct {
 	err      error
 }
 
-// RowRange is a range of RowKeys: from a first key up to a last key, or up to a bound outside of it. Its zero value is an unset range.
+// RowRange is a range of RowKeys: from a first key up to a last key, or up to a bound outside of
+// it. Its zero value is an unset range.
 type RowRange struct{ span }
 
 // PartitionRange is a range of PartitionKeys. Its zero value is an unset range.
 type PartitionRange struct{ span }
 
-// Behind returns the keys of the range that are greater than k, to continue work that has come to k: of all keys if the range is
-// unset. Errors, returned by the method that uses the range: those of k and of the range.
+// Behind returns the keys of the range that are greater than k, to continue work that has come to
+// k: of all keys if the range is unset. Errors, returned by the method that uses the range: those
+// of k and of the range.
 func (r PartitionRange) Behind(k PartitionKey) PartitionRange {
 	return PartitionRange{r.rest(k.encoded)}
 }
 
-// Intersect returns the keys that are in both ranges, which may be none. Errors, returned by the method that uses the range: those of the
-// two ranges.
+// Intersect returns the keys that are in both ranges, which may be none. Errors, returned by the
+// method that uses the range: those of the two ranges.
 //
 //	empid.AtLeast(100).Intersect(empid.Before(200))
 func (r RowRange) Intersect(other RowRange) RowRange { return RowRange{r.intersect(other.span)} }
@@ -109,19 +111,22 @@ func (r span) LogValue() slog.Value { return slog.StringValue(r.String()) }
 // MarshalJSON returns the text of String as a JSON string.
 func (r span) MarshalJSON() ([]byte, error) { return json.Marshal(r.String()) }
 
-// Bounds returns the lower bound and the upper bound, "" for no bound, and whether the upper bound belongs to the range.
+// Bounds returns the lower bound and the upper bound, "" for no bound, and whether the upper bound
+// belongs to the range.
 func (r span) Bounds() (from, to string, closed bool) { return r.from, r.to, r.closed }
 
-// SpansReserved reports whether the range contains keys below and above the keys of the library's rows, which begin with ~. The
-// range does not contain the keys between them.
+// SpansReserved reports whether the range contains keys below and above the keys of the library's
+// rows, which begin with ~. The range does not contain the keys between them.
 func (r span) SpansReserved() bool {
 	return r.raw && r.from < string(reservedFirst) && (r.to == "" || r.to > string(reservedFirst))
 }
 
-// Inclusive returns the bounds of the range as keys that belong to the range, "" for no bound. A shared access signature needs such
-// bounds. If the range has an exclusive upper bound, last sorts below the bound and above every key in the range, except for keys
-// that begin with last. Errors (*KeyError): a family, since foreign keys lie between its keys; a range that [RowRange.SpansReserved];
-// an empty range; and a range with the empty key as last, which would mean no bound.
+// Inclusive returns the bounds of the range as keys that belong to the range, "" for no bound. A
+// shared access signature needs such bounds. If the range has an exclusive upper bound, last sorts
+// below the bound and above every key in the range, except for keys that begin with last. Errors
+// (*KeyError): a family, since foreign keys lie between its keys; a range that
+// [RowRange.SpansReserved]; an empty range; and a range with the empty key as last, which would
+// mean no bound.
 func (r span) Inclusive() (first, last string, err error) {
 	first, last, err = r.interval()
 	switch {
@@ -220,10 +225,11 @@ func pointOf(e encoded) span {
 	return span{from: s, to: s, closed: true, set: true}
 }
 
-// RawRows returns the half-open range of the RowKeys from ≤ key < to, for keys without a layout, in the service's order
-// ([Compare]). An empty from or to means no bound. The range never contains keys of the library's rows, which begin with ~, even if
-// they lie between the bounds: keys with a first character above ~, such as Öblarn, sort after them. A bound must be valid UTF-8
-// without control characters; it may be ~, but not begin with ~ otherwise.
+// RawRows returns the half-open range of the RowKeys from ≤ key < to, for keys without a layout, in
+// the service's order ([Compare]). An empty from or to means no bound. The range never contains
+// keys of the library's rows, which begin with ~, even if they lie between the bounds: keys with a
+// first character above ~, such as Öblarn, sort after them. A bound must be valid UTF-8 without
+// control characters; it may be ~, but not begin with ~ otherwise.
 func RawRows(from, to string) RowRange { return RowRange{rawBetween(from, to)} }
 
 // RawPartitions returns the half-open range of the PartitionKeys from ≤ key < to; see [RawRows].
@@ -345,7 +351,8 @@ func (r *ranges[K]) valueRange(k K) span {
 	return pointOf(w.key())
 }
 
-// lowest is valueRange for a lower bound. The empty text is a valid bound although it is not a valid key.
+// lowest is valueRange for a lower bound. The empty text is a valid bound although it is not a
+// valid key.
 func (r *ranges[K]) lowest(k K) span {
 	if r.layout.name.prefix == "" && r.layout.prefixes && !r.more {
 		if w := r.write(k, false); w.err == nil && len(w.b) == 0 {
@@ -441,9 +448,10 @@ func startingWith(s string) span {
 	return span{from: s, to: string(end), set: true}
 }
 
-// RowRanges are the ranges of the RowKeys of a layout, by the values of one or all of its components. Texts are compared by their keys;
-// see [Text]. Errors, returned by the method that uses the range (*KeyError): bounds that are swapped or cannot be encoded, and a
-// component that loses its order before another one.
+// RowRanges are the ranges of the RowKeys of a layout, by the values of one or all of its
+// components. Texts are compared by their keys; see [Text]. Errors, returned by the method that
+// uses the range (*KeyError): bounds that are swapped or cannot be encoded, and a component that
+// loses its order before another one.
 type RowRanges[K any] struct{ in *ranges[K] }
 
 // All returns the range of all keys.
@@ -461,9 +469,10 @@ func (r *RowRanges[K]) AtMost(hi K) RowRange { return RowRange{r.in.half(atMost,
 // Before returns the range of the keys of all values smaller than hi.
 func (r *RowRanges[K]) Before(hi K) RowRange { return RowRange{r.in.half(below, hi)} }
 
-// Starting returns the range of all texts that begin with k: email_a to email_b contains every address that begins with an a. A component
-// other than Text, Ordered, Bytes and their folded forms is a *KeyError, and so is a text that ends inside a character. For folded text, k
-// must begin with whole characters, too: é does not begin with e.
+// Starting returns the range of all texts that begin with k: email_a to email_b contains every
+// address that begins with an a. A component other than Text, Ordered, Bytes and their folded forms
+// is a *KeyError, and so is a text that ends inside a character. For folded text, k must begin with
+// whole characters, too: é does not begin with e.
 func (r *RowRanges[K]) Starting(k K) RowRange { return RowRange{r.in.starting(k)} }
 
 // PartitionRanges are the ranges of the PartitionKeys of a layout; see [RowRanges].

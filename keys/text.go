@@ -17,13 +17,15 @@ func alnum(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
 }
 
-// Text encodes text readably: letters and digits of ASCII and @ . - + are unchanged (jonesj@contoso.com). Every other character up to z
-// becomes = and two hexadecimal digits, and every character above z takes 3 to 5 characters; see [Ordered]. Any string can be encoded,
+// Text encodes text readably: letters and digits of ASCII and @ . - + are unchanged
+// (jonesj@contoso.com). Every other character up to z becomes = and two hexadecimal digits, and
+// every character above z takes 3 to 5 characters; see [Ordered]. Any string can be encoded,
 // including invalid UTF-8.
 //
-// Text sorts by its code points only if it contains no characters that become =, and is the last component of its layout. Before another
-// component the order is lost if one text is a prefix of another, because the separator _ sorts above digits and capitals. If the
-// order matters, use [Ordered].
+// Text sorts by its code points only if it contains no characters that become =, and is the last
+// component of its layout. Before another component the order is lost if one text is a prefix of
+// another, because the separator _ sorts above digits and capitals. If the order matters, use
+// [Ordered].
 //
 //go:noinline
 func Text() Component[string] { return TextOf[string]() }
@@ -37,10 +39,13 @@ func TextOf[S ~string]() Component[S] {
 // are not UTF-8 sort after all characters. Letters and digits of ASCII are unchanged. Every other character up to z becomes one of
 // - : ^ and two hexadecimal digits. Before another component, ! ends the text.
 //
-// Characters above z become one of { | } and 2 to 4 of the characters 0-9, A-Z and a-z, as a number to the base of 62:
+// Characters above z become one of { | } and 2 to 4 of the characters 0-9, A-Z and a-z, as a number
+// to the base of 62:
 //
-//   - { and 2 digits up to U+0F7E: Latin with accents, Greek, Cyrillic, Hebrew, Arabic, the scripts of India, Thai, Lao
-//   - | and 3 digits up to U+3B276: Vietnamese, other scripts, Chinese, Japanese, Korean, typographic marks, emoji
+//   - { and 2 digits up to U+0F7E: Latin with accents, Greek, Cyrillic, Hebrew, Arabic, the scripts
+//     of India, Thai, Lao
+//   - | and 3 digits up to U+3B276: Vietnamese, other scripts, Chinese, Japanese, Korean,
+//     typographic marks, emoji
 //   - } and 4 digits above, and for bytes that are not UTF-8
 //
 //go:noinline
@@ -48,8 +53,9 @@ func Ordered() Component[string] { return OrderedOf[string]() }
 
 // OrderedOf is [Ordered] for any string type.
 func OrderedOf[S ~string]() Component[S] {
-	// Each escape character sorts where the characters that it replaces sort: - < 0..9 < : < A..Z < ^ < a..z < { < | < }. The
-	// terminator ! sorts below all of them, so that a text sorts before the texts of which it is a prefix.
+	// Each escape character sorts where the characters that it replaces sort: - < 0..9 < : < A..Z <
+	// ^ < a..z < { < | < }. The terminator ! sorts below all of them, so that a text sorts before
+	// the texts of which it is a prefix.
 	return escapedComponent[S]("ordered", "!", func(c byte) (byte, bool) {
 		switch {
 		case alnum(c):
@@ -63,7 +69,8 @@ func OrderedOf[S ~string]() Component[S] {
 	})
 }
 
-// escapedComponent returns a text component. rule returns the escape character of a byte up to z, and whether the byte needs one.
+// escapedComponent returns a text component. rule returns the escape character of a byte up to z,
+// and whether the byte needs one.
 func escapedComponent[S ~string](name, end string, rule func(byte) (byte, bool)) Component[S] {
 	escapes := new([firstWide]byte) // of the bytes, 0 for none
 	for c := range escapes {
@@ -151,7 +158,8 @@ func parseText(s string, escapes *[firstWide]byte) (string, error) {
 	return string(b), nil
 }
 
-// Characters above z are numbers: the code point, and behind all code points the bytes that are not UTF-8.
+// Characters above z are numbers: the code point, and behind all code points the bytes that are not
+// UTF-8.
 const (
 	firstWide    = 'z' + 1
 	wideDigits   = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -160,7 +168,8 @@ const (
 	firstByte    = utf8.MaxRune + 1
 )
 
-// appendWide appends the first character of v, which is above z, and returns the length of the character.
+// appendWide appends the first character of v, which is above z, and returns the length of the
+// character.
 func appendWide(dst []byte, v string) ([]byte, int) {
 	r, n := utf8.DecodeRuneInString(v)
 	if r == utf8.RuneError && n == 1 {
@@ -179,7 +188,8 @@ func appendWide(dst []byte, v string) ([]byte, int) {
 	return append(dst, '}', digit(r/62/62/62), digit(r/62/62), digit(r/62), digit(r)), n
 }
 
-// endsInsideCharacter reports whether the last character of an encoded text is a byte that is not UTF-8.
+// endsInsideCharacter reports whether the last character of an encoded text is a byte that is not
+// UTF-8.
 func endsInsideCharacter(s []byte) bool {
 	const length = 5
 	if len(s) < length || s[len(s)-length] != '}' {
@@ -189,8 +199,8 @@ func endsInsideCharacter(s []byte) bool {
 	return err == nil && r > utf8.MaxRune
 }
 
-// parseWide returns the first character of s, which begins with one of { | }, and how many characters of s it takes. A number above
-// utf8.MaxRune is firstByte and a byte.
+// parseWide returns the first character of s, which begins with one of { | }, and how many
+// characters of s it takes. A number above utf8.MaxRune is firstByte and a byte.
 func parseWide(s string) (r rune, n int, err error) {
 	first := rune(firstWide)
 	switch s[0] {
@@ -221,8 +231,8 @@ func parseWide(s string) (r rune, n int, err error) {
 	return r, n, nil
 }
 
-// Enum encodes one of the given names, which contain only characters that [Text] does not change. Any other value is an error.
-// Names sort as Text does.
+// Enum encodes one of the given names, which contain only characters that [Text] does not change.
+// Any other value is an error. Names sort as Text does.
 func Enum[S ~string](values ...S) Component[S] {
 	p := TextOf[S]()
 	p.spelling = "enum"
@@ -259,9 +269,10 @@ func Enum[S ~string](values ...S) Component[S] {
 	return p
 }
 
-// Fold makes a text component ignore case and the different forms of a character in Unicode (full case folding, NFC), so that a
-// look-up of jonesj@contoso.com finds JonesJ@Contoso.com. Decode returns the folded text, not the original, so that
-// [Row] and [Partition] refuse it, and [RowFunc] and [PartitionFunc] take it.
+// Fold makes a text component ignore case and the different forms of a character in Unicode (full
+// case folding, NFC), so that a look-up of jonesj@contoso.com finds JonesJ@Contoso.com. Decode
+// returns the folded text, not the original, so that [Row] and [Partition] refuse it, and [RowFunc]
+// and [PartitionFunc] take it.
 func Fold[S ~string](p Component[S]) Component[S] {
 	write := p.append
 	p.err = p.check()
@@ -273,8 +284,8 @@ func Fold[S ~string](p Component[S]) Component[S] {
 	return p
 }
 
-// cherokee returns the capital of a small Cherokee letter, to which Unicode folds it. cases.Fold exchanges capitals and small
-// letters of this script.
+// cherokee returns the capital of a small Cherokee letter, to which Unicode folds it. cases.Fold
+// exchanges capitals and small letters of this script.
 func cherokee(r rune) rune {
 	switch {
 	case r >= 0xab70 && r <= 0xabbf:

@@ -18,12 +18,14 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Blob is a field of an entity for a value of any size. The Blob of a large value contains the name, the length and the hash of a
-// blob. The Blob of a small value, of at most Options.InlineUpTo bytes, contains the value. [Values.Upload] returns a Blob, and
-// [Values.Open] reads its value. The zero Blob is no value.
+// Blob is a field of an entity for a value of any size. The Blob of a large value contains the
+// name, the length and the hash of a blob. The Blob of a small value, of at most Options.InlineUpTo
+// bytes, contains the value. [Values.Upload] returns a Blob, and [Values.Open] reads its value. The
+// zero Blob is no value.
 //
-// A Blob does no input or output, and never changes. It may be copied, compared by ==, and stored again by a repeated
-// [table.Table.Update]. Two Blobs are equal if they are from the same upload, or have the same small content.
+// A Blob does no input or output, and never changes. It may be copied, compared by ==, and stored
+// again by a repeated [table.Table.Update]. Two Blobs are equal if they are from the same upload,
+// or have the same small content.
 //
 // A field Photo is stored in these properties, all of them or none:
 //
@@ -55,7 +57,8 @@ func (b Blob) Size() int64 { return b.size }
 // ContentType returns the content type that the value was uploaded with.
 func (b Blob) ContentType() string { return b.contentType }
 
-// Name returns the name of the blob in the container of its store, "" for a value in the entity itself.
+// Name returns the name of the blob in the container of its store, "" for a value in the entity
+// itself.
 func (b Blob) Name() string { return b.name }
 
 // SHA256 returns the hash of the content in hexadecimal digits.
@@ -79,11 +82,12 @@ func (b Blob) String() string {
 }
 
 // MarshalJSON returns the name of the blob, the size and the content type, for the response of a
-// server, such as {"name":"staff/Sales/01KAJ5ZVW0ABCDEFGHJKMNPQRS","size":81344,"type":"image/png"}.
-// The name is left out of a small value, and null is no value. The content is not in it, so that
-// UnmarshalJSON fails, and a type that the library stores as JSON cannot contain a Blob: a field with
-// the option json, the payload of an effect, the argument of a job, a record of a log in blobs. A Blob
-// in an interface value of such a type is not noticed: do not put one there.
+// server, such as
+// {"name":"staff/Sales/01KAJ5ZVW0ABCDEFGHJKMNPQRS","size":81344,"type":"image/png"}. The name is
+// left out of a small value, and null is no value. The content is not in it, so that UnmarshalJSON
+// fails, and a type that the library stores as JSON cannot contain a Blob: a field with the option
+// json, the payload of an effect, the argument of a job, a record of a log in blobs. A Blob in an
+// interface value of such a type is not noticed: do not put one there.
 func (b Blob) MarshalJSON() ([]byte, error) {
 	if !b.set {
 		return []byte("null"), nil
@@ -112,7 +116,8 @@ func (*Blob) PropertySuffixes() []string { return []string{"", suffixBlob, "Size
 // suffixBlob ends the name of the property that contains the name of a blob.
 const suffixBlob = "Blob"
 
-// PropertyValues implements [table.Composite]. A value has all properties, so that a merge leaves none of an earlier value.
+// PropertyValues implements [table.Composite]. A value has all properties, so that a merge leaves
+// none of an earlier value.
 func (b *Blob) PropertyValues() ([]any, error) {
 	if !b.set {
 		return nil, nil
@@ -120,7 +125,8 @@ func (b *Blob) PropertyValues() ([]any, error) {
 	return []any{[]byte(b.data), b.name, b.size, b.sum, b.contentType}, nil
 }
 
-// SetPropertyValues implements [table.Composite]. Errors: *table.ValueError for properties that no Blob has.
+// SetPropertyValues implements [table.Composite]. Errors: *table.ValueError for properties that no
+// Blob has.
 func (b *Blob) SetPropertyValues(values []any) error {
 	bad := func(suffix, reason string) error {
 		return &table.ValueError{Field: suffix, Reason: reason + "; it is not a Blob of this library"}
@@ -169,9 +175,10 @@ func (b *Blob) SetPropertyValues(values []any) error {
 	return nil
 }
 
-// name is the name of a blob: staff/Sales/01KAJ5ZVW0ABCDEFGHJKMNPQRS. It consists of the table, the PartitionKey of the entity, and an
-// ID, which begins with the time of the upload. The blobs of a partition are listed in the order of their IDs, and so are their
-// rows, so that a sweep merges the two lists.
+// name is the name of a blob: staff/Sales/01KAJ5ZVW0ABCDEFGHJKMNPQRS. It consists of the table, the
+// PartitionKey of the entity, and an ID, which begins with the time of the upload. The blobs of a
+// partition are listed in the order of their IDs, and so are their rows, so that a sweep merges the
+// two lists.
 type name struct{ table, partition, id string }
 
 func (n name) String() string { return blobs.Join(n.table, n.partition, n.id) }
@@ -201,12 +208,13 @@ func (s *store) newName(partition string) (name, error) {
 	return n, nil
 }
 
-// linkable returns the time until which a blob can be stored in an entity, and unlinkable the time from which on no request that stores
-// it can arrive any more.
+// linkable returns the time until which a blob can be stored in an entity, and unlinkable the time
+// from which on no request that stores it can arrive any more.
 func (o *Options) linkable(n name) time.Time   { return n.uploaded().Add(o.Grace / 2) }
 func (o *Options) unlinkable(n name) time.Time { return n.uploaded().Add(o.Grace) }
 
-// The state of a blob, in its row. A blob has a row in the partition of its entity from the write on that stores the link.
+// The state of a blob, in its row. A blob has a row in the partition of its entity from the write
+// on that stores the link.
 const (
 	live      = "live"      // an entity links it
 	unlinked  = "unlinked"  // it was replaced, or its entity was deleted
@@ -214,8 +222,8 @@ const (
 	condemned = "condemned" // Sweep has found it without a row
 )
 
-// blobRow is the row of a blob. The rows of unlinked and condemned blobs are tombstones: they stay until no request arrives that would
-// link the blob again.
+// blobRow is the row of a blob. The rows of unlinked and condemned blobs are tombstones: they stay
+// until no request arrives that would link the blob again.
 type blobRow struct {
 	name
 	state       string
@@ -247,8 +255,8 @@ func (b blobRow) row() (*table.Row, error) {
 	return r, err
 }
 
-// decodeRow returns the row of a blob of a table. ok is false for a row that this library has not written, or that another program has
-// stored again with other types: such a row keeps its blob.
+// decodeRow returns the row of a blob of a table. ok is false for a row that this library has not
+// written, or that another program has stored again with other types: such a row keeps its blob.
 func decodeRow(r *table.Row, tableName string) (b blobRow, ok bool) {
 	readable := true
 	text := func(name string) string {

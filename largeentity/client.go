@@ -24,14 +24,15 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// client sends the requests for blobs. It sends a write once at a time, and repeats it itself: the SDK would repeat it after a lost
-// response and report the error of the second attempt.
+// client sends the requests for blobs. It sends a write once at a time, and repeats it itself: the
+// SDK would repeat it after a lost response and report the error of the second attempt.
 type client struct {
 	container *container.Client
 	opt       engine.Options
 }
 
-// repeat calls f, which sends a write, until f succeeds or returns again = false, within the bounds of the options.
+// repeat calls f, which sends a write, until f succeeds or returns again = false, within the bounds
+// of the options.
 func (c client) repeat(ctx context.Context, f func(context.Context) (again bool, err error)) error {
 	ctx, cancel := engine.Bound(ctx, c.opt.WriteTimeout)
 	defer cancel()
@@ -45,8 +46,8 @@ func (c client) write(ctx context.Context, call *wire.Call) context.Context {
 	return blobs.Write(ctx, call, c.opt.Retry.AttemptTimeout)
 }
 
-// mayRepeat reports whether a failed write may succeed when it is sent again: it did not reach the service, or its outcome is
-// unknown.
+// mayRepeat reports whether a failed write may succeed when it is sent again: it did not reach the
+// service, or its outcome is unknown.
 func mayRepeat(call *wire.Call, err error) bool {
 	return err != nil && call.Outcome(err) != wire.Refused
 }
@@ -95,8 +96,8 @@ func (c client) commit(ctx context.Context, n string, ids []string, f facts) err
 	})
 }
 
-// create sends a request that creates a blob. After a lost response, the repeated request finds the blob. Its properties then
-// show whether the first request stored it.
+// create sends a request that creates a blob. After a lost response, the repeated request finds the
+// blob. Its properties then show whether the first request stored it.
 func (c client) create(ctx context.Context, n string, f facts, send func(context.Context) (*azcore.ETag, error)) error {
 	return c.repeat(ctx, func(ctx context.Context) (bool, error) {
 		var call wire.Call
@@ -175,8 +176,8 @@ func (c client) list(ctx context.Context, prefix string) iter.Seq2[listed, error
 	}
 }
 
-// merged reads two lists side by side, which are both in the order of the IDs of a partition. It finds the items of the second
-// list by the items of the first.
+// merged reads two lists side by side, which are both in the order of the IDs of a partition. It
+// finds the items of the second list by the items of the first.
 type merged[V any] struct {
 	open   func(partition, id string) iter.Seq2[V, error]
 	nameOf func(V) (n name, ok bool)

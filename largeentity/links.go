@@ -16,7 +16,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// links is the maintainer of the rows of blobs. Its state is the IDs of the blobs that the entity links.
+// links is the maintainer of the rows of blobs. Its state is the IDs of the blobs that the entity
+// links.
 type links struct {
 	store  *store
 	rows   *table.Table[table.Row]
@@ -80,9 +81,10 @@ func (l *links) names(value any) (names []name) {
 	return names
 }
 
-// linked returns the IDs of the blobs that the entity links now, from the maintainer state. If another program has written the
-// row, its content may name other blobs. The content is not trusted: the entity has such a blob only if the row of the blob says
-// so. A blob without a row is the entity's, stored by a program without this maintainer, and gets a row. At most 1 request for
+// linked returns the IDs of the blobs that the entity links now, from the maintainer state. If
+// another program has written the row, its content may name other blobs. The content is not
+// trusted: the entity has such a blob only if the row of the blob says so. A blob without a row is
+// the entity's, stored by a program without this maintainer, and gets a row. At most 1 request for
 // each blob then.
 func (l *links) linked(ctx context.Context, p *extend.Plan, c *engine.Change) (ids []string, err error) {
 	for _, id := range c.State() {
@@ -158,8 +160,8 @@ func (l *links) link(ctx context.Context, p *extend.Plan, c *engine.Change, b bl
 	return p.Insert(r, errTaken)
 }
 
-// restore plans that an entity that comes back from the destination of a move links a blob again. The row of the blob has waited for
-// this incarnation.
+// restore plans that an entity that comes back from the destination of a move links a blob again.
+// The row of the blob has waited for this incarnation.
 func (l *links) restore(ctx context.Context, p *extend.Plan, b blobRow, r *table.Row, incarnation string) error {
 	was, err := p.Load(ctx, r.Key.Row())
 	if err != nil {
@@ -173,8 +175,8 @@ func (l *links) restore(ctx context.Context, p *extend.Plan, b blobRow, r *table
 	return condition(ErrUploadAgain, "blob %s has no row that waits for the restored entity", b.name)
 }
 
-// reclaim deletes the blob of an unlinked row, and then the row if nothing can link the blob any more. It logs an error: Sweep will do
-// the rest.
+// reclaim deletes the blob of an unlinked row, and then the row if nothing can link the blob any
+// more. It logs an error: Sweep will do the rest.
 func (s *store) reclaim(ctx context.Context, rows *table.Table[table.Row], n name) {
 	err := s.client.delete(ctx, n.String())
 	if err == nil && !s.client.opt.Now().Before(s.opt.unlinkable(n)) {

@@ -25,13 +25,15 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Open returns a reader of a value. The reader compares the length and the SHA-256 hash of a blob with the upload's before it
-// returns io.EOF: if they differ, its last Read fails with table.ErrAltered. Bytes that were read before must not be used. If a
-// response breaks off, the reader continues with another request. Close the reader.
+// Open returns a reader of a value. The reader compares the length and the SHA-256 hash of a blob
+// with the upload's before it returns io.EOF: if they differ, its last Read fails with
+// table.ErrAltered. Bytes that were read before must not be used. If a response breaks off, the
+// reader continues with another request. Close the reader.
 //
-// Errors, also of the reader: ErrNoValue for the zero Blob; ErrBlobNotFound; table.ErrAltered; ErrForeignBlob for a blob of another
-// table; table.ErrNotCreated; table.ErrUnreachable; *azcore.ResponseError; *table.DefinitionError for a handle without the values.
-// Requests: none for a value in the entity itself, else 1.
+// Errors, also of the reader: ErrNoValue for the zero Blob; ErrBlobNotFound; table.ErrAltered;
+// ErrForeignBlob for a blob of another table; table.ErrNotCreated; table.ErrUnreachable;
+// *azcore.ResponseError; *table.DefinitionError for a handle without the values. Requests: none for
+// a value in the entity itself, else 1.
 func (v *Values[T]) Open(ctx context.Context, t *table.Table[T], b Blob) (io.ReadCloser, error) {
 	of, err := v.binding(t)
 	if err != nil {
@@ -48,10 +50,10 @@ func (v *values) Open(ctx context.Context, b Blob) (io.ReadCloser, error) {
 	return r, nil
 }
 
-// OpenRange is Open for count bytes from an offset on. The reader checks the length of the blob, but not its hash, for which it
-// would have to read the whole blob. Errors: *table.ValueError for a range that is not within the value; ErrNoValue;
-// ErrBlobNotFound; table.ErrAltered; ErrForeignBlob for a blob of another table; table.ErrNotCreated; table.ErrUnreachable;
-// *azcore.ResponseError.
+// OpenRange is Open for count bytes from an offset on. The reader checks the length of the blob,
+// but not its hash, for which it would have to read the whole blob. Errors: *table.ValueError for a
+// range that is not within the value; ErrNoValue; ErrBlobNotFound; table.ErrAltered; ErrForeignBlob
+// for a blob of another table; table.ErrNotCreated; table.ErrUnreachable; *azcore.ResponseError.
 func (v *Values[T]) OpenRange(ctx context.Context, t *table.Table[T], b Blob, offset, count int64) (io.ReadCloser, error) {
 	of, err := v.binding(t)
 	if err != nil {
@@ -99,12 +101,14 @@ const maxReads = 4
 //
 //	photo, e, err := photos.OpenAt(ctx, staff, key, func(e *Employee) largeentity.Blob { return e.Photo })
 //
-// If the blob does not exist because a concurrent writer has replaced the value since the entity was read, OpenAt reads the entity
-// again, 3 times at most. The entity is also returned if only the value cannot be opened.
+// If the blob does not exist because a concurrent writer has replaced the value since the entity
+// was read, OpenAt reads the entity again, 3 times at most. The entity is also returned if only the
+// value cannot be opened.
 //
-// Errors: table.ErrNotFound if there is no entity; ErrNoValue if it has no value; ErrBlobNotFound; table.ErrAltered; ErrForeignBlob for
-// a blob of another table or partition; table.ErrNotCreated; *table.ValueError for a nil argument; *table.DecodeError if the row
-// does not fit T; errors of a read (see package table). 2 requests, and 2 more after each such replacement.
+// Errors: table.ErrNotFound if there is no entity; ErrNoValue if it has no value; ErrBlobNotFound;
+// table.ErrAltered; ErrForeignBlob for a blob of another table or partition; table.ErrNotCreated;
+// *table.ValueError for a nil argument; *table.DecodeError if the row does not fit T; errors of a
+// read (see package table). 2 requests, and 2 more after each such replacement.
 func (v *Values[T]) OpenAt(ctx context.Context, t *table.Table[T], k keys.Key, value func(*T) Blob) (io.ReadCloser, *table.Entity[T], error) {
 	of, err := v.binding(t)
 	if err != nil {
@@ -138,7 +142,8 @@ func (v *values) openAt(ctx context.Context, k keys.Key, value func(v any) Blob)
 	}
 }
 
-// download reads a blob, or a range of it. If a response breaks off, it continues with another request on the same version.
+// download reads a blob, or a range of it. If a response breaks off, it continues with another
+// request on the same version.
 type download struct {
 	ctx         context.Context
 	client      client
@@ -237,8 +242,8 @@ func (d *download) open() error {
 	return nil
 }
 
-// check returns an error for a response that cannot be used. The SDK takes any status below 400 for a success, such as 304
-// without a body.
+// check returns an error for a response that cannot be used. The SDK takes any status below 400 for
+// a success, such as 304 without a body.
 func (d *download) check(resp *blob.DownloadStreamResponse, all bool, err error) error {
 	altered := func(format string, args ...any) error {
 		return condition(table.ErrAltered, "blob %s: "+format, append([]any{d.blob.name}, args...)...)

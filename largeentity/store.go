@@ -27,8 +27,9 @@ type store struct {
 	archives []archive // of Options.Archived
 }
 
-// newStore returns the store of a table. The names of the blobs begin with the name of the table, so that several tables can share a
-// container. Errors: *table.ValueError and *table.LimitError for options and names that are invalid.
+// newStore returns the store of a table. The names of the blobs begin with the name of the table,
+// so that several tables can share a container. Errors: *table.ValueError and *table.LimitError for
+// options and names that are invalid.
 func newStore(c *container.Client, tableName string, o Options) (*store, error) {
 	if err := edm.CheckTableName(tableName); err != nil {
 		return nil, err
@@ -68,27 +69,31 @@ type Options struct {
 	// writer could not delete, at Warn. OmitOperationID and Tracing have no effect.
 	table.Common
 
-	// InlineUpTo is the most bytes of a value that is stored in the entity itself. Upload of such a value sends nothing. Defaults to
-	// 32 KiB; at most 64 KiB, the limit of a property. Negative means that each value is uploaded. An entity has at most 1 MiB in
-	// all.
+	// InlineUpTo is the most bytes of a value that is stored in the entity itself. Upload of such a
+	// value sends nothing. Defaults to 32 KiB; at most 64 KiB, the limit of a property. Negative
+	// means that each value is uploaded. An entity has at most 1 MiB in all.
 	InlineUpTo int
 
-	// Grace is the time after which Sweep deletes a blob that no entity has. For half of it, from the beginning of its upload, a
-	// value can be stored. Defaults to 24 h; at least 1 min. All programs of a table must use the same.
+	// Grace is the time after which Sweep deletes a blob that no entity has. For half of it, from
+	// the beginning of its upload, a value can be stored. Defaults to 24 h; at least 1 min. All
+	// programs of a table must use the same.
 	Grace time.Duration
 
-	// BlockSize is the size of the blocks of an upload, and BlocksInFlight is how many of them are sent at the same time. An upload
-	// takes memory for BlocksInFlight + 1 blocks, and has at most 50,000. Default to 4 MiB and 2. BlockSize is at most 100 MiB.
+	// BlockSize is the size of the blocks of an upload, and BlocksInFlight is how many of them are
+	// sent at the same time. An upload takes memory for BlocksInFlight + 1 blocks, and has at most
+	// 50,000. Default to 4 MiB and 2. BlockSize is at most 100 MiB.
 	BlockSize      int
 	BlocksInFlight int
 
-	// Archived are the names of the movers of package archive to which the table's entities go, definitions of the table, too. A sweep
-	// asks them about each blob of a moved entity, and deletes the blob if none of them contains the entity any more. Without them, blobs of
-	// moved entities stay.
+	// Archived are the names of the movers of package archive to which the table's entities go,
+	// definitions of the table, too. A sweep asks them about each blob of a moved entity, and
+	// deletes the blob if none of them contains the entity any more. Without them, blobs of moved
+	// entities stay.
 	Archived []string
 
-	// LeaveToSweep leaves replaced blobs to Sweep, so that a reader of a replaced value can read it to its end. By default, the
-	// method that replaces a value deletes the blob, 1 request more, before it returns.
+	// LeaveToSweep leaves replaced blobs to Sweep, so that a reader of a replaced value can read it
+	// to its end. By default, the method that replaces a value deletes the blob, 1 request more,
+	// before it returns.
 	LeaveToSweep bool
 }
 
@@ -156,13 +161,15 @@ func fieldsOf(t reflect.Type) (fields [][]int, err error) {
 var (
 	// ErrNoValue: the field has no value.
 	ErrNoValue = errors.New("the field has no value")
-	// ErrBlobNotFound: the blob does not exist. If the Blob was read a while ago, its entity may have another value by now: read
-	// the entity again, as [Values.OpenAt] does.
+	// ErrBlobNotFound: the blob does not exist. If the Blob was read a while ago, its entity may
+	// have another value by now: read the entity again, as [Values.OpenAt] does.
 	ErrBlobNotFound = errors.New("the blob does not exist")
-	// ErrForeignBlob: the value belongs to another table or to an entity of another partition. Upload it for this entity.
+	// ErrForeignBlob: the value belongs to another table or to an entity of another partition.
+	// Upload it for this entity.
 	ErrForeignBlob = errors.New("the value was uploaded for another table or partition; Values.Copy makes a copy for another partition of its table")
-	// ErrUploadAgain: the value cannot be stored any more, because it was stored before and replaced or deleted, because another
-	// entity has it, or because it was uploaded too long ago. Upload it again.
+	// ErrUploadAgain: the value cannot be stored any more, because it was stored before and
+	// replaced or deleted, because another entity has it, or because it was uploaded too long ago.
+	// Upload it again.
 	ErrUploadAgain = errors.New("the value cannot be stored any more: upload it again")
 )
 
@@ -171,8 +178,8 @@ func condition(is error, format string, args ...any) error {
 	return errs.With(is, fmt.Errorf(format, args...))
 }
 
-// failed returns the error for a request that was refused, or whose outcome does not matter because it is repeated or because
-// nothing refers to the blob.
+// failed returns the error for a request that was refused, or whose outcome does not matter because
+// it is repeated or because nothing refers to the blob.
 func failed(call *wire.Call, err error) error {
 	switch {
 	case err == nil:

@@ -22,35 +22,41 @@ import (
 	"github.com/aztablekit/aztablekit/verify"
 )
 
-// Sweep deletes the blobs of a table that nothing refers to, and counts links to blobs that do not exist. The store does it each day.
+// Sweep deletes the blobs of a table that nothing refers to, and counts links to blobs that do not
+// exist. The store does it each day.
 //
-//   - blobs without a row and without an entity that are older than Options.Grace: their upload was never stored. Sweep first inserts
-//     a row that lets a slow writer fail with ErrUploadAgain.
+//   - blobs without a row and without an entity that are older than Options.Grace: their upload was
+//     never stored. Sweep first inserts a row that lets a slow writer fail with ErrUploadAgain.
 //   - blobs that were replaced, or whose entity was deleted, and whose writer has not deleted them.
 //   - blobs of archived entities that are not in the archive any more; see Options.Archived.
 //   - old rows of blobs that do not exist any more.
 //
-// If an entity links a blob and no row says so, rows of the table were lost, and Sweep fails before it deletes a blob of that partition;
-// see [Values.Relink].
+// If an entity links a blob and no row says so, rows of the table were lost, and Sweep fails before
+// it deletes a blob of that partition; see [Values.Relink].
 //
-// It reads the list of the blobs in the container below the name of the table, and the list of their rows, and then the same from the
-// rows' side; with Pass.Partitions of one partition, only the blobs of that. Blobs with names of another form, and those of other tables,
-// stay as they are. Writers may go on, and several sweeps may run at the same time.
+// It reads the list of the blobs in the container below the name of the table, and the list of
+// their rows, and then the same from the rows' side; with Pass.Partitions of one partition, only
+// the blobs of that. Blobs with names of another form, and those of other tables, stay as they are.
+// Writers may go on, and several sweeps may run at the same time.
 //
-// Pass.Concurrency and Skip are refused; Rate is the most blobs and rows that are read, written and deleted in a second. A Token goes on
-// behind the last partition that was finished, and lists the blobs again, 1 request for each 5,000. Progress.Faults counts links to blobs
-// that do not exist, which aztablekit.Store.Verify lists. Progress.Counts has blobs, linked (by an entity, also an archived one), young,
-// foreign (of another form), orphans (deleted: no entity has linked them), replaced (deleted), tombstones (deleted rows), and kept (the
-// service refuses to delete them).
+// Pass.Concurrency and Skip are refused; Rate is the most blobs and rows that are read, written and
+// deleted in a second. A Token goes on behind the last partition that was finished, and lists the
+// blobs again, 1 request for each 5,000. Progress.Faults counts links to blobs that do not exist,
+// which aztablekit.Store.Verify lists. Progress.Counts has blobs, linked (by an entity, also an
+// archived one), young, foreign (of another form), orphans (deleted: no entity has linked them),
+// replaced (deleted), tombstones (deleted rows), and kept (the service refuses to delete them).
 //
-// Sweep is idempotent. Errors: *table.ValueError for a field of the pass; *table.ValueError; *table.DefinitionError for a handle without
-// the values; *UnrecordedLinkError; table.ErrRanged if the client's signature is for a range of keys; table.ErrNotCreated; the
-// error of a destination of package archive; errors of a read and of a write (see package table), and *azcore.ResponseError about a blob.
+// Sweep is idempotent. Errors: *table.ValueError for a field of the pass; *table.ValueError;
+// *table.DefinitionError for a handle without the values; *UnrecordedLinkError; table.ErrRanged if
+// the client's signature is for a range of keys; table.ErrNotCreated; the error of a destination of
+// package archive; errors of a read and of a write (see package table), and *azcore.ResponseError
+// about a blob.
 //
-// Requests: 1 for each page of blobs and 1 or more for the rows of each partition in it; 1 for each page of rows of the whole table,
-// which the service finds by a scan, and 1 or more for the blobs of each of their partitions; 1 for each deleted blob, and 1 more for
-// an orphan; 1 for each 1,000 rows of each partition with a blob without a row, whose entities Sweep reads first; 1 for each 100 deleted
-// rows. Memory: a page of each list, and the links of such a partition.
+// Requests: 1 for each page of blobs and 1 or more for the rows of each partition in it; 1 for each
+// page of rows of the whole table, which the service finds by a scan, and 1 or more for the blobs
+// of each of their partitions; 1 for each deleted blob, and 1 more for an orphan; 1 for each 1,000
+// rows of each partition with a blob without a row, whose entities Sweep reads first; 1 for each
+// 100 deleted rows. Memory: a page of each list, and the links of such a partition.
 func (v *Values[T]) Sweep(ctx context.Context, t *table.Table[T], p *table.Pass) (table.Progress, error) {
 	of, err := v.binding(t)
 	if err != nil {
@@ -63,10 +69,11 @@ func (v *values) Sweep(ctx context.Context, p *table.Pass) (table.Progress, erro
 	return v.passOf("Sweep", ctx, p, sweepOptions{archived: v.archivedAnywhere()})
 }
 
-// Relink stores the rows of blobs that entities link and that have none, of whatever age, and deletes nothing: for a table that was
-// restored or copied without its rows that begin with ~. Links of archived entities are not known without their rows: see
-// docs/operations.md before the next sweep. Pass, errors and requests are those of [Values.Sweep]; Progress.Counts also has relinked.
-// Idempotent.
+// Relink stores the rows of blobs that entities link and that have none, of whatever age, and
+// deletes nothing: for a table that was restored or copied without its rows that begin with ~.
+// Links of archived entities are not known without their rows: see docs/operations.md before the
+// next sweep. Pass, errors and requests are those of [Values.Sweep]; Progress.Counts also has
+// relinked. Idempotent.
 func (v *Values[T]) Relink(ctx context.Context, t *table.Table[T], p *table.Pass) (table.Progress, error) {
 	of, err := v.binding(t)
 	if err != nil {
@@ -95,7 +102,8 @@ func (v *values) passOf(method string, ctx context.Context, p *table.Pass, o swe
 	return w.progress(), err
 }
 
-// archivedAnywhere returns a function that asks the movers of Options.Archived about an entity, nil without movers.
+// archivedAnywhere returns a function that asks the movers of Options.Archived about an entity, nil
+// without movers.
 func (v *values) archivedAnywhere() func(context.Context, keys.Key, string) (bool, error) {
 	if len(v.archives) == 0 {
 		return nil
@@ -146,7 +154,8 @@ func (w *sweep) sweepAll(ctx context.Context) error {
 // move notes how far the sweep is.
 func (w *sweep) move(p sweepPosition) { w.at, w.inside, w.report.Token = p, nil, w.opt.token(p) }
 
-// enter notes that a partition has begun, if it is another one, and that the one before is finished.
+// enter notes that a partition has begun, if it is another one, and that the one before is
+// finished.
 func (w *sweep) enter(by byte, partition string) {
 	if w.inside != nil && *w.inside == partition {
 		return
@@ -176,7 +185,8 @@ type storedRow struct {
 	stored  *table.Row
 }
 
-// rowsFrom yields the rows of blobs of a range of partitions, of all if it is unset, from the row of an ID on.
+// rowsFrom yields the rows of blobs of a range of partitions, of all if it is unset, from the row
+// of an ID on.
 func (s *sweep) rowsFrom(ctx context.Context, in keys.PartitionRange, id string) iter.Seq2[storedRow, error] {
 	q := table.Query[table.Row]{Partitions: in, Rows: keyrange.Stored(reserved.Blob+id, reserved.Blob+"\x7f"), TableScan: !in.IsSet()}
 	return func(yield func(storedRow, error) bool) {
@@ -202,7 +212,8 @@ func (s *sweep) rowsFrom(ctx context.Context, in keys.PartitionRange, id string)
 	}
 }
 
-// delete deletes the blob of a tombstone. The entity is the one that has linked the blob, the zero key if none has.
+// delete deletes the blob of a tombstone. The entity is the one that has linked the blob, the zero
+// key if none has.
 func (w *sweep) delete(ctx context.Context, n name, entity keys.Key) error {
 	if !w.opt.DryRun {
 		if err := w.pace.Spend(ctx, 1); err != nil {
@@ -235,8 +246,8 @@ func (w *sweep) fault(f verify.Fault) {
 	}
 }
 
-// mayGo reports whether a tombstone is not needed any more: no request arrives that links its blob. That of an orphan stays for as long
-// again, for programs whose clocks are wrong.
+// mayGo reports whether a tombstone is not needed any more: no request arrives that links its blob.
+// That of an orphan stays for as long again, for programs whose clocks are wrong.
 func (w *sweep) mayGo(r storedRow) bool {
 	now, grace := w.store.client.opt.Now(), w.store.opt.Grace
 	if now.Before(w.store.opt.unlinkable(r.name)) {
@@ -362,8 +373,8 @@ func (w *sweep) unrecorded(ctx context.Context, n name) error {
 	return nil
 }
 
-// expired reports whether a blob is older than the grace, both by the clock of the program that has uploaded it and by that of the
-// service.
+// expired reports whether a blob is older than the grace, both by the clock of the program that has
+// uploaded it and by that of the service.
 func (w *sweep) expired(b listed) bool {
 	from := b.uploaded()
 	if b.modified.After(from) {
@@ -372,7 +383,8 @@ func (w *sweep) expired(b listed) bool {
 	return w.store.client.opt.Now().Sub(from) > w.store.opt.Grace
 }
 
-// orphan deletes a blob that has no row. Its row comes first, so that no writer can link the blob from now on.
+// orphan deletes a blob that has no row. Its row comes first, so that no writer can link the blob
+// from now on.
 func (w *sweep) orphan(ctx context.Context, n name) error {
 	if !w.opt.DryRun {
 		r, err := blobRow{name: n, state: condemned, since: w.store.client.opt.Now()}.row()
@@ -393,8 +405,9 @@ func (w *sweep) orphan(ctx context.Context, n name) error {
 	return w.delete(ctx, n, keys.Key{})
 }
 
-// sweepRows sweeps by the list of the rows: it finds links without blobs, blobs of entities that are not archived any more, and
-// tombstones that are not needed any more, which it deletes in batches.
+// sweepRows sweeps by the list of the rows: it finds links without blobs, blobs of entities that
+// are not archived any more, and tombstones that are not needed any more, which it deletes in
+// batches.
 func (w *sweep) sweepRows(ctx context.Context) error {
 	var failed error
 	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
@@ -406,7 +419,8 @@ func (w *sweep) sweepRows(ctx context.Context) error {
 	return errors.Join(failed, err)
 }
 
-// eachRow looks at each row. gone is called for each tombstone that is to be deleted, and returns false to stop.
+// eachRow looks at each row. gone is called for each tombstone that is to be deleted, and returns
+// false to stop.
 func (w *sweep) eachRow(ctx context.Context, gone func(name) bool) error {
 	stored := &merged[listed]{
 		open: func(partition, _ string) iter.Seq2[listed, error] {
@@ -452,8 +466,8 @@ func (w *sweep) eachRow(ctx context.Context, gone func(name) bool) error {
 	return nil
 }
 
-// missing reports a link without a blob, once both are read again: the value may have been replaced since the row was read, or the
-// blob stored since it was listed.
+// missing reports a link without a blob, once both are read again: the value may have been replaced
+// since the row was read, or the blob stored since it was listed.
 func (w *sweep) missing(ctx context.Context, r storedRow) error {
 	_, err := w.store.client.properties(ctx, r.String())
 	if !errors.Is(err, ErrBlobNotFound) {
@@ -473,9 +487,9 @@ func (w *sweep) missing(ctx context.Context, r storedRow) error {
 	return nil
 }
 
-// movedRow asks the destination of package archive about an entity that was moved, and deletes its blob if the destination does not
-// contain it any more. The row was read before the destination is asked, and is changed by its ETag: a restored entity keeps its
-// blob.
+// movedRow asks the destination of package archive about an entity that was moved, and deletes its
+// blob if the destination does not contain it any more. The row was read before the destination is
+// asked, and is changed by its ETag: a restored entity keeps its blob.
 func (w *sweep) movedRow(ctx context.Context, r storedRow, exists bool) error {
 	if w.opt.archived != nil {
 		contains, err := w.opt.archived(ctx, r.entityKey(), r.incarnation)
@@ -516,8 +530,9 @@ func (w *sweep) notArchived(ctx context.Context, r storedRow) error {
 	return w.delete(ctx, r.name, r.entityKey())
 }
 
-// UnrecordedLinkError: an entity links a blob, and no row of the blob says so. The rows of the table that begin with ~b were deleted, or
-// left out when the table was restored or copied. Sweep deletes no blob of the partition then.
+// UnrecordedLinkError: an entity links a blob, and no row of the blob says so. The rows of the
+// table that begin with ~b were deleted, or left out when the table was restored or copied. Sweep
+// deletes no blob of the partition then.
 type UnrecordedLinkError struct {
 	Key  keys.Key // of the entity
 	Blob string   // its name
@@ -551,7 +566,8 @@ func readLinks(ctx context.Context, rows *table.Table[table.Row], partition stri
 	return l, nil
 }
 
-// add adds the blobs that a row links, unless it is a copy of an entity. No two blobs have the same ID.
+// add adds the blobs that a row links, unless it is a copy of an entity. No two blobs have the same
+// ID.
 func (l *partitionLinks) add(r *table.Row) {
 	if _, isCopy := (*stored.Row)(r).Primary(); isCopy {
 		return

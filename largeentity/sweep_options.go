@@ -22,8 +22,8 @@ type sweepOptions struct {
 
 	// fault is called for each fault. The kinds:
 	//
-	//   - Dangling: nothing refers to the blob any more, and the sweep deletes it. The fault has the entity that has linked the blob; none
-	//     if no entity ever has.
+	//   - Dangling: nothing refers to the blob any more, and the sweep deletes it. The fault has
+	//     the entity that has linked the blob; none if no entity ever has.
 	//   - Missing: the entity links a blob that does not exist. It is not repaired.
 	//   - StateMismatch: the entity links the blob, and no row says so.
 	fault func(verify.Fault)

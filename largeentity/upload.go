@@ -17,23 +17,26 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Upload reads a value to its end and stores it, so that the entity with the key owner can have it. The entity gets the value when a
-// write stores the returned Blob:
+// Upload reads a value to its end and stores it, so that the entity with the key owner can have it.
+// The entity gets the value when a write stores the returned Blob:
 //
 //	photo, err := photos.Upload(ctx, staff, staff.Key(jones), file, "image/jpeg")
 //	e, err := staff.Update(ctx, staff.Key(jones), func(e *Employee) error { e.Photo = photo; return nil })
 //
-// contentType defaults to application/octet-stream. The value can be stored for half of Options.Grace, in an entity of the same partition. A value that no entity gets is deleted by
+// contentType defaults to application/octet-stream. The value can be stored for half of
+// Options.Grace, in an entity of the same partition. A value that no entity gets is deleted by
 // [Values.Sweep]. Blobs never change: another value is another blob.
 //
-// Errors: the error of r; io.ErrNoProgress for an r that returns neither bytes nor an error 100 times; *keys.KeyError for an
-// invalid owner; *table.LimitError for more than 50,000 blocks, and for a PartitionKey that is too long for the name of a blob;
-// *table.ValueError for a nil r, and for a content type that no header can have; *table.DefinitionError for a handle without the values;
-// table.ErrNotCreated; table.ErrUnreachable; *azcore.ResponseError. After an error, nothing is stored that Sweep does not find, but for blocks that the service itself
-// deletes within a week.
+// Errors: the error of r; io.ErrNoProgress for an r that returns neither bytes nor an error 100
+// times; *keys.KeyError for an invalid owner; *table.LimitError for more than 50,000 blocks, and
+// for a PartitionKey that is too long for the name of a blob; *table.ValueError for a nil r, and
+// for a content type that no header can have; *table.DefinitionError for a handle without the
+// values; table.ErrNotCreated; table.ErrUnreachable; *azcore.ResponseError. After an error, nothing
+// is stored that Sweep does not find, but for blocks that the service itself deletes within a week.
 //
-// Requests: none for a value of at most Options.InlineUpTo bytes, 1 for a value of at most Options.BlockSize, else 1 for each
-// block and 1 to commit them. Memory: see Options.BlocksInFlight.
+// Requests: none for a value of at most Options.InlineUpTo bytes, 1 for a value of at most
+// Options.BlockSize, else 1 for each block and 1 to commit them. Memory: see
+// Options.BlocksInFlight.
 func (v *Values[T]) Upload(ctx context.Context, t *table.Table[T], owner keys.Key, r io.Reader, contentType string) (Blob, error) {
 	of, err := v.binding(t)
 	if err != nil {
@@ -97,8 +100,9 @@ func (s *store) upload(ctx context.Context, owner keys.Key, r io.Reader, content
 // maxEmptyReads is how often in a row a reader may return neither bytes nor an error.
 const maxEmptyReads = 100
 
-// readBlock reads up to most bytes into buf, whose content it replaces and which grows as it needs. ended reports the end of r.
-// It does not use io.ReadFull, whose io.ErrUnexpectedEOF may come from r: then the value is cut off, and has not ended.
+// readBlock reads up to most bytes into buf, whose content it replaces and which grows as it needs.
+// ended reports the end of r. It does not use io.ReadFull, whose io.ErrUnexpectedEOF may come from
+// r: then the value is cut off, and has not ended.
 func readBlock(ctx context.Context, r io.Reader, buf []byte, most int) (_ []byte, ended bool, err error) {
 	buf = buf[:0]
 	for empty := 0; len(buf) < most; {
@@ -128,7 +132,8 @@ func readBlock(ctx context.Context, r io.Reader, buf []byte, most int) (_ []byte
 	return buf, false, nil
 }
 
-// peek reports whether r is at its end, so that a value of exactly one block takes one request. rest is r as it was before.
+// peek reports whether r is at its end, so that a value of exactly one block takes one request.
+// rest is r as it was before.
 func peek(ctx context.Context, r io.Reader) (rest io.Reader, ended bool, err error) {
 	next, last, err := readBlock(ctx, r, nil, 1)
 	rest = bytes.NewReader(next)
@@ -161,7 +166,8 @@ func (u *upload) add(hash interface {
 	u.facts.sum = hex.EncodeToString(hash.Sum(nil))
 }
 
-// blocks stores the first block and the rest of r as blocks, some of them at the same time, and commits them.
+// blocks stores the first block and the rest of r as blocks, some of them at the same time, and
+// commits them.
 func (u *upload) blocks(ctx context.Context, r io.Reader, block []byte) (err error) {
 	sending, cancel := context.WithCancelCause(ctx)
 	u.cancel = cancel
@@ -225,8 +231,9 @@ func (u *upload) send(ctx context.Context, block []byte) error {
 	return nil
 }
 
-// Copy stores a copy of a value for the entity with the key owner, in any partition of the table. An entity with a value in a blob can
-// move to another partition only with a copy, because the name of a blob contains the partition:
+// Copy stores a copy of a value for the entity with the key owner, in any partition of the table.
+// An entity with a value in a blob can move to another partition only with a copy, because the name
+// of a blob contains the partition:
 //
 //	e.Value.Department = "Marketing"
 //	if e.Value.Photo, err = photos.Copy(ctx, staff, staff.Key(e.Value), e.Value.Photo); err != nil {
@@ -234,13 +241,17 @@ func (u *upload) send(ctx context.Context, block []byte) error {
 //	}
 //	return staff.Move(ctx, e)
 //
-// The copy is like the result of [Values.Upload]: the entity gets it by a write, and [Values.Sweep] deletes it if no entity gets it. The write
-// that moves the entity gives the old blob up. The zero Blob and a value in the entity itself are returned as they are.
+// The copy is like the result of [Values.Upload]: the entity gets it by a write, and [Values.Sweep]
+// deletes it if no entity gets it. The write that moves the entity gives the old blob up. The zero
+// Blob and a value in the entity itself are returned as they are.
 //
-// Errors, after which Copy returns b, so that the field of an entity keeps its value: ErrBlobNotFound; table.ErrAltered; ErrForeignBlob
-// for a blob of another table; *keys.KeyError for an invalid owner; *table.LimitError for a PartitionKey that is too long for the
-// name of a blob; *table.DefinitionError for a handle without the values; table.ErrNotCreated; table.ErrUnreachable; *azcore.ResponseError. Requests: none for a value in the entity
-// itself, else the requests of Open and Upload. The value passes through the program, in blocks; see Options.BlocksInFlight.
+// Errors, after which Copy returns b, so that the field of an entity keeps its value:
+// ErrBlobNotFound; table.ErrAltered; ErrForeignBlob for a blob of another table; *keys.KeyError for
+// an invalid owner; *table.LimitError for a PartitionKey that is too long for the name of a blob;
+// *table.DefinitionError for a handle without the values; table.ErrNotCreated;
+// table.ErrUnreachable; *azcore.ResponseError. Requests: none for a value in the entity itself,
+// else the requests of Open and Upload. The value passes through the program, in blocks; see
+// Options.BlocksInFlight.
 func (v *Values[T]) Copy(ctx context.Context, t *table.Table[T], owner keys.Key, b Blob) (Blob, error) {
 	of, err := v.binding(t)
 	if err != nil {

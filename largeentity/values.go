@@ -15,23 +15,27 @@ import (
 	"github.com/aztablekit/aztablekit/verify"
 )
 
-// Values are the large values of the entities of a table: a definition for aztablekit.Table. [In] makes them. Their methods take the handle
-// of a table that they were given to. They can be a package's variable, and are safe for concurrent use.
+// Values are the large values of the entities of a table: a definition for aztablekit.Table. [In]
+// makes them. Their methods take the handle of a table that they were given to. They can be a
+// package's variable, and are safe for concurrent use.
 //
-// A table has one such definition, since the blobs of a table are swept together: types with blobs have tables of their own. The names of
-// the blobs begin with the name of the table, so that several tables can share a container; two tables of the same name, in different
-// accounts, cannot.
+// A table has one such definition, since the blobs of a table are swept together: types with blobs
+// have tables of their own. The names of the blobs begin with the name of the table, so that
+// several tables can share a container; two tables of the same name, in different accounts, cannot.
 //
-// They keep track of the blobs in the fields of type [Blob]: a write that stores a Blob also stores a row for its blob, in the same
-// transaction, and a write that replaces a Blob or deletes its entity marks the row, and then deletes the blob.
+// They keep track of the blobs in the fields of type [Blob]: a write that stores a Blob also stores
+// a row for its blob, in the same transaction, and a write that replaces a Blob or deletes its
+// entity marks the row, and then deletes the blob.
 //
-// Writes fail with a *table.DerivedError that wraps ErrUploadAgain for a Blob that another entity has or had, that was replaced
-// or deleted before, or that was uploaded more than half of Options.Grace ago; and ErrForeignBlob for a Blob of another table or
-// partition. An entity can be rekeyed, and a Blob can pass from one entity to another in one transaction, in which the first
+// Writes fail with a *table.DerivedError that wraps ErrUploadAgain for a Blob that another entity
+// has or had, that was replaced or deleted before, or that was uploaded more than half of
+// Options.Grace ago; and ErrForeignBlob for a Blob of another table or partition. An entity can be
+// rekeyed, and a Blob can pass from one entity to another in one transaction, in which the first
 // gives it up before the second takes it. A restored entity of package archive has its Blobs again.
 //
-// Requests: a write still takes 1; 1 or 2 more for each blob that it replaces: to delete the blob and, if it was uploaded longer ago
-// than Options.Grace, its row. A restore reads the row of each blob.
+// Requests: a write still takes 1; 1 or 2 more for each blob that it replaces: to delete the blob
+// and, if it was uploaded longer ago than Options.Grace, its row. A restore reads the row of each
+// blob.
 type Values[T any] struct {
 	container string
 	opt       Options
@@ -140,8 +144,8 @@ func (v *values) sweepDaily(ctx context.Context) error {
 	return err
 }
 
-// Check is the part of aztablekit.Store.Verify and Repair for the values: a sweep. With o.RecordsOnly it does
-// nothing: blobs have no records.
+// Check is the part of aztablekit.Store.Verify and Repair for the values: a sweep. With
+// o.RecordsOnly it does nothing: blobs have no records.
 func (v *values) Check(ctx context.Context, o *verify.Options) (report table.Progress, err error) {
 	if o.RecordsOnly {
 		return report, nil

@@ -7,15 +7,16 @@ import (
 	"github.com/aztablekit/aztablekit/internal/engine"
 )
 
-// allowance is how much older than its time to live a lease must be before it is over: a date has whole seconds, and is of another
-// server than a timestamp.
+// allowance is how much older than its time to live a lease must be before it is over: a date has
+// whole seconds, and is of another server than a timestamp.
 const allowance = time.Second
 
-// belief returns for how long a holder believes in its lease, from before it has sent the request that was applied: a second less than the time to
-// live, and a 50th for clocks of different rates.
+// belief returns for how long a holder believes in its lease, from before it has sent the request
+// that was applied: a second less than the time to live, and a 50th for clocks of different rates.
 func belief(timeToLive time.Duration) time.Duration { return timeToLive - time.Second - timeToLive/50 }
 
-// holder is a Lease by which the engine writes: a request is sent only while the holder believes in its lease, and ends with it.
+// holder is a Lease by which the engine writes: a request is sent only while the holder believes in
+// its lease, and ends with it.
 type holder Lease
 
 // Write implements engine.Guard.

@@ -10,8 +10,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Elect waits until it has the lease, calls f, renews the lease while f runs, and releases it when f has returned. It returns the error of f. To
-// stand for election again, call it again:
+// Elect waits until it has the lease, calls f, renews the lease while f runs, and releases it when
+// f has returned. It returns the error of f. To stand for election again, call it again:
 //
 //	for ctx.Err() == nil {
 //		err := leases.Elect(ctx, "invoices", func(ctx context.Context, held *lease.Lease) error {
@@ -21,17 +21,22 @@ import (
 //		time.Sleep(time.Second)
 //	}
 //
-// When the lease is lost, the context of f ends, with [ErrLost] as its cause, at least 2 seconds before another holder can have the lease; with a TTL of 15 s, 2.3 s.
-// f should then return: Elect waits for it, and returns the error, with another error of f beside it. A process that was suspended notices within a second that its
-// lease is over; until then only [Partition.Guard] protects what it writes.
+// When the lease is lost, the context of f ends, with [ErrLost] as its cause, at least 2 seconds
+// before another holder can have the lease; with a TTL of 15 s, 2.3 s. f should then return: Elect
+// waits for it, and returns the error, with another error of f beside it. A process that was
+// suspended notices within a second that its lease is over; until then only [Partition.Guard]
+// protects what it writes.
 //
-// While a holder renews the lease as Elect does, three times in each time to live, another Elect sends 1 request for each time to live. It goes by the age of the row at the service, and begins
-// to wait again whenever the holder has renewed it. After the death of a holder, another one has the lease 2 seconds and a third of TTL after its end at the latest; after a
-// release, within a time to live.
+// While a holder renews the lease as Elect does, three times in each time to live, another Elect
+// sends 1 request for each time to live. It goes by the age of the row at the service, and begins
+// to wait again whenever the holder has renewed it. After the death of a holder, another one has
+// the lease 2 seconds and a third of TTL after its end at the latest; after a release, within a
+// time to live.
 //
-// f runs in the goroutine of the caller. No goroutine outlives Elect, also if f panics; the lease is then released, too. Errors: that of f; ErrLost; *table.ValueError
-// for a nil f; those of [Leases.Acquire], but for *HeldError; an error of the release is not returned, but for ErrLost. Requests: those of Acquire, 1 for each third of TTL while f
-// runs, and 1 to release.
+// f runs in the goroutine of the caller. No goroutine outlives Elect, also if f panics; the lease
+// is then released, too. Errors: that of f; ErrLost; *table.ValueError for a nil f; those of
+// [Leases.Acquire], but for *HeldError; an error of the release is not returned, but for ErrLost.
+// Requests: those of Acquire, 1 for each third of TTL while f runs, and 1 to release.
 func (s *Leases) Elect(ctx context.Context, name string, f func(ctx context.Context, held *Lease) error) error {
 	if err := s.checkCall("Elect", name, f); err != nil {
 		return err

@@ -20,7 +20,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Partition is a partition that the holder of a lease has entered. Its method can be called at the same time.
+// Partition is a partition that the holder of a lease has entered. Its method can be called at the
+// same time.
 type Partition struct {
 	lease *Lease
 	rows  *table.Table[table.Row]
@@ -28,17 +29,20 @@ type Partition struct {
 	lost  error
 }
 
-// In enters a partition of data: it stores the holder's fence there, and deletes the guard of the holder before, whose writes with
-// [Partition.Guard] the service refuses from then on. Enter each partition once, and keep what In returns.
+// In enters a partition of data: it stores the holder's fence there, and deletes the guard of the
+// holder before, whose writes with [Partition.Guard] the service refuses from then on. Enter each
+// partition once, and keep what In returns.
 //
 //	sales, err := held.In(ctx, staff, dept.Of("Sales"))
 //	_, err = table.Transact(ctx, sales.Guard(), staff.ReplaceOp(jones))
 //
-// A partition has two rows for each lease whose holders have entered it, and keeps them: ~h|NAME|head and ~h|NAME|TOKEN. Each partition can have any number of leases.
+// A partition has two rows for each lease whose holders have entered it, and keeps them:
+// ~h|NAME|head and ~h|NAME|TOKEN. Each partition can have any number of leases.
 //
-// Errors: [ErrLost] if the lease is lost, and if a later holder has entered; *[RestoredError]; *keys.KeyError for a wrong key; *table.ValueError for a nil table; the
-// mistake of a table that was declared wrong; *table.DecodeError for rows that cannot be used; errors of a read and of a write (see package table).
-// Requests: 2, and 1 if this holder has entered already. Idempotent.
+// Errors: [ErrLost] if the lease is lost, and if a later holder has entered; *[RestoredError];
+// *keys.KeyError for a wrong key; *table.ValueError for a nil table; the mistake of a table that
+// was declared wrong; *table.DecodeError for rows that cannot be used; errors of a read and of a
+// write (see package table). Requests: 2, and 1 if this holder has entered already. Idempotent.
 func (l *Lease) In(ctx context.Context, t table.Handle, partition keys.PartitionKey) (_ *Partition, err error) {
 	h := door.Table(t)
 	if err := engine.CheckHandle("t", h); err != nil {
@@ -70,7 +74,8 @@ func (l *Lease) In(ctx context.Context, t table.Handle, partition keys.Partition
 	}
 }
 
-// headKey ends the RowKey of the row with the fence of the last holder that has entered. It is never deleted.
+// headKey ends the RowKey of the row with the fence of the last holder that has entered. It is
+// never deleted.
 const headKey = "head"
 
 // mostFence is a number above all fences.
@@ -99,7 +104,8 @@ type entering struct {
 	greater int64       // the greatest fence of all
 }
 
-// attempt reads the head and the guards, and enters unless the holder is in. Requests: 2, and 1 if it is in.
+// attempt reads the head and the guards, and enters unless the holder is in. Requests: 2, and 1 if
+// it is in.
 func (e *entering) attempt(ctx context.Context) (in bool, err error) {
 	g := e.to
 	l, h := g.lease, door.Table(g.rows)
@@ -162,7 +168,8 @@ func (e *entering) add(r *table.Row) error {
 	return nil
 }
 
-// ops returns the operations that enter: the head by its ETag first, so that a late copy of the request is refused.
+// ops returns the operations that enter: the head by its ETag first, so that a late copy of the
+// request is refused.
 func (e *entering) ops(h *engine.Table) []*engine.Op {
 	head := &engine.Op{Table: h, Method: "In", Kind: aztables.TransactionTypeUpdateReplace, Key: e.head, Match: e.etag, StoresID: true}
 	if e.fence == 0 {
@@ -190,8 +197,9 @@ func (p *Partition) write(h *engine.Table, kind aztables.TransactionType, match 
 	return op
 }
 
-// explainGreater returns why a holder cannot enter a partition that one with a greater fence has entered. If the row of the lease is still this holder's, the
-// fences of the table of leases are not those that the partition has seen.
+// explainGreater returns why a holder cannot enter a partition that one with a greater fence has
+// entered. If the row of the lease is still this holder's, the fences of the table of leases are
+// not those that the partition has seen.
 func (l *Lease) explainGreater(ctx context.Context, tableName, partition string, entered int64) error {
 	r, err := l.leases.read(ctx, "In", l.name)
 	switch {
@@ -204,12 +212,16 @@ func (l *Lease) explainGreater(ctx context.Context, tableName, partition string,
 	return &RestoredError{Name: l.name, Fence: l.fence, Table: tableName, Partition: partition, Entered: entered}
 }
 
-// Guard returns an operation for [table.Transact] and the other functions that write one transaction, beside operations on entities of the
-// partition, of any types and definitions of its table. The service refuses the transaction as a whole once a later holder has entered the partition, and
-// the library sends it only while this holder may believe in its lease. Several transactions of one holder do not refuse each other.
+// Guard returns an operation for [table.Transact] and the other functions that write one
+// transaction, beside operations on entities of the partition, of any types and definitions of its
+// table. The service refuses the transaction as a whole once a later holder has entered the
+// partition, and the library sends it only while this holder may believe in its lease. Several
+// transactions of one holder do not refuse each other.
 //
-// The error of the refused transaction is [ErrLost]; after a lost request or response it is table.ErrUnknownOutcome. Give Guard first: if several operations are refused, the service reports the first. It
-// takes one of the 100 operations of a transaction, and no request. [table.Bulk] refuses it, because it divides its operations into several transactions.
+// The error of the refused transaction is [ErrLost]; after a lost request or response it is
+// table.ErrUnknownOutcome. Give Guard first: if several operations are refused, the service reports
+// the first. It takes one of the 100 operations of a transaction, and no request. [table.Bulk]
+// refuses it, because it divides its operations into several transactions.
 func (p *Partition) Guard() table.Op {
 	made := p.rows.DeleteAnyOp(p.key)
 	op := p.write(door.Table(p.rows), aztables.TransactionTypeUpdateMerge, azcore.ETagAny)

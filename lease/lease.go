@@ -57,17 +57,19 @@ func (s *Leases) newLease(name string, fence int64) *Lease {
 // Name returns the name of the lease.
 func (l *Lease) Name() string { return l.name }
 
-// Fence returns the fence of this holder: greater than that of each holder before. Give it to systems outside of the store, which refuse what comes
-// with a smaller fence than they have seen.
+// Fence returns the fence of this holder: greater than that of each holder before. Give it to
+// systems outside of the store, which refuse what comes with a smaller fence than they have seen.
 func (l *Lease) Fence() int64 { return l.fence }
 
-// Until returns when the holder stops to believe in its lease unless it renews it: some time before another holder can have it. It goes by the wall clock or
-// by the monotonic clock, whichever has gone further.
+// Until returns when the holder stops to believe in its lease unless it renews it: some time before
+// another holder can have it. It goes by the wall clock or by the monotonic clock, whichever has
+// gone further.
 func (l *Lease) Until() time.Time {
 	return l.leases.rows.Options.Now().Add(l.left())
 }
 
-// Err returns nil while the holder may believe that it has the lease, and [ErrLost] from then on. It sends nothing.
+// Err returns nil while the holder may believe that it has the lease, and [ErrLost] from then on.
+// It sends nothing.
 func (l *Lease) Err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -116,11 +118,12 @@ func (l *Lease) begin(ctx context.Context) error {
 
 func (l *Lease) leave() { <-l.turn }
 
-// Renew renews the lease for another time to live, which counts from before the request is sent. It does not refuse writes of this holder, nor
-// do they refuse it. [Leases.Elect] renews by itself.
+// Renew renews the lease for another time to live, which counts from before the request is sent. It
+// does not refuse writes of this holder, nor do they refuse it. [Leases.Elect] renews by itself.
 //
-// Errors: [ErrLost] if the lease is over, was released, or is another holder's; other errors of a write (see package table), after which the lease may
-// still be renewed until [Lease.Until]. 1 request; 3 more after a lost response. Safe to repeat.
+// Errors: [ErrLost] if the lease is over, was released, or is another holder's; other errors of a
+// write (see package table), after which the lease may still be renewed until [Lease.Until]. 1
+// request; 3 more after a lost response. Safe to repeat.
 func (l *Lease) Renew(ctx context.Context) (err error) {
 	if err := l.begin(ctx); err != nil {
 		return err
@@ -171,7 +174,8 @@ func (l *Lease) renewed(at pace.Moment, err error) {
 	}
 }
 
-// findRow reads the row if its ETag is not known. What it finds does not lengthen the belief in the lease. Requests: none or 1.
+// findRow reads the row if its ETag is not known. What it finds does not lengthen the belief in the
+// lease. Requests: none or 1.
 func (l *Lease) findRow(ctx context.Context, method string) error {
 	if l.row != rowHeld || l.etag != "" {
 		return nil
@@ -191,16 +195,17 @@ func (l *Lease) findRow(ctx context.Context, method string) error {
 	return nil
 }
 
-// Release gives the lease back, so that another program need not wait for its end. From its call on, the holder does not believe in the lease any
-// more: its transactions with a guard fail with [ErrLost].
+// Release gives the lease back, so that another program need not wait for its end. From its call
+// on, the holder does not believe in the lease any more: its transactions with a guard fail with
+// [ErrLost].
 //
 // If Release returns nil, no other program has had the lease from its acquisition until then, also
 // if it was over for a while.
 //
 // Errors: [ErrLost] if another program has it, or has had it; table.ErrUnknownOutcome if the
-// response was lost, and another program has it, which may have taken it behind the release; those of a read and of a write
-// (see package table), after which the lease ends by itself. Requests: 1; none if the lease was
-// released, and 2 more after a lost response. Idempotent.
+// response was lost, and another program has it, which may have taken it behind the release; those
+// of a read and of a write (see package table), after which the lease ends by itself. Requests: 1;
+// none if the lease was released, and 2 more after a lost response. Idempotent.
 func (l *Lease) Release(ctx context.Context) (err error) {
 	_ = l.end("it was released")
 	if err := l.begin(ctx); err != nil {

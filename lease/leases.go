@@ -21,12 +21,14 @@ import (
 
 // Options are the options of leases. The zero value of each field is its default.
 type Options struct {
-	// TTL is the time to live of a lease: how long after its last renewal another program may take it. Whole seconds, from 3 s to 1 h. Defaults to 15 s.
-	// A holder renews its lease three times as often. Programs of one lease may have different ones: each lease goes by its holder's.
+	// TTL is the time to live of a lease: how long after its last renewal another program may take
+	// it. Whole seconds, from 3 s to 1 h. Defaults to 15 s. A holder renews its lease three times
+	// as often. Programs of one lease may have different ones: each lease goes by its holder's.
 	TTL time.Duration
 
-	// Owner says who a holder is, to people and in a [HeldError]; at most 200 characters. Nothing else depends on it, and several programs may have one.
-	// Defaults to the name of the machine and the ID of the process.
+	// Owner says who a holder is, to people and in a [HeldError]; at most 200 characters. Nothing
+	// else depends on it, and several programs may have one. Defaults to the name of the machine
+	// and the ID of the process.
 	Owner string
 
 	// Common bounds the requests. One attempt takes at most a quarter of TTL.
@@ -42,7 +44,8 @@ const (
 	mostName  = 100
 )
 
-// Leases are the leases of a store, in a table of their own. Their methods can be called at the same time.
+// Leases are the leases of a store, in a table of their own. Their methods can be called at the
+// same time.
 type Leases struct {
 	rows       *engine.Table
 	timeToLive time.Duration
@@ -153,18 +156,23 @@ func (s *Leases) check(method, name string) (err error) {
 // reads the row and finds its own acquisition by a random number; the name of an owner does not
 // matter.
 //
-// Errors: *[HeldError]; [ErrLost] if the response came so late that the lease is over; *table.ValueError or *table.LimitError for a name that is empty, longer than 100
-// characters, or has other characters than letters, digits, hyphens, dots and underscores; *table.DecodeError for a row, or a date of the service, that
-// cannot be used; table.ErrUnknownOutcome if the service could not be asked whether the lease was acquired: it then ends by itself; errors of a read and of a write (see package
-// table). Requests: 2; 1 if another holder has it, and 1 if this process has released it last; 1 more than that if another process has acquired it since. Not idempotent: a second call finds the
-// lease held, also by this process.
+// Errors: *[HeldError]; [ErrLost] if the response came so late that the lease is over;
+// *table.ValueError or *table.LimitError for a name that is empty, longer than 100 characters, or
+// has other characters than letters, digits, hyphens, dots and underscores; *table.DecodeError for
+// a row, or a date of the service, that cannot be used; table.ErrUnknownOutcome if the service
+// could not be asked whether the lease was acquired: it then ends by itself; errors of a read and
+// of a write (see package table). Requests: 2; 1 if another holder has it, and 1 if this process
+// has released it last; 1 more than that if another process has acquired it since. Not idempotent:
+// a second call finds the lease held, also by this process.
 func (s *Leases) Acquire(ctx context.Context, name string) (*Lease, error) {
 	return s.acquireAlone(ctx, "Acquire", name, 0)
 }
 
-// Raise makes the next fence of a lease greater than a fence of which the table of leases knows nothing, because it was restored, or dropped and
-// made again; see [RestoredError]. It acquires the lease and releases it. Errors and requests are those of Acquire and of [Lease.Release];
-// *table.ValueError for a negative fence, and for the greatest. Idempotent, but each call uses up a fence.
+// Raise makes the next fence of a lease greater than a fence of which the table of leases knows
+// nothing, because it was restored, or dropped and made again; see [RestoredError]. It acquires the
+// lease and releases it. Errors and requests are those of Acquire and of [Lease.Release];
+// *table.ValueError for a negative fence, and for the greatest. Idempotent, but each call uses up a
+// fence.
 func (s *Leases) Raise(ctx context.Context, name string, above int64) error {
 	if above < 0 || above >= mostFence-1 {
 		return fmt.Errorf("lease: Raise %.100q: %w", name, &table.ValueError{Field: "above", Reason: fmt.Sprintf("is %d; it must be a fence, from 0 to %d", above, mostFence-2)})
@@ -224,7 +232,8 @@ func (s *Leases) acquire(ctx context.Context, method, name string, above int64) 
 	}
 }
 
-// take stores the row of a lease for a holder. After a conflict, or an unknown outcome, it returns the error and the row as it is then.
+// take stores the row of a lease for a holder. After a conflict, or an unknown outcome, it returns
+// the error and the row as it is then.
 func (s *Leases) take(ctx context.Context, method string, l *Lease, was azcore.ETag) (seen *row, err error) {
 	bounded, cancel := context.WithTimeout(ctx, belief(s.timeToLive))
 	defer cancel()
@@ -243,7 +252,8 @@ func (s *Leases) take(ctx context.Context, method string, l *Lease, was azcore.E
 	return seen, err
 }
 
-// takeFreed returns the row of a lease that this process has released last, nil if it has not. A second call returns nil.
+// takeFreed returns the row of a lease that this process has released last, nil if it has not. A
+// second call returns nil.
 func (s *Leases) takeFreed(name string) *row {
 	s.mu.Lock()
 	defer s.mu.Unlock()

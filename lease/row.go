@@ -110,7 +110,8 @@ func decode(found engine.Reserved) (*row, error) {
 	return r, nil
 }
 
-// store stores the row of a lease for a new holder, in place of the version that has the ETag was, or as a new row if was is "". 1 request.
+// store stores the row of a lease for a new holder, in place of the version that has the ETag was,
+// or as a new row if was is "". 1 request.
 func (s *Leases) store(ctx context.Context, method string, l *Lease, was azcore.ETag) (azcore.ETag, error) {
 	op := &engine.Op{Table: s.rows, Method: method, Kind: aztables.TransactionTypeUpdateReplace, Match: was}
 	if was == "" {
@@ -130,7 +131,8 @@ func (l *Lease) merge(ctx context.Context, method string, t *engine.Table, was a
 	return send(ctx, op, l.name, []edm.Column{c})
 }
 
-// send sends an operation on the row of a lease, and returns its new ETag. The operation stores no operation ID: the nonce tells whose the row is.
+// send sends an operation on the row of a lease, and returns its new ETag. The operation stores no
+// operation ID: the nonce tells whose the row is.
 func send(ctx context.Context, op *engine.Op, name string, columns []edm.Column) (azcore.ETag, error) {
 	op.Key = keyOf(name)
 	w := edm.NewWriter(op.Key.PartitionKey(), op.Key.RowKey(), len(columns))
@@ -156,7 +158,8 @@ func (w *written) Applied(etag azcore.ETag, _ edm.Stored) { w.etag = etag }
 // SetInDoubt implements engine.Target.
 func (*written) SetInDoubt(bool) {}
 
-// isOpen reports whether the row tells what has become of a write: it was refused because the row is another one, or its outcome is unknown.
+// isOpen reports whether the row tells what has become of a write: it was refused because the row
+// is another one, or its outcome is unknown.
 func isOpen(err error) bool {
 	return errors.Is(err, table.ErrChanged) || errors.Is(err, table.ErrExists) || errors.Is(err, table.ErrNotFound) || errors.Is(err, table.ErrUnknownOutcome)
 }

@@ -15,18 +15,18 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// ErrTooLate: Resend was called so long after the time of a record that followers might miss it, and the record is not stored.
-// Append the value again.
+// ErrTooLate: Resend was called so long after the time of a record that followers might miss it,
+// and the record is not stored. Append the value again.
 var ErrTooLate = errors.New("the record is too old to be stored: followers might miss it")
 
-// Append stores a value as the newest record of the writer. If a response is lost, the library sends the record again under the
-// same key, so that it is stored once.
+// Append stores a value as the newest record of the writer. If a response is lost, the library
+// sends the record again under the same key, so that it is stored once.
 //
 //	r, err := claims.Append(ctx, &Claim{Employee: 223, Amount: 17})
 //
-// Errors: table.ErrUnknownOutcome with the record, for [Log.Resend]; table.ErrNotCreated; ErrPastRetention if the record's
-// period is not kept; table.ErrExists if the service reports a row that does not exist; the other errors of a write (see package
-// table). 1 request.
+// Errors: table.ErrUnknownOutcome with the record, for [Log.Resend]; table.ErrNotCreated;
+// ErrPastRetention if the record's period is not kept; table.ErrExists if the service reports a row
+// that does not exist; the other errors of a write (see package table). 1 request.
 func (l *Log[T]) Append(ctx context.Context, v *T) (*Record[T], error) {
 	r, err := l.c.append(ctx, entityOf(v))
 	return typed[T](r), err
@@ -43,16 +43,17 @@ func (l *core) append(ctx context.Context, v tabledoor.Entity) (*record, error) 
 	return rs[0], err
 }
 
-// AppendAll stores values as the newest records of the writer, in their order, in transactions of 100, or as many as have 4 MiB,
-// one after another. Each transaction is all or nothing.
+// AppendAll stores values as the newest records of the writer, in their order, in transactions of
+// 100, or as many as have 4 MiB, one after another. Each transaction is all or nothing.
 //
-// AppendAll returns the records that are stored. With an error, it also returns the records of the last transactions, at most
-// 100, which may be stored: [Log.Resend] stores them after table.ErrUnknownOutcome. The values after the returned records were
-// not sent.
+// AppendAll returns the records that are stored. With an error, it also returns the records of the
+// last transactions, at most 100, which may be stored: [Log.Resend] stores them after
+// table.ErrUnknownOutcome. The values after the returned records were not sent.
 //
-// Errors: *table.BatchError with the index of a value, around table.ErrUnknownOutcome, table.ErrNotCreated or another error of
-// a write (see package table); ErrPastRetention; *table.ValueError for a nil value; *keys.KeyError for a wrong source. Requests:
-// 1 for each transaction.
+// Errors: *table.BatchError with the index of a value, around table.ErrUnknownOutcome,
+// table.ErrNotCreated or another error of a write (see package table); ErrPastRetention;
+// *table.ValueError for a nil value; *keys.KeyError for a wrong source. Requests: 1 for each
+// transaction.
 func (l *Log[T]) AppendAll(ctx context.Context, values ...*T) (all []*Record[T], err error) {
 	for chunk := range slices.Chunk(values, maxBatch) {
 		entities := make([]tabledoor.Entity, len(chunk))
@@ -85,12 +86,13 @@ func (l *core) appendChunk(ctx context.Context, chunk []tabledoor.Entity, before
 	return rs, err
 }
 
-// Resend stores records that Append or AppendAll has returned with an error, under their keys. A record that is stored already
-// stays as it is, also if its Value has changed since.
+// Resend stores records that Append or AppendAll has returned with an error, under their keys. A
+// record that is stored already stays as it is, also if its Value has changed since.
 //
-// Errors: table.ErrUnknownOutcome; ErrTooLate after Options.Overlap; ErrPastRetention; table.ErrNotCreated and the other
-// errors of a write (see package table), of several records in a *bulk.Error; *table.ValueError for a nil record, or a record of
-// another source. Requests: those of AppendAll; for records that are stored, up to 5 more for each transaction and 1 for each
+// Errors: table.ErrUnknownOutcome; ErrTooLate after Options.Overlap; ErrPastRetention;
+// table.ErrNotCreated and the other errors of a write (see package table), of several records in a
+// *bulk.Error; *table.ValueError for a nil record, or a record of another source. Requests: those
+// of AppendAll; for records that are stored, up to 5 more for each transaction and 1 for each
 // record. Idempotent.
 func (l *Log[T]) Resend(ctx context.Context, records ...*Record[T]) error {
 	all := make([]*record, len(records))
@@ -161,7 +163,8 @@ func (l *core) newRecords(values []tabledoor.Entity) ([]*record, error) {
 	return rs, nil
 }
 
-// bucket returns the number of the partition in which a record is stored, together with the other records of its transaction.
+// bucket returns the number of the partition in which a record is stored, together with the other
+// records of its transaction.
 func (l *core) bucket(p position) int {
 	if len(l.partitions) == 1 {
 		return 0
@@ -237,23 +240,27 @@ func (l *core) confirm(ctx context.Context, r *record, refusal error) error {
 	return nil
 }
 
-// AppendOnce stores a value as the record with an ID and a time, unless the record is stored already. It is for records that
-// several attempts may append, such as the attempts of a handler of package eventual:
+// AppendOnce stores a value as the record with an ID and a time, unless the record is stored
+// already. It is for records that several attempts may append, such as the attempts of a handler of
+// package eventual:
 //
 //	id := j.OperationID + "-" + j.Key.RowKey() // a write of several entities has one operation ID
 //	_, err := changes.AppendOnce(ctx, id, j.Time, &change)
 //
-// Give each record of a source an ID of its own, and at each attempt the same ID and time. With another time, the record is stored again,
-// and [Log.Follow] may not yield it. The ID is the Writer of the record, and its Sequence is 0. Records of one time are in the order of
-// their IDs: the Time of a job has milliseconds, so two writes of one millisecond may change places. Follow does not yield a record whose
-// time is more than Options.Overlap before now; the other reads do. A record that is stored already stays as it is, also if v differs.
+// Give each record of a source an ID of its own, and at each attempt the same ID and time. With
+// another time, the record is stored again, and [Log.Follow] may not yield it. The ID is the Writer
+// of the record, and its Sequence is 0. Records of one time are in the order of their IDs: the Time
+// of a job has milliseconds, so two writes of one millisecond may change places. Follow does not
+// yield a record whose time is more than Options.Overlap before now; the other reads do. A record
+// that is stored already stays as it is, also if v differs.
 //
 // The records of AppendOnce are in the first partition of the source, whatever Options.Spread is,
 // so that another attempt finds them there also after Spread has grown. It takes 2,000 records a
 // second; give more records to several sources, by [Log.In].
 //
-// Errors: table.ErrUnknownOutcome; table.ErrNotCreated; ErrPastRetention; *table.ValueError for an ID that no key can contain;
-// the other errors of a write (see package table). 1 request, and 1 more if the record is stored already. Idempotent.
+// Errors: table.ErrUnknownOutcome; table.ErrNotCreated; ErrPastRetention; *table.ValueError for an
+// ID that no key can contain; the other errors of a write (see package table). 1 request, and 1
+// more if the record is stored already. Idempotent.
 func (l *Log[T]) AppendOnce(ctx context.Context, id string, at time.Time, v *T) (r *Record[T], err error) {
 	of, err := l.c.appendOnce(ctx, id, at, entityOf(v))
 	return typed[T](of), err
@@ -299,9 +306,10 @@ func (l *core) identified(id string, at time.Time, v tabledoor.Entity) (*record,
 	return r, l.tables.keeps(at)
 }
 
-// writer dates and numbers the records of a Log, so that the keys of a writer differ, and each record is newer than the one before,
-// also if the clock steps back a little. If the clock steps back by more than overlap, another writer begins, whose records have
-// the new time. The records of each source are numbered from 0.
+// writer dates and numbers the records of a Log, so that the keys of a writer differ, and each
+// record is newer than the one before, also if the clock steps back a little. If the clock steps
+// back by more than overlap, another writer begins, whose records have the new time. The records of
+// each source are numbered from 0.
 type writer struct {
 	now     func() time.Time
 	newID   func() string
@@ -314,11 +322,13 @@ type writer struct {
 	next map[string]int64 // for each source, the number of its next record
 }
 
-// maxSources is the most sources of a writer. Then another writer begins, so that memory has a bound.
+// maxSources is the most sources of a writer. Then another writer begins, so that memory has a
+// bound.
 const maxSources = 100_000
 
-// positions returns the position of the first of n records of a source. The other records follow, a tick later each, in one
-// period. Errors: *keys.KeyError for a time that no key can contain; *table.ValueError for an ID that no key can contain.
+// positions returns the position of the first of n records of a source. The other records follow, a
+// tick later each, in one period. Errors: *keys.KeyError for a time that no key can contain;
+// *table.ValueError for an ID that no key can contain.
 func (w *writer) positions(source string, n int) (position, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -13,17 +13,21 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Delete deletes the records with from ≤ time < to, in transactions of 100; see [table.BulkDelete]. It is for logs that
-// cannot be by period: [Periods.Drop] deletes a million records in 3 requests, and Delete in 11,000.
+// Delete deletes the records with from ≤ time < to, in transactions of 100; see [table.BulkDelete].
+// It is for logs that cannot be by period: [Periods.Drop] deletes a million records in 3 requests,
+// and Delete in 11,000.
 //
 //	done, err := claims.Delete(ctx, time.Time{}, time.Now().AddDate(0, 0, -30), &table.Pass{
 //		Progress: func(p table.Progress) { log.Print(p.Changed) },
 //	})
 //
-// It uses Concurrency, Rate, Skip and Progress of the pass, which may be nil, as [table.Bulk] does. A zero to is no bound. Rows of other types, or with another Type than the log's, are left out. The source's partitions are
-// deleted at the same time. Errors: *keys.KeyError for a time outside the years 1 to 9999; *table.ValueError for a field of the pass that is wrong or not used;
-// *table.BatchError around table.ErrUnknownOutcome, table.ErrChanged or another error of a write (see package table); errors of a
-// read. Requests: 1 for each 1,000 records to read their keys, and 1 for each 100. Idempotent: after an error, call it again.
+// It uses Concurrency, Rate, Skip and Progress of the pass, which may be nil, as [table.Bulk] does.
+// A zero to is no bound. Rows of other types, or with another Type than the log's, are left out.
+// The source's partitions are deleted at the same time. Errors: *keys.KeyError for a time outside
+// the years 1 to 9999; *table.ValueError for a field of the pass that is wrong or not used;
+// *table.BatchError around table.ErrUnknownOutcome, table.ErrChanged or another error of a write
+// (see package table); errors of a read. Requests: 1 for each 1,000 records to read their keys, and
+// 1 for each 100. Idempotent: after an error, call it again.
 func (l *Log[T]) Delete(ctx context.Context, from, to time.Time, pass *table.Pass) (table.Progress, error) {
 	return l.c.delete(ctx, from, to, pass)
 }
@@ -89,8 +93,8 @@ func alternate(lists []iter.Seq2[table.Op, error]) iter.Seq2[table.Op, error] {
 	}
 }
 
-// Drop deletes the tables of the periods past the retention, the oldest first, and returns their periods; with an error, it
-// returns the periods whose tables are dropped. Look at a dry run first:
+// Drop deletes the tables of the periods past the retention, the oldest first, and returns their
+// periods; with an error, it returns the periods whose tables are dropped. Look at a dry run first:
 //
 //	old, err := days.Drop(ctx, &table.Pass{DryRun: true})
 //
@@ -101,9 +105,11 @@ func alternate(lists []iter.Seq2[table.Op, error]) iter.Seq2[table.Op, error] {
 // still needed. Drop may run while other programs append, read and follow: for them, the table is
 // empty.
 //
-// Errors: *table.ValueError for a field of the pass that is not used; table.ErrUnknownOutcome, after which Drop can be called again; table.ErrChanged if another Drop runs at the same time;
-// table.ErrNotCreated if Create has not made the table of the states; errors of a read and of a write (see package table).
-// Requests: 1 query for each 1,000 periods that ever were; for each table 1 to delete it, and 2 to write its state. Idempotent.
+// Errors: *table.ValueError for a field of the pass that is not used; table.ErrUnknownOutcome,
+// after which Drop can be called again; table.ErrChanged if another Drop runs at the same time;
+// table.ErrNotCreated if Create has not made the table of the states; errors of a read and of a
+// write (see package table). Requests: 1 query for each 1,000 periods that ever were; for each
+// table 1 to delete it, and 2 to write its state. Idempotent.
 func (p *Periods) Drop(ctx context.Context, pass *table.Pass) (dropped []Period, err error) {
 	if pass == nil {
 		pass = &table.Pass{}
@@ -137,7 +143,8 @@ func (p *Periods) Drop(ctx context.Context, pass *table.Pass) (dropped []Period,
 	return dropped, nil
 }
 
-// drop takes a period from state to state until its table is dropped. Another job may do the same: states only move forward.
+// drop takes a period from state to state until its table is dropped. Another job may do the same:
+// states only move forward.
 func (p *Periods) drop(ctx context.Context, e *table.Entity[periodRow]) error {
 	for e.Value.State != stateDropped {
 		err := p.step(ctx, e)

@@ -17,25 +17,28 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Follow yields all records after a cursor, the oldest first, and then waits for new ones, until ctx ends or the loop is left. A
-// nil cursor is at the beginning.
+// Follow yields all records after a cursor, the oldest first, and then waits for new ones, until
+// ctx ends or the loop is left. A nil cursor is at the beginning.
 //
 //	cursor := logtail.NewCursor("", time.Now())
 //	for r, err := range claims.Follow(ctx, cursor) { … }
 //
-// Each record is yielded once. The records of a writer are in their order, if each append has ended before the next began. Records
-// of several writers are in the order of their times, except that a record that becomes visible late comes late. A record with a
-// time more than Options.Overlap in the future comes when its time is near.
+// Each record is yielded once. The records of a writer are in their order, if each append has ended
+// before the next began. Records of several writers are in the order of their times, except that a
+// record that becomes visible late comes late. A record with a time more than Options.Overlap in
+// the future comes when its time is near.
 //
-// A record that becomes visible more than Options.Overlap after its time may be missed. Appends of this library end before that,
-// unless the clocks of writer and follower differ too much.
+// A record that becomes visible more than Options.Overlap after its time may be missed. Appends of
+// this library end before that, unless the clocks of writer and follower differ too much.
 //
-// Errors: *table.ValueError; ErrPastRetention if tables after the cursor may be dropped: begin again with a nil cursor, which is
-// at the oldest table; *table.DecodeError for a record that does not fit T, unless Options.Skip leaves it out; *keys.KeyError for
-// a wrong source; table.ErrNotCreated and the other errors of a read (see package table); the error of ctx at its end. After
-// an error, the cursor can be used again. Requests: to catch up, about 2 for each 1,000 records of a partition, and some more
-// where the records become much denser or rarer. Then, after each pause of Options.Poll, 1 for each partition and each 1,000
-// records of Options.Overlap; for a source with several partitions twice as many if a record is missing between other records.
+// Errors: *table.ValueError; ErrPastRetention if tables after the cursor may be dropped: begin
+// again with a nil cursor, which is at the oldest table; *table.DecodeError for a record that does
+// not fit T, unless Options.Skip leaves it out; *keys.KeyError for a wrong source;
+// table.ErrNotCreated and the other errors of a read (see package table); the error of ctx at its
+// end. After an error, the cursor can be used again. Requests: to catch up, about 2 for each 1,000
+// records of a partition, and some more where the records become much denser or rarer. Then, after
+// each pause of Options.Poll, 1 for each partition and each 1,000 records of Options.Overlap; for a
+// source with several partitions twice as many if a record is missing between other records.
 // Memory: the new records of one pause, and at first the records of Overlap.
 func (l *Log[T]) Follow(ctx context.Context, c *Cursor) iter.Seq2[*Record[T], error] {
 	return records[T](l.c.following(ctx, c))
@@ -92,7 +95,8 @@ func (l *core) follow(ctx context.Context, c *Cursor, yield func(*record) bool) 
 	}
 }
 
-// window chooses how much time is read at once to catch up, so that it has about as many records as a request returns.
+// window chooses how much time is read at once to catch up, so that it has about as many records as
+// a request returns.
 type window struct {
 	ticks   int64
 	dense   int64 // a time before which there are too many records for a window from the cursor on; 0 if none is known
@@ -129,11 +133,12 @@ func (w *window) fit(to, n int64, records int) {
 	w.ticks = min(n, ticks.Max/by) * by
 }
 
-// smallestWindow is the least time, in ticks, that is read at once, whatever the number of its records.
+// smallestWindow is the least time, in ticks, that is read at once, whatever the number of its
+// records.
 const smallestWindow = 10_000
 
-// catchUp yields the records of the next window of time before end, and chooses the next window so that it takes about 1 request
-// for each partition.
+// catchUp yields the records of the next window of time before end, and chooses the next window so
+// that it takes about 1 request for each partition.
 func (l *core) catchUp(ctx context.Context, c *Cursor, end time.Time, w *window, yield func(*record) bool) (more bool, err error) {
 	if !c.from.Before(end) {
 		return true, nil
@@ -196,8 +201,8 @@ func (l *core) poll(ctx context.Context, c *Cursor, final, to time.Time, yield f
 	return true, nil
 }
 
-// collect returns the records of a range that the cursor has not yielded, and the number of records that the partition with the
-// most has in the range. With a limit, it reads no more of a partition.
+// collect returns the records of a range that the cursor has not yielded, and the number of records
+// that the partition with the most has in the range. With a limit, it reads no more of a partition.
 func (l *core) collect(ctx context.Context, c *Cursor, in []tabledoor.Untyped, rows keys.RowRange, limit int) (all []*record, most int, err error) {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxConcurrent)
@@ -223,8 +228,9 @@ func (l *core) collect(ctx context.Context, c *Cursor, in []tabledoor.Untyped, r
 	return slices.Concat(found...), slices.Max(counts), nil
 }
 
-// gaps reports whether a record of a writer is missing, with a lower number than a new record. One partition is read in the order
-// of the records, so that a record is not read without the records before it. Several partitions are read at different instants.
+// gaps reports whether a record of a writer is missing, with a lower number than a new record. One
+// partition is read in the order of the records, so that a record is not read without the records
+// before it. Several partitions are read at different instants.
 func gaps(s *seen, all []*record) bool {
 	newest, count := map[string]int64{}, map[string]int64{}
 	for _, r := range all {
@@ -241,8 +247,8 @@ func gaps(s *seen, all []*record) bool {
 	return false
 }
 
-// complete reads the range again, and adds the records that are older than the same writer's records in all. They were stored
-// before the first read.
+// complete reads the range again, and adds the records that are older than the same writer's
+// records in all. They were stored before the first read.
 func (l *core) complete(ctx context.Context, c *Cursor, in []tabledoor.Untyped, rows keys.RowRange, all []*record) ([]*record, error) {
 	again, _, err := l.collect(ctx, c, in, rows, 0)
 	if err != nil {
@@ -273,8 +279,9 @@ func yieldAll(c *Cursor, all []*record, yield func(*record) bool) bool {
 	return true
 }
 
-// seen is the set of the records that a cursor has yielded and that are read again. A writer's records have ascending numbers and
-// times, so that the set of a writer is a few spans of numbers, however many records there are.
+// seen is the set of the records that a cursor has yielded and that are read again. A writer's
+// records have ascending numbers and times, so that the set of a writer is a few spans of numbers,
+// however many records there are.
 type seen struct {
 	Writers map[string][]span `json:"w,omitempty"` // ascending, with gaps between them
 	Rows    map[string]bool   `json:"p,omitempty"` // the RowKeys of records without a writer, / and their PartitionKeys

@@ -28,21 +28,23 @@ type Options struct {
 	// Common bounds the requests of the log. WriteTimeout must be a bound.
 	table.Common
 
-	// Spread is the number of partitions over which the records of a source are spread, 1 to 1,000, so that a source can take more
-	// than the 2,000 records a second of one partition. A read then reads all of them. A log can be spread later, or over more
-	// partitions: its first partitions stay the same. Give the larger number to all readers first, and to the writers afterwards.
+	// Spread is the number of partitions over which the records of a source are spread, 1 to 1,000,
+	// so that a source can take more than the 2,000 records a second of one partition. A read then
+	// reads all of them. A log can be spread later, or over more partitions: its first partitions
+	// stay the same. Give the larger number to all readers first, and to the writers afterwards.
 	// Never make it smaller. [Log.AppendOnce] does not spread its records. Defaults to 1.
 	Spread int
 
-	// Overlap is how long after the time of a record Follow still finds it. It must be longer than the largest difference between
-	// the clocks of writers and followers plus WriteTimeout. Defaults to 2 min.
+	// Overlap is how long after the time of a record Follow still finds it. It must be longer than
+	// the largest difference between the clocks of writers and followers plus WriteTimeout.
+	// Defaults to 2 min.
 	Overlap time.Duration
 
 	// Poll is the pause of Follow between two reads. Defaults to 1 s.
 	Poll time.Duration
 
-	// Skip decides about each record that cannot be read as T; see table.Query. If Spread is above 1, several goroutines may call it
-	// at the same time.
+	// Skip decides about each record that cannot be read as T; see table.Query. If Spread is above
+	// 1, several goroutines may call it at the same time.
 	Skip func(k keys.Key, err error) bool
 
 	// Type, Version and Upgrade describe the records; see table.Schema.
@@ -58,8 +60,8 @@ const (
 	defaultSource  = "log"
 )
 
-// Log appends records of type T to a table, and reads the newest ones first. T needs no fields for keys. It is safe for concurrent
-// use.
+// Log appends records of type T to a table, and reads the newest ones first. T needs no fields for
+// keys. It is safe for concurrent use.
 type Log[T any] struct{ c *core }
 
 // core is a Log without its type parameter.
@@ -79,9 +81,10 @@ type core struct {
 // nothing: the store's Ensure creates the table. Zero fields of Options.Common are those of the
 // store.
 //
-// Errors, returned by the methods of the store and of the log: *table.TypeError for a T that cannot be stored; *table.ValueError or
-// *table.LimitError for a nil store, a name that no table can have or that something else has, an option out of range, and for a
-// declaration after a method of the store was called.
+// Errors, returned by the methods of the store and of the log: *table.TypeError for a T that cannot
+// be stored; *table.ValueError or *table.LimitError for a nil store, a name that no table can have
+// or that something else has, an option out of range, and for a declaration after a method of the
+// store was called.
 func New[T any](s extend.Store, name string, o *Options) *Log[T] {
 	return &Log[T]{newLog(s, name, opener[T], o)}
 }
@@ -103,21 +106,25 @@ func opener[T any](service engine.Service, name string, o *Options) (table.Handl
 	return bare.NewTable(service, name, schema, &table.Options{Common: o.Common, BlindWrites: true})
 }
 
-// NewByPeriod declares a log with a table for each period, such as claims20260731. It is used as a log of one table is, except that
+// NewByPeriod declares a log with a table for each period, such as claims20260731. It is used as a
+// log of one table is, except that
 //
-//   - the tables are made ahead, by [Periods.Create]: an append to a table that does not exist fails with table.ErrNotCreated,
-//   - records past the retention are neither stored nor read, and [Periods.Drop] deletes them with their tables,
+//   - the tables are made ahead, by [Periods.Create]: an append to a table that does not exist
+//     fails with table.ErrNotCreated,
+//   - records past the retention are neither stored nor read, and [Periods.Drop] deletes them with
+//     their tables,
 //   - a read leaves out the tables of periods that begin more than Options.Overlap in the future.
 //
-// The store's Ensure creates the tables, and its work of each day creates and drops them; an hourly log needs PeriodOptions.Ahead for more
-// than a day.
+// The store's Ensure creates the tables, and its work of each day creates and drops them; an hourly
+// log needs PeriodOptions.Ahead for more than a day.
 //
-// Errors, returned by the methods of the store and of the log: those of New; *table.ValueError or *table.LimitError for a prefix that
-// ends with a digit, for a name that becomes longer than 63 characters, and for an Options.Overlap longer than the periods that are
-// kept. Requests: a read of one period takes as many as a read of a log of one table. If a read needs older periods, it takes 1 more
-// to look up which tables exist, and the requests for each table. Tables that begin within Options.Overlap are read with the present
-// one. Follow takes 1 more each time that it catches up, and reads at each pause the tables of Options.Overlap before and after the
-// present.
+// Errors, returned by the methods of the store and of the log: those of New; *table.ValueError or
+// *table.LimitError for a prefix that ends with a digit, for a name that becomes longer than 63
+// characters, and for an Options.Overlap longer than the periods that are kept. Requests: a read of
+// one period takes as many as a read of a log of one table. If a read needs older periods, it takes
+// 1 more to look up which tables exist, and the requests for each table. Tables that begin within
+// Options.Overlap are read with the present one. Follow takes 1 more each time that it catches up,
+// and reads at each pause the tables of Options.Overlap before and after the present.
 func NewByPeriod[T any](s extend.Store, prefix string, p *PeriodOptions, o *Options) *Log[T] {
 	return &Log[T]{newLogByPeriod(s, prefix, p, opener[T], o)}
 }
@@ -229,12 +236,13 @@ func (o *Options) setDefaults(writeTimeout time.Duration) error {
 	return nil
 }
 
-// In returns the log of one source: the records of one partition, or of Options.Spread partitions. The writer is l.
+// In returns the log of one source: the records of one partition, or of Options.Spread partitions.
+// The writer is l.
 //
 //	_, err := claims.In(dept.Of("Sales")).Append(ctx, &claim)
 //
-// The methods of the returned log fail with a *keys.KeyError if the source is no PartitionKey, or ends like the partition of a
-// spread source: with ~ and 3 digits.
+// The methods of the returned log fail with a *keys.KeyError if the source is no PartitionKey, or
+// ends like the partition of a spread source: with ~ and 3 digits.
 func (l *Log[T]) In(source keys.PartitionKey) *Log[T] { return &Log[T]{l.c.choose(source)} }
 
 func (l *core) choose(source keys.PartitionKey) *core {
@@ -264,9 +272,9 @@ type Record[T any] struct {
 	// Time is when the record was appended, by the clock of its writer, to 100 ns.
 	Time time.Time
 
-	// Writer and Sequence identify the record in its source. A writer is a Log of a process. It numbers the records of each source
-	// from 0, in the order of their times; a number is missing if its append has failed. Writer is "" for a record of a program
-	// without this library.
+	// Writer and Sequence identify the record in its source. A writer is a Log of a process. It
+	// numbers the records of each source from 0, in the order of their times; a number is missing
+	// if its append has failed. Writer is "" for a record of a program without this library.
 	Writer   string
 	Sequence int64
 }
@@ -324,8 +332,8 @@ func records[T any](of iter.Seq2[*record, error]) iter.Seq2[*Record[T], error] {
 	}
 }
 
-// The RowKey of a record is its time in inverted ticks, its writer and its sequence number. Other programs store the ticks alone, or with
-// what makes the key unique behind a separator.
+// The RowKey of a record is its time in inverted ticks, its writer and its sequence number. Other
+// programs store the ticks alone, or with what makes the key unique behind a separator.
 var (
 	recordLayout = keys.Row3(keys.Desc(keys.Time()), keys.Text(), keys.Digits[int64](12), func(p *position) (*time.Time, *string, *int64) {
 		return &p.time, &p.writer, &p.sequence
@@ -367,8 +375,8 @@ func positionOf(rowKey string) (p position, is bool) {
 
 const tickDigits = 19
 
-// between returns the range of the records with from ≤ time < to. A zero to is no bound. Records have times of whole ticks, so a
-// bound inside a tick is the next tick.
+// between returns the range of the records with from ≤ time < to. A zero to is no bound. Records
+// have times of whole ticks, so a bound inside a tick is the next tick.
 func between(from, to time.Time) keys.RowRange {
 	from = nextTick(from)
 	first := "0000000000000000000"
@@ -401,8 +409,8 @@ type calendar struct {
 	upTo time.Time   // open has all periods that begin before it
 }
 
-// nextPeriod moves the cursor over periods without tables, and returns until when to catch up: to the end of a period, and at most
-// to final.
+// nextPeriod moves the cursor over periods without tables, and returns until when to catch up: to
+// the end of a period, and at most to final.
 func (l *core) nextPeriod(ctx context.Context, c *Cursor, known *calendar, final time.Time) (end time.Time, err error) {
 	p := l.tables.periods
 	if p == nil {
@@ -436,8 +444,8 @@ func (l *core) nextPeriod(ctx context.Context, c *Cursor, known *calendar, final
 	return earlier(p.unit.add(known.open[0], 1), end), nil
 }
 
-// merge yields the records of lists that have the newest first, the newest of all first. The first records of the lists are read
-// at the same time.
+// merge yields the records of lists that have the newest first, the newest of all first. The first
+// records of the lists are read at the same time.
 func merge(lists []iter.Seq2[*record, error]) iter.Seq2[*record, error] {
 	if len(lists) == 1 {
 		return lists[0]

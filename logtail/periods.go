@@ -21,24 +21,27 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// ErrPastRetention: a record, or the position of a cursor, is older than PeriodOptions.Keep allows. The call stored
-// nothing.
+// ErrPastRetention: a record, or the position of a cursor, is older than PeriodOptions.Keep allows.
+// The call stored nothing.
 var ErrPastRetention = errors.New("the time is past the retention of the log")
 
-// PeriodOptions are the options of the periods of a log. The zero value of each field is its default.
+// PeriodOptions are the options of the periods of a log. The zero value of each field is its
+// default.
 type PeriodOptions struct {
 	// Common bounds the requests.
 	table.Common
 
-	// Unit is the length of a period by the calendar of UTC: "day", "month" or "hour", with tables such as claims20140731, claims201407
-	// and claims2014073118. Never change it: the tables of another unit are neither read nor dropped. Defaults to "day".
+	// Unit is the length of a period by the calendar of UTC: "day", "month" or "hour", with tables
+	// such as claims20140731, claims201407 and claims2014073118. Never change it: the tables of
+	// another unit are neither read nor dropped. Defaults to "day".
 	Unit string
 
-	// Keep is the number of periods before the present one whose tables are kept, 1 to 100,000. Drop deletes older ones. By default,
-	// all are kept.
+	// Keep is the number of periods before the present one whose tables are kept, 1 to 100,000.
+	// Drop deletes older ones. By default, all are kept.
 	Keep int
 
-	// Ahead is the number of periods after the present one whose tables Create makes, 1 to 1,000. Defaults to 2.
+	// Ahead is the number of periods after the present one whose tables Create makes, 1 to 1,000.
+	// Defaults to 2.
 	Ahead int
 }
 
@@ -48,9 +51,10 @@ const (
 	defaultAhead = 2
 )
 
-// Periods are the tables of a log that has one for each day, month or hour, so that old records are deleted with their tables. The
-// tables are named by a prefix and digits, as claims20140731. The table that has the prefix as its name contains a row for each
-// period, and says whether it is dropped. Periods is safe for concurrent use. See [NewByPeriod] for the log.
+// Periods are the tables of a log that has one for each day, month or hour, so that old records are
+// deleted with their tables. The tables are named by a prefix and digits, as claims20140731. The
+// table that has the prefix as its name contains a row for each period, and says whether it is
+// dropped. Periods is safe for concurrent use. See [NewByPeriod] for the log.
 type Periods struct {
 	service engine.Service
 	prefix  string
@@ -120,8 +124,8 @@ func (p *Periods) table(t time.Time) (*table.Table[struct{}], error) {
 	return bare.NewTable(p.service, p.tableName(t), table.Schema[struct{}]{}, &table.Options{Common: p.opt.Common})
 }
 
-// Horizon returns the beginning of the oldest period that is kept, or the zero time if all are kept. Records before it are not
-// stored, and not read. If the clock steps back, Horizon does not.
+// Horizon returns the beginning of the oldest period that is kept, or the zero time if all are
+// kept. Records before it are not stored, and not read. If the clock steps back, Horizon does not.
 func (p *Periods) Horizon() time.Time {
 	now := p.now()
 	p.mu.Lock()
@@ -138,9 +142,9 @@ func (p *Periods) Horizon() time.Time {
 	return time.Time{}
 }
 
-// List yields the periods that Create has made, the oldest first, also periods whose tables are dropped. Errors:
-// table.ErrNotCreated if Create has not made the table of the states; the other errors of a read (see package table).
-// Requests: 1 for each 1,000 periods.
+// List yields the periods that Create has made, the oldest first, also periods whose tables are
+// dropped. Errors: table.ErrNotCreated if Create has not made the table of the states; the other
+// errors of a read (see package table). Requests: 1 for each 1,000 periods.
 func (p *Periods) List(ctx context.Context) iter.Seq2[Period, error] {
 	return func(yield func(Period, error) bool) {
 		for e, err := range p.rows(ctx, time.Time{}, time.Time{}) {
@@ -155,8 +159,8 @@ func (p *Periods) List(ctx context.Context) iter.Seq2[Period, error] {
 	}
 }
 
-// open returns the beginnings of the periods with tables that overlap from ≤ time < to, the oldest first, and whether other
-// tables of that time are dropped. A zero time is no bound.
+// open returns the beginnings of the periods with tables that overlap from ≤ time < to, the oldest
+// first, and whether other tables of that time are dropped. A zero time is no bound.
 func (p *Periods) open(ctx context.Context, from, to time.Time) (all []time.Time, dropped bool, err error) {
 	for e, err := range p.rows(ctx, from, to) {
 		if err != nil {
@@ -176,8 +180,8 @@ func (p *Periods) period(r periodRow) Period {
 	return Period{r.From, p.unit.add(r.From, 1), p.tableName(r.From), r.State == stateDropped}
 }
 
-// rows yields the rows of the periods that overlap from ≤ time < to, the oldest first. A zero time is no bound. Rows whose keys
-// are not keys of periods are left out.
+// rows yields the rows of the periods that overlap from ≤ time < to, the oldest first. A zero time
+// is no bound. Rows whose keys are not keys of periods are left out.
 func (p *Periods) rows(ctx context.Context, from, to time.Time) iter.Seq2[*table.Entity[periodRow], error] {
 	first, last := "0", ":" // the character after 9
 	if !from.IsZero() {
@@ -306,7 +310,8 @@ var (
 	}
 )
 
-// faultyPeriods returns the periods of a log that was declared wrong. Each method returns the fault.
+// faultyPeriods returns the periods of a log that was declared wrong. Each method returns the
+// fault.
 func faultyPeriods(prefix string, fault error) *Periods {
 	states := door.Faulty[*table.Table[periodRow]](prefix, fault)
 	return &Periods{prefix: prefix, opt: PeriodOptions{Keep: 1}, unit: daily, now: time.Now, states: states}
@@ -321,13 +326,15 @@ func (p *Periods) turn(ctx context.Context) error {
 	return err
 }
 
-// Create makes the tables of the present period and of the next ones, as many as PeriodOptions.Ahead says, and returns the periods.
-// The store calls it each day. A program that has no store running calls it at least once for each period: an append does not make a
-// table. Create also makes the table of the states.
+// Create makes the tables of the present period and of the next ones, as many as
+// PeriodOptions.Ahead says, and returns the periods. The store calls it each day. A program that
+// has no store running calls it at least once for each period: an append does not make a table.
+// Create also makes the table of the states.
 //
-// Errors: ErrPastRetention if one of the tables was dropped, because a clock is wrong; table.ErrNotCreated while a table of
-// this name is being deleted; errors of a read and of a write (see package table). Requests: 1 query; 1 for each table, at the
-// same time, and before it 1 insert for a new one. Idempotent.
+// Errors: ErrPastRetention if one of the tables was dropped, because a clock is wrong;
+// table.ErrNotCreated while a table of this name is being deleted; errors of a read and of a write
+// (see package table). Requests: 1 query; 1 for each table, at the same time, and before it 1
+// insert for a new one. Idempotent.
 func (p *Periods) Create(ctx context.Context) (periods []Period, err error) {
 	ctx, end := door.Table(p.states).Span(ctx, "Create")
 	defer func() { end(err) }()
@@ -353,7 +360,8 @@ func (p *Periods) Create(ctx context.Context) (periods []Period, err error) {
 	return all, nil
 }
 
-// statesOf returns the states of the periods of a range by their digits, and makes the table of the states unless it exists.
+// statesOf returns the states of the periods of a range by their digits, and makes the table of the
+// states unless it exists.
 func (p *Periods) statesOf(ctx context.Context, from, to time.Time) (map[string]state, error) {
 	known := map[string]state{}
 	for e, err := range p.rows(ctx, from, to) {
@@ -368,7 +376,8 @@ func (p *Periods) statesOf(ctx context.Context, from, to time.Time) (map[string]
 	return known, nil
 }
 
-// create makes the table of a period, after its row, so that Drop finds the table. known is the state of the period, "" for none.
+// create makes the table of a period, after its row, so that Drop finds the table. known is the
+// state of the period, "" for none.
 func (p *Periods) create(ctx context.Context, row *periodRow, known state) error {
 	if known == "" {
 		_, err := p.states.Insert(ctx, row)
@@ -474,10 +483,10 @@ func (s *tables) add(all []tabledoor.Untyped, period time.Time) ([]tabledoor.Unt
 	return append(all, t), err
 }
 
-// groups yields the tables with the records of a range, the newest first. The tables of a group are to be read at the same time.
-// A log of one table has one group. By period, the first group has the newest tables: the table of the present, and tables that
-// begin before soon. Older tables are looked up when they are needed, and then more of them come with each group, at most so
-// many.
+// groups yields the tables with the records of a range, the newest first. The tables of a group are
+// to be read at the same time. A log of one table has one group. By period, the first group has the
+// newest tables: the table of the present, and tables that begin before soon. Older tables are
+// looked up when they are needed, and then more of them come with each group, at most so many.
 func (s *tables) groups(ctx context.Context, from, to, now, soon time.Time, most int) iter.Seq2[[]tabledoor.Untyped, error] {
 	return func(yield func([]tabledoor.Untyped, error) bool) {
 		if s.periods == nil {

@@ -19,20 +19,22 @@ import (
 //
 //	for r, err := range claims.Tail(ctx, 10) { … }
 //
-// Rows of other types are left out, although rows whose RowKeys begin with a digit are read. Errors: *table.ValueError for an n
-// below 1; *table.DecodeError for a record that does not fit T, unless Options.Skip leaves it out; *keys.KeyError for a wrong
-// source; table.ErrNotCreated and the other errors of a read (see package table).
+// Rows of other types are left out, although rows whose RowKeys begin with a digit are read.
+// Errors: *table.ValueError for an n below 1; *table.DecodeError for a record that does not fit T,
+// unless Options.Skip leaves it out; *keys.KeyError for a wrong source; table.ErrNotCreated and the
+// other errors of a read (see package table).
 //
-// Requests: ⌈n / 1000⌉. If the source has several partitions, 1 for each of them, 32 at the same time, and more for a partition
-// that has many of the n records.
+// Requests: ⌈n / 1000⌉. If the source has several partitions, 1 for each of them, 32 at the same
+// time, and more for a partition that has many of the n records.
 func (l *Log[T]) Tail(ctx context.Context, n int) iter.Seq2[*Record[T], error] {
 	return records[T](l.c.tail(ctx, n))
 }
 
-// Between yields the records with from ≤ time < to, the newest first. A zero to is no bound: records with a time in the future
-// are yielded, too. Errors: *keys.KeyError for a time outside the years 1 to 9999, or a wrong source; *table.DecodeError for a
-// record that does not fit T, unless Options.Skip leaves it out; table.ErrNotCreated and the other errors of a read (see
-// package table). Requests: 1 for each 1,000 records of a partition, and at least 1 for each partition.
+// Between yields the records with from ≤ time < to, the newest first. A zero to is no bound:
+// records with a time in the future are yielded, too. Errors: *keys.KeyError for a time outside the
+// years 1 to 9999, or a wrong source; *table.DecodeError for a record that does not fit T, unless
+// Options.Skip leaves it out; table.ErrNotCreated and the other errors of a read (see package
+// table). Requests: 1 for each 1,000 records of a partition, and at least 1 for each partition.
 func (l *Log[T]) Between(ctx context.Context, from, to time.Time) iter.Seq2[*Record[T], error] {
 	return records[T](l.c.readBetween(ctx, from, to))
 }
@@ -60,7 +62,8 @@ func failed(err error) iter.Seq2[*record, error] {
 	return func(yield func(*record, error) bool) { yield(nil, err) }
 }
 
-// read yields the records with from ≤ time < to, the newest first, at most limit unless that is 0. A zero to is no bound.
+// read yields the records with from ≤ time < to, the newest first, at most limit unless that is 0.
+// A zero to is no bound.
 func (l *core) read(ctx context.Context, from, to time.Time, limit int) iter.Seq2[*record, error] {
 	fail := func(err error) iter.Seq2[*record, error] {
 		return failed(fmt.Errorf("logtail: %s: %w", l.tables.name, err))
@@ -105,8 +108,8 @@ func (l *core) lists(ctx context.Context, in []tabledoor.Untyped, rows keys.RowR
 	return all
 }
 
-// list yields the records of a range of one partition, at most limit unless that is 0. The first request is for share records,
-// each further request for all that are left.
+// list yields the records of a range of one partition, at most limit unless that is 0. The first
+// request is for share records, each further request for all that are left.
 func (l *core) list(ctx context.Context, in tabledoor.Untyped, partition keys.PartitionKey, rows keys.RowRange, share, limit int) iter.Seq2[*record, error] {
 	return func(yield func(*record, error) bool) {
 		left := limit
@@ -129,7 +132,8 @@ func (l *core) list(ctx context.Context, in tabledoor.Untyped, partition keys.Pa
 					}
 				}
 			}
-			// Rows of other types may be between the records, so that the pages must not stay small.
+			// Rows of other types may be between the records, so that the pages must not stay
+			// small.
 			q.PageSize = page
 			if limit > 0 {
 				q.PageSize = min(max(left, 2*q.Limit), page)
@@ -141,15 +145,16 @@ func (l *core) list(ctx context.Context, in tabledoor.Untyped, partition keys.Pa
 // page is the most rows of a request.
 const page = 1000
 
-// fairShare returns how many of the n newest records a partition hardly ever exceeds if records are spread evenly.
+// fairShare returns how many of the n newest records a partition hardly ever exceeds if records are
+// spread evenly.
 func fairShare(n, partitions int) int {
 	n = min(n, page*partitions)
 	even := n / partitions
 	return min(n, even+3*int(math.Sqrt(float64(even)))+2)
 }
 
-// Cursor is the position of [Log.Follow]. It moves with each record that is yielded. Its token can be stored, and another process
-// continues there:
+// Cursor is the position of [Log.Follow]. It moves with each record that is yielded. Its token can
+// be stored, and another process continues there:
 //
 //	cursor := logtail.NewCursor(saved, time.Time{}) // "" is the beginning of the log
 //	for r, err := range claims.Follow(ctx, cursor) {
@@ -166,9 +171,9 @@ type Cursor struct {
 	log    string // the table and the source
 }
 
-// NewCursor returns a cursor at the position of a token, which a program has stored. For the token "" it begins with the records of
-// a time: of time.Now() for those that are appended from now on, and of the zero time for all. If the token cannot be used, Follow
-// fails with a *table.ValueError.
+// NewCursor returns a cursor at the position of a token, which a program has stored. For the token
+// "" it begins with the records of a time: of time.Now() for those that are appended from now on,
+// and of the zero time for all. If the token cannot be used, Follow fails with a *table.ValueError.
 func NewCursor(token string, from time.Time) *Cursor {
 	if token != "" {
 		return &Cursor{token: token}
@@ -186,9 +191,9 @@ type token struct {
 
 const tokenVersion = 1
 
-// Token returns the position as a text to be stored. It names the log, and another log refuses it. It has some 50 bytes for each
-// writer, and for each record of AppendOnce or without a writer, whose records are read again: the records of up to twice
-// Options.Overlap.
+// Token returns the position as a text to be stored. It names the log, and another log refuses it.
+// It has some 50 bytes for each writer, and for each record of AppendOnce or without a writer,
+// whose records are read again: the records of up to twice Options.Overlap.
 func (c *Cursor) Token() string {
 	if !c.opened && c.from.IsZero() {
 		return c.token

@@ -25,7 +25,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// viewComparison compares entities with the derived entities of a view, as they were read at its beginning.
+// viewComparison compares entities with the derived entities of a view, as they were read at its
+// beginning.
 type viewComparison struct {
 	*maintainer
 	session derived.Session
@@ -47,8 +48,8 @@ func (m *maintainer) Form() string {
 // FormerForm implements internal/derived.Maintainer's method for a view.
 func (m *maintainer) FormerForm() string { return "" }
 
-// Compare implements derived.Comparer. It reads the notes before the derived entities. Whatever changes meanwhile is read again before
-// it counts as a fault.
+// Compare implements derived.Comparer. It reads the notes before the derived entities. Whatever
+// changes meanwhile is read again before it counts as a fault.
 func (m *maintainer) Compare(ctx context.Context, s derived.Session) (derived.Comparison, error) {
 	c := &viewComparison{maintainer: m, session: s, notes: map[keys.Key]note{}, digests: map[keys.Key]string{}}
 	if !s.Whole() {
@@ -101,8 +102,8 @@ func (m *maintainer) allNotes(ctx context.Context) iter.Seq2[*table.Entity[table
 	return notes(door.Table(m.to)).List(ctx, q)
 }
 
-// Drop deletes the derived entities of a retired view, which no entity has any more, and lets each be deleted by a call of each.
-// aztablekit.Store.Retire calls it.
+// Drop deletes the derived entities of a retired view, which no entity has any more, and lets each
+// be deleted by a call of each. aztablekit.Store.Retire calls it.
 func (m *maintainer) Drop(ctx context.Context, each func(context.Context, func(context.Context) error) error) error {
 	for e, err := range m.allNotes(ctx) {
 		if err != nil {
@@ -221,8 +222,9 @@ func (c *viewComparison) Entity(ctx context.Context, entity tabledoor.Entity, ro
 	return c.confirm(ctx, key, has)
 }
 
-// storedUnder returns the note and the digest of a derived entity that an entity should have: those that were read at the beginning, or reads
-// them, 2 requests. Unless they are another entity's, they are taken from those that no entity has.
+// storedUnder returns the note and the digest of a derived entity that an entity should have: those
+// that were read at the beginning, or reads them, 2 requests. Unless they are another entity's,
+// they are taken from those that no entity has.
 func (c *viewComparison) storedUnder(ctx context.Context, k, entity keys.Key) (n note, digest string, err error) {
 	if c.session.Whole() {
 		c.mu.Lock()
@@ -255,7 +257,8 @@ func (c *viewComparison) storedUnder(ctx context.Context, k, entity keys.Key) (n
 	return n, digestOf(contentOf((*stored.Row)(row).Columns())), c.ranged()
 }
 
-// Rest implements derived.Comparison: it confirms the derived entities whose entity does not have them any more.
+// Rest implements derived.Comparison: it confirms the derived entities whose entity does not have
+// them any more.
 func (c *viewComparison) Rest(ctx context.Context) error {
 	for k, n := range c.notes {
 		if c.session.Contains(n.entity) && n.entity.Err() == nil {
@@ -269,7 +272,8 @@ func (c *viewComparison) Rest(ctx context.Context) error {
 	return nil
 }
 
-// mostConfirmations is how often a suspected fault is read that concurrent writers change during each read.
+// mostConfirmations is how often a suspected fault is read that concurrent writers change during
+// each read.
 const mostConfirmations = 5
 
 // confirm reads an entity and a derived entity, and reports the fault that it finds.
@@ -277,7 +281,8 @@ func (c *viewComparison) confirm(ctx context.Context, entity, k keys.Key) error 
 	return c.session.Confirm(ctx, mostConfirmations, func() (changed bool, err error) { return c.confirmOnce(ctx, entity, k) })
 }
 
-// confirmOnce is one attempt of confirm. changed reports that a concurrent writer has changed the note of the derived entity meanwhile.
+// confirmOnce is one attempt of confirm. changed reports that a concurrent writer has changed the
+// note of the derived entity meanwhile.
 func (c *viewComparison) confirmOnce(ctx context.Context, entity, k keys.Key) (changed bool, err error) {
 	if err := c.session.Spend(ctx, 5); err != nil { // the entity, the derived entity, its note twice, and commit records
 		return false, err
@@ -314,7 +319,8 @@ func (c *viewComparison) confirmOnce(ctx context.Context, entity, k keys.Key) (c
 	return false, c.repair(ctx, f)
 }
 
-// faultOf returns the fault of a derived entity whose note was read, one without a kind for none. 2 requests.
+// faultOf returns the fault of a derived entity whose note was read, one without a kind for none. 2
+// requests.
 func (c *viewComparison) faultOf(ctx context.Context, t *target) (f derived.Fault, err error) {
 	f = derived.Fault{Definition: c.name, Entity: t.entity, Row: t.key}
 	derivedRow, err := tabledoor.GetRow(ctx, c.base, t.key)
@@ -364,8 +370,8 @@ func (c *viewComparison) faultOf(ctx context.Context, t *target) (f derived.Faul
 	return f, nil
 }
 
-// isPending reports whether a worker is about to execute a write of an entity: its notification is not overdue. Commit records that
-// cannot be read do not count.
+// isPending reports whether a worker is about to execute a write of an entity: its notification is
+// not overdue. Commit records that cannot be read do not count.
 func (c *viewComparison) isPending(ctx context.Context, entity keys.Key) (bool, error) {
 	for effect, err := range reconcile.PendingEffects(ctx, c.from, entity, []string{kindOf(c.from)}) {
 		var ve *table.VersionError
@@ -423,7 +429,8 @@ func (c *viewComparison) reconcile(ctx context.Context, f derived.Fault) error {
 	return reconcile.Reconcile(ctx, c.from, f.Entity, all...)
 }
 
-// contentOf returns the properties of a derived entity that follow from the entity: not those that a write or a maintainer adds.
+// contentOf returns the properties of a derived entity that follow from the entity: not those that
+// a write or a maintainer adds.
 func contentOf(columns []edm.Column) []edm.Column {
 	own := slices.Clone(columns)
 	return slices.DeleteFunc(own, func(c edm.Column) bool {

@@ -48,7 +48,8 @@ func (t *target) Read(ctx context.Context) (err error) {
 	return err
 }
 
-// Write stores what follows from the entity, together with the note. 1 request; the maintainers of the derived entity add theirs.
+// Write stores what follows from the entity, together with the note. 1 request; the maintainers of
+// the derived entity add theirs.
 func (t *target) Write(ctx context.Context, entity *table.Row) error {
 	want, err := t.wanted(ctx, entity, t.key)
 	if err != nil {
@@ -99,7 +100,8 @@ func (t *target) isWanted(ctx context.Context, entity keys.Key) (bool, error) {
 	return d.value != nil, err
 }
 
-// write stores the note, and the derived entity in the same transaction: value, or nothing if value is nil.
+// write stores the note, and the derived entity in the same transaction: value, or nothing if value
+// is nil.
 func (t *target) write(ctx context.Context, n note, value tabledoor.Entity, deletes bool) error {
 	var ops []table.Op
 	switch {
@@ -116,8 +118,8 @@ func (t *target) write(ctx context.Context, n note, value tabledoor.Entity, dele
 	return err
 }
 
-// store stores the note in place of the one that Read has found, together with other operations. The note comes first, so that a
-// late copy of the request fails by its ETag.
+// store stores the note in place of the one that Read has found, together with other operations.
+// The note comes first, so that a late copy of the request fails by its ETag.
 func (t *target) store(ctx context.Context, n note, ops ...table.Op) error {
 	row, err := n.row(t.key, t.owner())
 	if err != nil {
@@ -153,9 +155,11 @@ func (t *target) Sweep(ctx context.Context, before time.Time) error {
 	return rows.Delete(ctx, e)
 }
 
-// wanted returns the derived entity that an entity should have under a key: the zero value for none, and if the row is nil. The
-// maintainer state of the entity decides about the key, so that programs of two releases agree. If this program's function returns
-// another key, a worker of another release has to execute the effect. No entity has one of a view that is not filled, or is retired.
+// wanted returns the derived entity that an entity should have under a key: the zero value for
+// none, and if the row is nil. The maintainer state of the entity decides about the key, so that
+// programs of two releases agree. If this program's function returns another key, a worker of
+// another release has to execute the effect. No entity has one of a view that is not filled, or is
+// retired.
 func (m *maintainer) wanted(ctx context.Context, row *table.Row, k keys.Key) (none derivation, err error) {
 	if row == nil || !door.Table(m.from).Mode.Schema.Mine((*stored.Row)(row)) {
 		return none, nil

@@ -45,9 +45,10 @@ type core struct {
 
 // Options are the options of [New].
 type Options struct {
-	// Inline lets the writer of an entity write the view itself, after its commit and before the write returns. If that fails, a
-	// worker does it. One view with Inline lets the writer execute all views of the table. It takes the worker's requests for the
-	// rows, and 2 more, to read the commit record and to mark it as done.
+	// Inline lets the writer of an entity write the view itself, after its commit and before the
+	// write returns. If that fails, a worker does it. One view with Inline lets the writer execute
+	// all views of the table. It takes the worker's requests for the rows, and 2 more, to read the
+	// commit record and to mark it as done.
 	Inline bool
 }
 
@@ -57,14 +58,14 @@ type Options struct {
 // another one, see docs/views.md; and two entities must not have one derived entity, for which see
 // [table.ErrTaken].
 //
-// The table to may be a handle with maintainers of its own, such as an index or a summary of package index: they are written in the
-// transaction of the derived entity. It may be of another store, whose Ensure creates it, also in another storage account. Only the
-// view should write its entities. The store returns
-// the error of a wrong definition, *table.DefinitionError.
+// The table to may be a handle with maintainers of its own, such as an index or a summary of
+// package index: they are written in the transaction of the derived entity. It may be of another
+// store, whose Ensure creates it, also in another storage account. Only the view should write its
+// entities. The store returns the error of a wrong definition, *table.DefinitionError.
 //
-// A write that changes a view takes 3 requests instead of 1, and a worker 5, and 2 for each derived entity: one more if the derived
-// entity gets another key, and the requests of the maintainers of the view's table. A write that changes no view takes no more than
-// without it.
+// A write that changes a view takes 3 requests instead of 1, and a worker 5, and 2 for each derived
+// entity: one more if the derived entity gets another key, and the requests of the maintainers of
+// the view's table. A write that changes no view takes no more than without it.
 func New[T, V any](name string, to *table.Table[V], derive func(e *T, k keys.Key) (V, bool), o *Options) *View[T, V] {
 	c := newCore(name, to, o)
 	if derive != nil {
@@ -133,7 +134,8 @@ type derivation struct {
 	digest string
 }
 
-// deriveTwice returns what an entity contributes. It calls the function twice, because a function that is not pure would leave rows behind.
+// deriveTwice returns what an entity contributes. It calls the function twice, because a function
+// that is not pure would leave rows behind.
 func (v *core) deriveTwice(e any, k keys.Key) (derivation, error) {
 	d, err := v.once(e, k)
 	if err != nil {
@@ -187,7 +189,8 @@ func (v *core) maintainersOf() (names []string) {
 	return names
 }
 
-// prefix begins the names of the maintainers of views, so that an index may have the name of a view.
+// prefix begins the names of the maintainers of views, so that an index may have the name of a
+// view.
 const prefix = "view."
 
 // ofHandle is a view of one handle.
@@ -275,8 +278,9 @@ func withView(t table.Handle, v *core) (table.Handle, error) {
 	return t, nil
 }
 
-// handler returns the handler for all views of t. Workers of a release without one of the views leave its effects to other workers. Requests of an
-// effect: 1, and 2 for each derived entity that it names.
+// handler returns the handler for all views of t. Workers of a release without one of the views
+// leave its effects to other workers. Requests of an effect: 1, and 2 for each derived entity that
+// it names.
 func handler(t table.Handle) host.Handler {
 	var all []reconcile.Definition
 	for _, v := range viewsOf(t) {
@@ -309,8 +313,8 @@ func (m *maintainer) MaxRows() int { return 0 }
 
 func (m *maintainer) inline() bool { return m.opt.Inline }
 
-// Maintain compares what the entity contributes with what its maintainer state records. A change names the derived entity that the
-// entity had, and the one that it will have.
+// Maintain compares what the entity contributes with what its maintainer state records. A change
+// names the derived entity that the entity had, and the one that it will have.
 func (m *maintainer) Maintain(_ context.Context, p *extend.Plan, c *engine.Change) error {
 	want, err := m.deriveTwice(c.New, c.Key)
 	if err != nil {
@@ -351,9 +355,10 @@ const (
 	noteMaintainers = "Maintainers"
 )
 
-// note is the library's row beside a derived entity. It contains whose the derived entity is, and each change of the derived entity
-// changes the note by its ETag, in one transaction. It stays as a tombstone when the derived entity is deleted. So no property of
-// the derived entity and no reader of its table has to do with tombstones.
+// note is the library's row beside a derived entity. It contains whose the derived entity is, and
+// each change of the derived entity changes the note by its ETag, in one transaction. It stays as a
+// tombstone when the derived entity is deleted. So no property of the derived entity and no reader
+// of its table has to do with tombstones.
 type note struct {
 	entity      keys.Key
 	gone        bool     // the note is a tombstone
@@ -389,7 +394,8 @@ func (n note) row(derived keys.Key, owner string) (*table.Row, error) {
 	return (*table.Row)((*stored.Row)(r).Own(owner)), nil
 }
 
-// noteIn returns the note in a stored row, and reports whether it has this owner. Errors: *table.DecodeError.
+// noteIn returns the note in a stored row, and reports whether it has this owner. Errors:
+// *table.DecodeError.
 func noteIn(row *table.Row, owner string) (n note, mine bool, err error) {
 	partition, err1 := property.Text(row, notePartition)
 	rowKey, err2 := property.Text(row, noteRow)
@@ -405,7 +411,8 @@ func noteIn(row *table.Row, owner string) (n note, mine bool, err error) {
 	return n, (*stored.Row)(row).Owner() == owner, err
 }
 
-// lacks returns a maintainer of the stored derived entity that the handle does not have, "" if there is none.
+// lacks returns a maintainer of the stored derived entity that the handle does not have, "" if
+// there is none.
 func (n note) lacks(has []string) string {
 	for _, name := range n.maintainers {
 		if !slices.Contains(has, name) {
@@ -415,8 +422,8 @@ func (n note) lacks(has []string) string {
 	return ""
 }
 
-// stateOf returns the maintainer state of an entity: the key of the derived entity and a digest of its content. No key contains a
-// /.
+// stateOf returns the maintainer state of an entity: the key of the derived entity and a digest of
+// its content. No key contains a /.
 func stateOf(k keys.Key, digest string) []string {
 	if k == (keys.Key{}) {
 		return nil
@@ -424,7 +431,8 @@ func stateOf(k keys.Key, digest string) []string {
 	return []string{k.PartitionKey() + "/" + k.RowKey(), "/" + digest}
 }
 
-// recorded returns what maintainer state records, the zero key for nothing. Another program may have written the state.
+// recorded returns what maintainer state records, the zero key for nothing. Another program may
+// have written the state.
 func recorded(state []string) (k keys.Key, digest string) {
 	if len(state) != 2 {
 		return keys.Key{}, ""

@@ -50,7 +50,8 @@ func copyRecipe(ctx context.Context, name, dir string, out io.Writer) error {
 	return nil
 }
 
-// program returns the Go files of the program of a recipe, by their path: the package to keep, and main.go.
+// program returns the Go files of the program of a recipe, by their path: the package to keep, and
+// main.go.
 func program(rec recipe) (map[string]string, error) {
 	files := keptCode(rec.kept)
 	main := rec.kept + "/main/main.go"
@@ -88,8 +89,8 @@ func keptCode(folder string) map[string]string {
 	return files
 }
 
-// writeModule writes go.mod. In a clone of this module, the copy uses the clone, with the versions of its go.mod; else it uses the
-// version of this program.
+// writeModule writes go.mod. In a clone of this module, the copy uses the clone, with the versions
+// of its go.mod; else it uses the version of this program.
 func writeModule(ctx context.Context, rec recipe, dir string) error {
 	var module struct {
 		Dir  string
@@ -175,8 +176,8 @@ func listPackages(ctx context.Context, clone string, all ...recipe) (map[string]
 	return packages, err
 }
 
-// moduleText returns the go.mod of the program of a recipe: with the versions of this module's go.mod, and only the modules that the
-// packages of the program need.
+// moduleText returns the go.mod of the program of a recipe: with the versions of this module's
+// go.mod, and only the modules that the packages of the program need.
 func moduleText(gomod string, rec recipe, packages map[string]listed) string {
 	own := modulePath + "/patterns/" + rec.kept
 	direct, needed, visited := map[string]bool{}, map[string]bool{}, map[string]bool{}

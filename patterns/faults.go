@@ -15,8 +15,9 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 )
 
-// LimitedAccount returns an account that takes so many rows of transactions in half a second, and answers 503 to all further
-// ones. refused returns how many transactions were refused since it was called last.
+// LimitedAccount returns an account that takes so many rows of transactions in half a second, and
+// answers 503 to all further ones. refused returns how many transactions were refused since it was
+// called last.
 func (r *Run) LimitedAccount(rows int) (acc *account.Account, refused func() int, err error) {
 	l := &limit{most: rows}
 	acc, err = r.service.open(l)
@@ -81,8 +82,8 @@ func (l *limit) take() int {
 	return n
 }
 
-// CrashingAccount returns the account of a program that crashes after the response to its n-th transaction: no request of the program is
-// sent any more, and the next one calls crash.
+// CrashingAccount returns the account of a program that crashes after the response to its n-th
+// transaction: no request of the program is sent any more, and the next one calls crash.
 func (r *Run) CrashingAccount(n int, crash func()) (*account.Account, error) {
 	return r.service.open(&crashAfter{transaction: int64(n), crash: crash})
 }

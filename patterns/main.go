@@ -1,5 +1,6 @@
-// Command patterns is the catalogue: one recipe for each pattern of the Azure Table storage design guide. Each recipe is a package
-// to keep, in a folder here; the files recipe_….go tell its story, and this program runs them.
+// Command patterns is the catalogue: one recipe for each pattern of the Azure Table storage design
+// guide. Each recipe is a package to keep, in a folder here; the files recipe_….go tell its story,
+// and this program runs them.
 //
 //	go run ./patterns                        run all recipes
 //	go run ./patterns list                   list the recipes, with the requirements of the guide that they show
@@ -12,9 +13,10 @@
 //	go run ./patterns copy NAME DIR          write a recipe as a program of its own
 //	go run ./patterns serve                  run an account in memory, at UseDevelopmentStorage=true, for other programs
 //
-// The service in memory is package storagetest; it needs nothing but this program. With -on azurite, the program starts the
-// emulator Azurite from npm or Docker, and stops it at the end. On an account, the names of tables and queues begin with a random
-// prefix, and the program deletes them at the end.
+// The service in memory is package storagetest; it needs nothing but this program. With -on
+// azurite, the program starts the emulator Azurite from npm or Docker, and stops it at the end. On
+// an account, the names of tables and queues begin with a random prefix, and the program deletes
+// them at the end.
 package main
 
 import (

@@ -32,7 +32,8 @@ type keptFile struct{ Path, Code string }
 // shownRequests is how many requests of a step the page draws.
 const shownRequests = 12
 
-// sequence is how the page draws the requests of a step: lanes, and an arrow from the program, which is the first lane, for each request.
+// sequence is how the page draws the requests of a step: lanes, and an arrow from the program,
+// which is the first lane, for each request.
 type sequence struct {
 	Lanes  []string
 	Arrows []arrow

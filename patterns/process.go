@@ -21,8 +21,8 @@ const (
 	connectionEnv = "AZTABLEKIT_PATTERNS_CONNECTION"
 )
 
-// RunChild runs the child part of the recipe in another process, which gets only the account and these words. The answers of
-// the child become answers of the step.
+// RunChild runs the child part of the recipe in another process, which gets only the account and
+// these words. The answers of the child become answers of the step.
 func (r *Run) RunChild(ctx context.Context, words ...string) error {
 	cmd, err := r.childCommand(ctx, words)
 	if err != nil {
@@ -103,7 +103,8 @@ func (c *Child) Pause() error { return c.cmd.Process.Signal(sigStop) }
 // Resume lets a child go on that Pause has stopped (SIGCONT).
 func (c *Child) Resume() error { return c.cmd.Process.Signal(sigCont) }
 
-// Stop asks the child to end, as a platform does before it starts a new release, and waits for it. A child that fails is an error.
+// Stop asks the child to end, as a platform does before it starts a new release, and waits for it.
+// A child that fails is an error.
 func (c *Child) Stop() error {
 	if err := c.cmd.Process.Signal(os.Interrupt); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return errors.Join(err, c.cmd.Process.Kill(), c.cmd.Wait()) // as on Windows, which has no signals
@@ -136,7 +137,8 @@ func (r *Run) childCommand(ctx context.Context, words []string) (*exec.Cmd, erro
 	return cmd, nil
 }
 
-// runAsChild does the work of a process that RunChild has started, and reports whether this process is one.
+// runAsChild does the work of a process that RunChild has started, and reports whether this process
+// is one.
 func runAsChild(ctx context.Context) (child bool, err error) {
 	text := os.Getenv(childEnv)
 	if text == "" {

@@ -83,7 +83,8 @@ func (r recipe) head() report {
 	return report{Name: r.name, Title: r.title, Guide: r.guide, Related: r.related, Problem: problem, Consistency: r.consistency}
 }
 
-// mostTime is how long a recipe takes at most, on any service. It ends then, with its child processes, and has failed.
+// mostTime is how long a recipe takes at most, on any service. It ends then, with its child
+// processes, and has failed.
 const mostTime = 10 * time.Minute
 
 func runOnce(ctx context.Context, rec recipe, r *Run) error {
@@ -92,7 +93,8 @@ func runOnce(ctx context.Context, rec recipe, r *Run) error {
 	return rec.run(ctx, r)
 }
 
-// runRecipes runs recipes one after another, and calls done with each report as soon as it is complete. A nil done is not called.
+// runRecipes runs recipes one after another, and calls done with each report as soon as it is
+// complete. A nil done is not called.
 func runRecipes(ctx context.Context, s *service, all recipes, done func(report)) (reports []report, err error) {
 	for i, rec := range all {
 		r := &Run{service: s, report: rec.head(), prefix: "t" + strings.ToLower(rand.Text()[:8])}

@@ -173,7 +173,8 @@ func (s oldShop) pay(ctx context.Context, id string) error {
 	return err
 }
 
-// find adds to the result how many rows a filter selects in the partition, and how many of them are orders.
+// find adds to the result how many rows a filter selects in the partition, and how many of them are
+// orders.
 func (s oldShop) find(ctx context.Context, r *Run, filter string) error {
 	all := "PartitionKey eq 'acme'"
 	if filter != "" {

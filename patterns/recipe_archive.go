@@ -110,7 +110,8 @@ var archiving = recipe{
 			})
 		})
 	},
-	// The worker that is killed: after the transaction that writes to Archive, the next request kills the process.
+	// The worker that is killed: after the transaction that writes to Archive, the next request
+	// kills the process.
 	child: func(ctx context.Context, r *Run, words []string) error {
 		acc, err := r.CrashingAccount(1, func() {
 			self, err := os.FindProcess(os.Getpid())
@@ -128,7 +129,8 @@ var archiving = recipe{
 	},
 }
 
-// moveAsInTheGuide is the pattern of the guide: a message says what to do. A concurrent writer changes the entity in between.
+// moveAsInTheGuide is the pattern of the guide: a message says what to do. A concurrent writer
+// changes the entity in between.
 func moveAsInTheGuide(ctx context.Context, r *Run, partition, row string, concurrent func() error) error {
 	current, archived, queue := r.Table("Current"), r.Table("Archive"), r.Queue("moves")
 	if _, err := queue.EnqueueMessage(ctx, "archive "+row, nil); err != nil {

@@ -14,7 +14,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// crashAtMerge is a program that crashes before it marks a commit record as done: it sends nothing from then on.
+// crashAtMerge is a program that crashes before it marks a commit record as done: it sends nothing
+// from then on.
 type crashAtMerge struct {
 	crashed atomic.Bool
 	crash   func()

@@ -48,7 +48,8 @@ var entityTypes = recipe{
 			}
 		}
 
-		// This year's program: the name has two properties, and another type has RowKeys of the same form.
+		// This year's program: the name has two properties, and another type has RowKeys of the
+		// same form.
 		staff := entitytypes.Open(r.Account(), options)
 		if err := r.Ensure(ctx, staff); err != nil {
 			return err

@@ -37,7 +37,8 @@ var logDataInBlobs = recipe{
 				return err
 			}
 			for i := range 1800 {
-				// A program writes logger.Info("paid", "order", i). The times of this recipe are those of the design guide.
+				// A program writes logger.Info("paid", "order", i). The times of this recipe are
+				// those of the design guide.
 				record := slog.NewRecord(begin.Add(time.Duration(i)*time.Second), slog.LevelInfo, "paid", 0)
 				record.Add("order", i)
 				if err := logger.Handler().Handle(ctx, record); err != nil {

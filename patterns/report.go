@@ -64,7 +64,8 @@ func (r *report) compare(measured []string, naiveGrows string) {
 	r.Compared = c
 }
 
-// step is one step of a recipe: an operation with its requests, or the rows that are stored at that point.
+// step is one step of a recipe: an operation with its requests, or the rows that are stored at that
+// point.
 type step struct {
 	What     string          `json:"what"`
 	Naive    bool            `json:"naive,omitempty"`

@@ -21,8 +21,9 @@ import (
 	"github.com/aztablekit/aztablekit/requests"
 )
 
-// Run is what the catalogue gives to a recipe: clients, names of tables and queues that no other recipe uses, and a report.
-// A recipe does all other work with the library's public packages, so a copy only needs its lines with Run replaced.
+// Run is what the catalogue gives to a recipe: clients, names of tables and queues that no other
+// recipe uses, and a report. A recipe does all other work with the library's public packages, so a
+// copy only needs its lines with Run replaced.
 type Run struct {
 	service    *service
 	prefix     string // of the names of tables, queues and containers
@@ -40,13 +41,15 @@ func (r *Run) Tables() *aztables.ServiceClient { return r.service.acc.Tables() }
 // Account returns the account.
 func (r *Run) Account() *account.Account { return r.service.acc }
 
-// Counter returns the counter of the requests that the report shows. A recipe gives it to the clients that it makes.
+// Counter returns the counter of the requests that the report shows. A recipe gives it to the
+// clients that it makes.
 func (r *Run) Counter() *requests.Counter { return &r.service.counter }
 
 // Emulated reports whether the service is an emulator, which accepts requests without encryption.
 func (r *Run) Emulated() bool { return r.service.emulated }
 
-// TableName returns the name in the account for a table of this run. The table is deleted after the run.
+// TableName returns the name in the account for a table of this run. The table is deleted after the
+// run.
 func (r *Run) TableName(name string) string {
 	full := r.prefix + name
 	if !slices.Contains(r.tables, full) {
@@ -55,7 +58,8 @@ func (r *Run) TableName(name string) string {
 	return full
 }
 
-// QueueName returns the name in the account for a queue of this run. The queue is deleted after the run.
+// QueueName returns the name in the account for a queue of this run. The queue is deleted after the
+// run.
 func (r *Run) QueueName(name string) string {
 	full := r.prefix + name
 	if !slices.Contains(r.queues, full) {
@@ -64,7 +68,8 @@ func (r *Run) QueueName(name string) string {
 	return full
 }
 
-// StoreName returns a name for a store of this run. Its queues and the table of its work are deleted after the run.
+// StoreName returns a name for a store of this run. Its queues and the table of its work are
+// deleted after the run.
 func (r *Run) StoreName(name string) string {
 	for _, purpose := range []string{"-writes", "-poison"} {
 		r.QueueName(name + purpose)
@@ -73,8 +78,8 @@ func (r *Run) StoreName(name string) string {
 	return r.prefix + name
 }
 
-// StoreOptions returns the options of a store of this name, whose tables and queues have the prefix of this run. They are deleted after the
-// run, with the tables that are named.
+// StoreOptions returns the options of a store of this name, whose tables and queues have the prefix
+// of this run. They are deleted after the run, with the tables that are named.
 func (r *Run) StoreOptions(name string, tables ...string) *aztablekit.Options {
 	r.StoreName(name)
 	for _, t := range tables {
@@ -83,8 +88,8 @@ func (r *Run) StoreOptions(name string, tables ...string) *aztablekit.Options {
 	return &aztablekit.Options{Prefix: r.prefix, Worker: eventual.WorkerOptions{Concurrency: 1}}
 }
 
-// Ensure calls Ensure of a store twice, as a program does that starts again: the second call reads the catalogues of its tables, and for a
-// minute no step does.
+// Ensure calls Ensure of a store twice, as a program does that starts again: the second call reads
+// the catalogues of its tables, and for a minute no step does.
 func (r *Run) Ensure(ctx context.Context, s interface{ Ensure(context.Context) error }) error {
 	if err := s.Ensure(ctx); err != nil {
 		return err
@@ -92,7 +97,8 @@ func (r *Run) Ensure(ctx context.Context, s interface{ Ensure(context.Context) e
 	return s.Ensure(ctx)
 }
 
-// Table returns the SDK's client of a table of this run, for what a program does that does not use the library.
+// Table returns the SDK's client of a table of this run, for what a program does that does not use
+// the library.
 func (r *Run) Table(name string) *aztables.Client {
 	return r.service.acc.Tables().NewClient(r.TableName(name))
 }
@@ -102,7 +108,8 @@ func (r *Run) Queue(name string) *azqueue.QueueClient {
 	return r.service.acc.Queues().NewQueueClient(r.QueueName(name))
 }
 
-// ContainerName returns the name in the account for a blob container of this run. The container is deleted after the run.
+// ContainerName returns the name in the account for a blob container of this run. The container is
+// deleted after the run.
 func (r *Run) ContainerName(name string) string {
 	full := r.prefix + name
 	if !slices.Contains(r.containers, full) {

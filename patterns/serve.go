@@ -10,8 +10,8 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
-// serve runs an account in memory until ctx ends, for users without an account or an emulator. If the ports of o are taken, it is at
-// free ports.
+// serve runs an account in memory until ctx ends, for users without an account or an emulator. If
+// the ports of o are taken, it is at free ports.
 func serve(ctx context.Context, o *storagetest.Options, out io.Writer) error {
 	server := storagetest.New(o)
 	connection, err := server.Listen()

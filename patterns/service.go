@@ -91,7 +91,8 @@ func (s *service) open(more ...policy.Policy) (*account.Account, error) {
 	return account.FromConnectionString(s.connection, &o)
 }
 
-// startEmulator starts the emulator Azurite, from npm or Docker. It returns its connection string, and what stops it.
+// startEmulator starts the emulator Azurite, from npm or Docker. It returns its connection string,
+// and what stops it.
 func startEmulator(ctx context.Context) (connection string, stop func(), err error) {
 	server, err := azurite.Open(ctx)
 	if err != nil {

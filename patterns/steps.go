@@ -49,7 +49,8 @@ func (r *Run) Answer(format string, args ...any) {
 	s.Answers = append(s.Answers, text)
 }
 
-// Refused adds the expected refusal of an operation to the result of the step. If err is nil or another error, the step fails.
+// Refused adds the expected refusal of an operation to the result of the step. If err is nil or
+// another error, the step fails.
 func (r *Run) Refused(err, want error) error {
 	if err == nil {
 		return fmt.Errorf("got no error, want: %w", want)
@@ -150,7 +151,8 @@ func (r *Run) properties(row *table.Row) []string {
 	return out
 }
 
-// stable returns a text without what differs from run to run: prefixes of names, random IDs and times.
+// stable returns a text without what differs from run to run: prefixes of names, random IDs and
+// times.
 func (r *Run) stable(s string) string {
 	if r.prefix != "" {
 		s = strings.ReplaceAll(s, r.prefix, "")

@@ -55,7 +55,8 @@ func printTable(out io.Writer, reports []report) {
 	fmt.Fprint(out, "go run ./patterns copy NAME DIR writes a recipe as a program of its own.\n")
 }
 
-// naiveRequests returns the requests of the way without the pattern, or a dash if the recipe does not show it.
+// naiveRequests returns the requests of the way without the pattern, or a dash if the recipe does
+// not show it.
 func (c *comparison) naiveRequests() string {
 	if c.Naive == nil {
 		return "-"

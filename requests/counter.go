@@ -11,8 +11,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
-// Counter is a policy that counts the requests that go to the network by kind, including each repeated attempt. Its zero value is
-// ready for use. Several clients may share a Counter.
+// Counter is a policy that counts the requests that go to the network by kind, including each
+// repeated attempt. Its zero value is ready for use. Several clients may share a Counter.
 type Counter struct {
 	mu     sync.Mutex
 	counts Counts
@@ -51,7 +51,8 @@ func (c Counts) Total() int {
 	return n
 }
 
-// String returns the counts in the form "1 get, 2 query", sorted by the names of the kinds, or "none".
+// String returns the counts in the form "1 get, 2 query", sorted by the names of the kinds, or
+// "none".
 func (c Counts) String() string {
 	if len(c) == 0 {
 		return "none"

@@ -8,22 +8,26 @@ import (
 	"github.com/aztablekit/aztablekit/internal/kinds"
 )
 
-// Kind is what a request asks for. The kinds of requests for rows are constants. The other kinds are texts:
+// Kind is what a request asks for. The kinds of requests for rows are constants. The other kinds
+// are texts:
 //
 //   - other, table-create, table-delete, table-query;
 //   - message-put, message-get, message-peek, message-update, message-delete, message-clear;
 //   - queue-create, queue-delete, queue-list, queue-get, queue-set;
-//   - container-create, container-delete, container-list, container-get, container-set, container-lease;
+//   - container-create, container-delete, container-list, container-get, container-set,
+//     container-lease;
 //   - blob-create, blob-append, blob-stage, blob-commit, blob-blocks, blob-get, blob-properties,
 //     blob-set-metadata, blob-set-headers, blob-delete, blob-list, blob-lease.
 //
-// For example, counts["blob-stage"] is the number of uncommitted blocks of a block blob that were sent. A list asks for one page,
-// message-get receives messages, and blob-commit makes a block blob of its blocks.
+// For example, counts["blob-stage"] is the number of uncommitted blocks of a block blob that were
+// sent. A list asks for one page, message-get receives messages, and blob-commit makes a block blob
+// of its blocks.
 type Kind string
 
-// The kinds of requests for rows. Conditional and unconditional writes are different kinds, as the service distinguishes them. The
-// request of the SDK's UpdateEntity is a Merge or a Replace. That of UpsertEntity is of kind insert-or-merge or insert-or-replace:
-// it writes a row whether it exists or not.
+// The kinds of requests for rows. Conditional and unconditional writes are different kinds, as the
+// service distinguishes them. The request of the SDK's UpdateEntity is a Merge or a Replace. That
+// of UpsertEntity is of kind insert-or-merge or insert-or-replace: it writes a row whether it
+// exists or not.
 const (
 	Get         Kind = "get"         // one row by its keys
 	Query       Kind = "query"       // one page of a query
@@ -34,12 +38,13 @@ const (
 	Transaction Kind = "transaction" // an entity group transaction
 )
 
-// KindOf returns the kind of a request that one of the SDK's clients sends to the Table service, to the Blob service, or for a
-// message of a queue. The kind of all other requests is other, also of requests to clear, create, read or delete a queue, because
-// their URLs may also name a blob. Package storagetest recognizes these requests, too.
+// KindOf returns the kind of a request that one of the SDK's clients sends to the Table service, to
+// the Blob service, or for a message of a queue. The kind of all other requests is other, also of
+// requests to clear, create, read or delete a queue, because their URLs may also name a blob.
+// Package storagetest recognizes these requests, too.
 //
-// A request for a blob shows its service in its host name or in the SDK's User-Agent. Without both, as with an IP address and
-// disabled telemetry, its kind is other.
+// A request for a blob shows its service in its host name or in the SDK's User-Agent. Without both,
+// as with an IP address and disabled telemetry, its kind is other.
 func KindOf(r *http.Request) Kind {
 	if r == nil || r.URL == nil {
 		return kinds.Other
@@ -89,7 +94,8 @@ func KindOf(r *http.Request) Kind {
 	return kinds.Other
 }
 
-// messageKind is KindOf for messages of queues. A GET without parameters is other, since the same URL may name a blob.
+// messageKind is KindOf for messages of queues. A GET without parameters is other, since the same
+// URL may name a blob.
 func messageKind(r *http.Request, path string) Kind {
 	q := r.URL.Query()
 	if q.Has("comp") || q.Has("restype") {
@@ -111,8 +117,9 @@ func messageKind(r *http.Request, path string) Kind {
 	return kinds.Other
 }
 
-// isForBlobs reports whether a request is for the Blob service, by its host name or by the name of the SDK in its header. The URL
-// alone does not show it if it has an IP address or a domain of the account's own.
+// isForBlobs reports whether a request is for the Blob service, by its host name or by the name of
+// the SDK in its header. The URL alone does not show it if it has an IP address or a domain of the
+// account's own.
 func isForBlobs(r *http.Request) bool {
 	host := r.URL.Hostname()
 	for _, service := range []string{"blob", "queue", "table"} {

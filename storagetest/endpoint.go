@@ -22,14 +22,16 @@ type endpoint struct {
 	service protocol.Service
 }
 
-// endpoints returns the services of the account. Requests to an unknown host belong to the first service.
+// endpoints returns the services of the account. Requests to an unknown host belong to the first
+// service.
 func (s *Service) endpoints() []endpoint {
 	return []endpoint{
 		{"table", "TableEndpoint", s.addresses.Table, s.tables}, {"queue", "QueueEndpoint", s.addresses.Queue, s.queues}, {"blob", "BlobEndpoint", s.addresses.Blob, s.blobs},
 	}
 }
 
-// host returns the suffix of the host name at which clients in this process reach the service. The network does not have the host.
+// host returns the suffix of the host name at which clients in this process reach the service. The
+// network does not have the host.
 func (e endpoint) host() string { return "." + e.name + ".storagetest.test" }
 
 // ConnectionString returns a connection string for clients whose Transport is the Service.
@@ -40,8 +42,9 @@ func (s *Service) ConnectionString() string {
 // secondaryAccount returns the name of the account in addresses of the second location.
 func (s *Service) secondaryAccount() string { return s.account.Name + "-secondary" }
 
-// SecondaryConnectionString returns a connection string of the second location for clients whose Transport is the Service. At a port
-// of Listen, the path of the second location begins with the account and "-secondary". See [Options.GeoRedundant].
+// SecondaryConnectionString returns a connection string of the second location for clients whose
+// Transport is the Service. At a port of Listen, the path of the second location begins with the
+// account and "-secondary". See [Options.GeoRedundant].
 func (s *Service) SecondaryConnectionString() string {
 	return s.connectionString(func(e endpoint) string { return "http://" + s.secondaryAccount() + e.host() })
 }
@@ -55,7 +58,8 @@ func (s *Service) connectionString(address func(endpoint) string) string {
 	return text
 }
 
-// endpointOf returns the endpoint to which a request was sent: by the host name, or by the port. inProcess is false for a port.
+// endpointOf returns the endpoint to which a request was sent: by the host name, or by the port.
+// inProcess is false for a port.
 func (s *Service) endpointOf(r *http.Request, host string) (e endpoint, inProcess bool) {
 	all := s.endpoints()
 	for _, e := range all {
@@ -138,7 +142,8 @@ func remoteAddress(r *http.Request) string {
 	return host
 }
 
-// Describe returns the description of a request, and a request that can still be sent. The request is not executed.
+// Describe returns the description of a request, and a request that can still be sent. The request
+// is not executed.
 func (s *Service) Describe(r *http.Request) (Request, *http.Request, error) {
 	var body []byte
 	if r.Body != nil {
@@ -157,8 +162,9 @@ func (s *Service) Describe(r *http.Request) (Request, *http.Request, error) {
 // readTimeout is how long a port waits for a whole request.
 const readTimeout = 5 * time.Minute
 
-// Listen opens each service at a port, for other processes and other languages, and returns a connection string for the ports. By
-// default, the ports are free ports of the loopback interface: see Options.Addresses. Close closes the ports.
+// Listen opens each service at a port, for other processes and other languages, and returns a
+// connection string for the ports. By default, the ports are free ports of the loopback interface:
+// see Options.Addresses. Close closes the ports.
 func (s *Service) Listen() (connectionString string, err error) {
 	listeners := map[string]net.Listener{}
 	for _, e := range s.endpoints() {
@@ -195,9 +201,9 @@ func (s *Service) Close() error {
 	return err
 }
 
-// ServeHTTP executes a request that arrives at a port. If a fault breaks or prevents the connection, ServeHTTP closes the
-// connection without a response; Go's client then repeats a GET by itself. Go's server omits the Content-Length of a response
-// without content.
+// ServeHTTP executes a request that arrives at a port. If a fault breaks or prevents the
+// connection, ServeHTTP closes the connection without a response; Go's client then repeats a GET by
+// itself. Go's server omits the Content-Length of a response without content.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	o, err := s.receiveAt(w, r)
 	if err != nil {
@@ -242,8 +248,9 @@ func (s *Service) receiveAt(w http.ResponseWriter, r *http.Request) (*outcome, e
 	return s.handle(r, body), nil
 }
 
-// replica is the account at its second location. It executes the requests of the first location once more, at their times, when the
-// lag has passed. The services number their ETags, IDs and receipts, so the second execution has the same effect.
+// replica is the account at its second location. It executes the requests of the first location
+// once more, at their times, when the lag has passed. The services number their ETags, IDs and
+// receipts, so the second execution has the same effect.
 type replica struct {
 	services map[string]protocol.Service // by their names; nil if the account has no second location
 	lag      time.Duration
@@ -267,7 +274,8 @@ func (x *replica) record(r *received, in protocol.Injection, now time.Time) {
 	x.synchronize(now)
 }
 
-// synchronize executes the changes that the second location has now, and returns the time until which it has all changes.
+// synchronize executes the changes that the second location has now, and returns the time until
+// which it has all changes.
 func (x *replica) synchronize(now time.Time) time.Time {
 	until := now.Add(-x.lag)
 	for len(x.changes) > 0 && !x.changes[0].at.After(until) {
@@ -281,8 +289,9 @@ func (x *replica) synchronize(now time.Time) time.Time {
 	return x.synced
 }
 
-// SetLag sets how far the second location is behind: it has the changes that are older. The lag is 0 first, so that reads of the
-// second location see all changes. A longer lag takes no change away. See [Options.GeoRedundant].
+// SetLag sets how far the second location is behind: it has the changes that are older. The lag is
+// 0 first, so that reads of the second location see all changes. A longer lag takes no change away.
+// See [Options.GeoRedundant].
 func (s *Service) SetLag(lag time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
 )
 
-// Fault is a fault that a test injects into one request, such as a lost response. The zero Fault is no fault. Faults are
-// comparable.
+// Fault is a fault that a test injects into one request, such as a lost response. The zero Fault is
+// no fault. Faults are comparable.
 type Fault struct {
 	kind      faultKind
 	n         int // bytes, rows, requests or a status, as the kind defines
@@ -58,44 +58,47 @@ var faultNames = [...]string{
 // NotSent fails the connection. The client knows that the service did not receive the request.
 func NotSent() Fault { return Fault{kind: notSent} }
 
-// LostRequest breaks the connection before the service receives the request. The client cannot distinguish LostRequest from
-// [LostResponse].
+// LostRequest breaks the connection before the service receives the request. The client cannot
+// distinguish LostRequest from [LostResponse].
 func LostRequest() Fault { return Fault{kind: lostRequest} }
 
 // LostResponse executes the request and breaks the connection before the response.
 func LostResponse() Fault { return Fault{kind: lostResponse} }
 
-// Twice executes the request twice, as if the network had duplicated the request, and returns the second response.
+// Twice executes the request twice, as if the network had duplicated the request, and returns the
+// second response.
 func Twice() Fault { return Fault{kind: twice} }
 
-// LateDuplicate executes the request, and executes a duplicate later: before the request that follows n further requests, or if n
-// is 0, when [Service.Deliver] is called.
+// LateDuplicate executes the request, and executes a duplicate later: before the request that
+// follows n further requests, or if n is 0, when [Service.Deliver] is called.
 func LateDuplicate(n int) Fault { return Fault{kind: lateDuplicate, n: n} }
 
-// Late breaks the connection, and executes the request later: before the request that follows n further requests, or if n is 0,
-// when [Service.Deliver] is called.
+// Late breaks the connection, and executes the request later: before the request that follows n
+// further requests, or if n is 0, when [Service.Deliver] is called.
 func Late(n int) Fault { return Fault{kind: late, n: n} }
 
 // Refuse responds with a status and an error code. The request is not executed.
 func Refuse(status int, code string) Fault { return Fault{kind: refuse, n: status, code: code} }
 
-// ExecuteThenRefuse executes the request, and responds with a status and an error code nevertheless. The service may do so with the
-// statuses 500 and 503.
+// ExecuteThenRefuse executes the request, and responds with a status and an error code
+// nevertheless. The service may do so with the statuses 500 and 503.
 func ExecuteThenRefuse(status int, code string) Fault {
 	return Fault{kind: executeThenRefuse, n: status, code: code}
 }
 
-// RefuseInTransaction accepts a transaction with 202, and reports in the response that the last operation failed with a status and
-// an error code. The transaction is not executed. For another request, RefuseInTransaction is [Refuse].
+// RefuseInTransaction accepts a transaction with 202, and reports in the response that the last
+// operation failed with a status and an error code. The transaction is not executed. For another
+// request, RefuseInTransaction is [Refuse].
 func RefuseInTransaction(status int, code string) Fault {
 	return Fault{kind: refuseInTransaction, n: status, code: code}
 }
 
-// Cut executes the request and breaks the connection after n bytes of the response's body. If n is negative, -n bytes are missing.
+// Cut executes the request and breaks the connection after n bytes of the response's body. If n is
+// negative, -n bytes are missing.
 func Cut(n int) Fault { return Fault{kind: cut, n: n} }
 
-// Truncate executes the request and ends the response's body after n bytes as if the body were complete, as a proxy that hides a
-// broken connection does. If n is negative, -n bytes are missing.
+// Truncate executes the request and ends the response's body after n bytes as if the body were
+// complete, as a proxy that hides a broken connection does. If n is negative, -n bytes are missing.
 func Truncate(n int) Fault { return Fault{kind: truncate, n: n} }
 
 // Hang never executes the request, and never responds. The request ends with its context.
@@ -107,17 +110,20 @@ func ExecuteThenHang() Fault { return Fault{kind: executeThenHang} }
 // Slow executes the request and responds after d.
 func Slow(d time.Duration) Fault { return Fault{kind: slow, delay: d} }
 
-// ShortPage limits a page of a query to n rows, with a continuation token if the query has more rows, as the service may do at any
-// time. ShortPage also limits a request for messages to n messages, and a page of containers or blobs to n of them. For another
-// request, ShortPage is no fault.
+// ShortPage limits a page of a query to n rows, with a continuation token if the query has more
+// rows, as the service may do at any time. ShortPage also limits a request for messages to n
+// messages, and a page of containers or blobs to n of them. For another request, ShortPage is no
+// fault.
 func ShortPage(n int) Fault { return Fault{kind: shortPage, n: n} }
 
-// PartitionPage ends a page of a query of entities with the first partition in it. The continuation token then has the partition that
-// follows, and no row, as the service may do at any time. For another request, PartitionPage is no fault.
+// PartitionPage ends a page of a query of entities with the first partition in it. The continuation
+// token then has the partition that follows, and no row, as the service may do at any time. For
+// another request, PartitionPage is no fault.
 func PartitionPage() Fault { return Fault{kind: partitionPage} }
 
-// Times limits f to the first n requests for which a FaultFunc chooses f. Repeated attempts count as requests. The returned Fault holds
-// the count, wherever it is used. Another call of Times starts another count.
+// Times limits f to the first n requests for which a FaultFunc chooses f. Repeated attempts count
+// as requests. The returned Fault holds the count, wherever it is used. Another call of Times
+// starts another count.
 func Times(n int, f Fault) Fault {
 	f.remaining = &atomic.Int64{}
 	f.remaining.Store(int64(n))
@@ -188,8 +194,9 @@ func (f Fault) injection() (in protocol.Injection) {
 	return in
 }
 
-// FaultFunc chooses the fault of each request, before the request is executed. It is called for one request at a time, in the
-// order of the numbers of the requests. It may call the methods of the [Service] and must not send requests.
+// FaultFunc chooses the fault of each request, before the request is executed. It is called for one
+// request at a time, in the order of the numbers of the requests. It may call the methods of the
+// [Service] and must not send requests.
 type FaultFunc func(Request) Fault
 
 // AtRequest returns a FaultFunc for the request with a number, which counts all requests to the
@@ -198,13 +205,13 @@ func AtRequest(number int, f Fault) FaultFunc {
 	return When(func(r Request) bool { return r.Number == number }, f)
 }
 
-// OfKind returns a FaultFunc for all requests of a kind, such as requests.Insert. With [Once], it affects only the first of these
-// requests:
+// OfKind returns a FaultFunc for all requests of a kind, such as requests.Insert. With [Once], it
+// affects only the first of these requests:
 //
 //	s.SetFaults(storagetest.OfKind(requests.Insert, storagetest.Once(storagetest.LostResponse())))
 //
-// If kind is not one of the kinds of package requests, the FaultFunc refuses every request with 400 UnknownRequestKind, because the test contains a
-// mistake.
+// If kind is not one of the kinds of package requests, the FaultFunc refuses every request with 400
+// UnknownRequestKind, because the test contains a mistake.
 func OfKind(kind requests.Kind, f Fault) FaultFunc {
 	if !slices.Contains(kinds.All(), string(kind)) {
 		return func(Request) Fault {
@@ -241,16 +248,19 @@ type Adversity struct {
 	// Seed chooses the faults. The same requests in the same order have the same faults.
 	Seed uint64
 
-	// PartitionRate and AccountRate are how many entities of a partition and of the account the service reads and writes in a
-	// second of its clock, in requests for single entities and in transactions. Further requests are refused with 503 ServerBusy.
-	// Default to 2,000 and 20,000, as in the live service. Negative rates are no limits.
+	// PartitionRate and AccountRate are how many entities of a partition and of the account the
+	// service reads and writes in a second of its clock, in requests for single entities and in
+	// transactions. Further requests are refused with 503 ServerBusy. Default to 2,000 and 20,000,
+	// as in the live service. Negative rates are no limits.
 	PartitionRate, AccountRate int
 
-	// Move is how long requests to a partition fail with 500 OperationTimedOut when the service moves it. It does not move again
-	// within 20 times of that. Defaults to 2 seconds. A negative time lets no partition move.
+	// Move is how long requests to a partition fail with 500 OperationTimedOut when the service
+	// moves it. It does not move again within 20 times of that. Defaults to 2 seconds. A negative
+	// time lets no partition move.
 	Move time.Duration
 
-	// Delay is the longest time that a response is late. Defaults to 20 milliseconds. A negative time lets no response be late.
+	// Delay is the longest time that a response is late. Defaults to 20 milliseconds. A negative
+	// time lets no response be late.
 	Delay time.Duration
 }
 
@@ -328,7 +338,8 @@ func continues(r Request) bool {
 	return strings.Contains(r.URL, "NextPartitionKey=") || strings.Contains(r.URL, "NextTableName=") || strings.Contains(r.URL, "marker=")
 }
 
-// refusal returns the refusal of a request for entities, if its partition moves, or if it or the account is throttled.
+// refusal returns the refusal of a request for entities, if its partition moves, or if it or the
+// account is throttled.
 func (a *adverse) refusal(r Request, move bool) Fault {
 	partition, entities := partitionOf(r)
 	if move && a.Move > 0 && !r.Time.Before(a.moving[partition].Add(rest*a.Move)) {
@@ -376,7 +387,8 @@ func (s *Service) LateRequests() []Request {
 	return s.late.list()
 }
 
-// Deliver executes all late requests and returns them with their responses, which no client receives.
+// Deliver executes all late requests and returns them with their responses, which no client
+// receives.
 func (s *Service) Deliver() (all []Request) {
 	for range s.LateRequests() {
 		all = append(all, s.DeliverOne(0))
@@ -384,7 +396,8 @@ func (s *Service) Deliver() (all []Request) {
 	return all
 }
 
-// DeliverOne executes late request i of [Service.LateRequests]. It panics if there is no such request.
+// DeliverOne executes late request i of [Service.LateRequests]. It panics if there is no such
+// request.
 func (s *Service) DeliverOne(i int) Request {
 	late := s.takeLate(i)
 	resp := s.execute(late.received, protocol.Injection{})
@@ -423,7 +436,8 @@ type lateRequest struct {
 // lateRequests are the requests that have not arrived yet, in the order in which they were sent.
 type lateRequests []*lateRequest
 
-// add adds a request. The request arrives after so many other requests, or if others is 0, only when delivered.
+// add adds a request. The request arrives after so many other requests, or if others is 0, only
+// when delivered.
 func (l *lateRequests) add(r Request, received *received, others int) {
 	late := &lateRequest{request: r, received: received}
 	if others > 0 {
@@ -432,7 +446,8 @@ func (l *lateRequests) add(r Request, received *received, others int) {
 	*l = append(*l, late)
 }
 
-// due returns the index of the first request that arrives before the request with a number, or a negative number.
+// due returns the index of the first request that arrives before the request with a number, or a
+// negative number.
 func (l lateRequests) due(number int) int {
 	return slices.IndexFunc(l, func(r *lateRequest) bool { return r.before != 0 && r.before <= number })
 }

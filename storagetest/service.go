@@ -26,55 +26,62 @@ type Options struct {
 	// Account is the name of the storage account. Defaults to "storagetest".
 	Account string
 
-	// Key is the key of the account, without base64. Defaults to a key that is the same for all accounts.
+	// Key is the key of the account, without base64. Defaults to a key that is the same for all
+	// accounts.
 	Key []byte
 
-	// Addresses are the addresses at which Listen opens the services. Default to free ports of the loopback interface.
+	// Addresses are the addresses at which Listen opens the services. Default to free ports of the
+	// loopback interface.
 	Addresses Addresses
 
-	// Client contains the options of the clients that Tables, Queues, Blobs and so on return: retries, policies, tracing. Its
-	// Transport is replaced by the Service. Use table.ClientOptions for the options that aztablekit recommends.
+	// Client contains the options of the clients that Tables, Queues, Blobs and so on return:
+	// retries, policies, tracing. Its Transport is replaced by the Service. Use table.ClientOptions
+	// for the options that aztablekit recommends.
 	Client azcore.ClientOptions
 
-	// Now is the clock, to which Advance adds. Defaults to time.Now, which in a bubble of testing/synctest is the bubble's clock.
-	// Now must not call the methods of the Service.
+	// Now is the clock, to which Advance adds. Defaults to time.Now, which in a bubble of
+	// testing/synctest is the bubble's clock. Now must not call the methods of the Service.
 	Now func() time.Time
 
 	// Faults chooses the faults of requests until SetFaults replaces it. Defaults to no faults.
 	Faults FaultFunc
 
-	// AfterRequest is called for each request, after its execution and before its response. AfterRequest is also called for
-	// requests that a fault prevents, twice for a request that arrives twice, and again when a late request arrives. AfterRequest
-	// may call the methods of the Service and must not send requests.
+	// AfterRequest is called for each request, after its execution and before its response.
+	// AfterRequest is also called for requests that a fault prevents, twice for a request that
+	// arrives twice, and again when a late request arrives. AfterRequest may call the methods of
+	// the Service and must not send requests.
 	AfterRequest func(Request)
 
-	// GeoRedundant adds a second location from which clients can read, as accounts with read-access geo-redundant replication
-	// have. See [Service.SecondaryConnectionString] and [Service.SetLag]. Each change is then executed twice.
+	// GeoRedundant adds a second location from which clients can read, as accounts with read-access
+	// geo-redundant replication have. See [Service.SecondaryConnectionString] and [Service.SetLag].
+	// Each change is then executed twice.
 	GeoRedundant bool
 
-	// NameReuseDelay is the time before the name of a deleted table, queue or container can be used again. Defaults to 40
-	// seconds. A negative delay allows reuse at once.
+	// NameReuseDelay is the time before the name of a deleted table, queue or container can be used
+	// again. Defaults to 40 seconds. A negative delay allows reuse at once.
 	NameReuseDelay time.Duration
 
-	// ShuffleSeed is the seed of a random order of messages, because the service does not guarantee an order. Defaults to oldest
-	// first.
+	// ShuffleSeed is the seed of a random order of messages, because the service does not guarantee
+	// an order. Defaults to oldest first.
 	ShuffleSeed uint64
 
-	// ReceiptMismatch makes an update or a delete with an outdated receipt fail with 400 PopReceiptMismatch, as the documentation
-	// of the service says. Defaults to 404 MessageNotFound, as the service responds.
+	// ReceiptMismatch makes an update or a delete with an outdated receipt fail with 400
+	// PopReceiptMismatch, as the documentation of the service says. Defaults to 404
+	// MessageNotFound, as the service responds.
 	ReceiptMismatch bool
 
-	// Lenient executes requests that only the documentation of the service forbids, because no recording shows how the service
-	// responds: filters with more than 15 comparisons, keys over 1 KiB, deletes without If-Match, unknown versions. Defaults to
-	// refusing them.
+	// Lenient executes requests that only the documentation of the service forbids, because no
+	// recording shows how the service responds: filters with more than 15 comparisons, keys over 1
+	// KiB, deletes without If-Match, unknown versions. Defaults to refusing them.
 	Lenient bool
 
-	// MaxSkew is the most time between the date of a request and the account's time, 15 minutes in the live service. A request
-	// that is signed with the key and has another date fails with AuthenticationFailed. Defaults to any date.
+	// MaxSkew is the most time between the date of a request and the account's time, 15 minutes in
+	// the live service. A request that is signed with the key and has another date fails with
+	// AuthenticationFailed. Defaults to any date.
 	MaxSkew time.Duration
 
-	// RequestLogSize is the number of requests that Requests returns. Each operation of a transaction counts as a request. Defaults
-	// to 10,000. A negative size turns the log off.
+	// RequestLogSize is the number of requests that Requests returns. Each operation of a
+	// transaction counts as a request. Defaults to 10,000. A negative size turns the log off.
 	RequestLogSize int
 }
 
@@ -190,15 +197,17 @@ func (s *Service) Requests() []Request {
 	return s.log.list()
 }
 
-// Count returns the numbers of requests by kind since the last call of Count. Their text is such as "1 get, 2 query", or "none".
+// Count returns the numbers of requests by kind since the last call of Count. Their text is such as
+// "1 get, 2 query", or "none".
 func (s *Service) Count() requests.Counts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.log.takeCounts()
 }
 
-// DevelopmentStorage returns options of the account that the connection string UseDevelopmentStorage=true stands for, with its name,
-// its key and its ports: a [Service] with these options, after [Service.Listen], serves programs that expect an emulator.
+// DevelopmentStorage returns options of the account that the connection string
+// UseDevelopmentStorage=true stands for, with its name, its key and its ports: a [Service] with
+// these options, after [Service.Listen], serves programs that expect an emulator.
 func DevelopmentStorage() *Options {
 	key, _ := base64.StdEncoding.DecodeString("Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==")
 	return &Options{
@@ -217,7 +226,8 @@ type Message struct {
 	Dequeued int       // how often the message was received
 }
 
-// Messages returns the messages of a queue, including hidden messages, oldest first. Messages makes no request.
+// Messages returns the messages of a queue, including hidden messages, oldest first. Messages makes
+// no request.
 func (s *Service) Messages(queue string) []Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -242,8 +252,8 @@ type Blob struct {
 	ContentType string
 	ETag        string
 
-	// Blocks are the committed blocks of the content in order; the content of a block blob that was written by one request is one
-	// block. They must not be modified.
+	// Blocks are the committed blocks of the content in order; the content of a block blob that was
+	// written by one request is one block. They must not be modified.
 	Blocks [][]byte
 
 	Metadata map[string]string // names are in lower case
@@ -254,8 +264,8 @@ type Blob struct {
 // Content returns a copy of the content of the blob.
 func (b Blob) Content() []byte { return bytes.Join(b.Blocks, nil) }
 
-// StoredBlobs returns the blobs of a container in the order of their names. A blob with uncommitted blocks only is not among them.
-// StoredBlobs makes no request.
+// StoredBlobs returns the blobs of a container in the order of their names. A blob with uncommitted
+// blocks only is not among them. StoredBlobs makes no request.
 func (s *Service) StoredBlobs(container string) []Blob {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -273,8 +283,8 @@ func (s *Service) ContainerNames() []string {
 	return s.blobs.Containers()
 }
 
-// Property is a property of a row. Value is a string (also for GUID, in lower case), int32, bool, float64, int64, time.Time or
-// []byte.
+// Property is a property of a row. Value is a string (also for GUID, in lower case), int32, bool,
+// float64, int64, time.Time or []byte.
 type Property struct {
 	Name  string
 	Type  string // "Edm.String", "Edm.Int32", "Edm.Int64", "Edm.Double", "Edm.Boolean", "Edm.DateTime", "Edm.Guid" or "Edm.Binary"
@@ -347,24 +357,24 @@ func (s *Service) TableNames() []string {
 	return s.tables.Tables()
 }
 
-// Tables returns the SDK's client of the Table service, with [Options].Client. Tables panics if the SDK refuses the name of the
-// account.
+// Tables returns the SDK's client of the Table service, with [Options].Client. Tables panics if the
+// SDK refuses the name of the account.
 func (s *Service) Tables() *aztables.ServiceClient {
 	c, err := aztables.NewServiceClientFromConnectionString(s.ConnectionString(), &aztables.ClientOptions{ClientOptions: s.clientOptions()})
 	s.mustAccept(err)
 	return c
 }
 
-// Queues returns the SDK's client of the Queue service, with [Options].Client. Queues panics if the SDK refuses the name of the
-// account.
+// Queues returns the SDK's client of the Queue service, with [Options].Client. Queues panics if the
+// SDK refuses the name of the account.
 func (s *Service) Queues() *azqueue.ServiceClient {
 	c, err := azqueue.NewServiceClientFromConnectionString(s.ConnectionString(), &azqueue.ClientOptions{ClientOptions: s.clientOptions()})
 	s.mustAccept(err)
 	return c
 }
 
-// Blobs returns the SDK's client of the Blob service, with [Options].Client. Blobs panics if the SDK refuses the name of the
-// account.
+// Blobs returns the SDK's client of the Blob service, with [Options].Client. Blobs panics if the
+// SDK refuses the name of the account.
 func (s *Service) Blobs() *service.Client {
 	c, err := service.NewClientFromConnectionString(s.ConnectionString(), &service.ClientOptions{ClientOptions: s.clientOptions()})
 	s.mustAccept(err)

@@ -18,7 +18,8 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
 )
 
-// Do executes a request in this process: Service is a policy.Transporter, for the option Transport of the SDK's clients.
+// Do executes a request in this process: Service is a policy.Transporter, for the option Transport
+// of the SDK's clients.
 func (s *Service) Do(r *http.Request) (*http.Response, error) {
 	if err := r.Context().Err(); err != nil {
 		return nil, err
@@ -52,7 +53,8 @@ func (s *Service) Do(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// responseBody is the body of a response. It ends with an error, or with io.EOF if the error is nil.
+// responseBody is the body of a response. It ends with an error, or with io.EOF if the error is
+// nil.
 type responseBody struct {
 	bytes.Reader
 	end error
@@ -83,7 +85,8 @@ type Request struct {
 	Kind   requests.Kind
 	Table  string
 
-	// PartitionKey and RowKey are the keys in the address or in the inserted entity, or the keys that a filter requires.
+	// PartitionKey and RowKey are the keys in the address or in the inserted entity, or the keys
+	// that a filter requires.
 	PartitionKey, RowKey string
 
 	// Operations are the operations of a transaction.
@@ -117,7 +120,8 @@ func newRequest(d protocol.Description) Request {
 	return r
 }
 
-// String returns the request in one line, as in "3 insert staff('Sales','empid_000223'): 409 EntityAlreadyExists".
+// String returns the request in one line, as in "3 insert staff('Sales','empid_000223'): 409
+// EntityAlreadyExists".
 func (r Request) String() string {
 	s := r.target()
 	if r.Number > 0 {
@@ -177,7 +181,8 @@ type requestLog struct {
 	weight int // of last, in requests and operations
 }
 
-// add counts a request and appends it to the log. The log drops old requests when it is twice as long as required.
+// add counts a request and appends it to the log. The log drops old requests when it is twice as
+// long as required.
 func (l *requestLog) add(r Request) {
 	if l.counts == nil {
 		l.counts = requests.Counts{}
@@ -238,7 +243,8 @@ func (r *received) reads() bool {
 // maxBody limits the body of a request at a port. The SDKs send larger blobs in blocks.
 const maxBody = 512 << 20
 
-// readBody reads a body. If its length is known, as that of a large block is, the body is read into memory of that length.
+// readBody reads a body. If its length is known, as that of a large block is, the body is read into
+// memory of that length.
 func readBody(r io.Reader, length int64) ([]byte, error) {
 	if length <= 0 || length > maxBody {
 		return io.ReadAll(r)
@@ -368,8 +374,8 @@ func (s *Service) handle(r *http.Request, body []byte) *outcome {
 	return o
 }
 
-// admit numbers a request, delivers the late requests that arrive before it, and asks the FaultFunc for the fault. The FaultFunc may call the
-// methods of the Service, so the lock is not held then.
+// admit numbers a request, delivers the late requests that arrive before it, and asks the FaultFunc
+// for the fault. The FaultFunc may call the methods of the Service, so the lock is not held then.
 func (s *Service) admit(r *http.Request, req *received) Request {
 	s.admission.Lock()
 	defer s.admission.Unlock()

@@ -16,8 +16,8 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// create is encode for a row that may not exist yet. Lists must show its key. Lists may not show the key of a row that was read
-// ([keys.Raw]).
+// create is encode for a row that may not exist yet. Lists must show its key. Lists may not show
+// the key of a row that was read ([keys.Raw]).
 func (h handle) create(to *edm.Body, k keys.Key, value any, was edm.Stored, except ...string) error {
 	if h.writeErr(k) == nil && !h.engine.Mode.LibraryRows { // lists show an empty RowKey
 		if err := keys.At(keys.RawPartition(k.PartitionKey()), keys.RawRow(cmp.Or(k.RowKey(), "empty"))).Err(); err != nil {
@@ -56,8 +56,8 @@ func (h handle) newWriter(k keys.Key) *edm.Writer {
 	return h.schema.codec.TextWriter(k.PartitionKey(), k.RowKey())
 }
 
-// encode sets a Body to the whole of a value under a key, and the other columns of the stored row, except for some properties. The
-// caller has checked that the key and the value agree.
+// encode sets a Body to the whole of a value under a key, and the other columns of the stored row,
+// except for some properties. The caller has checked that the key and the value agree.
 func (h handle) encode(to *edm.Body, k keys.Key, value any, was edm.Stored, except ...string) error {
 	if value == nil {
 		return errNil
@@ -168,7 +168,8 @@ func putNamed(w *edm.Writer, name string, v reflect.Value) error {
 	return nil
 }
 
-// merged returns what a merge of e sends. If the row is known, it must be one that can be stored afterwards.
+// merged returns what a merge of e sends. If the row is known, it must be one that can be stored
+// afterwards.
 func (h handle) merged(e entityFields, sets []set) (body edm.Body, err error) {
 	inParts := e.partial != nil && e.partial.parts != nil
 	switch {
@@ -290,7 +291,8 @@ func (s *schema) properties(r *edm.Reader, e entityFields) (err error) {
 	return s.codec.Decode(r, value)
 }
 
-// upgradeRow makes of the row that the reader has just read, of version v, a row of the schema's version.
+// upgradeRow makes of the row that the reader has just read, of version v, a row of the schema's
+// version.
 func (s *schema) upgradeRow(r *edm.Reader, e entityFields, v int) (*edm.Reader, error) {
 	columns, err := r.Columns()
 	if err != nil {
@@ -374,7 +376,8 @@ func (s *schema) partial(r *edm.Reader, in edm.Entity, part *partialRow) (entity
 
 // rowToInsert returns a row as a new entity.
 func (h handle) rowToInsert(k keys.Key, r *Row) (entity, edm.Body, error) {
-	// The limits are checked for the entity that is made of the row: the row may have lost the parts of its columns.
+	// The limits are checked for the entity that is made of the row: the row may have lost the
+	// parts of its columns.
 	content := edm.Stored{Columns: stored.Without(r.columns(), reserved.OperationID, reserved.Incarnation, reserved.MaintainerState, reserved.Owner, reserved.Parts)}
 	if content.Columns == nil {
 		content.Columns = []edm.Column{}
@@ -391,7 +394,8 @@ func (h handle) rowToInsert(k keys.Key, r *Row) (entity, edm.Body, error) {
 	if v, ok := p.value.(*Row); ok {
 		v.Key = k
 	}
-	// The key may be one that this library would not make: of a row that another program has written, and that was moved.
+	// The key may be one that this library would not make: of a row that another program has
+	// written, and that was moved.
 	var body edm.Body
 	if err = h.agree(k, p.value); err == nil {
 		err = h.encode(&body, k, p.value, p.row)

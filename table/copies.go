@@ -58,8 +58,9 @@ func (l *copyLister) Read(r *edm.Reader, in edm.Entity) (mine bool, err error) {
 
 func (l *copyLister) Yield() bool { return l.yield(l.row, l.entity) }
 
-// readCopy is entityOf for a full copy that the reader has just read as JSON. It returns nil for all other rows, for a row of which
-// entityOf returns an error, and for one that must be upgraded or whose size must be checked.
+// readCopy is entityOf for a full copy that the reader has just read as JSON. It returns nil for
+// all other rows, for a row of which entityOf returns an error, and for one that must be upgraded
+// or whose size must be checked.
 func (s *schema) readCopy(r *edm.Reader, in edm.Entity) entity {
 	if s.isRow || in.JSON.Len() == 0 {
 		return nil

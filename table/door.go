@@ -24,7 +24,8 @@ type Handle interface {
 
 func init() { door.Tables = doors{} }
 
-// doors is what other packages of this module do with handles, rows and operations; see package door.
+// doors is what other packages of this module do with handles, rows and operations; see package
+// door.
 type doors struct{}
 
 func (doors) Table(t any) *engine.Table {

@@ -12,15 +12,15 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// EachPartition calls f for each partition of a table, several at a time: each partition has its own
-// share of the servers, so work on a whole table gets faster with the number of partitions.
+// EachPartition calls f for each partition of a table, several at a time: each partition has its
+// own share of the servers, so work on a whole table gets faster with the number of partitions.
 //
 //	_, err := table.EachPartition(ctx, staff, nil, func(ctx context.Context, p keys.PartitionKey) error { … })
 //
 // The first error cancels the contexts of the other calls, and is returned when they have ended.
-// Progress.Changed is the number of calls that succeeded, and Through the last partition whose call,
-// and all calls for partitions before it, succeeded. The range Behind it is left to do after an
-// error, also in another process.
+// Progress.Changed is the number of calls that succeeded, and Through the last partition whose
+// call, and all calls for partitions before it, succeeded. The range Behind it is left to do after
+// an error, also in another process.
 //
 // EachPartition uses Partitions, Concurrency (10 by default) and Progress of the pass, which may be
 // nil. Errors: the first error of f; *ValueError if f is nil, or for another field of the pass;

@@ -19,16 +19,19 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Entity is a value, and what is known of its row. Methods take it and renew it: after a write it contains the new ETag. It stays
-// unchanged on any error, but after ErrUnknownOutcome it cannot be used until it is read again. It is not for concurrent use.
+// Entity is a value, and what is known of its row. Methods take it and renew it: after a write it
+// contains the new ETag. It stays unchanged on any error, but after ErrUnknownOutcome it cannot be
+// used until it is read again. It is not for concurrent use.
 //
-// An entity that was read from a copy of its row ([Row.Copy]) has no ETag. A full copy contains the operation ID of its write, so
-// the entity serves Replace, Merge and Delete of a handle that keeps the copies: they read the row first, and fail with ErrChanged
-// if the row is not as the copy, or from another write. An entity that was read from a copy of some properties is [Entity.Partial],
+// An entity that was read from a copy of its row ([Row.Copy]) has no ETag. A full copy contains the
+// operation ID of its write, so the entity serves Replace, Merge and Delete of a handle that keeps
+// the copies: they read the row first, and fail with ErrChanged if the row is not as the copy, or
+// from another write. An entity that was read from a copy of some properties is [Entity.Partial],
 // and cannot be written.
 //
-// Entities come from methods. A program can make one itself, of a key and an ETag that it has stored, for Merge and Delete; Replace
-// refuses it with ErrNotRead, because the columns that T does not know would be lost.
+// Entities come from methods. A program can make one itself, of a key and an ETag that it has
+// stored, for Merge and Delete; Replace refuses it with ErrNotRead, because the columns that T does
+// not know would be lost.
 type Entity[T any] struct {
 	Value     T
 	Key       keys.Key
@@ -40,8 +43,8 @@ type Entity[T any] struct {
 
 // known is what is known of an entity's row besides.
 type known struct {
-	// row is the row as it was read or written last. Replace keeps the columns of it that T does not know, and a change is the
-	// difference to it, whatever the caller has done to Value.
+	// row is the row as it was read or written last. Replace keeps the columns of it that T does
+	// not know, and a change is the difference to it, whatever the caller has done to Value.
 	row edm.Stored
 
 	copied  *stored.Row // the copy that the entity was read from
@@ -101,13 +104,14 @@ func (e entityFields) setKey(k keys.Key) entityFields {
 	return e
 }
 
-// Partial reports whether only some of the entity's properties were read: from a copy, such as an index row of Index.Only, or
-// by [Table.GetFields]. [Entity.Has] reports which. All other fields of Value are zero, whatever is stored. Replace of such an
-// entity fails with ErrNotRead: Get it by its Key first. Merge and Delete accept an entity that GetFields has read.
+// Partial reports whether only some of the entity's properties were read: from a copy, such as an
+// index row of Index.Only, or by [Table.GetFields]. [Entity.Has] reports which. All other fields of
+// Value are zero, whatever is stored. Replace of such an entity fails with ErrNotRead: Get it by
+// its Key first. Merge and Delete accept an entity that GetFields has read.
 func (e *Entity[T]) Partial() bool { return e != nil && e.known.partial != nil }
 
-// Row returns the row as it was read or written last, with the columns that T does not know and the library's. It is nil if the
-// whole row is not known, as after an Upsert that merged.
+// Row returns the row as it was read or written last, with the columns that T does not know and the
+// library's. It is nil if the whole row is not known, as after an Upsert that merged.
 func (e *Entity[T]) Row() (*Row, error) { return e.fields().asRow() }
 
 func (e entityFields) asRow() (*Row, error) {
@@ -135,19 +139,21 @@ func (e entityFields) columns() ([]edm.Column, error) {
 	return columns, err
 }
 
-// Composite is a field that is stored in several properties. The pointer to the field's type implements it.
+// Composite is a field that is stored in several properties. The pointer to the field's type
+// implements it.
 //
-// PropertySuffixes is called on a zero value and always returns the same list; a property's name is the field's followed
-// by a suffix. PropertyValues returns a value for each suffix, or nil for none at all; SetPropertyValues takes them back,
-// and is not called if all are absent. Values are string, int32, int64, float64, bool, time.Time, [16]byte, []byte, or
-// nil for an absent property.
+// PropertySuffixes is called on a zero value and always returns the same list; a property's name is
+// the field's followed by a suffix. PropertyValues returns a value for each suffix, or nil for none
+// at all; SetPropertyValues takes them back, and is not called if all are absent. Values are
+// string, int32, int64, float64, bool, time.Time, [16]byte, []byte, or nil for an absent property.
 type Composite interface {
 	PropertySuffixes() []string
 	PropertyValues() ([]any, error)
 	SetPropertyValues([]any) error
 }
 
-// usable returns an error if an entity with a valid key may not be written by its ETag. entire asks that the whole row is known.
+// usable returns an error if an entity with a valid key may not be written by its ETag. entire asks
+// that the whole row is known.
 func (e entityFields) usable(entire bool) error {
 	switch {
 	case e.doubtful:
@@ -162,8 +168,8 @@ func (e entityFields) usable(entire bool) error {
 	return nil
 }
 
-// versioned reports whether an ETag names one version of a row: a quoted text, perhaps marked as weak. In particular it contains
-// no line end, which would end the header that it is sent in.
+// versioned reports whether an ETag names one version of a row: a quoted text, perhaps marked as
+// weak. In particular it contains no line end, which would end the header that it is sent in.
 func versioned(etag azcore.ETag) bool {
 	s := strings.TrimPrefix(string(etag), "W/")
 	outside := func(r rune) bool { return r < 0x21 || r > 0x7E || r == '"' }
@@ -182,7 +188,8 @@ func (e entityFields) renew(etag azcore.ETag, row edm.Stored) {
 	}
 }
 
-// withoutHead returns what was read of an entity that was written since, so that the stored head is not known.
+// withoutHead returns what was read of an entity that was written since, so that the stored head is
+// not known.
 func (p *partialRow) withoutHead() *partialRow {
 	if p == nil || p.head == nil {
 		return p
@@ -223,13 +230,15 @@ func stamp(etag azcore.ETag) time.Time {
 	return t
 }
 
-// String returns the key and the value, for programs that print an entity. It uses the String method of T or of *T if there is one.
-// Of an entity that is partial, it returns only the properties that were read.
+// String returns the key and the value, for programs that print an entity. It uses the String
+// method of T or of *T if there is one. Of an entity that is partial, it returns only the
+// properties that were read.
 func (e Entity[T]) String() string { return e.fields().text() }
 
-// LogValue returns the key, the value and the ETag, for slog. It uses the LogValue method of T or of *T if there is one, which can
-// leave out secrets. Of an entity that is partial, it returns only the properties that were read. It is on the pointer, which
-// methods return and which may be nil after an error.
+// LogValue returns the key, the value and the ETag, for slog. It uses the LogValue method of T or
+// of *T if there is one, which can leave out secrets. Of an entity that is partial, it returns only
+// the properties that were read. It is on the pointer, which methods return and which may be nil
+// after an error.
 func (e *Entity[T]) LogValue() slog.Value { return e.fields().logValue() }
 
 func (e entityFields) text() string {
@@ -294,7 +303,8 @@ func logged(columns []edm.Column) (attrs []slog.Attr) {
 	return attrs
 }
 
-// shown returns a value of a property as it is printed: bytes as hexadecimal text, and a GUID in its usual form.
+// shown returns a value of a property as it is printed: bytes as hexadecimal text, and a GUID in
+// its usual form.
 func shown(x edm.Value) any {
 	switch v := x.Any().(type) {
 	case []byte:

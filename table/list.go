@@ -13,38 +13,44 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Query says which entities to read, and how the service finds them. It is an ordinary value: copy and change it.
+// Query says which entities to read, and how the service finds them. It is an ordinary value: copy
+// and change it.
 type Query[T any] struct {
-	// Partition is the PartitionKey. If it is unset, the query reads every partition, which is a table scan; but if the schema
-	// binds the partition to a constant, the query reads that one.
+	// Partition is the PartitionKey. If it is unset, the query reads every partition, which is a
+	// table scan; but if the schema binds the partition to a constant, the query reads that one.
 	Partition keys.PartitionKey
 
-	// Partitions is a range of PartitionKeys, such as those of all orders before a day; set it instead of Partition. The query reads
-	// every row of the range whose RowKey is in Rows, and scans the others.
+	// Partitions is a range of PartitionKeys, such as those of all orders before a day; set it
+	// instead of Partition. The query reads every row of the range whose RowKey is in Rows, and
+	// scans the others.
 	Partitions keys.PartitionRange
 
-	// Rows is the range of RowKeys. If it is unset, it is the range of the schema's layout, so that rows of other types and of the
-	// library are not read. A range that contains the prefix ~ in its middle takes 1 comparison more, to leave out the library's
-	// rows.
+	// Rows is the range of RowKeys. If it is unset, it is the range of the schema's layout, so that
+	// rows of other types and of the library are not read. A range that contains the prefix ~ in
+	// its middle takes 1 comparison more, to leave out the library's rows.
 	Rows keys.RowRange
 
-	// Where is a condition on properties. The service reads the rows that it then leaves out, and the query costs as much.
+	// Where is a condition on properties. The service reads the rows that it then leaves out, and
+	// the query costs as much.
 	Where Cond[T]
 
 	// Limit ends the list after that many entities; 0 means no limit.
 	Limit int
 
-	// PageSize is the most rows of one request, 1 to 1,000. Defaults to 1,000, or to a smaller Limit.
+	// PageSize is the most rows of one request, 1 to 1,000. Defaults to 1,000, or to a smaller
+	// Limit.
 	PageSize int
 
-	// ReadAhead requests the next page while the loop works on the current one, so that the two take no longer than the slower one.
-	// One page at most is read ahead, and none that a Limit or a Budget may make unnecessary: the list sends the same requests as
-	// without ReadAhead. A loop that ends early cancels the request under way, which is 1 request in vain. The rows of the next
-	// page are as they were before the loop worked on the current one. A query of an index with a Limit, or of pointers with
-	// Budget.Requests, reads nothing ahead.
+	// ReadAhead requests the next page while the loop works on the current one, so that the two
+	// take no longer than the slower one. One page at most is read ahead, and none that a Limit or
+	// a Budget may make unnecessary: the list sends the same requests as without ReadAhead. A loop
+	// that ends early cancels the request under way, which is 1 request in vain. The rows of the
+	// next page are as they were before the loop worked on the current one. A query of an index
+	// with a Limit, or of pointers with Budget.Requests, reads nothing ahead.
 	ReadAhead bool
 
-	// TableScan allows a query without a partition and without a range of them. It reads the whole table.
+	// TableScan allows a query without a partition and without a range of them. It reads the whole
+	// table.
 	TableScan bool
 
 	// Stats, if set, counts while the list is read.
@@ -53,18 +59,21 @@ type Query[T any] struct {
 	// Cursor, if set, is the position at which the list begins, and moves with the list.
 	Cursor *Cursor
 
-	// Budget ends the list with ErrBudget when it costs too much. With a Cursor, another query can continue it.
+	// Budget ends the list with ErrBudget when it costs too much. With a Cursor, another query can
+	// continue it.
 	Budget Budget
 
-	// Skip, if set, decides about each row that is one of T but cannot be read as T, for example because another program has stored
-	// a property with another type. It receives the key and the *OpError that would end the list. If it returns true, the row is
-	// left out and counted in Stats.Skipped. If it returns false, or is not set, the row ends the list. If it is not set, the error names
-	// it. Count, and BulkDelete by a handle without maintainers, read keys alone: they do not call Skip, and count or delete such rows.
+	// Skip, if set, decides about each row that is one of T but cannot be read as T, for example
+	// because another program has stored a property with another type. It receives the key and the
+	// *OpError that would end the list. If it returns true, the row is left out and counted in
+	// Stats.Skipped. If it returns false, or is not set, the row ends the list. If it is not set,
+	// the error names it. Count, and BulkDelete by a handle without maintainers, read keys alone:
+	// they do not call Skip, and count or delete such rows.
 	Skip func(k keys.Key, err error) bool
 }
 
-// Budget bounds the cost of one list. A zero field is no bound. A bound is compared before each page: entities of which a page does not
-// contain all parts may exceed it.
+// Budget bounds the cost of one list. A zero field is no bound. A bound is compared before each
+// page: entities of which a page does not contain all parts may exceed it.
 type Budget struct {
 	Requests int           // requests for pages, and of a query by an index also for entities
 	Rows     int           // rows that are read, those of other types included, and parts of entities
@@ -83,10 +92,10 @@ type Stats struct {
 
 // Explanation is what a query sends to the service.
 type Explanation struct {
-	// Class is how the service finds the rows, which decides what the query costs, from the cheapest to the
-	// most expensive: "point query" (both keys are given), "range query" (a partition and a range of
-	// RowKeys), "partition scan", "scan of a range of partitions", "table scan" ('Azure Table storage
-	// table design guide', design for querying).
+	// Class is how the service finds the rows, which decides what the query costs, from the
+	// cheapest to the most expensive: "point query" (both keys are given), "range query" (a
+	// partition and a range of RowKeys), "partition scan", "scan of a range of partitions", "table
+	// scan" ('Azure Table storage table design guide', design for querying).
 	Class string
 
 	Filter      string
@@ -94,7 +103,8 @@ type Explanation struct {
 	Select      string // the properties to be returned; "" means all
 }
 
-// Explain returns what List would send, and the errors that it would return before it sent anything. No requests.
+// Explain returns what List would send, and the errors that it would return before it sent
+// anything. No requests.
 func (t *Table[T]) Explain(q Query[T]) (Explanation, error) {
 	return t.h.explain(q.engine())
 }
@@ -190,9 +200,10 @@ func (l *rowLister) Read(r *edm.Reader, in edm.Entity) (mine bool, err error) {
 
 func (l *rowLister) Yield() bool { return l.yield(l.last, nil) }
 
-// Rows yields the rows of a query as they are stored, whatever their type, in the order of their keys. Without Query.Rows, it
-// reads the whole partition except the library's own rows. Requests are those of List. Errors: ErrTableScan for a query without a
-// partition; *LimitError and *ValueError for conditions, as in List; ErrBudget; *ValueError; errors of a read (see package
+// Rows yields the rows of a query as they are stored, whatever their type, in the order of their
+// keys. Without Query.Rows, it reads the whole partition except the library's own rows. Requests
+// are those of List. Errors: ErrTableScan for a query without a partition; *LimitError and
+// *ValueError for conditions, as in List; ErrBudget; *ValueError; errors of a read (see package
 // table).
 func (t *Table[T]) Rows(ctx context.Context, q Query[T]) iter.Seq2[*Row, error] {
 	return t.h.listRows(ctx, q.engine())
@@ -213,17 +224,19 @@ type Page[T any] struct {
 	Token    string // of the next page, "" if there is none
 }
 
-// Page reads entities of a list from the position of a token on, "" for the beginning. It is for programs that show a page and
-// keep no state: the token can be stored, and used by another process; see [Cursor].
+// Page reads entities of a list from the position of a token on, "" for the beginning. It is for
+// programs that show a page and keep no state: the token can be stored, and used by another
+// process; see [Cursor].
 //
-// If the query has a limit, a page has that many entities unless the list ends. Without a limit, a page is what the service returns
-// for 1 request, which may be empty although more follows. With ErrBudget, Page returns the entities that were read, and the Token
-// behind them.
+// If the query has a limit, a page has that many entities unless the list ends. Without a limit, a
+// page is what the service returns for 1 request, which may be empty although more follows. With
+// ErrBudget, Page returns the entities that were read, and the Token behind them.
 //
-// Errors: *ValueError for a corrupt token, and for a token of another table, query or version; *ValueError for a query with a
-// Cursor; ErrTableScan for a query without a partition; *LimitError and *ValueError for conditions, as in List; *DecodeError for
-// a row that does not fit T; ErrBudget; errors of a read (see package table). Requests: 1, and more if pages are short or contain
-// rows of other types.
+// Errors: *ValueError for a corrupt token, and for a token of another table, query or version;
+// *ValueError for a query with a Cursor; ErrTableScan for a query without a partition; *LimitError
+// and *ValueError for conditions, as in List; *DecodeError for a row that does not fit T;
+// ErrBudget; errors of a read (see package table). Requests: 1, and more if pages are short or
+// contain rows of other types.
 func (t *Table[T]) Page(ctx context.Context, q Query[T], token string) (*Page[T], error) {
 	p := &Page[T]{}
 	var err error
@@ -234,7 +247,8 @@ func (t *Table[T]) Page(ctx context.Context, q Query[T], token string) (*Page[T]
 	return p, err
 }
 
-// page gives the entities of a page to yield, and returns the token of the next page, also after ErrBudget.
+// page gives the entities of a page to yield, and returns the token of the next page, also after
+// ErrBudget.
 func (h handle) page(ctx context.Context, q query.Query, token string, yield func(entity) bool) (next string, err error) {
 	if q.Cursor != nil {
 		return "", h.engine.OpError("Page", keys.Key{}, &ValueError{Field: "Query.Cursor", Reason: "is set, but a page begins at its token; use List for a cursor"})
@@ -259,10 +273,12 @@ func (h handle) exists(ctx context.Context, k keys.Key) (bool, error) {
 	return h.engine.StillThere(ctx, "Exists", k)
 }
 
-// Count returns the number of entities of a query, up to the query's limit. The service sends keys only, but reads and bills
-// every row: for a number that is often asked for, use a summary. If the RowKey is computed from fields ([keys.RowFunc]), every
-// row in the range of keys counts as T's. Errors: ErrTableScan for a query without a partition; *LimitError and *ValueError for
-// conditions, as in List; ErrBudget; *ValueError; errors of a read (see package table). 1 request for each 1,000 rows.
+// Count returns the number of entities of a query, up to the query's limit. The service sends keys
+// only, but reads and bills every row: for a number that is often asked for, use a summary. If the
+// RowKey is computed from fields ([keys.RowFunc]), every row in the range of keys counts as T's.
+// Errors: ErrTableScan for a query without a partition; *LimitError and *ValueError for conditions,
+// as in List; ErrBudget; *ValueError; errors of a read (see package table). 1 request for each
+// 1,000 rows.
 func (t *Table[T]) Count(ctx context.Context, q Query[T]) (int, error) {
 	return t.h.countAll(ctx, q.engine())
 }
@@ -293,9 +309,10 @@ func (c *counted) Yield() bool                                     { c.n++; retu
 //
 //	jones, err := table.Collect(byName.List(ctx, staff, dept.Of("Sales"), "Jones"))
 //
-// It ends at the first error, and returns the values before it with that error; of a list with a [Cursor], the rest can be read
-// later. [Table.GetMany] yields ErrNotFound for each missing row, so Collect ends at the first missing row. The slice is nil if the
-// list yields nothing. All values are in memory at the same time: if the list may be long, set Query.Limit or Query.Budget, or use
+// It ends at the first error, and returns the values before it with that error; of a list with a
+// [Cursor], the rest can be read later. [Table.GetMany] yields ErrNotFound for each missing row, so
+// Collect ends at the first missing row. The slice is nil if the list yields nothing. All values
+// are in memory at the same time: if the list may be long, set Query.Limit or Query.Budget, or use
 // a loop. Requests are those of the list.
 func Collect[V any](list iter.Seq2[V, error]) ([]V, error) {
 	if list == nil {
@@ -311,26 +328,28 @@ func Collect[V any](list iter.Seq2[V, error]) ([]V, error) {
 	return all, nil
 }
 
-// Cursor is the position of a list. A query with a cursor begins at the position, and moves it with each entity that it yields. The
-// loop can end at any entity, by a limit or by an error; another query can continue there later, also in another process:
+// Cursor is the position of a list. A query with a cursor begins at the position, and moves it with
+// each entity that it yields. The loop can end at any entity, by a limit or by an error; another
+// query can continue there later, also in another process:
 //
 //	cursor := table.NewCursor(saved) // "" is the beginning
 //	q.Cursor = cursor
 //	for e, err := range staff.List(ctx, q) { … break … }
 //	save(cursor.Token())
 //
-// Rows that exist all the time are yielded once each. A row that is inserted behind the position before the list continues may be
-// left out: at the end of a page, the service's token names the first row of the next page, and a row that is inserted before that
-// row is not found. To follow new rows, query the keys behind the last one instead.
+// Rows that exist all the time are yielded once each. A row that is inserted behind the position
+// before the list continues may be left out: at the end of a page, the service's token names the
+// first row of the next page, and a row that is inserted before that row is not found. To follow
+// new rows, query the keys behind the last one instead.
 //
-// If the loop ends in the middle of a page, the page is read again later: 1 request, or more if its pages were larger
-// (Query.PageSize).
+// If the loop ends in the middle of a page, the page is read again later: 1 request, or more if its
+// pages were larger (Query.PageSize).
 //
 // A Cursor is not for concurrent use. The zero Cursor is at the beginning.
 type Cursor struct{ c query.Cursor }
 
-// NewCursor returns a cursor at the position of a token, or at the beginning for "". If the token cannot be used, the list fails
-// with a *ValueError.
+// NewCursor returns a cursor at the position of a token, or at the beginning for "". If the token
+// cannot be used, the list fails with a *ValueError.
 func NewCursor(token string) *Cursor { return &Cursor{*query.NewCursor(token)} }
 
 func (c *Cursor) engine() *query.Cursor {
@@ -343,14 +362,15 @@ func (c *Cursor) engine() *query.Cursor {
 // Done reports whether the list has ended.
 func (c *Cursor) Done() bool { return c.c.Done() }
 
-// Token returns the position as a text to be stored, "" at the end. It names the table and the query, and other queries refuse it.
-// It contains keys of the table: keep it from people who may not see these.
+// Token returns the position as a text to be stored, "" at the end. It names the table and the
+// query, and other queries refuse it. It contains keys of the table: keep it from people who may
+// not see these.
 func (c *Cursor) Token() string { return c.c.Token() }
 
-// Partitions yields the distinct PartitionKeys of a range in their order, whatever types of rows they
-// contain; the zero range has those of the schema's layout. It jumps from one partition to the next
-// without reading the rows between. To continue work on a table, give it the range behind the last
-// one ([keys.PartitionRange.Behind]).
+// Partitions yields the distinct PartitionKeys of a range in their order, whatever types of rows
+// they contain; the zero range has those of the schema's layout. It jumps from one partition to the
+// next without reading the rows between. To continue work on a table, give it the range behind the
+// last one ([keys.PartitionRange.Behind]).
 //
 // Errors: *keys.KeyError for an invalid range; ErrNotCreated and the other errors of a read (see
 // package table). 1 request for each partition, and 1 to find that there are no more.

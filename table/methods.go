@@ -20,8 +20,9 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Get reads one entity by its key: a point query, the cheapest query. Errors: ErrNotFound; ErrForeignRow or *keys.KeyError for a
-// row of another type; *DecodeError if the row does not fit T; errors of a read (see package table). 1 request.
+// Get reads one entity by its key: a point query, the cheapest query. Errors: ErrNotFound;
+// ErrForeignRow or *keys.KeyError for a row of another type; *DecodeError if the row does not fit
+// T; errors of a read (see package table). 1 request.
 func (t *Table[T]) Get(ctx context.Context, k keys.Key) (*Entity[T], error) {
 	return typed[T](t.h.spannedGet(ctx, k))
 }
@@ -48,7 +49,8 @@ func (h handle) get(ctx context.Context, method string, k keys.Key) (entity, err
 	return e, nil
 }
 
-// getToWrite is get for a method that is going to write. During an outage, it reads again until the time of the write is over.
+// getToWrite is get for a method that is going to write. During an outage, it reads again until the
+// time of the write is over.
 func (h handle) getToWrite(ctx context.Context, method string, k keys.Key) (e entity, err error) {
 	o := &h.engine.Options
 	ctx, cancel := engine.Bound(ctx, o.WriteTimeout)
@@ -62,83 +64,93 @@ func (h handle) getToWrite(ctx context.Context, method string, k keys.Key) (e en
 
 // Insert stores a new entity under the key that the schema makes of its fields.
 //
-// Errors: ErrExists, also if an earlier Insert with an unknown outcome was applied after all; ErrUnknownOutcome, ErrNotCreated
-// and the other errors of a write (see package table). 1 request. If the row exists, 1 more: Insert reads the row, because the
-// network may have delivered its request twice, or, with a commit record, stores an abort record. An insert of one row alone does
+// Errors: ErrExists, also if an earlier Insert with an unknown outcome was applied after all;
+// ErrUnknownOutcome, ErrNotCreated and the other errors of a write (see package table). 1 request.
+// If the row exists, 1 more: Insert reads the row, because the network may have delivered its
+// request twice, or, with a commit record, stores an abort record. An insert of one row alone does
 // not send the headers of the context (policy.WithHTTPHeader).
 func (t *Table[T]) Insert(ctx context.Context, v *T) (*Entity[T], error) {
 	return sendStoring[T](ctx, t.InsertOp(v))
 }
 
-// InsertAt is Insert under an explicit key, for schemas that leave a binding out. Bound fields must agree with the key.
+// InsertAt is Insert under an explicit key, for schemas that leave a binding out. Bound fields must
+// agree with the key.
 func (t *Table[T]) InsertAt(ctx context.Context, k keys.Key, v *T) (*Entity[T], error) {
 	return sendStoring[T](ctx, t.h.insertAt(k, newEntity(v)))
 }
 
-// Upsert stores an entity whether its row exists or not: the last writer wins. It reads the row first and writes by its ETag. After
-// a conflict, it reads and writes again. After MergeExisting the whole row is not known, so Replace refuses the entity.
+// Upsert stores an entity whether its row exists or not: the last writer wins. It reads the row
+// first and writes by its ETag. After a conflict, it reads and writes again. After MergeExisting
+// the whole row is not known, so Replace refuses the entity.
 //
-// Errors: ErrNotDeclared for a row with derived rows that this handle does not maintain; ErrContended; *ValueError for
-// MergeExisting of a value in chunks, or if rows have versions; errors of a write (see package table). 2 requests, or 1 without
-// reading ([Options].BlindWrites). Idempotent.
+// Errors: ErrNotDeclared for a row with derived rows that this handle does not maintain;
+// ErrContended; *ValueError for MergeExisting of a value in chunks, or if rows have versions;
+// errors of a write (see package table). 2 requests, or 1 without reading ([Options].BlindWrites).
+// Idempotent.
 func (t *Table[T]) Upsert(ctx context.Context, v *T, mode UpsertMode) (*Entity[T], error) {
 	return sendStoring[T](ctx, t.UpsertOp(v, mode))
 }
 
-// Replace stores e.Value in place of the row, by the ETag of e: only if the row has not changed since e was read. Columns that T
-// does not know stay.
+// Replace stores e.Value in place of the row, by the ETag of e: only if the row has not changed
+// since e was read. Columns that T does not know stay.
 //
-// Errors: ErrChanged; ErrNotFound if the row is gone; ErrKeyChanged; ErrNotRead; ErrUnknownOutcome and the other
-// errors of a write (see package table). 1 request. If the row has changed, 1 more: Replace reads the row, because the network
-// may have delivered its request twice.
+// Errors: ErrChanged; ErrNotFound if the row is gone; ErrKeyChanged; ErrNotRead; ErrUnknownOutcome
+// and the other errors of a write (see package table). 1 request. If the row has changed, 1 more:
+// Replace reads the row, because the network may have delivered its request twice.
 func (t *Table[T]) Replace(ctx context.Context, e *Entity[T]) error { return t.ReplaceOp(e).send(ctx) }
 
-// ReplaceAny is an unconditional Replace: changes by concurrent writers since e was read are lost. It reads the row first, as
-// Upsert does, and the row keeps its incarnation (_life). With [Options].BlindWrites, the row loses its incarnation, because e may
-// be older than the row. A move that package archive has already requested then leaves the entity in the table.
+// ReplaceAny is an unconditional Replace: changes by concurrent writers since e was read are lost.
+// It reads the row first, as Upsert does, and the row keeps its incarnation (_life). With
+// [Options].BlindWrites, the row loses its incarnation, because e may be older than the row. A move
+// that package archive has already requested then leaves the entity in the table.
 //
-// Errors: ErrNotFound; ErrContended; ErrNotDeclared; ErrKeyChanged; ErrNotRead; errors of a write (see package
-// table). 2 requests, or 1 with [Options].BlindWrites.
+// Errors: ErrNotFound; ErrContended; ErrNotDeclared; ErrKeyChanged; ErrNotRead; errors of a write
+// (see package table). 2 requests, or 1 with [Options].BlindWrites.
 func (t *Table[T]) ReplaceAny(ctx context.Context, e *Entity[T]) error {
 	return t.h.replaceAny(e).send(ctx)
 }
 
-// Merge sets properties of the row, by the ETag of e, and leaves all other properties alone. Fields of e.Value that sets does not
-// name are not sent, and local changes of them stay local.
+// Merge sets properties of the row, by the ETag of e, and leaves all other properties alone. Fields
+// of e.Value that sets does not name are not sent, and local changes of them stay local.
 //
-// Errors: ErrChanged; ErrNotFound if the row is gone; *ValueError for an entity of an older version; *ValueError for a Set of a key's field, of a list or of an
-// absent value; ErrKeyChanged for a Set of a field that a key is computed from (keys.RowFunc); ErrNotRead if e is a
-// copy of some properties, or if rows have versions and the version of the row is not known; errors of a write (see package
-// table). 1 request. If the row has changed, 1 more, as in Replace.
+// Errors: ErrChanged; ErrNotFound if the row is gone; *ValueError for an entity of an older
+// version; *ValueError for a Set of a key's field, of a list or of an absent value; ErrKeyChanged
+// for a Set of a field that a key is computed from (keys.RowFunc); ErrNotRead if e is a copy of
+// some properties, or if rows have versions and the version of the row is not known; errors of a
+// write (see package table). 1 request. If the row has changed, 1 more, as in Replace.
 func (t *Table[T]) Merge(ctx context.Context, e *Entity[T], sets ...Set[T]) error {
 	return t.MergeOp(e, sets...).send(ctx)
 }
 
-// MergeAny sets properties of the row under k unconditionally. It reads the row first, as Upsert does. Errors: ErrNotFound;
-// ErrContended; ErrNotDeclared; *ValueError as in Merge, and if rows have versions or a key is computed from fields
-// (keys.RowFunc); errors of a write (see package table). 2 requests, or 1 with [Options].BlindWrites. Idempotent.
+// MergeAny sets properties of the row under k unconditionally. It reads the row first, as Upsert
+// does. Errors: ErrNotFound; ErrContended; ErrNotDeclared; *ValueError as in Merge, and if rows
+// have versions or a key is computed from fields (keys.RowFunc); errors of a write (see package
+// table). 2 requests, or 1 with [Options].BlindWrites. Idempotent.
 func (t *Table[T]) MergeAny(ctx context.Context, k keys.Key, changes ...Set[T]) error {
 	return t.h.mergeAny(k, sets(changes)).send(ctx)
 }
 
-// Delete deletes the row, by the ETag of e: only if the row has not changed since e was read. Errors: ErrChanged; ErrNotFound if
-// the row is gone; ErrNotRead if e is a copy of some properties; ErrUnknownOutcome and the other errors of a write
-// (see package table). 1 request.
+// Delete deletes the row, by the ETag of e: only if the row has not changed since e was read.
+// Errors: ErrChanged; ErrNotFound if the row is gone; ErrNotRead if e is a copy of some properties;
+// ErrUnknownOutcome and the other errors of a write (see package table). 1 request.
 func (t *Table[T]) Delete(ctx context.Context, e *Entity[T]) error { return t.DeleteOp(e).send(ctx) }
 
-// DeleteAny deletes the row under k unconditionally. It reads the row first, as Upsert does. After repeated calls the row is
-// gone, but all calls after the first return ErrNotFound. Errors: ErrNotFound; ErrContended; ErrNotDeclared; errors of a
-// write (see package table). 2 requests, or 1 with [Options].BlindWrites.
+// DeleteAny deletes the row under k unconditionally. It reads the row first, as Upsert does. After
+// repeated calls the row is gone, but all calls after the first return ErrNotFound. Errors:
+// ErrNotFound; ErrContended; ErrNotDeclared; errors of a write (see package table). 2 requests, or
+// 1 with [Options].BlindWrites.
 func (t *Table[T]) DeleteAny(ctx context.Context, k keys.Key) error {
 	return t.DeleteAnyOp(k).send(ctx)
 }
 
-// GetMany reads entities by their keys, 10 at a time and up to 40 ahead of the loop, and yields them in the order of the keys. For
-// a row that does not exist it yields (nil, ErrNotFound), for a row of another type (nil, ErrForeignRow) or a *keys.KeyError, and
-// goes on; any other error ends the list. Leaving the loop cancels the requests under way. 1 request for each key.
+// GetMany reads entities by their keys, 10 at a time and up to 40 ahead of the loop, and yields
+// them in the order of the keys. For a row that does not exist it yields (nil, ErrNotFound), for a
+// row of another type (nil, ErrForeignRow) or a *keys.KeyError, and goes on; any other error ends
+// the list. Leaving the loop cancels the requests under way. 1 request for each key.
 //
-// Errors: ErrNotFound; ErrForeignRow; *DecodeError if a row does not fit T; *keys.KeyError for any key before the first request,
-// and for rows whose keys do not agree with their fields; errors of a read (see package table).
+// Errors: ErrNotFound; ErrForeignRow; *DecodeError if a row does not fit T; *keys.KeyError for any
+// key before the first request, and for rows whose keys do not agree with their fields; errors of a
+// read (see package table).
 func (t *Table[T]) GetMany(ctx context.Context, ks ...keys.Key) iter.Seq2[*Entity[T], error] {
 	return func(yield func(*Entity[T], error) bool) {
 		t.h.getMany(ctx, ks, func(e entity, err error) bool { return yield(typed[T](e, err)) })
@@ -173,18 +185,21 @@ func notMine(err error) bool {
 	return errors.Is(err, errs.ErrOtherType) || errors.As(err, new(*keys.KeyError))
 }
 
-// GetFields reads some fields of an entity with parts: the head, and the parts in which the fields are stored.
+// GetFields reads some fields of an entity with parts: the head, and the parts in which the fields
+// are stored.
 //
 //	e, err := pages.GetFields(ctx, k, title, visits)
 //	if e.Has(article) { … }
 //
-// The entity has all fields of the parts that were read, and is [Entity.Partial] unless these are all of its parts. Merge and
-// Delete accept it, and read no more if the table has no maintainers.
+// The entity has all fields of the parts that were read, and is [Entity.Partial] unless these are
+// all of its parts. Merge and Delete accept it, and read no more if the table has no maintainers.
 //
-// Errors: ErrNotFound; *TypeError for a field that is not stored; *VersionError for a row that Schema.Upgrade would change: Get
-// it; ErrForeignRow or *keys.KeyError for a row of another type; *DecodeError if the row does not fit T; errors of a read (see
-// package table). Requests: 1 if the fields are in the head, or in part 1 and parts behind it; otherwise 2 at the same time,
-// which also transfer the parts between the wanted ones. With T = [Row], any field reads all parts, by 1 request.
+// Errors: ErrNotFound; *TypeError for a field that is not stored; *VersionError for a row that
+// Schema.Upgrade would change: Get it; ErrForeignRow or *keys.KeyError for a row of another type;
+// *DecodeError if the row does not fit T; errors of a read (see package table). Requests: 1 if the
+// fields are in the head, or in part 1 and parts behind it; otherwise 2 at the same time, which
+// also transfer the parts between the wanted ones. With T = [Row], any field reads all parts, by 1
+// request.
 func (t *Table[T]) GetFields(ctx context.Context, k keys.Key, fields ...FieldIn[T]) (*Entity[T], error) {
 	if err := t.h.engine.Fault; err != nil {
 		return nil, t.h.engine.OpError("GetFields", k, err)
@@ -235,8 +250,8 @@ func (h handle) getFields(ctx context.Context, k keys.Key, parts []uint8) (_ ent
 	return e, nil
 }
 
-// Has reports whether a field was read. If the entity is not [Entity.Partial], all fields were read. If the entity was read from
-// a copy, the fields that have a value in the copy were read.
+// Has reports whether a field was read. If the entity is not [Entity.Partial], all fields were
+// read. If the entity was read from a copy, the fields that have a value in the copy were read.
 func (e *Entity[T]) Has(f FieldIn[T]) bool {
 	if !e.Partial() {
 		return e != nil
@@ -252,32 +267,37 @@ func (e *Entity[T]) Has(f FieldIn[T]) bool {
 	return !slices.ContainsFunc(p.codec.PartsOf(names...), func(part uint8) bool { return !slices.Contains(p.parts, part) })
 }
 
-// Update reads the entity under k, lets change change it, and replaces it by its ETag. If a concurrent writer has changed the row
-// meanwhile, Update starts again from a fresh read, until Common.WriteTimeout is over, and at most Retry.ConflictAttempts times.
-// change may be called several times, each time with what is stored then; its error ends Update and is returned as it is. 2
-// requests. After a refusal, Update reads the row to learn the outcome: the second attempt begins at once with that row, for 2 requests
-// more, and each further attempt with a pause and another read, for 3 more.
+// Update reads the entity under k, lets change change it, and replaces it by its ETag. If a
+// concurrent writer has changed the row meanwhile, Update starts again from a fresh read, until
+// Common.WriteTimeout is over, and at most Retry.ConflictAttempts times. change may be called
+// several times, each time with what is stored then; its error ends Update and is returned as it
+// is. 2 requests. After a refusal, Update reads the row to learn the outcome: the second attempt
+// begins at once with that row, for 2 requests more, and each further attempt with a pause and
+// another read, for 3 more.
 //
-// Errors: ErrNotFound; ErrChanged if each attempt met a conflict; ErrKeyChanged if change changed a field of the key, which
-// UpdateAndMove allows; ErrUnknownOutcome, after which change may have been applied once, or not at all, but never twice;
-// ErrForeignRow or *keys.KeyError for a row of another type; *DecodeError if the row does not fit T; errors of a read and of a
-// write (see package table).
+// Errors: ErrNotFound; ErrChanged if each attempt met a conflict; ErrKeyChanged if change changed a
+// field of the key, which UpdateAndMove allows; ErrUnknownOutcome, after which change may have been
+// applied once, or not at all, but never twice; ErrForeignRow or *keys.KeyError for a row of
+// another type; *DecodeError if the row does not fit T; errors of a read and of a write (see
+// package table).
 func (t *Table[T]) Update(ctx context.Context, k keys.Key, change func(*T) error) (*Entity[T], error) {
 	return updated(ctx, t, "Update", k, change)
 }
 
-// UpdateAndMove is [Table.Update] whose change may change fields of the key. Then the entity moves, as by [Table.Move]:
+// UpdateAndMove is [Table.Update] whose change may change fields of the key. Then the entity moves,
+// as by [Table.Move]:
 //
 //	smith, err := staff.UpdateAndMove(ctx, e.Key, func(e *Employee) error {
 //		e.Department = "Marketing"
 //		return nil
 //	})
 //
-// Errors: ErrNotFound, also if another program has moved the entity first: it is not under k any more; ErrChanged if each attempt
-// met a conflict; ErrExists if another entity has the new key; *ValueError for a move to another partition by a handle without an
-// outbox; ErrOutbox; ErrGivenUp; ErrUnknownOutcome; ErrForeignRow, *keys.KeyError and *DecodeError about the row, as in Get;
-// errors of a read and of a write (see package table). Requests: 1 to read, and those of Move or Replace; the same again after
-// each conflict.
+// Errors: ErrNotFound, also if another program has moved the entity first: it is not under k any
+// more; ErrChanged if each attempt met a conflict; ErrExists if another entity has the new key;
+// *ValueError for a move to another partition by a handle without an outbox; ErrOutbox; ErrGivenUp;
+// ErrUnknownOutcome; ErrForeignRow, *keys.KeyError and *DecodeError about the row, as in Get;
+// errors of a read and of a write (see package table). Requests: 1 to read, and those of Move or
+// Replace; the same again after each conflict.
 func (t *Table[T]) UpdateAndMove(ctx context.Context, k keys.Key, change func(*T) error) (*Entity[T], error) {
 	return updated(ctx, t, updateAndMove, k, change)
 }
@@ -364,8 +384,8 @@ type deletion struct {
 	read func(*edm.Reader, edm.Entity) (entity, bool, error)
 }
 
-// deletes returns the operations that delete the rows of a query. Maintainers must see rows as a whole, and so must a schema that
-// tells by them whether they are T's.
+// deletes returns the operations that delete the rows of a query. Maintainers must see rows as a
+// whole, and so must a schema that tells by them whether they are T's.
 func (h handle) deletes(ctx context.Context, q query.Query) iter.Seq2[Op, error] {
 	d := &deletion{h, q, h.schema.read}
 	if len(h.engine.Mode.Maintainers) == 0 && !h.schema.verify {

@@ -13,8 +13,9 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Mixed reads entities of several Go types from one table. Each entity has its own type: *Entity[T] for the type T of its
-// row, or *Entity[Row] for a row of no registered type. It is safe for concurrent use.
+// Mixed reads entities of several Go types from one table. Each entity has its own type: *Entity[T]
+// for the type T of its row, or *Entity[Row] for a row of no registered type. It is safe for
+// concurrent use.
 //
 //	reader, err := table.NewMixed(staff, reviews) // two handles of one table
 //
@@ -32,17 +33,20 @@ import (
 //		}
 //	}
 //
-// The handles of the types write the entities; [Transact] writes entities of several types together.
+// The handles of the types write the entities; [Transact] writes entities of several types
+// together.
 type Mixed struct {
 	rows    *Table[Row]
 	schemas []engine.Schema
 }
 
-// NewMixed returns a reader for the types of a table. A row belongs to the type that it names in _type (Schema.Type). A row without
-// _type belongs to the type whose layouts decode its keys. If the layouts of two types decode them, the row is a Row.
+// NewMixed returns a reader for the types of a table. A row belongs to the type that it names in
+// _type (Schema.Type). A row without _type belongs to the type whose layouts decode its keys. If
+// the layouts of two types decode them, the row is a Row.
 //
-// Errors: *ValueError for two types that cannot be told apart, because they have the same range of RowKeys and the same
-// Schema.Type or none; for tables of different names or services; and for no table. Requests: none.
+// Errors: *ValueError for two types that cannot be told apart, because they have the same range of
+// RowKeys and the same Schema.Type or none; for tables of different names or services; and for no
+// table. Requests: none.
 func NewMixed(tables ...Handle) (*Mixed, error) {
 	fail := func(reason string) (*Mixed, error) {
 		return nil, fmt.Errorf("table: NewMixed: %w", &ValueError{Field: "tables", Reason: reason})
@@ -90,11 +94,13 @@ func NewMixed(tables ...Handle) (*Mixed, error) {
 	return m, nil
 }
 
-// Rows returns a handle of the same table for rows of any type. It can write entities of types that are not registered.
+// Rows returns a handle of the same table for rows of any type. It can write entities of types that
+// are not registered.
 func (m *Mixed) Rows() *Table[Row] { return m.rows }
 
-// Get returns one entity, of its own type: *Entity[Employee], *Entity[Review], … or *Entity[Row]. Errors: ErrNotFound;
-// *DecodeError if the row does not fit its type; errors of a read (see package table). Requests: 1.
+// Get returns one entity, of its own type: *Entity[Employee], *Entity[Review], … or *Entity[Row].
+// Errors: ErrNotFound; *DecodeError if the row does not fit its type; errors of a read (see package
+// table). Requests: 1.
 func (m *Mixed) Get(ctx context.Context, k keys.Key) (any, error) {
 	t := m.rows.engine()
 	fail := func(err error) (any, error) { return nil, t.OpError("Get", k, err) }
@@ -114,10 +120,11 @@ func (m *Mixed) Get(ctx context.Context, k keys.Key) (any, error) {
 	return e, nil
 }
 
-// List yields the entities of a query in the order of their keys, each of its own type. One query can read an entity with the
-// rows below it ([keys.RowKey.Family]). Conditions name properties ([PropertyOf]). Errors: ErrTableScan for a query without a partition;
-// ErrBudget; *LimitError, *ValueError and *ValueError for the query; *DecodeError for a row that does not fit its type; errors of
-// a read (see package table). Requests are those of [Table.List].
+// List yields the entities of a query in the order of their keys, each of its own type. One query
+// can read an entity with the rows below it ([keys.RowKey.Family]). Conditions name properties
+// ([PropertyOf]). Errors: ErrTableScan for a query without a partition; ErrBudget; *LimitError,
+// *ValueError and *ValueError for the query; *DecodeError for a row that does not fit its type;
+// errors of a read (see package table). Requests are those of [Table.List].
 func (m *Mixed) List(ctx context.Context, q Query[Row]) iter.Seq2[any, error] {
 	return func(yield func(any, error) bool) {
 		t := m.rows.engine()
@@ -153,7 +160,8 @@ func (m *Mixed) entity(r *edm.Reader, in edm.Entity) (any, error) {
 		if _, name := s.Type(); named.S != "" && named.S != name {
 			continue
 		}
-		// If a schema computes keys from fields, only the fields show whether it has made the keys of the row.
+		// If a schema computes keys from fields, only the fields show whether it has made the keys
+		// of the row.
 		e, mine, derr := s.Read(r, in)
 		if mine {
 			found, err = e, derr

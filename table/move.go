@@ -12,31 +12,35 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Move moves an entity to the key that the schema makes of e.Value, whose key fields were changed, in any partition:
+// Move moves an entity to the key that the schema makes of e.Value, whose key fields were changed,
+// in any partition:
 //
 //	e.Value.Department = "Marketing"
 //	err := staff.Move(ctx, e)
 //
-// The entity is under the old key or under the new one, never under both and never under none, for every reader and writer of
-// this library, also if the program crashes in between. Its derived rows move with it. The row keeps the columns that T does not
-// know, and its incarnation. Afterwards e is the new row. If the partition stays the same, Move is 1 transaction. Maintainers,
-// and the functions of eventual.On, see a delete and an insert; extend.Change.MovedTo and MovedFrom contain the keys of the
-// move.
+// The entity is under the old key or under the new one, never under both and never under none, for
+// every reader and writer of this library, also if the program crashes in between. Its derived rows
+// move with it. The row keeps the columns that T does not know, and its incarnation. Afterwards e
+// is the new row. If the partition stays the same, Move is 1 transaction. Maintainers, and the
+// functions of eventual.On, see a delete and an insert; extend.Change.MovedTo and MovedFrom contain
+// the keys of the move.
 //
-// The worker of the store finishes the moves of crashed programs.
-// Other programs do not wait for the workers: reading a row by its key finishes the move, or rolls it back. Programs that write
-// without this library, or with Options.BlindWrites, must leave rows alone that have the property _tx. An entity with a value of
-// package largeentity in a blob, whose name contains the partition, needs a copy: largeentity.Values.Copy.
+// The worker of the store finishes the moves of crashed programs. Other programs do not wait for
+// the workers: reading a row by its key finishes the move, or rolls it back. Programs that write
+// without this library, or with Options.BlindWrites, must leave rows alone that have the property
+// _tx. An entity with a value of package largeentity in a blob, whose name contains the partition,
+// needs a copy: largeentity.Values.Copy.
 //
-// If another program has written the entity first, the error is ErrChanged, whatever refused the move; [Table.UpdateAndMove]
-// begins again then.
+// If another program has written the entity first, the error is ErrChanged, whatever refused the
+// move; [Table.UpdateAndMove] begins again then.
 //
-// Errors: ErrChanged about the old row, which is also ErrNotFound if it is gone; ErrExists if another entity has the new key;
-// ErrUnknownOutcome; *ValueError for a handle without an outbox; ErrOutbox; ErrGivenUp; ErrNotRead; the other errors
-// of a write (see package table); *LimitError if the rows do not fit into the transactions: about 48 derived rows that exist
-// under the new key before, or 98 that do not. Requests: 3 transactions, to prepare, to commit and to finish, and 2 for the
-// message; 1 more for each shared derived row, such as a list or a summary, that must be read. After a refusal that is not about
-// the old row, 1 to read that row.
+// Errors: ErrChanged about the old row, which is also ErrNotFound if it is gone; ErrExists if
+// another entity has the new key; ErrUnknownOutcome; *ValueError for a handle without an outbox;
+// ErrOutbox; ErrGivenUp; ErrNotRead; the other errors of a write (see package table); *LimitError
+// if the rows do not fit into the transactions: about 48 derived rows that exist under the new key
+// before, or 98 that do not. Requests: 3 transactions, to prepare, to commit and to finish, and 2
+// for the message; 1 more for each shared derived row, such as a list or a summary, that must be
+// read. After a refusal that is not about the old row, 1 to read that row.
 func (t *Table[T]) Move(ctx context.Context, e *Entity[T]) error {
 	to, err := t.h.keyByFields("Move", e)
 	if err != nil {
@@ -48,8 +52,8 @@ func (t *Table[T]) Move(ctx context.Context, e *Entity[T]) error {
 // MoveTo is [Table.Move] to another table of the same service. other is a handle of that table. The
 // key follows from the fields of e.Value by the schema of that handle. The tables are of one store.
 // Until workers or records.Records.FinishPrepared have finished the moves of crashed programs, the
-// old table must exist: reading such an entity needs the commit record there, and fails if the table
-// is gone.
+// old table must exist: reading such an entity needs the commit record there, and fails if the
+// table is gone.
 func (t *Table[T]) MoveTo(ctx context.Context, other *Table[T], e *Entity[T]) error {
 	if err := engine.CheckHandle("other", other.engine()); err != nil {
 		return t.h.engine.OpError("MoveTo", keys.Key{}, err)
@@ -95,7 +99,8 @@ func (h handle) move(ctx context.Context, e entity, other handle, to keys.Key) (
 	return engine.MoveAcross(ctx, "Move", &remove.op, &insert.op)
 }
 
-// keyByFields returns the key that the schema makes of an entity's fields: the one that it has, if that agrees with them.
+// keyByFields returns the key that the schema makes of an entity's fields: the one that it has, if
+// that agrees with them.
 func (h handle) keyByFields(method string, e entity) (keys.Key, error) {
 	p, s := e.fields(), h.schema
 	if p.value == nil || h.engine.Fault != nil {
@@ -118,12 +123,14 @@ func (h handle) moveInside(ctx context.Context, e entity, to keys.Key) (err erro
 	if err != nil {
 		return h.engine.OpError("Move", remove.op.Key, err)
 	}
-	// The entity gives up its derived rows first, so that it can take them again under the other key.
+	// The entity gives up its derived rows first, so that it can take them again under the other
+	// key.
 	_, err = engine.Commit(ctx, "Move", remove.op.Key, []*engine.Op{&remove.op, &insert.op})
 	return err
 }
 
-// moving returns the operations that delete an entity and insert it under another key, perhaps by the handle of another table.
+// moving returns the operations that delete an entity and insert it under another key, perhaps by
+// the handle of another table.
 func (h handle) moving(method string, e entity, other handle, to keys.Key) (remove, insert Op, err error) {
 	remove, p := h.beginEntity(method, aztables.TransactionTypeDelete, e, removes, true)
 	if remove.op.Err != nil {

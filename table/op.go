@@ -14,8 +14,9 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Op is one write, of an entity of any type, for [Transact]. Methods of Table whose names end in Op return it. It contains the
-// values that the entity had then. Transact returns its errors. It is not for concurrent use.
+// Op is one write, of an entity of any type, for [Transact]. Methods of Table whose names end in Op
+// return it. It contains the values that the entity had then. Transact returns its errors. It is
+// not for concurrent use.
 type Op struct {
 	_          [0]func() // it cannot be compared
 	*operation           // nil for the zero Op
@@ -80,7 +81,8 @@ const (
 	rekeys
 )
 
-// wasStored reports whether the operation is on the row of the entity, and not on a row that it inserts.
+// wasStored reports whether the operation is on the row of the entity, and not on a row that it
+// inserts.
 func (t *target) wasStored() bool {
 	return t.use != makesEntity && t.use != mergesUpsert && t.use != rekeys
 }
@@ -143,7 +145,8 @@ func (op Op) setEntity(e entity, use targetUse) {
 	op.op.Target = &op.target
 }
 
-// beginEntity is begin for an entity that was read. Its content is the row before the operation; whole asks that it is known.
+// beginEntity is begin for an entity that was read. Its content is the row before the operation;
+// whole asks that it is known.
 func (h handle) beginEntity(method string, kind aztables.TransactionType, e entity, use targetUse, whole bool) (op Op, p entityFields) {
 	op, p = h.begin(method, kind, keys.Key{}), e.fields()
 	if p.value == nil {
@@ -185,7 +188,8 @@ func newEntity[T any](v *T) entity {
 
 func (h handle) insertAt(k keys.Key, e entity) Op { return h.insert("InsertAt", k, e, false) }
 
-// insert is the operation of Insert and InsertAt. agrees reports that the key was made of the value.
+// insert is the operation of Insert and InsertAt. agrees reports that the key was made of the
+// value.
 func (h handle) insert(method string, k keys.Key, e entity, agrees bool) Op {
 	op := h.begin(method, aztables.TransactionTypeAdd, k)
 	p := e.fields().setKey(k)
@@ -198,8 +202,8 @@ func (h handle) insert(method string, k keys.Key, e entity, agrees bool) Op {
 	return op
 }
 
-// UpsertOp is [Table.Upsert] as an operation of a transaction: without Options.BlindWrites, the row is read
-// first. [Stored] gives the entity.
+// UpsertOp is [Table.Upsert] as an operation of a transaction: without Options.BlindWrites, the row
+// is read first. [Stored] gives the entity.
 func (t *Table[T]) UpsertOp(v *T, mode UpsertMode) Op {
 	e := newEntity(v)
 	return t.h.upsert("Upsert", t.h.schema.keyOf(e.fields().value), e, mode, true)
@@ -308,7 +312,8 @@ func (h handle) touch(e entity) Op {
 	return op
 }
 
-// rewrite is the touch of a repair: it replaces the row by itself, as it is stored, so that the maintainers write their state again.
+// rewrite is the touch of a repair: it replaces the row by itself, as it is stored, so that the
+// maintainers write their state again.
 func (h handle) rewrite(e entity) Op {
 	op, p := h.beginEntity("Touch", aztables.TransactionTypeUpdateReplace, e, touches, true)
 	if op.op.Err != nil {
@@ -367,8 +372,9 @@ func (h handle) removeAny(k keys.Key) Op {
 	return op
 }
 
-// writeErr returns the error of a key whose row cannot be written. A row of another program may have an empty RowKey. Maintainers cannot
-// name such an entity, and so it has no derived rows and no effects; nor can it have parts.
+// writeErr returns the error of a key whose row cannot be written. A row of another program may
+// have an empty RowKey. Maintainers cannot name such an entity, and so it has no derived rows and
+// no effects; nor can it have parts.
 func (h handle) writeErr(k keys.Key) error {
 	if len(h.engine.Mode.Maintainers) > 0 || h.engine.Mode.Parts > 0 {
 		return k.Err()
@@ -385,15 +391,18 @@ const (
 	MergeExisting                         // properties that the value lacks, absent ones included, stay; not for values in chunks
 )
 
-// Exact returns a handle of the same table whose writes also store a commit record, a small row ~i|… beside the entity, in the same
-// transaction. After a lost response, the commit record proves that the write was applied. If there is none, the library stores an
-// abort record in its place, and the write can never commit, even if its request arrives later. The outcome is unknown only if no
-// abort record could be stored: because the context or the write's time has ended, or because the service refuses the abort record.
-// The error is then an [UnknownError], which can be resolved later.
+// Exact returns a handle of the same table whose writes also store a commit record, a small row
+// ~i|… beside the entity, in the same transaction. After a lost response, the commit record proves
+// that the write was applied. If there is none, the library stores an abort record in its place,
+// and the write can never commit, even if its request arrives later. The outcome is unknown only if
+// no abort record could be stored: because the context or the write's time has ended, or because
+// the service refuses the abort record. The error is then an [UnknownError], which can be resolved
+// later.
 //
-// Requests: as without Exact; 1 or 2 more after a lost response. If an insert finds its row, 1 more: it stores an abort record,
-// because a late copy of its request could succeed once the row is deleted. The same is true of other writes without an ETag.
-// The work of a day of the store deletes commit records two or three days after the write.
+// Requests: as without Exact; 1 or 2 more after a lost response. If an insert finds its row, 1
+// more: it stores an abort record, because a late copy of its request could succeed once the row is
+// deleted. The same is true of other writes without an ETag. The work of a day of the store deletes
+// commit records two or three days after the write.
 func (t *Table[T]) Exact() *Table[T] {
 	return &Table[T]{t.h.exact()}
 }

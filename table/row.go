@@ -18,9 +18,9 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Row is an entity as a bag of properties, for code that does not know its Go type. Row also shows the system properties; they
-// cannot be set, and Replace leaves them as they are. A Table[Row] reads and writes rows with all methods. If its schema binds no
-// keys, Row.Key is the key of a row.
+// Row is an entity as a bag of properties, for code that does not know its Go type. Row also shows
+// the system properties; they cannot be set, and Replace leaves them as they are. A Table[Row]
+// reads and writes rows with all methods. If its schema binds no keys, Row.Key is the key of a row.
 //
 // Its fields are
 //
@@ -34,7 +34,8 @@ var (
 	emptyType = reflect.TypeFor[struct{}]() // whose codec is Row's, for its properties are in no fields
 )
 
-// Get returns the value of a property as string, int32, int64, float64, bool, time.Time, [16]byte or []byte.
+// Get returns the value of a property as string, int32, int64, float64, bool, time.Time, [16]byte
+// or []byte.
 func (r *Row) Get(name string) (value any, ok bool) {
 	for _, c := range r.columns() {
 		if c.Name == name {
@@ -44,7 +45,8 @@ func (r *Row) Get(name string) (value any, ok bool) {
 	return nil, false
 }
 
-// All yields the properties, without the keys and the timestamp, in the order of the service's response.
+// All yields the properties, without the keys and the timestamp, in the order of the service's
+// response.
 func (r *Row) All() iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
 		for _, c := range r.columns() {
@@ -55,9 +57,9 @@ func (r *Row) All() iter.Seq2[string, any] {
 	}
 }
 
-// Set gives a property a value of one of the types of Get, or an int, which is stored as an Int64. nil, the zero time and a
-// nil []byte delete the property. Errors: *ValueError and *LimitError for a name that no property can have, and for a value
-// that cannot be stored.
+// Set gives a property a value of one of the types of Get, or an int, which is stored as an Int64.
+// nil, the zero time and a nil []byte delete the property. Errors: *ValueError and *LimitError for
+// a name that no property can have, and for a value that cannot be stored.
 func (r *Row) Set(name string, value any) error {
 	if err := edm.CheckName(name); err != nil {
 		return err
@@ -103,8 +105,9 @@ func (r *Row) Delete(name string) {
 	r.stored().Edit(stored.Without(r.columns(), name))
 }
 
-// Incarnation returns the incarnation of the row's entity, "" for none; see Incarnation of extend.Change. A text of another form
-// than 16 of the characters 0-9 and A-Z is no incarnation, and the next write that needs one replaces it.
+// Incarnation returns the incarnation of the row's entity, "" for none; see Incarnation of
+// extend.Change. A text of another form than 16 of the characters 0-9 and A-Z is no incarnation,
+// and the next write that needs one replaces it.
 func (r *Row) Incarnation() string {
 	v, _ := r.Get(reserved.Incarnation)
 	if s, _ := v.(string); commit.IsID(s) {
@@ -162,12 +165,13 @@ func (r *Row) flat() *Row {
 // At returns the row under another key, for Insert and Put of a extend.Plan.
 func (r *Row) At(k keys.Key) *Row { return (*Row)(stored.New(k, r.columns())) }
 
-// Copy returns a full copy of the row under another key of its partition, for Insert and Put of a extend.Plan. The copy contains
-// the key of its entity, so that [Table.Entity] returns the copied entity.
+// Copy returns a full copy of the row under another key of its partition, for Insert and Put of a
+// extend.Plan. The copy contains the key of its entity, so that [Table.Entity] returns the copied
+// entity.
 func (r *Row) Copy(k keys.Key) *Row { return (*Row)(r.stored().Copy(k, "")) }
 
-// writeOver writes a row's properties over a stored version of it, row, whose library's properties stay whatever the row says.
-// But tags are the row's, where derived rows are written.
+// writeOver writes a row's properties over a stored version of it, row, whose library's properties
+// stay whatever the row says. But tags are the row's, where derived rows are written.
 func (r *Row) writeOver(w *edm.Writer, row edm.Stored, derived bool, except ...string) error {
 	columns, err := row.Decoded()
 	if err != nil {
@@ -180,9 +184,10 @@ func (r *Row) writeOver(w *edm.Writer, row edm.Stored, derived bool, except ...s
 	return nil
 }
 
-// MarshalJSON writes the row as the service takes it, with its keys and all properties, the library's included, so that no value
-// or type is lost, for destinations that store rows elsewhere. ETag and Timestamp are left out. Errors: *LimitError or
-// *ValueError for a value that no row can have; ErrNotDeclared for the head of an entity that was read without its parts.
+// MarshalJSON writes the row as the service takes it, with its keys and all properties, the
+// library's included, so that no value or type is lost, for destinations that store rows elsewhere.
+// ETag and Timestamp are left out. Errors: *LimitError or *ValueError for a value that no row can
+// have; ErrNotDeclared for the head of an entity that was read without its parts.
 func (r Row) MarshalJSON() ([]byte, error) {
 	w := edm.NewWriter(r.Key.PartitionKey(), r.Key.RowKey(), len(r.columns()))
 	write(w, r.columns(), []string{reserved.Parts})
@@ -226,7 +231,8 @@ func ofJSON(err error) error {
 	return err
 }
 
-// placesOf returns which columns are in which parts, as in "1 Day000 Day001,2 Day200", "" if all are in the head.
+// placesOf returns which columns are in which parts, as in "1 Day000 Day001,2 Day200", "" if all
+// are in the head.
 func placesOf(columns []edm.Column) string {
 	parts := make([]string, edm.MaxPart+1)
 	for _, c := range columns {
@@ -278,10 +284,11 @@ func (h handle) getRow(ctx context.Context, k keys.Key) (_ *Row, err error) {
 	return (*Row)(r.Clone()), nil
 }
 
-// Entity returns the row as an entity of T: the one that Get would have read. A copy ([Row.Copy]) gives the entity that was
-// copied, with its key and without its ETag; see [Entity]. No request. Errors: ErrForeignRow or *keys.KeyError for a row of
-// another type; *DecodeError if the row does not fit T; *VersionError for a row of a version that the schema does not know;
-// *LimitError or *ValueError for a row that cannot be stored.
+// Entity returns the row as an entity of T: the one that Get would have read. A copy ([Row.Copy])
+// gives the entity that was copied, with its key and without its ETag; see [Entity]. No request.
+// Errors: ErrForeignRow or *keys.KeyError for a row of another type; *DecodeError if the row does
+// not fit T; *VersionError for a row of a version that the schema does not know; *LimitError or
+// *ValueError for a row that cannot be stored.
 func (t *Table[T]) Entity(row *Row) (*Entity[T], error) { return typed[T](t.h.entity(row)) }
 
 func (h handle) entity(row *Row) (entity, error) {

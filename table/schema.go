@@ -18,42 +18,49 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Schema binds the keys of rows to fields of T, and names the type and its version. [Table] describes how the other fields are
-// stored.
+// Schema binds the keys of rows to fields of T, and names the type and its version. [Table]
+// describes how the other fields are stored.
 type Schema[T any] struct {
-	// Partition and Row bind the keys to fields of T. The fields that a key holds are not stored as properties, whatever their tags;
-	// those of which a key is computed ([keys.RowFunc]) are. If a binding is left out, use the methods with an explicit key, such as InsertAt.
+	// Partition and Row bind the keys to fields of T. The fields that a key holds are not stored as
+	// properties, whatever their tags; those of which a key is computed ([keys.RowFunc]) are. If a
+	// binding is left out, use the methods with an explicit key, such as InsertAt.
 	Partition keys.AnyPartition[T]
 	Row       keys.AnyRow[T]
 
-	// Type distinguishes the rows of T from rows of other types with RowKeys of the same form. It is stored in the property _type.
-	// Rows of another type are not rows of T. Rows without _type are rows of T, of version 0. Leave Type out if the RowKeys of the
-	// types differ, for example by the names of their layouts.
+	// Type distinguishes the rows of T from rows of other types with RowKeys of the same form. It
+	// is stored in the property _type. Rows of another type are not rows of T. Rows without _type
+	// are rows of T, of version 0. Leave Type out if the RowKeys of the types differ, for example
+	// by the names of their layouts.
 	Type string
 
-	// Version is the version of T's form in the table, 0 at first. It is stored in the property _v. Reading a row of a newer
-	// version fails with a *VersionError, also if T has no version yet. Exception: views and counts of such a T do not read _v.
-	// From version 1 on, a write that would change a row of an unknown version is refused: MergeExisting, MergeAny, and Merge of an
+	// Version is the version of T's form in the table, 0 at first. It is stored in the property _v.
+	// Reading a row of a newer version fails with a *VersionError, also if T has no version yet.
+	// Exception: views and counts of such a T do not read _v. From version 1 on, a write that would
+	// change a row of an unknown version is refused: MergeExisting, MergeAny, and Merge of an
 	// entity that the program has made itself.
 	Version int
 
-	// Upgrade has a function for each version whose rows must be changed to be rows of the next version. A read of a row of an
-	// older version applies them in order. The stored row changes when it is replaced; [Upgrade] changes all rows. A version that only adds properties needs no function. Conditions of a query apply to rows as they are stored.
+	// Upgrade has a function for each version whose rows must be changed to be rows of the next
+	// version. A read of a row of an older version applies them in order. The stored row changes
+	// when it is replaced; [Upgrade] changes all rows. A version that only adds properties needs no
+	// function. Conditions of a query apply to rows as they are stored.
 	Upgrade map[int]func(*Row) error
 
-	// Merged reports to [Upgrade] whether a program without versions has merged into a row that has the
-	// schema's version already, and which version the columns have that it has left. Such a merge keeps
-	// _v, so that no reader upgrades what it has written. Upgrade upgrades the row from that version on.
-	// Without Merged, such rows are not looked for.
+	// Merged reports to [Upgrade] whether a program without versions has merged into a row that has
+	// the schema's version already, and which version the columns have that it has left. Such a
+	// merge keeps _v, so that no reader upgrades what it has written. Upgrade upgrades the row from
+	// that version on. Without Merged, such rows are not looked for.
 	Merged func(*Row) (version int, is bool)
 
-	// Parts is the greatest number of parts of an entity, besides the head, at most 98. Defaults to what the tags of T ask for, so
-	// that a T without the options part and chunks has none. Set it for T = Row, and if another release of the program stores more
-	// parts. [Table] describes entities with parts.
+	// Parts is the greatest number of parts of an entity, besides the head, at most 98. Defaults to
+	// what the tags of T ask for, so that a T without the options part and chunks has none. Set it
+	// for T = Row, and if another release of the program stores more parts. [Table] describes
+	// entities with parts.
 	Parts int
 }
 
-// schema is a Schema with the codec of its entities, without the type parameter: code that needs no T is compiled once.
+// schema is a Schema with the codec of its entities, without the type parameter: code that needs no
+// T is compiled once.
 type schema struct {
 	typ            reflect.Type // T
 	isRow          bool         // T is Row
@@ -70,7 +77,8 @@ type schema struct {
 	newEntity      func() entity
 	boundKey       func(value any) keys.Key // by both bindings
 
-	// verify reports that keys must be computed again after reading: a binding is one-way, or both bind the same field.
+	// verify reports that keys must be computed again after reading: a binding is one-way, or both
+	// bind the same field.
 	verify bool
 }
 
@@ -175,7 +183,8 @@ func (s *schema) put(w *edm.Writer) []string {
 	return []string{reserved.Type, reserved.Version}
 }
 
-// versionOf returns the version of the row that the reader has just read. mine is false if the row is of another type.
+// versionOf returns the version of the row that the reader has just read. mine is false if the row
+// is of another type.
 func (s *schema) versionOf(r *edm.Reader) (v int, mine bool, err error) {
 	typ, err := r.Property(reserved.Type)
 	if err != nil {
@@ -211,8 +220,8 @@ func (s *schema) outdated(v int) bool {
 	return false
 }
 
-// current reports whether a row of which only some properties were read is T's, and refuses a row that would have to be upgraded.
-// If the schema knows no types and versions, they are not read.
+// current reports whether a row of which only some properties were read is T's, and refuses a row
+// that would have to be upgraded. If the schema knows no types and versions, they are not read.
 func (s *schema) current(r *edm.Reader) (mine bool, err error) {
 	if !s.typed() {
 		return true, nil
@@ -224,7 +233,8 @@ func (s *schema) current(r *edm.Reader) (mine bool, err error) {
 	return mine, err
 }
 
-// Owns reports whether a row of which only some properties were read is one of T, by its keys and its type.
+// Owns reports whether a row of which only some properties were read is one of T, by its keys and
+// its type.
 func (s *schema) Owns(r *edm.Reader, in edm.Entity) (bool, error) {
 	if err := s.decodeKey(s.newValue(), in); err != nil {
 		mine, other := s.inFamily(r, in)
@@ -301,7 +311,8 @@ func (s *schema) keyOf(value any) keys.Key {
 	return s.boundKey(value)
 }
 
-// agrees compares a key with the key that the schema makes of a value. A half that is not bound agrees with everything.
+// agrees compares a key with the key that the schema makes of a value. A half that is not bound
+// agrees with everything.
 func (s *schema) agrees(value any, k keys.Key) error {
 	if row, ok := value.(*Row); ok && row.Key != (keys.Key{}) && row.Key != k {
 		return &keys.KeyError{Key: edm.RowKey, Value: row.Key.String(), Reason: "is the row's own key, but is not the one under which it is written, " + k.String()}
@@ -328,8 +339,8 @@ func (s *schema) agrees(value any, k keys.Key) error {
 	return nil
 }
 
-// unchanged reports whether a key that cannot be made again says the same as the value: the key of a row that another program has
-// written need not be one that this library would write.
+// unchanged reports whether a key that cannot be made again says the same as the value: the key of
+// a row that another program has written need not be one that this library would write.
 func (s *schema) unchanged(b *keydoor.Half, value any, given string) bool {
 	read := s.newValue()
 	if b.OneWay || b.Decode(read, given) != nil {
@@ -349,7 +360,8 @@ func rowSchema() *schema {
 // The engine and packages of this module see a schema as an engine.Schema.
 var _ engine.Schema = (*schema)(nil)
 
-// Rows returns the range of the RowKeys of the schema, every key but the library's if it binds none.
+// Rows returns the range of the RowKeys of the schema, every key but the library's if it binds
+// none.
 func (s *schema) Rows() keys.RowRange {
 	if s.rows.IsSet() {
 		return s.rows
@@ -400,7 +412,8 @@ func (s *schema) Value(k keys.Key, row edm.Stored) (any, error) {
 	return e.fields().value, nil
 }
 
-// Upgraded returns a row of an older version as a row of the schema's version, and any other row as it is.
+// Upgraded returns a row of an older version as a row of the schema's version, and any other row as
+// it is.
 func (s *schema) Upgraded(row *stored.Row) *stored.Row {
 	if s.version == 0 || stored.Find(row.Columns(), reserved.Version).I >= int64(s.version) {
 		return row

@@ -13,25 +13,31 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Upgrade stores the entities of a query in the schema's version: those of older versions are read by Schema.Upgrade, and replaced by
-// their ETags, together with their derived rows. A set TableScan upgrades the whole table.
+// Upgrade stores the entities of a query in the schema's version: those of older versions are read
+// by Schema.Upgrade, and replaced by their ETags, together with their derived rows. A set TableScan
+// upgrades the whole table.
 //
 //	done, err := table.Upgrade(ctx, staff, table.Query[Employee]{TableScan: true}, nil)
 //
-// Upgrade when no program needs the older form any more: an older release with a Schema.Version refuses upgraded rows, and a program
-// without versions reads the new columns. What such a program still writes meanwhile: a row that it replaces has no _v, and counts as one
-// of version 0, which readers and the next Upgrade upgrade; into a row, it may merge columns of the older form, which nothing sees but
-// Schema.Merged.
+// Upgrade when no program needs the older form any more: an older release with a Schema.Version
+// refuses upgraded rows, and a program without versions reads the new columns. What such a program
+// still writes meanwhile: a row that it replaces has no _v, and counts as one of version 0, which
+// readers and the next Upgrade upgrade; into a row, it may merge columns of the older form, which
+// nothing sees but Schema.Merged.
 //
-// Progress.Rows are the entities that were read, and Changed those of older versions, that were stored in the schema's version or would be.
-// Counts["merged"] are those among them into which a program without versions had merged. Upgrade uses Token, Rate, DryRun, Skip and Progress of the pass,
-// which may be nil; the query has the partitions. Progress is called after each page.
+// Progress.Rows are the entities that were read, and Changed those of older versions, that were
+// stored in the schema's version or would be. Counts["merged"] are those among them into which a
+// program without versions had merged. Upgrade uses Token, Rate, DryRun, Skip and Progress of the
+// pass, which may be nil; the query has the partitions. Progress is called after each page.
 //
-// An entity that is changed meanwhile is read again, and upgraded if it still is of an older version. Upgrade is idempotent: after an error or
-// a crash, begin again, or at the Token. Errors: *ValueError for a schema without a version, a query with a Limit, Budget, Cursor, Skip or Stats, and a wrong pass;
-// *ValueError; the error of a function of Schema.Upgrade; *BatchError around an error of a write, and errors of the query as for
-// [Table.List]. The progress is right in each case. Requests: 1 for each 1,000 rows that are read; those of [Bulk] for the entities that are
-// upgraded: 1 for each 100 of a partition without derived rows; 2 more for each that has changed. Memory: a page.
+// An entity that is changed meanwhile is read again, and upgraded if it still is of an older
+// version. Upgrade is idempotent: after an error or a crash, begin again, or at the Token. Errors:
+// *ValueError for a schema without a version, a query with a Limit, Budget, Cursor, Skip or Stats,
+// and a wrong pass; *ValueError; the error of a function of Schema.Upgrade; *BatchError around an
+// error of a write, and errors of the query as for [Table.List]. The progress is right in each
+// case. Requests: 1 for each 1,000 rows that are read; those of [Bulk] for the entities that are
+// upgraded: 1 for each 100 of a partition without derived rows; 2 more for each that has changed.
+// Memory: a page.
 func Upgrade[T any](ctx context.Context, t *Table[T], q Query[T], pass *Pass) (Progress, error) {
 	if err := engine.CheckHandle("t", t.engine()); err != nil {
 		return Progress{}, fmt.Errorf("table: Upgrade: %w", err)
@@ -158,7 +164,8 @@ func (u *upgrader) replace(ctx context.Context, all []entity) error {
 	return nil
 }
 
-// again upgrades an entity that another program has changed since it was read, if it still is of an older version.
+// again upgrades an entity that another program has changed since it was read, if it still is of an
+// older version.
 func (u *upgrader) again(ctx context.Context, k keys.Key) error {
 	conflicts, log := u.h.engine.Options.NewConflicts(), u.h.engine.Log("Upgrade", k)
 	for {
@@ -201,8 +208,8 @@ func (u *upgrader) snapshot() Progress {
 	return p
 }
 
-// mergedVersion returns the version of the columns that a program without versions has merged into the row that the reader has just read. is is
-// false if there was no such merge.
+// mergedVersion returns the version of the columns that a program without versions has merged into
+// the row that the reader has just read. is is false if there was no such merge.
 func (s *schema) mergedVersion(r *edm.Reader, e entityFields) (older int, is bool, err error) {
 	columns, err := r.Columns()
 	if err != nil {

@@ -21,8 +21,8 @@ type Projection[P any] struct {
 	ETag  azcore.ETag
 }
 
-// View reads the rows of a table of T as the narrower type P: its queries select the properties of P, so that the service sends
-// only these. It is safe for concurrent use.
+// View reads the rows of a table of T as the narrower type P: its queries select the properties of
+// P, so that the service sends only these. It is safe for concurrent use.
 //
 //	type Name struct {
 //		LastName string
@@ -36,7 +36,8 @@ type Projection[P any] struct {
 //		fmt.Println(n.Key.RowKey(), n.Value.LastName)
 //	}
 //
-// A view does not write. A [Projection] contains the key and the ETag of its row: to change the entity, read it by the key.
+// A view does not write. A [Projection] contains the key and the ETag of its row: to change the
+// entity, read it by the key.
 type View[P, T any] struct {
 	of *Table[T]
 	v  view
@@ -49,14 +50,16 @@ type view struct {
 	choice string
 }
 
-// ViewOf returns a view that reads only the properties of P: they become the $select of its queries. Each projection also
-// contains the key of its row. If a schema computes keys from fields (keys.RowFunc), the view does not check the keys, and every
-// row in the range of keys counts as T's.
+// ViewOf returns a view that reads only the properties of P: they become the $select of its
+// queries. Each projection also contains the key of its row. If a schema computes keys from fields
+// (keys.RowFunc), the view does not check the keys, and every row in the range of keys counts as
+// T's.
 //
 // Entities with parts need a T with parts: otherwise reading one fails with a *DecodeError.
 //
-// Errors: *TypeError for a field of P that is no property of T, or has another EDM type there. A row of an older version that
-// needs an upgrade fails with *VersionError when it is read. Requests: none.
+// Errors: *TypeError for a field of P that is no property of T, or has another EDM type there. A
+// row of an older version that needs an upgrade fails with *VersionError when it is read. Requests:
+// none.
 func ViewOf[P, T any](t *Table[T]) (*View[P, T], error) {
 	if err := engine.CheckHandle("t", t.engine()); err != nil {
 		return nil, fmt.Errorf("table: ViewOf: %w", err)
@@ -93,7 +96,8 @@ func newView(t *engine.Table, typ reflect.Type, of *edm.Codec) (view, error) {
 	return view{t, codec, t.Mode.Schema.Select(choice...)}, nil
 }
 
-// sameKind compares the types of a property in two codecs. Absent means that only the value shows the type.
+// sameKind compares the types of a property in two codecs. Absent means that only the value shows
+// the type.
 func sameKind(a, b edm.Kind) bool { return a == b || a == edm.Absent || b == edm.Absent }
 
 // Explain is [Table.Explain] for the properties of P.
@@ -103,9 +107,10 @@ func (v *View[P, T]) Explain(q Query[T]) (Explanation, error) {
 	return ex, err
 }
 
-// List is [Table.List] for the properties of P. It accepts the same queries, and refuses the same scans. Errors: ErrTableScan;
-// ErrBudget; *LimitError, *ValueError and *ValueError for the query; *DecodeError for a row that does not fit P; *VersionError
-// for a row that Schema.Upgrade would change; errors of a read (see package table).
+// List is [Table.List] for the properties of P. It accepts the same queries, and refuses the same
+// scans. Errors: ErrTableScan; ErrBudget; *LimitError, *ValueError and *ValueError for the query;
+// *DecodeError for a row that does not fit P; *VersionError for a row that Schema.Upgrade would
+// change; errors of a read (see package table).
 func (v *View[P, T]) List(ctx context.Context, q Query[T]) iter.Seq2[*Projection[P], error] {
 	return func(yield func(*Projection[P], error) bool) {
 		var p *Projection[P]
@@ -119,12 +124,13 @@ func (v *View[P, T]) List(ctx context.Context, q Query[T]) iter.Seq2[*Projection
 	}
 }
 
-// mostReads is how often a row is read that is over in a query, and extended when it is read by its key.
+// mostReads is how often a row is read that is over in a query, and extended when it is read by its
+// key.
 const mostReads = 10
 
-// Get returns the properties of P of one row. Errors: ErrNotFound; *DecodeError if the row does not fit P; *VersionError for a
-// row that Schema.Upgrade would change; errors of a read (see package table). Requests: 1, a point query, because the SDK's own
-// Get has no $select.
+// Get returns the properties of P of one row. Errors: ErrNotFound; *DecodeError if the row does not
+// fit P; *VersionError for a row that Schema.Upgrade would change; errors of a read (see package
+// table). Requests: 1, a point query, because the SDK's own Get has no $select.
 func (v *View[P, T]) Get(ctx context.Context, k keys.Key) (p *Projection[P], err error) {
 	if err := engine.QueryErr(k); err != nil {
 		return nil, v.v.getError(k, err)

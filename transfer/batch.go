@@ -26,7 +26,8 @@ const (
 	mostBytes = 3 << 20
 )
 
-// add adds a row, if it fits: behind those before it, since a batch is compared with a range of the table, and files have any order.
+// add adds a row, if it fits: behind those before it, since a batch is compared with a range of the
+// table, and files have any order.
 func (b *batch) add(r *row) (fits bool, err error) {
 	body, err := r.body()
 	if err != nil {
@@ -50,8 +51,9 @@ func (b batch) rest(left func(i int) bool) (others batch) {
 	return others
 }
 
-// noteRecords stores the note of today by which the work of a day finds the commit records of a batch, before these. A store that has
-// no notes yet is new, and looks for records without. Requests: 1, unless the partition has the note.
+// noteRecords stores the note of today by which the work of a day finds the commit records of a
+// batch, before these. A store that has no notes yet is new, and looks for records without.
+// Requests: 1, unless the partition has the note.
 func (m *importing) noteRecords(ctx context.Context, b batch) error {
 	notes := m.table.Notes
 	if notes == nil || m.looks.Load() || !slices.ContainsFunc(b.rows, (*row).isRecord) {

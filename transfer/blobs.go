@@ -25,28 +25,38 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// CopyBlobs copies the blobs of package largeentity that the entities of an export or of a table link, from one place to another: the container of
-// the values, or a folder or container beside an export. The names of the blobs stay, so the table that is brought back must have its name, too.
+// CopyBlobs copies the blobs of package largeentity that the entities of an export or of a table
+// link, from one place to another: the container of the values, or a folder or container beside an
+// export. The names of the blobs stay, so the table that is brought back must have its name, too.
 //
 //	at, photos := transfer.Folder("backup/staff"), transfer.Container(acc.Blobs().NewContainerClient("photos"), "", nil)
 //	_, err := transfer.CopyBlobs(ctx, transfer.Exported(at), photos, at, nil) // a backup, behind Export
 //	_, err = transfer.CopyBlobs(ctx, transfer.Exported(at), at, photos, nil)  // a restore
 //
-// Each blob is compared with the length and the SHA-256 hash that its entity has, before it is stored. A blob never changes, so one that is there, with this length,
-// is not read again: a copy that ended early is repeated as a whole, and a place can have the blobs of many exports. A blob that was replaced since the export is lost, unless
-// largeentity.Options.LeaveToSweep leaves it for a day: make the copy right behind the export.
+// Each blob is compared with the length and the SHA-256 hash that its entity has, before it is
+// stored. A blob never changes, so one that is there, with this length, is not read again: a copy
+// that ended early is repeated as a whole, and a place can have the blobs of many exports. A blob
+// that was replaced since the export is lost, unless largeentity.Options.LeaveToSweep leaves it for
+// a day: make the copy right behind the export.
 //
-// Progress.Rows are the blobs that entities link, Changed those that were stored, and Faults those that are lost: they are not there
-// ([fs.ErrNotExist]), or are not what their entity says (table.ErrAltered). Counts has "same", which were there already, and "bytes" of those that were copied.
+// Progress.Rows are the blobs that entities link, Changed those that were stored, and Faults those
+// that are lost: they are not there ([fs.ErrNotExist]), or are not what their entity says
+// (table.ErrAltered). Counts has "same", which were there already, and "bytes" of those that were
+// copied.
 //
-// CopyBlobs uses Concurrency (4 by default), Skip and Progress of the pass, which may be nil. Skip gets the error of a lost blob, with the
-// key of the entity, or of the row in which a write that is under way has prepared it; false ends the copy.
+// CopyBlobs uses Concurrency (4 by default), Skip and Progress of the pass, which may be nil. Skip
+// gets the error of a lost blob, with the key of the entity, or of the row in which a write that is
+// under way has prepared it; false ends the copy.
 //
-// Errors: *table.ValueError for a nil argument and a wrong pass; *FileError and table.ErrIncomplete for an export; table.ErrNotCreated;
-// *fs.PathError; table.ErrAltered if the container to copy to has another blob of a name; errors of a read (see package table). The report counts what is done, also beside an error.
+// Errors: *table.ValueError for a nil argument and a wrong pass; *FileError and table.ErrIncomplete
+// for an export; table.ErrNotCreated; *fs.PathError; table.ErrAltered if the container to copy to
+// has another blob of a name; errors of a read (see package table). The report counts what is done,
+// also beside an error.
 //
-// Requests: those that read the rows; for each blob 1 to see whether it is there, and, if it is not, 1 to read it and 1 to store it, or for a blob of 8 MiB or more
-// 2 for each 8 MiB and 2 more. Memory: 24 MiB for each blob that is copied at the same time, more for one of more than 400 GB. Idempotent.
+// Requests: those that read the rows; for each blob 1 to see whether it is there, and, if it is
+// not, 1 to read it and 1 to store it, or for a blob of 8 MiB or more 2 for each 8 MiB and 2 more.
+// Memory: 24 MiB for each blob that is copied at the same time, more for one of more than 400 GB.
+// Idempotent.
 func CopyBlobs(ctx context.Context, rows Source, from, to Place, pass *table.Pass) (_ table.Progress, err error) {
 	if pass == nil {
 		pass = &table.Pass{}
@@ -77,7 +87,8 @@ type link struct {
 	contentType string
 }
 
-// linksOf returns the blobs that an entity links: for each a property with its name, beside those of its length and its hash.
+// linksOf returns the blobs that an entity links: for each a property with its name, beside those
+// of its length and its hash.
 func linksOf(r *row) (all []*link) {
 	find := func(name string) edm.Value { return stored.Find(r.columns, name) }
 	for _, c := range r.columns {
@@ -107,7 +118,8 @@ type blobCopy struct {
 	copies   map[string]bool // blobs that are being copied
 }
 
-// begin reports whether a blob is to be copied: two rows may link it, an entity and what is prepared in its place.
+// begin reports whether a blob is to be copied: two rows may link it, an entity and what is
+// prepared in its place.
 func (c *blobCopy) begin(b *link) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -16,7 +16,8 @@ import (
 
 // CompareOptions are the options of [Compare]. The zero value compares all rows as they are stored.
 type CompareOptions struct {
-	// EntitiesOnly leaves out derived rows, the rows of the library and its properties: what has been rebuilt may differ in these.
+	// EntitiesOnly leaves out derived rows, the rows of the library and its properties: what has
+	// been rebuilt may differ in these.
 	EntitiesOnly bool
 }
 
@@ -34,14 +35,16 @@ type Difference struct {
 	Properties []string // the names of those that differ, sorted
 }
 
-// Compare yields the differences between two sources, in the order of their rows: tables, exports, or one of each. Times of the last change and ETags are not
-// compared. Rows that are written during the comparison may be reported.
+// Compare yields the differences between two sources, in the order of their rows: tables, exports,
+// or one of each. Times of the last change and ETags are not compared. Rows that are written during
+// the comparison may be reported.
 //
 //	for d, err := range transfer.Compare(ctx, transfer.Exported(transfer.Folder("backup/staff")), transfer.Of(staff), nil) { … }
 //
-// Errors: *table.ValueError for a nil source; *FileError and table.ErrIncomplete for an export, *fs.PathError or table.ErrNotCreated if there is
-// none; errors of a read (see package table). Requests: 1 for each 1,000 rows
-// of a table, 1 for each chunk of an export in a container, and 1 for its manifest.
+// Errors: *table.ValueError for a nil source; *FileError and table.ErrIncomplete for an export,
+// *fs.PathError or table.ErrNotCreated if there is none; errors of a read (see package table).
+// Requests: 1 for each 1,000 rows of a table, 1 for each chunk of an export in a container, and 1
+// for its manifest.
 func Compare(ctx context.Context, first, second Source, o *CompareOptions) iter.Seq2[*Difference, error] {
 	if o == nil {
 		o = &CompareOptions{}

@@ -24,8 +24,10 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Container returns a folder of a blob container: the blobs whose names begin with prefix and a slash, or with no prefix if it is "". The container
-// must exist; a nil client is an error of the functions that get the place. The manifest is an append blob, so any number of machines may export at the same time. o may be nil.
+// Container returns a folder of a blob container: the blobs whose names begin with prefix and a
+// slash, or with no prefix if it is "". The container must exist; a nil client is an error of the
+// functions that get the place. The manifest is an append blob, so any number of machines may
+// export at the same time. o may be nil.
 func Container(c *container.Client, prefix string, o *table.Common) Place {
 	if o == nil {
 		o = &table.Common{}
@@ -73,7 +75,8 @@ func longer(timeout, more time.Duration) time.Duration {
 	return timeout + more
 }
 
-// write repeats a request that changes something until it succeeds; the request must be safe to repeat. size is what it sends.
+// write repeats a request that changes something until it succeeds; the request must be safe to
+// repeat. size is what it sends.
 func (f *blobFolder) write(ctx context.Context, size int, send func(context.Context) error) error {
 	more := time.Duration(size) * time.Second / slowest
 	ctx, cancel := engine.Bound(ctx, longer(f.opt.WriteTimeout, 3*more))
@@ -95,7 +98,8 @@ func (f *blobFolder) put(ctx context.Context, name string, content []byte) error
 	})
 }
 
-// add adds a line. After a lost response the line may be there twice, which readers of a manifest pass over.
+// add adds a line. After a lost response the line may be there twice, which readers of a manifest
+// pass over.
 func (f *blobFolder) add(ctx context.Context, name string, line []byte) error {
 	c := f.container.NewAppendBlobClient(f.name(name))
 	add := func(ctx context.Context) error {
@@ -132,7 +136,8 @@ func (f *blobFolder) read(ctx context.Context, name string, part blob.HTTPRange,
 	return b, err
 }
 
-// readOnce makes one attempt. again reports whether the response was cut; the SDK repeats other requests.
+// readOnce makes one attempt. again reports whether the response was cut; the SDK repeats other
+// requests.
 func (f *blobFolder) readOnce(ctx context.Context, name string, part blob.HTTPRange, most int64) (b []byte, again bool, err error) {
 	ctx, cancel := engine.Bound(ctx, 10*f.opt.ReadTimeout) // of up to some hundred megabytes
 	defer cancel()

@@ -26,7 +26,8 @@ const metaSum = "Sha256"
 // blockSize is how much of a blob a request reads or stores.
 const blockSize = 8 << 20
 
-// mostBlob is the length of a blob of 50,000 blocks of 100 MiB: more than a table's value has, and what a buffer may be large for.
+// mostBlob is the length of a blob of 50,000 blocks of 100 MiB: more than a table's value has, and
+// what a buffer may be large for.
 const mostBlob = 50_000 * 100 << 20
 
 // blocks returns the length of the blocks of a blob, which has 50,000 at most.
@@ -157,7 +158,8 @@ func (f *blobFolder) create(ctx context.Context, b *link, r io.Reader) error {
 	}
 }
 
-// created returns the outcome of a request that creates a blob. If there is one, an earlier attempt has stored it, or another process.
+// created returns the outcome of a request that creates a blob. If there is one, an earlier attempt
+// has stored it, or another process.
 func (f *blobFolder) created(ctx context.Context, b *link, err error) error {
 	if !bloberror.HasCode(err, bloberror.BlobAlreadyExists, bloberror.ConditionNotMet) {
 		return err

@@ -16,34 +16,41 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// CSVOptions are the options of [CSV]. The zero value reads the files that WriteCSV and Storage Explorer write.
+// CSVOptions are the options of [CSV]. The zero value reads the files that WriteCSV and Storage
+// Explorer write.
 type CSVOptions struct {
 	// Comma is the character between fields. Defaults to a comma.
 	Comma rune
 
-	// Types are the types of columns without a column of types, by their names, such as Edm.Int32. A column that has neither is text: a code such as 007 stays one.
+	// Types are the types of columns without a column of types, by their names, such as Edm.Int32.
+	// A column that has neither is text: a code such as 007 stays one.
 	Types map[string]string
 
-	// Columns are the names of the properties, by the names of columns: for columns with other names, and "" for columns to leave out.
+	// Columns are the names of the properties, by the names of columns: for columns with other
+	// names, and "" for columns to leave out.
 	Columns map[string]string
 }
 
 // typeSuffix ends the name of a column with the types of another one.
 const typeSuffix = "@type"
 
-// CSV returns the rows of a CSV file, whose first line has the names of the columns: PartitionKey, RowKey, and the properties. open opens the file, each time that it
-// is read. o may be nil.
+// CSV returns the rows of a CSV file, whose first line has the names of the columns: PartitionKey,
+// RowKey, and the properties. open opens the file, each time that it is read. o may be nil.
 //
 //	from := transfer.CSV(func() (io.ReadCloser, error) { return os.Open("staff.csv") }, nil)
 //	report, err := transfer.ImportEntities(ctx, from, staff, nil)
 //
-// A column such as Age@type has the types of the column Age, for each line: Edm.Int32, or Int32. Where it is empty, the type is that of the line before, or
-// that of CSVOptions.Types. An empty field is no property, unless its own type says that it is a text. A column Timestamp is read for Mode Newer.
+// A column such as Age@type has the types of the column Age, for each line: Edm.Int32, or Int32.
+// Where it is empty, the type is that of the line before, or that of CSVOptions.Types. An empty
+// field is no property, unless its own type says that it is a text. A column Timestamp is read for
+// Mode Newer.
 //
-// The order of the lines does not matter to an import, which takes the fewest requests if they are sorted by PartitionKey and RowKey; of two lines with one key, either
-// is stored. Compare needs the order of the keys.
+// The order of the lines does not matter to an import, which takes the fewest requests if they are
+// sorted by PartitionKey and RowKey; of two lines with one key, either is stored. Compare needs the
+// order of the keys.
 //
-// Errors of the functions that read it: those of open and of reading; *FileError; *table.ValueError for wrong options.
+// Errors of the functions that read it: those of open and of reading; *FileError; *table.ValueError
+// for wrong options.
 func CSV(open func() (io.ReadCloser, error), o *CSVOptions) Source {
 	if o == nil {
 		o = &CSVOptions{}
@@ -275,12 +282,14 @@ func (h *csvTable) row(fields []string, line int) (*row, error) {
 
 // FileOptions are the options of [WriteCSV] and [WriteJSON]. The zero value writes the entities.
 type FileOptions struct {
-	// All writes all rows as they are stored: derived rows, and the rows and properties of the library, too.
+	// All writes all rows as they are stored: derived rows, and the rows and properties of the
+	// library, too.
 	All bool
 }
 
-// WriteCSV writes the entities of a source as CSV, with a column for each property that any of them has, and a column of types behind it, as Storage Explorer reads it. It returns
-// how many. The source is read twice: the first time for the names. A wide entity is one line. o may be nil.
+// WriteCSV writes the entities of a source as CSV, with a column for each property that any of them
+// has, and a column of types behind it, as Storage Explorer reads it. It returns how many. The
+// source is read twice: the first time for the names. A wide entity is one line. o may be nil.
 //
 // Errors: those of the source, and of w. Requests: those of the source, twice.
 func WriteCSV(ctx context.Context, w io.Writer, from Source, o *FileOptions) (n int, err error) {
@@ -333,8 +342,10 @@ func WriteCSV(ctx context.Context, w io.Writer, from Source, o *FileOptions) (n 
 	return n, out.Error()
 }
 
-// WriteJSON writes the entities of a source as lines of JSON, as the service has them, with the types of their properties. It returns how many. A wide entity of more
-// than 1 MiB cannot be written; with All, its parts are. o may be nil. Errors: those of the source, and of w. Requests: those of the source.
+// WriteJSON writes the entities of a source as lines of JSON, as the service has them, with the
+// types of their properties. It returns how many. A wide entity of more than 1 MiB cannot be
+// written; with All, its parts are. o may be nil. Errors: those of the source, and of w. Requests:
+// those of the source.
 func WriteJSON(ctx context.Context, w io.Writer, from Source, o *FileOptions) (n int, err error) {
 	if err := checkFile(w, from); err != nil {
 		return 0, fmt.Errorf("transfer: WriteJSON: %w", err)

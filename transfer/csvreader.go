@@ -8,7 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// csvReader reads the lines of a CSV file (RFC 4180). Package encoding/csv removes carriage returns from texts of several lines; this one leaves fields as they are.
+// csvReader reads the lines of a CSV file (RFC 4180). Package encoding/csv removes carriage returns
+// from texts of several lines; this one leaves fields as they are.
 type csvReader struct {
 	in    *bufio.Reader
 	comma rune
@@ -34,7 +35,8 @@ func (r *csvReader) breaks() bool {
 	return len(b) == 0 || b[0] == '\n'
 }
 
-// read returns the fields of the next line, valid until the next call; io.EOF behind the last. Empty lines are left out.
+// read returns the fields of the next line, valid until the next call; io.EOF behind the last.
+// Empty lines are left out.
 func (r *csvReader) read() ([]string, error) {
 	for {
 		r.line, r.fields = r.next+1, r.fields[:0]

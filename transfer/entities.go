@@ -17,11 +17,11 @@ import (
 
 // EntityOptions are the options of [ImportEntities]. The zero value inserts all entities.
 type EntityOptions struct {
-	// Pass has Concurrency, the transactions that are sent at the same time, 10 by default; Rate, the
-	// most rows that are written in a second, derived rows included; Skip and Progress. Skip decides
-	// about each entity that cannot be imported, except those that exist already: its key is none of
-	// the handle's type, a value does not fit, a unique value is taken. Progress is called after each
-	// transaction.
+	// Pass has Concurrency, the transactions that are sent at the same time, 10 by default; Rate,
+	// the most rows that are written in a second, derived rows included; Skip and Progress. Skip
+	// decides about each entity that cannot be imported, except those that exist already: its key
+	// is none of the handle's type, a value does not fit, a unique value is taken. Progress is
+	// called after each transaction.
 	table.Pass
 
 	// Map returns the row to store in the place of one: with another key ([table.Row.At]), other
@@ -29,31 +29,35 @@ type EntityOptions struct {
 	Map func(r *table.Row) (*table.Row, error)
 }
 
-// errPrepared is an ErrIncomplete: a row belongs to a write over several partitions that was under way
-// when it was exported, so that it may be another one by now. Import all rows by [Import] and end the
-// write by records.Records.FinishPrepared, or do that before an export.
+// errPrepared is an ErrIncomplete: a row belongs to a write over several partitions that was under
+// way when it was exported, so that it may be another one by now. Import all rows by [Import] and
+// end the write by records.Records.FinishPrepared, or do that before an export.
 var errPrepared = fmt.Errorf("%w: the row belongs to a write over several partitions that was under way", table.ErrIncomplete)
 
-// ImportEntities inserts the entities of an export or of a table by a handle with definitions, so that its derived rows, effects and views follow, as by [table.Bulk]
-// with InsertOp. Derived rows and rows of the library are left out, and so are the incarnations of entities: an archived entity or a blob that goes by one is not
-// found. Properties that T does not have are stored, too.
+// ImportEntities inserts the entities of an export or of a table by a handle with definitions, so
+// that its derived rows, effects and views follow, as by [table.Bulk] with InsertOp. Derived rows
+// and rows of the library are left out, and so are the incarnations of entities: an archived entity
+// or a blob that goes by one is not found. Properties that T does not have are stored, too.
 //
 //	done, err := transfer.ImportEntities(ctx, transfer.Exported(transfer.Folder("backup/staff")), staff, nil)
 //
-// Progress.Rows are the entities that were read, of all types, Changed those that were stored, and Skipped those that Skip or Map has left out.
+// Progress.Rows are the entities that were read, of all types, Changed those that were stored, and
+// Skipped those that Skip or Map has left out.
 //
-// An entity whose key is taken stays as it is, and is one of Counts["kept"], so an import that has ended early is repeated as a whole. For a table with several types,
-// import by the handle of each: entities of another type that the store declares for the table are
-// left out (Counts["others"]): their imports check the keys. A row that is of no declared type
-// is an error about that row, for Skip to decide: a spreadsheet has taken the zeros of its key, for example.
+// An entity whose key is taken stays as it is, and is one of Counts["kept"], so an import that has
+// ended early is repeated as a whole. For a table with several types, import by the handle of each:
+// entities of another type that the store declares for the table are left out (Counts["others"]):
+// their imports check the keys. A row that is of no declared type is an error about that row, for
+// Skip to decide: a spreadsheet has taken the zeros of its key, for example.
 //
-// Errors: *table.ValueError for wrong options; *FileError and table.ErrIncomplete for an export, *fs.PathError or table.ErrNotCreated if there is
-// none; table.ErrIncomplete for a row of a write that was under way; *keys.KeyError or table.ErrForeignRow for a row of no declared type; errors
-// of a read; those of
-// [table.Bulk]. The progress counts what is done, also beside an error.
+// Errors: *table.ValueError for wrong options; *FileError and table.ErrIncomplete for an export,
+// *fs.PathError or table.ErrNotCreated if there is none; table.ErrIncomplete for a row of a write
+// that was under way; *keys.KeyError or table.ErrForeignRow for a row of no declared type; errors
+// of a read; those of [table.Bulk]. The progress counts what is done, also beside an error.
 //
-// Requests: those that read the rows, and those of table.Bulk: 1 for each 100 rows of a partition that are written, 5 more if entities of these exist.
-// Idempotent, except that entities deleted in the meantime are inserted again.
+// Requests: those that read the rows, and those of table.Bulk: 1 for each 100 rows of a partition
+// that are written, 5 more if entities of these exist. Idempotent, except that entities deleted in
+// the meantime are inserted again.
 func ImportEntities[T any](
 	ctx context.Context, from Source, t *table.Table[T], o *EntityOptions,
 ) (_ table.Progress, err error) {

@@ -21,17 +21,19 @@ import (
 
 // ExportOptions are the options of [Export]. The zero value exports the whole table.
 type ExportOptions struct {
-	// Pass has Partitions, the range to export; Concurrency, the ranges of the table that are read at
-	// the same time, 4 by default; Rate, the most rows that are read in a second; and Progress, which is
-	// called after each chunk. No chunk is stored meanwhile.
+	// Pass has Partitions, the range to export; Concurrency, the ranges of the table that are read
+	// at the same time, 4 by default; Rate, the most rows that are read in a second; and Progress,
+	// which is called after each chunk. No chunk is stored meanwhile.
 	table.Pass
 
-	// Entities leaves out derived rows and the rows of the library: for tables whose derived rows are rebuilt, by ImportEntities, or by Import into a table that does not
-	// exist and aztablekit.Store.Fill. Effects that are due, and the rows of blobs, are lost then.
+	// Entities leaves out derived rows and the rows of the library: for tables whose derived rows
+	// are rebuilt, by ImportEntities, or by Import into a table that does not exist and
+	// aztablekit.Store.Fill. Effects that are due, and the rows of blobs, are lost then.
 	Entities bool
 
-	// Part is the part of Partitions that this call exports: several machines share a large table, a part each, and jobs.Export does so by itself. A last call
-	// without Part exports what no part contains, and fails if rows are missing. Unset means all.
+	// Part is the part of Partitions that this call exports: several machines share a large table,
+	// a part each, and jobs.Export does so by itself. A last call without Part exports what no part
+	// contains, and fails if rows are missing. Unset means all.
 	Part keys.PartitionRange
 
 	// GoOn goes on with an export that Export would leave as it is (table.ErrExists): its rows
@@ -39,11 +41,12 @@ type ExportOptions struct {
 	// line of the manifest has named is exported again, as the table is now.
 	GoOn bool
 
-	// ChunkBytes is about how many bytes of a chunk there are before it is compressed. A chunk is kept in memory, compressed, until it is
-	// stored. Defaults to 16 MiB, and may be 256 MiB.
+	// ChunkBytes is about how many bytes of a chunk there are before it is compressed. A chunk is
+	// kept in memory, compressed, until it is stored. Defaults to 16 MiB, and may be 256 MiB.
 	ChunkBytes int
 
-	// ChunkTime is for how long a chunk is read, and the page that is under way then, before it is stored: what a crash loses. 0 means no limit.
+	// ChunkTime is for how long a chunk is read, and the page that is under way then, before it is
+	// stored: what a crash loses. 0 means no limit.
 	ChunkTime time.Duration
 }
 
@@ -74,43 +77,51 @@ func addChunk(p *table.Progress, c *chunk) {
 	}
 }
 
-// Export stores the rows of a table as they are, with the properties and rows of the library, so that Import brings back all that the service
-// stores but ETags. It writes compressed chunks of lines, a row each, as JSON in which no value or type is lost, and behind each chunk a line of
-// the manifest, when the chunk is durable.
+// Export stores the rows of a table as they are, with the properties and rows of the library, so
+// that Import brings back all that the service stores but ETags. It writes compressed chunks of
+// lines, a row each, as JSON in which no value or type is lost, and behind each chunk a line of the
+// manifest, when the chunk is durable.
 //
 //	done, err := transfer.Export(ctx, staff, transfer.Folder("backup/staff"), nil)
 //
-// If Export ended early, another call for the same place continues: it reads what no chunk contained when it began. Calls at the same time do no harm, but
-// each of them reads that. A finished export stays as it is: export to another place the next time.
-// Export does not go on with an export that was damaged, that has no
-// chunk of the last 24 hours, or that is of other definitions, and changes nothing of it; see
-// ExportOptions.GoOn.
+// If Export ended early, another call for the same place continues: it reads what no chunk
+// contained when it began. Calls at the same time do no harm, but each of them reads that. A
+// finished export stays as it is: export to another place the next time. Export does not go on with
+// an export that was damaged, that has no chunk of the last 24 hours, or that is of other
+// definitions, and changes nothing of it; see ExportOptions.GoOn.
 //
-// The rows of a page, up to 1,000, are of one moment; others may be minutes apart, but see [Snapshots]. Rows of writes that were under way are
-// exported as they are, and named in the manifest.
+// The rows of a page, up to 1,000, are of one moment; others may be minutes apart, but see
+// [Snapshots]. Rows of writes that were under way are exported as they are, and named in the
+// manifest.
 //
-// Progress.Rows are the rows of the export, with those of earlier calls, and Changed those that this call has stored. Counts has
+// Progress.Rows are the rows of the export, with those of earlier calls, and Changed those that
+// this call has stored. Counts has
 //
 //   - chunks, and bytes of the chunks, compressed;
 //   - pending, commit records with effects that were not executed;
-//   - prepared, rows of writes over several partitions that were under way; the manifest lists the first 100 of each chunk;
-//   - torn, with [Snapshots], partitions of which not all rows are of one moment: they have more rows than a page, and were written
-//     while they were read, or not since the table has the definition. With ExportOptions.Part, and in Progress, those are not
-//     counted that an earlier call has begun;
-//   - snapshots, 1 if the table has the definition [Snapshots]; else nothing is known but that the rows of a page are of one moment;
+//   - prepared, rows of writes over several partitions that were under way; the manifest lists the
+//     first 100 of each chunk;
+//   - torn, with [Snapshots], partitions of which not all rows are of one moment: they have more
+//     rows than a page, and were written while they were read, or not since the table has the
+//     definition. With ExportOptions.Part, and in Progress, those are not counted that an earlier
+//     call has begun;
+//   - snapshots, 1 if the table has the definition [Snapshots]; else nothing is known but that the
+//     rows of a page are of one moment;
 //   - ~i, ~c and others, rows of the library, by their kind.
 //
-// Through is the last partition that is exported with all before it of the part. It is set if Concurrency is 1, when a chunk is stored behind it.
+// Through is the last partition that is exported with all before it of the part. It is set if
+// Concurrency is 1, when a chunk is stored behind it.
 //
-// Errors: *table.ValueError and *keys.KeyError for wrong options; *FileError if the place has an export of another table or range, or
-// something else, or was altered; table.ErrExists for an export that stays as it is; *fs.PathError, or table.ErrNotCreated;
-// *table.LimitError for too large chunks; table.ErrRanged for a client whose signature is for a
-// range of keys; errors of a read (see
-// package table). The progress counts what is stored, also beside an error.
+// Errors: *table.ValueError and *keys.KeyError for wrong options; *FileError if the place has an
+// export of another table or range, or something else, or was altered; table.ErrExists for an
+// export that stays as it is; *fs.PathError, or table.ErrNotCreated; *table.LimitError for too
+// large chunks; table.ErrRanged for a client whose signature is for a range of keys; errors of a
+// read (see package table). The progress counts what is stored, also beside an error.
 //
-// Requests: 1 for each 1,000 rows and 1 for the definitions. To share a large table, 1 or 2 for each part that is read by itself, and some to find it, at most 66. For a table with Snapshots, 2 to 4 more
-// for each partition that does not fit on a page, and up to 1 for each page. Into
-// a container, 2 for each chunk, 2 for the beginning of the manifest, and 2 to read it. Idempotent.
+// Requests: 1 for each 1,000 rows and 1 for the definitions. To share a large table, 1 or 2 for
+// each part that is read by itself, and some to find it, at most 66. For a table with Snapshots, 2
+// to 4 more for each partition that does not fit on a page, and up to 1 for each page. Into a
+// container, 2 for each chunk, 2 for the beginning of the manifest, and 2 to read it. Idempotent.
 func Export(ctx context.Context, t table.Handle, to Place, o *ExportOptions) (_ table.Progress, err error) {
 	e := door.Table(t)
 	if err := engine.CheckHandle("t", e); err != nil {
@@ -189,7 +200,8 @@ func (x *export) run(ctx context.Context) error {
 	return x.checkComplete(ctx)
 }
 
-// checkComplete reads the manifest again, and fails if rows are missing in it: an export is not to be found incomplete when it is needed.
+// checkComplete reads the manifest again, and fails if rows are missing in it: an export is not to
+// be found incomplete when it is needed.
 func (x *export) checkComplete(ctx context.Context) error {
 	m, err := readManifest(ctx, x.to)
 	if err == nil && m == nil {
@@ -301,7 +313,8 @@ func (x *export) wanted() bool {
 	return len(x.open) == 0 && x.working < x.opt.Concurrency
 }
 
-// exportSpan exports the rows of a span, or of the part that it keeps when others want to work on the rest.
+// exportSpan exports the rows of a span, or of the part that it keeps when others want to work on
+// the rest.
 func (x *export) exportSpan(ctx context.Context, s span) error {
 	w := newChunkWriter(s.From, x.now())
 	w.entities = x.opt.Entities
@@ -348,11 +361,12 @@ func (x *export) isFull(w *chunkWriter) bool {
 	return w.plain >= x.opt.ChunkBytes || x.opt.ChunkTime > 0 && x.now().Sub(w.Begun) >= x.opt.ChunkTime
 }
 
-// fewPages is how many pages of a span are read before it is divided: to divide costs some requests, and what is left of a small one is read sooner.
+// fewPages is how many pages of a span are read before it is divided: to divide costs some
+// requests, and what is left of a small one is read sooner.
 const fewPages = 3
 
-// readInto adds rows of a span to a chunk, until the chunk is full, divide says behind a page that the span is to be divided, or there are no more; next is where to
-// go on, nil at the end.
+// readInto adds rows of a span to a chunk, until the chunk is full, divide says behind a page that
+// the span is to be divided, or there are no more; next is where to go on, nil at the end.
 func (x *export) readInto(ctx context.Context, s span, w *chunkWriter, divide func() bool) (next *place, err error) {
 	var page []*row // with snapshots: some of its rows may have to be read again
 	rows := 0

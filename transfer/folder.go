@@ -25,7 +25,8 @@ type Place interface {
 
 	// put stores a file, whole or not at all.
 	put(ctx context.Context, name string, content []byte) error
-	// add adds a line to a file, which other processes may do at the same time. After a crash, a part of the line may be there.
+	// add adds a line to a file, which other processes may do at the same time. After a crash, a
+	// part of the line may be there.
 	add(ctx context.Context, name string, line []byte) error
 	// has reports whether a blob of this length and content is there.
 	has(ctx context.Context, b *link) (bool, error)
@@ -33,22 +34,26 @@ type Place interface {
 	open(ctx context.Context, b *link) (io.ReadCloser, error)
 	// create stores a blob, whole or not at all. An error of r ends it.
 	create(ctx context.Context, b *link, r io.Reader) error
-	// get reads a file. Errors: fs.ErrNotExist; *table.LimitError for a file of more bytes than most.
+	// get reads a file. Errors: fs.ErrNotExist; *table.LimitError for a file of more bytes than
+	// most.
 	get(ctx context.Context, name string, most int64) ([]byte, error)
 }
 
-// isChunkName matches the names of chunks. Other names in a manifest, such as those of files elsewhere, are refused.
+// isChunkName matches the names of chunks. Other names in a manifest, such as those of files
+// elsewhere, are refused.
 var isChunkName = regexp.MustCompile(`^[0-9]{6,12}-[0-9a-f]{16}\.ndjson\.gz$`)
 
-// Folder returns a folder of the file system, which Export creates if need be. Processes of one machine, or of several with a shared
-// file system that appends to files at their ends, may export into it at the same time. A process that is killed may leave a file .part-…, which means nothing.
+// Folder returns a folder of the file system, which Export creates if need be. Processes of one
+// machine, or of several with a shared file system that appends to files at their ends, may export
+// into it at the same time. A process that is killed may leave a file .part-…, which means nothing.
 func Folder(path string) Place { return folder(path) }
 
 type folder string
 
 func (f folder) String() string { return string(f) }
 
-// put writes a temporary file and renames it, so that a crash or a full disk leaves no part of the file under its name.
+// put writes a temporary file and renames it, so that a crash or a full disk leaves no part of the
+// file under its name.
 func (f folder) put(_ context.Context, name string, content []byte) (err error) {
 	return f.write(name, bytes.NewReader(content))
 }
@@ -119,7 +124,8 @@ func (f folder) get(_ context.Context, name string, most int64) ([]byte, error) 
 // mostSegment is the most bytes of a segment of a path, of the 255 that file systems allow.
 const mostSegment = 200
 
-// fileOf returns the file of a blob: its name, with the segment of a long PartitionKey shortened. The ID is another one for each blob.
+// fileOf returns the file of a blob: its name, with the segment of a long PartitionKey shortened.
+// The ID is another one for each blob.
 func fileOf(b *link) string {
 	parts := strings.Split(b.name, "/")
 	for i, p := range parts {

@@ -10,8 +10,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// errStays is an ErrExists: Export does not go on with the export of a place, because it is damaged,
-// older than a day, or of other definitions. The place is as it was.
+// errStays is an ErrExists: Export does not go on with the export of a place, because it is
+// damaged, older than a day, or of other definitions. The place is as it was.
 var errStays = fmt.Errorf("%w: it stays as it is; export to another place, or set ExportOptions.GoOn", table.ErrExists)
 
 // newest is for how long an export goes on behind its last chunk: later the table is another one.

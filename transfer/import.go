@@ -40,26 +40,28 @@ const (
 
 // ImportOptions are the options of [Import]. The zero value inserts all rows.
 type ImportOptions struct {
-	// Pass has Partitions, the range to import: several machines share a large import, a range each;
-	// Concurrency, the transactions that are sent at the same time, 10 by default; Rate, the most rows
-	// that are written in a second; and Progress, which is called after each chunk, and each 10,000
-	// rows of a table.
+	// Pass has Partitions, the range to import: several machines share a large import, a range
+	// each; Concurrency, the transactions that are sent at the same time, 10 by default; Rate, the
+	// most rows that are written in a second; and Progress, which is called after each chunk, and
+	// each 10,000 rows of a table.
 	table.Pass
 
 	// Mode says what to do with a row whose key another row has.
 	Mode Mode
 
-	// Map returns the row to store in the place of one: with another key ([table.Row.At]), other properties, or nil for none. It may change the row. It gets
-	// the rows as they are stored, derived rows and the library's too, except the row of the definitions. Entities with other keys need other derived
-	// rows: export Entities alone, or run aztablekit.Store.Repair. One goroutine calls it.
+	// Map returns the row to store in the place of one: with another key ([table.Row.At]), other
+	// properties, or nil for none. It may change the row. It gets the rows as they are stored,
+	// derived rows and the library's too, except the row of the definitions. Entities with other
+	// keys need other derived rows: export Entities alone, or run aztablekit.Store.Repair. One
+	// goroutine calls it.
 	Map func(r *table.Row) (*table.Row, error)
 
-	// OtherDefinitions imports into a table whose definitions are others than those of the export. Its derived rows are then not those of its entities until
-	// aztablekit.Store.Repair has run.
+	// OtherDefinitions imports into a table whose definitions are others than those of the export.
+	// Its derived rows are then not those of its entities until aztablekit.Store.Repair has run.
 	OtherDefinitions bool
 
-	// Kept is called for each stored row that differs from the imported one and stays as it is. No two
-	// calls of Kept and Progress overlap, and work waits for them.
+	// Kept is called for each stored row that differs from the imported one and stays as it is. No
+	// two calls of Kept and Progress overlap, and work waits for them.
 	Kept func(keys.Key)
 }
 
@@ -74,31 +76,40 @@ func (o *ImportOptions) check() error {
 // entities. Import into a table that does not exist, or see ImportOptions.OtherDefinitions.
 var errOtherDefinitions = fmt.Errorf("%w: the table has other definitions than the rows that are imported", table.ErrNotDeclared)
 
-// Import stores the rows of an export or of a table as they are, derived rows and rows of the library included, and creates the table unless it
-// exists.
+// Import stores the rows of an export or of a table as they are, derived rows and rows of the
+// library included, and creates the table unless it exists.
 //
 //	done, err := transfer.Import(ctx, transfer.Exported(transfer.Folder("backup/staff")), staff, nil)
 //
-// Progress.Rows are the rows that were read, and Changed those that were written. Skipped are those for which Map has returned nil, and rows of the
-// holders of leases (~h|), which belong to the table that they come from. Counts has "same", rows that were stored already, by an earlier import or by a request
-// of this one whose response was lost, and "kept", stored rows that differ and stay as they are; in any mode also the row of the table's definitions (~c).
+// Progress.Rows are the rows that were read, and Changed those that were written. Skipped are those
+// for which Map has returned nil, and rows of the holders of leases (~h|), which belong to the
+// table that they come from. Counts has "same", rows that were stored already, by an earlier import
+// or by a request of this one whose response was lost, and "kept", stored rows that differ and stay
+// as they are; in any mode also the row of the table's definitions (~c).
 //
-// All chunks that are read are compared with the manifest, and a chunk that was altered or cut ends the import before its first row is stored. An import that
-// ended early is repeated as a whole: rows that are stored already cost 1 request for each 100, and 1 to compare them.
+// All chunks that are read are compared with the manifest, and a chunk that was altered or cut ends
+// the import before its first row is stored. An import that ended early is repeated as a whole:
+// rows that are stored already cost 1 request for each 100, and 1 to compare them.
 //
-// Import while no program writes the table, and before a program calls Ensure, or call aztablekit.Store.Repair afterwards. Call aztablekit.Store.NotifyPending,
-// if the export has pending effects (Counts["pending"] of [Export]), and Repair also ends the writes over several partitions that it has. The work of a day
-// deletes the commit records that an import has brought into a table of a store, as it does those of writes.
+// Import while no program writes the table, and before a program calls Ensure, or call
+// aztablekit.Store.Repair afterwards. Call aztablekit.Store.NotifyPending, if the export has
+// pending effects (Counts["pending"] of [Export]), and Repair also ends the writes over several
+// partitions that it has. The work of a day deletes the commit records that an import has brought
+// into a table of a store, as it does those of writes.
 //
-// Errors: *table.ValueError for wrong options; *FileError and table.ErrIncomplete for an export, *fs.PathError or table.ErrNotCreated if there is
-// none; table.ErrNotDeclared for other definitions; the error of Map, with the row; *keys.KeyError for a key that no row
-// can have, of a file or by Map, before anything is sent with this row; table.ErrRanged for a
-// client whose signature is for a range of keys; errors of a read and of a write (see package
-// table). The progress counts what is done, also beside an error.
+// Errors: *table.ValueError for wrong options; *FileError and table.ErrIncomplete for an export,
+// *fs.PathError or table.ErrNotCreated if there is none; table.ErrNotDeclared for other
+// definitions; the error of Map, with the row; *keys.KeyError for a key that no row can have, of a
+// file or by Map, before anything is sent with this row; table.ErrRanged for a client whose
+// signature is for a range of keys; errors of a read and of a write (see package table). The
+// progress counts what is done, also beside an error.
 //
-// Requests: 2 at the beginning, 1 more for the definitions of a source table, and those that read the rows; 1 for each 100 rows or 3 MiB of a
-// partition; 1 for each partition with commit records, and perhaps 1 for each batch of it that is sent at the same time. If some of these are stored already, 1 more for each 1,000 stored rows from the first to the last of them, 1 for the others, and 1 for those that are
-// newer. Idempotent, except that rows deleted in the meantime are inserted again.
+// Requests: 2 at the beginning, 1 more for the definitions of a source table, and those that read
+// the rows; 1 for each 100 rows or 3 MiB of a partition; 1 for each partition with commit records,
+// and perhaps 1 for each batch of it that is sent at the same time. If some of these are stored
+// already, 1 more for each 1,000 stored rows from the first to the last of them, 1 for the others,
+// and 1 for those that are newer. Idempotent, except that rows deleted in the meantime are inserted
+// again.
 func Import(ctx context.Context, from Source, t table.Handle, o *ImportOptions) (_ table.Progress, err error) {
 	e := door.Table(t)
 	if err := engine.CheckHandle("t", e); err != nil {
@@ -425,7 +436,8 @@ func sameColumns(a, b []edm.Column) bool {
 	return true
 }
 
-// Copy is [Import] of a table: it stores the rows of a table in another one, of the same account or another.
+// Copy is [Import] of a table: it stores the rows of a table in another one, of the same account or
+// another.
 func Copy(ctx context.Context, from, to table.Handle, o *ImportOptions) (table.Progress, error) {
 	return Import(ctx, Of(from), to, o)
 }

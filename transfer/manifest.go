@@ -36,7 +36,8 @@ type header struct {
 	// Entities says that derived rows and the rows of the library were left out.
 	Entities bool `json:"entities,omitempty"`
 
-	// Consistency says which rows are of one moment: those of a page (up to 1,000), or those of each partition that is not torn.
+	// Consistency says which rows are of one moment: those of a page (up to 1,000), or those of
+	// each partition that is not torn.
 	Consistency string `json:"consistency"`
 
 	// Catalogue is the row of the table's definitions, as a line of a chunk.
@@ -56,8 +57,9 @@ type chunk struct {
 	Begun time.Time `json:"begun"`
 	Ended time.Time `json:"ended"`
 
-	// Torn are the partitions whose rows are of different moments, of those that end in this chunk. Before and After are stamps of the partitions in which the
-	// chunk begins and ends: from before its first row was read, and from after its last, which is also that from before.
+	// Torn are the partitions whose rows are of different moments, of those that end in this chunk.
+	// Before and After are stamps of the partitions in which the chunk begins and ends: from before
+	// its first row was read, and from after its last, which is also that from before.
 	Torn   []string `json:"torn,omitempty"`
 	Before string   `json:"stampBefore,omitempty"`
 	After  string   `json:"stampAfter,omitempty"`
@@ -71,7 +73,8 @@ type chunk struct {
 	PreparedRows int `json:"preparedRows,omitempty"`
 }
 
-// wrongManifest returns the error of a manifest that is no export's, not of this one, or was altered.
+// wrongManifest returns the error of a manifest that is no export's, not of this one, or was
+// altered.
 func wrongManifest(reason string) *FileError { return &FileError{File: ManifestName, Reason: reason} }
 
 // manifest is what a manifest says.
@@ -82,7 +85,8 @@ type manifest struct {
 	damaged []int // the numbers of lines that were altered, not cut by a crash
 }
 
-// errTorn is the error of a manifest whose first line was cut by a crash, or is not there: a file is created before its first line, and a chunk is written behind it.
+// errTorn is the error of a manifest whose first line was cut by a crash, or is not there: a file
+// is created before its first line, and a chunk is written behind it.
 var errTorn = wrongManifest("has no first line, or only the beginning of one, as after an export that was ended before its first chunk; Export begins it again, of the table as it is now")
 
 // crcMember begins the last member of a line, and crcTail is how long it is.
@@ -91,8 +95,8 @@ const (
 	crcTail   = crcMember + `00000000"}`
 )
 
-// sealed returns a line of a manifest: JSON whose last member is a checksum. It begins with a line break, so that it is a line of its own also behind one
-// that a crash has cut.
+// sealed returns a line of a manifest: JSON whose last member is a checksum. It begins with a line
+// break, so that it is a line of its own also behind one that a crash has cut.
 func sealed(v any) ([]byte, error) {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -228,8 +232,9 @@ type piece struct {
 	read span
 }
 
-// pieces returns the chunks in the order of their rows. A chunk is read for what no line before it has: so a late line of another process changes nothing of an export
-// that is finished. Errors: table.ErrIncomplete.
+// pieces returns the chunks in the order of their rows. A chunk is read for what no line before it
+// has: so a late line of another process changes nothing of an export that is finished. Errors:
+// table.ErrIncomplete.
 func (m *manifest) pieces() (all []piece, err error) {
 	missing := gaps(m.header.Whole, m.spans())
 	switch {
@@ -284,7 +289,8 @@ func torn(pieces []piece) int {
 		for _, pk := range p.Torn {
 			all[pk] = true
 		}
-		// A partition in two chunks is of one moment only if one export has read it: by the same stamp, and without rows that both have.
+		// A partition in two chunks is of one moment only if one export has read it: by the same
+		// stamp, and without rows that both have.
 		if at := p.read.From; before != nil && at.rk != "" && (at != p.From || p.Before == "" || p.Before != before.After) {
 			all[at.pk] = true
 		}

@@ -56,7 +56,8 @@ func (r *row) body() (edm.Body, error) {
 	return w.Finish()
 }
 
-// line returns the row as a line of a chunk: as the service takes it, with the time of its last change.
+// line returns the row as a line of a chunk: as the service takes it, with the time of its last
+// change.
 func (r *row) line(to []byte) ([]byte, error) {
 	b, err := r.body()
 	if err != nil {
@@ -120,7 +121,8 @@ func (w *chunkWriter) next(from place, now time.Time) *chunkWriter {
 	return c
 }
 
-// addPage adds the rows of a page. again is where rows begin that are to be read again, nil for none.
+// addPage adds the rows of a page. again is where rows begin that are to be read again, nil for
+// none.
 func (w *chunkWriter) addPage(ctx context.Context, page []*row, more bool) (again *place, err error) {
 	if len(page) > 0 { // before another partition is watched
 		first := page[0].place()
@@ -287,8 +289,8 @@ func (p *piece) each(ctx context.Context, from Place, f func(*row) bool) error {
 	return nil
 }
 
-// readSpan reads the rows of a span as they are stored, page by page. f gets each row, and turn is called behind each page with whether more may follow;
-// either ends the reading by false.
+// readSpan reads the rows of a span as they are stored, page by page. f gets each row, and turn is
+// called behind each page with whether more may follow; either ends the reading by false.
 func readSpan(ctx context.Context, t *engine.Table, s span, f func(*row) bool, turn func(more bool) bool) error {
 	filters := s.filters()
 	for i, filter := range filters {

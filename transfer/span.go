@@ -11,7 +11,8 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// place is a place among the rows of a table: before the row of a key, if there is one. Its JSON is [PartitionKey, RowKey].
+// place is a place among the rows of a table: before the row of a key, if there is one. Its JSON is
+// [PartitionKey, RowKey].
 type place struct{ pk, rk string }
 
 func (p place) compare(q place) int {
@@ -37,7 +38,8 @@ func (p *place) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// span is a part of a table: the rows from a place up to another one, to the end of the table if To is nil.
+// span is a part of a table: the rows from a place up to another one, to the end of the table if To
+// is nil.
 type span struct {
 	From place  `json:"from"`
 	To   *place `json:"to,omitempty"`
@@ -86,8 +88,9 @@ func (s span) intersect(o span) span {
 	return s
 }
 
-// filters returns the filters of the queries that read the span, in the order of its rows: of the rest of its first partition, of the partitions
-// between, and of the beginning of its last one. A filter that compared both keys at once would make the service read the whole table.
+// filters returns the filters of the queries that read the span, in the order of its rows: of the
+// rest of its first partition, of the partitions between, and of the beginning of its last one. A
+// filter that compared both keys at once would make the service read the whole table.
 func (s span) filters() (all []string) {
 	add := func(f *query.Filter) { all = append(all, f.String()) }
 	from := s.From.pk

@@ -36,7 +36,8 @@ func sameWrite[T any](a, b *table.Entity[T]) bool {
 	return has && id == other
 }
 
-// note ends a read, and notes what was read of a row: an entity, or with table.ErrNotFound none. It returns errConflict if the function has read another version of it.
+// note ends a read, and notes what was read of a row: an entity, or with table.ErrNotFound none. It
+// returns errConflict if the function has read another version of it.
 func note[T any](tx *Tx, h *engine.Table, t *table.Table[T], k keys.Key, e *table.Entity[T], err error) error {
 	defer tx.end()
 	if err != nil && (!errors.Is(err, errs.ErrNotFound) || errors.Is(err, errs.ErrTableNotFound)) {
@@ -78,7 +79,8 @@ func note[T any](tx *Tx, h *engine.Table, t *table.Table[T], k keys.Key, e *tabl
 	return nil
 }
 
-// readInserts reads the rows of inserts that the function has not read, at the same time. The error is that of an insert of what exists, or of a read.
+// readInserts reads the rows of inserts that the function has not read, at the same time. The error
+// is that of an insert of what exists, or of a read.
 func (tx *Tx) readInserts() error {
 	var unread []place
 	for _, at := range tx.order {
@@ -111,7 +113,8 @@ func (tx *Tx) readInserts() error {
 	return failed
 }
 
-// confirm finds out whether all that a function has read that writes nothing was true at one moment. err is what the function has returned.
+// confirm finds out whether all that a function has read that writes nothing was true at one
+// moment. err is what the function has returned.
 func (tx *Tx) confirm(err error) (conflict, _ error) {
 	if len(tx.reads) > 1 && tx.run.ctx.Err() != nil { // nothing says that they are of one moment
 		return nil, unconfirmed(err, context.Cause(tx.run.ctx))
@@ -151,7 +154,8 @@ func (tx *Tx) confirm(err error) (conflict, _ error) {
 	return nil, err
 }
 
-// unconfirmed returns why the reads of a function could not be looked at again. Its own error may go by what was never so at one moment, and is only a text.
+// unconfirmed returns why the reads of a function could not be looked at again. Its own error may
+// go by what was never so at one moment, and is only a text.
 func unconfirmed(err, why error) error {
 	if err == nil {
 		return why
@@ -179,7 +183,8 @@ func (tx *Tx) unchanged(all []*read) (conflict, err error) {
 	return nil, err
 }
 
-// keepAll is confirm for a function that has read several rows as absent: only a transaction that reserves them can tell whether they were so at one moment.
+// keepAll is confirm for a function that has read several rows as absent: only a transaction that
+// reserves them can tell whether they were so at one moment.
 func (tx *Tx) keepAll(err error) (conflict, _ error) {
 	tx.writes = map[place]*engine.Op{}
 	tx.order = slices.DeleteFunc(tx.order, func(at place) bool { return tx.reads[at] == nil })

@@ -13,14 +13,19 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Run calls f, and applies the operations that f has given to [Tx.Do], all or none of them, if everything that f has read is still as it was read. Otherwise it
-// calls f again. The example of the package is a transfer between two accounts.
+// Run calls f, and applies the operations that f has given to [Tx.Do], all or none of them, if
+// everything that f has read is still as it was read. Otherwise it calls f again. The example of
+// the package is a transfer between two accounts.
 //
-// The tables are of the store, and f may read and write any partitions of them, up to 10. f reads by tx alone, does nothing that cannot be undone, and keeps nothing
-// of an earlier call: it may be called several times. What it has read may be of several moments until Run has looked: so an error of f is returned only if what f has
-// read was true at one moment, but for a [Find] that has found nothing. When Run returns nil, the entities of f are as they are stored, as after the methods of their table.
+// The tables are of the store, and f may read and write any partitions of them, up to 10. f reads
+// by tx alone, does nothing that cannot be undone, and keeps nothing of an earlier call: it may be
+// called several times. What it has read may be of several moments until Run has looked: so an
+// error of f is returned only if what f has read was true at one moment, but for a [Find] that has
+// found nothing. When Run returns nil, the entities of f are as they are stored, as after the
+// methods of their table.
 //
-// After table.ErrUnknownOutcome, all operations may have been applied, or none: the *table.UnknownError can be resolved. After any other error, none was applied:
+// After table.ErrUnknownOutcome, all operations may have been applied, or none: the
+// *table.UnknownError can be resolved. After any other error, none was applied:
 //   - that of f, or of an operation, unchanged; or only its text, with the error because of which
 //     Run could not look again;
 //   - table.ErrContended: others have changed what f reads, again and again, until
@@ -29,13 +34,17 @@ import (
 //     (index.Options.Unique), if f has read other partitions;
 //   - table.ErrGivenUp: the last attempt did not reach the service, or another program has ended
 //     it;
-//   - table.ErrExists, table.ErrChanged, table.ErrNotFound: an operation goes by something else than f has read; table.ErrTaken; [ErrUnprotected];
-//   - *table.LimitError: more than 10 partitions, or more rows in a partition than the service takes;
+//   - table.ErrExists, table.ErrChanged, table.ErrNotFound: an operation goes by something else
+//     than f has read; table.ErrTaken; [ErrUnprotected];
+//   - *table.LimitError: more than 10 partitions, or more rows in a partition than the service
+//     takes;
 //   - *table.ValueError: an operation without an ETag, tables of different stores, a nil f;
 //   - the other errors of a write (see package table).
 //
-// Requests: those of f, and for P partitions 2P − 1 transactions and 2 messages; for 1 partition, 1 transaction. See the doc of the package for reservations, and for what a
-// function costs that writes nothing. Not idempotent: let f insert an entity with the key that the caller gives, and read it first, as the recipe money does.
+// Requests: those of f, and for P partitions 2P − 1 transactions and 2 messages; for 1 partition, 1
+// transaction. See the doc of the package for reservations, and for what a function costs that
+// writes nothing. Not idempotent: let f insert an entity with the key that the caller gives, and
+// read it first, as the recipe money does.
 func Run(ctx context.Context, s extend.Store, f func(tx *Tx) error) error {
 	h := host.Of(s)
 	switch {
@@ -85,8 +94,8 @@ func (r *run) run() error {
 	}
 }
 
-// gaveUp returns the error of a transaction that is not tried again. The last attempt may have met no other writer: the network was down, or a reader has ended it. Then the
-// error says so.
+// gaveUp returns the error of a transaction that is not tried again. The last attempt may have met
+// no other writer: the network was down, or a reader has ended it. Then the error says so.
 func gaveUp(conflict error) error {
 	if errors.Is(conflict, errs.ErrGivenUp) && !errors.Is(conflict, errs.ErrContended) {
 		return conflict
@@ -99,7 +108,8 @@ func (r *run) wait(tx *Tx, conflict error) (again bool, err error) {
 	return r.conflicts.Wait(r.ctx, tx.first.Log("Run", tx.firstKey), conflict)
 }
 
-// attempt calls the function once. conflict is not nil if it may be called again: others have changed what it has read.
+// attempt calls the function once. conflict is not nil if it may be called again: others have
+// changed what it has read.
 func (tx *Tx) attempt() (conflict, err error) {
 	err = tx.run.call(tx)
 	tx.close()
@@ -163,7 +173,8 @@ func (tx *Tx) leavesVersions() bool {
 	return true
 }
 
-// isConflict reports whether an error says that others have changed what the transaction has read, and that nothing was written.
+// isConflict reports whether an error says that others have changed what the transaction has read,
+// and that nothing was written.
 func isConflict(err error) bool {
 	if errors.As(err, new(*errs.DerivedError)) || errors.Is(err, errs.ErrUnknownOutcome) || errors.Is(err, errs.ErrTableNotFound) {
 		return errors.Is(err, errs.ErrContended)
@@ -176,7 +187,8 @@ func isConflict(err error) bool {
 	return false
 }
 
-// stale reports whether an operation goes by an ETag that the function has not read in this call: another call would fail, too.
+// stale reports whether an operation goes by an ETag that the function has not read in this call:
+// another call would fail, too.
 func (tx *Tx) stale() bool {
 	for at, op := range tx.writes {
 		if op.Match == "" {
@@ -189,7 +201,8 @@ func (tx *Tx) stale() bool {
 	return false
 }
 
-// operations returns the operations of the function, and those that keep what it has read and not written as it is.
+// operations returns the operations of the function, and those that keep what it has read and not
+// written as it is.
 func (tx *Tx) operations() (ops []*engine.Op, err error) {
 	for _, at := range tx.order {
 		op, r := tx.writes[at], tx.reads[at]

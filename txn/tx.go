@@ -17,8 +17,9 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// ErrUnprotected: the function has gone by what it did not find, in a way that cannot be kept until the commit, and has written. Nothing was written. Read the key with
-// [Get], which keeps it absent; or let the row be one that the transaction writes, as a counter of what a list contains.
+// ErrUnprotected: the function has gone by what it did not find, in a way that cannot be kept until
+// the commit, and has written. Nothing was written. Read the key with [Get], which keeps it absent;
+// or let the row be one that the transaction writes, as a counter of what a list contains.
 var ErrUnprotected = errors.New("the transaction goes by what it did not find, which nothing protects")
 
 // errConflict is an error of a call of the function that has read two versions of one row.
@@ -27,7 +28,8 @@ var errConflict = errors.New("a row has changed since the transaction has read i
 // errOldCopy: a look-up has found a copy, in another partition, that no worker has changed yet.
 var errOldCopy = errors.New("the copy that was found is older than its entity")
 
-// Tx is a call of the function of [Run]. It may be used by several goroutines of the function, and not after the function has returned.
+// Tx is a call of the function of [Run]. It may be used by several goroutines of the function, and
+// not after the function has returned.
 type Tx struct {
 	run *run
 
@@ -68,10 +70,12 @@ type read struct {
 	again  func(ctx context.Context) (azcore.ETag, error)
 }
 
-// Get reads an entity by its key, as [table.Table.Get] does. If others change it before the commit, or insert what was absent, nothing is written, and the function of
-// [Run] is called again. A second Get of one key returns the same entity, and sends nothing.
+// Get reads an entity by its key, as [table.Table.Get] does. If others change it before the commit,
+// or insert what was absent, nothing is written, and the function of [Run] is called again. A
+// second Get of one key returns the same entity, and sends nothing.
 //
-// Errors: table.ErrNotFound; *table.ValueError for a row that the function has written, and for a table of another store; those of a read (see package table). 1 request.
+// Errors: table.ErrNotFound; *table.ValueError for a row that the function has written, and for a
+// table of another store; those of a read (see package table). 1 request.
 func Get[T any](tx *Tx, t *table.Table[T], k keys.Key) (*table.Entity[T], error) {
 	e, err := tx.tableOf(t)
 	if err != nil {
@@ -95,15 +99,17 @@ func Get[T any](tx *Tx, t *table.Table[T], k keys.Key) (*table.Entity[T], error)
 	return found, cmp.Or(note(tx, e, t, k, found, err), tx.repeats(err))
 }
 
-// Find looks an entity up by a function that calls a unique index, and reads it if the function has found a copy. The entity is then as one that [Get] has read, and so it
-// has the value.
+// Find looks an entity up by a function that calls a unique index, and reads it if the function has
+// found a copy. The entity is then as one that [Get] has read, and so it has the value.
 //
 //	jones, err := txn.Find(tx, staff, func(ctx context.Context) (*table.Entity[Employee], error) { return byMail.Get(ctx, staff, mail) })
 //
-// Only the entity that was found is kept, and nothing keeps others from coming beside it: find no first or least of a list. If the function finds nothing, nothing keeps it
-// so either: the transaction may then return, but not write (see [ErrUnprotected]), and what it returns goes by a look-up of some moment. To insert what must not exist
-// twice, insert an entity with a unique value. Errors: those of the function and of [Get]; table.ErrContended if the copy was older than its entity, at each
-// of 3 attempts. Requests: those of the function, and 1 for a copy.
+// Only the entity that was found is kept, and nothing keeps others from coming beside it: find no
+// first or least of a list. If the function finds nothing, nothing keeps it so either: the
+// transaction may then return, but not write (see [ErrUnprotected]), and what it returns goes by a
+// look-up of some moment. To insert what must not exist twice, insert an entity with a unique
+// value. Errors: those of the function and of [Get]; table.ErrContended if the copy was older than
+// its entity, at each of 3 attempts. Requests: those of the function, and 1 for a copy.
 func Find[T any](tx *Tx, t *table.Table[T], find func(ctx context.Context) (*table.Entity[T], error)) (*table.Entity[T], error) {
 	h, err := tx.tableOf(t)
 	if err == nil && find == nil {
@@ -151,12 +157,14 @@ func Find[T any](tx *Tx, t *table.Table[T], find func(ctx context.Context) (*tab
 // Context returns the context of the call of [Run].
 func (tx *Tx) Context() context.Context { return tx.run.ctx }
 
-// Do adds operations on entities, which are applied when the function has returned: inserts, and what goes by the ETag of an entity that the function has read. Indexes,
-// unique values and everything else that follows from the entities are written with them.
+// Do adds operations on entities, which are applied when the function has returned: inserts, and
+// what goes by the ETag of an entity that the function has read. Indexes, unique values and
+// everything else that follows from the entities are written with them.
 //
 //	tx.Do(accounts.ReplaceOp(from), ledger.InsertOp(&line))
 //
-// A mistake of an operation is an error of Run. A call after the function has returned does nothing. No requests.
+// A mistake of an operation is an error of Run. A call after the function has returned does
+// nothing. No requests.
 func (tx *Tx) Do(ops ...table.Op) {
 	tx.mu.Lock()
 	defer tx.mu.Unlock()
@@ -218,7 +226,8 @@ func (tx *Tx) close() {
 	tx.ended = true
 }
 
-// use notes the first table that the function uses: its options bound Run. The caller holds the lock.
+// use notes the first table that the function uses: its options bound Run. The caller holds the
+// lock.
 func (tx *Tx) use(t *engine.Table) {
 	if tx.first == nil {
 		tx.first = t

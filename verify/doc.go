@@ -1,5 +1,5 @@
-// Package verify compares the rows that packages index and materialized derive from entities with the entities, and repairs them (in
-// other databases: index scrubbing).
+// Package verify compares the rows that packages index and materialized derive from entities with
+// the entities, and repairs them (in other databases: index scrubbing).
 //
 // Derived rows are always right if all writers declare the same definitions with the same key
 // functions. [Repair] is for all other cases: it removes the rows of an earlier key function, and
@@ -27,8 +27,9 @@
 // definitions and programs are left as they are. A row that a worker is still to change is no
 // fault.
 //
-// A repair changes derived rows, and in an entity only _ix and _op, which record the derived rows. A row of an older version of the
-// schema stays of that version, so that an older program can still use it. See [table.Schema] for a way to upgrade rows.
+// A repair changes derived rows, and in an entity only _ix and _op, which record the derived rows.
+// A row of an older version of the schema stays of that version, so that an older program can still
+// use it. See [table.Schema] for a way to upgrade rows.
 //
 // # Not guaranteed
 //

@@ -22,8 +22,8 @@ import (
 // widthElsewhere is how many entities are confirmed and repaired at a time.
 const widthElsewhere = 10
 
-// verify compares all rows with all entities. If there are more rows than may be kept in memory, it reads both again to compare what the sieve
-// has left.
+// verify compares all rows with all entities. If there are more rows than may be kept in memory, it
+// reads both again to compare what the sieve has left.
 func (r *elsewhereRun) verify(ctx context.Context) error {
 	if err := r.compareAll(ctx); err != nil || r.sieve == nil {
 		return err
@@ -176,7 +176,8 @@ func (r *elsewhereRun) readEntities(ctx context.Context) error {
 // together is how many entities are compared together.
 const together = 100
 
-// readRecorded reads the rows that entities record, unless all rows were read. Errors of the entities are found later.
+// readRecorded reads the rows that entities record, unless all rows were read. Errors of the
+// entities are found later.
 func (r *elsewhereRun) readRecorded(ctx context.Context, entities []*table.Row) (err error) {
 	if r.whole() || r.opt.RecordsOnly {
 		return nil
@@ -246,7 +247,8 @@ func (r *elsewhereRun) drop(entity keys.Key) {
 	}
 }
 
-// compare compares an entity with the rows, and deletes from them what it has compared. An error is one of the definitions' functions.
+// compare compares an entity with the rows, and deletes from them what it has compared. An error is
+// one of the definitions' functions.
 func (r *elsewhereRun) compare(ctx context.Context, e tabledoor.Entity, row *table.Row) error {
 	var evident, candidates []rowElsewhere
 	lacks := newEntity{entity: e}
@@ -292,15 +294,16 @@ func (r *elsewhereRun) compare(ctx context.Context, e tabledoor.Entity, row *tab
 	return nil
 }
 
-// confirm confirms and repairs rows of an entity, together with other entities. evident says that the entity alone shows the faults:
-// its maintainer state is not what it should be.
+// confirm confirms and repairs rows of an entity, together with other entities. evident says that
+// the entity alone shows the faults: its maintainer state is not what it should be.
 func (r *elsewhereRun) confirm(ctx context.Context, entity keys.Key, rows []rowElsewhere, evident bool) {
 	if len(rows) > 0 {
 		r.confirms.Go(func() error { return r.confirmEntity(ctx, entity, rows, evident) })
 	}
 }
 
-// confirmEntity confirms and repairs rows of an entity, until that succeeds or concurrent writers have changed them too often.
+// confirmEntity confirms and repairs rows of an entity, until that succeeds or concurrent writers
+// have changed them too often.
 func (r *elsewhereRun) confirmEntity(ctx context.Context, entity keys.Key, rows []rowElsewhere, evident bool) error {
 	log := r.log
 	log.Key, log.Conflicts = entity, true
@@ -446,11 +449,12 @@ func (r *elsewhereRun) faultsOf(entity keys.Key, rows []rowElsewhere, s *entityE
 	return all, nil
 }
 
-// changeWithEntities reports whether the rows of a definition change together with their entities. Otherwise workers change them.
+// changeWithEntities reports whether the rows of a definition change together with their entities.
+// Otherwise workers change them.
 func changeWithEntities(d interface{ Kind() string }) bool { return d.Kind() == "" }
 
-// firstOwner returns the first entity that lacks the row of a unique value, in a run without Repair: with Repair, the first one gets the
-// row.
+// firstOwner returns the first entity that lacks the row of a unique value, in a run without
+// Repair: with Repair, the first one gets the row.
 func (r *elsewhereRun) firstOwner(d derived.Elsewhere, row rowElsewhere, entity keys.Key, lacks bool) keys.Key {
 	if !r.opt.DryRun || !changeWithEntities(d) || !lacks {
 		return entity
@@ -458,8 +462,9 @@ func (r *elsewhereRun) firstOwner(d derived.Elsewhere, row rowElsewhere, entity 
 	return r.wanted.first(row, entity)
 }
 
-// confirmOnce makes one attempt to confirm and repair rows of an entity. A difference is a fault if no commit record is pending that
-// will change the row, and neither the entity nor the row has changed since before that was known.
+// confirmOnce makes one attempt to confirm and repair rows of an entity. A difference is a fault if
+// no commit record is pending that will change the row, and neither the entity nor the row has
+// changed since before that was known.
 func (r *elsewhereRun) confirmOnce(ctx context.Context, entity keys.Key, rows []rowElsewhere, evident bool) error {
 	first, err := r.read(ctx, entity, rows)
 	if err != nil {

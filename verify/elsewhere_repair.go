@@ -16,8 +16,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// repair repairs rows of an entity: by a write of the entity if its maintainer state is wrong, or if its rows change together with it;
-// else as a worker does.
+// repair repairs rows of an entity: by a write of the entity if its maintainer state is wrong, or
+// if its rows change together with it; else as a worker does.
 func (r *elsewhereRun) repair(ctx context.Context, s *entityElsewhere, faults []faultElsewhere, evident bool) error {
 	rewrite := r.rewritten(faults)
 	var written error
@@ -43,7 +43,8 @@ func (r *elsewhereRun) repair(ctx context.Context, s *entityElsewhere, faults []
 	return nil
 }
 
-// rewritten returns the definitions whose rows a write of the entity repairs, because they change together with it.
+// rewritten returns the definitions whose rows a write of the entity repairs, because they change
+// together with it.
 func (r *elsewhereRun) rewritten(faults []faultElsewhere) (definitions []string) {
 	for _, f := range faults {
 		if changeWithEntities(r.elsewhere[f.of.definition]) && f.Kind != Dangling && f.Kind != DuplicateValue {
@@ -53,8 +54,8 @@ func (r *elsewhereRun) rewritten(faults []faultElsewhere) (definitions []string)
 	return definitions
 }
 
-// writeEntity writes an entity with its rows. written is the error of the write, and taken the fault of the row that another entity
-// has, if that is this error.
+// writeEntity writes an entity with its rows. written is the error of the write, and taken the
+// fault of the row that another entity has, if that is this error.
 func (r *elsewhereRun) writeEntity(ctx context.Context, s *entityElsewhere, faults []faultElsewhere, rewrite []string) (written error, taken *Fault, err error) {
 	if err := r.pacer.Spend(ctx, 2+len(faults)); err != nil {
 		return nil, nil, err
@@ -72,7 +73,8 @@ func (r *elsewhereRun) writeEntity(ctx context.Context, s *entityElsewhere, faul
 	return written, taken, err
 }
 
-// noteTaken notes the faults of an entity that cannot be written until it has another value than that of the row taken.
+// noteTaken notes the faults of an entity that cannot be written until it has another value than
+// that of the row taken.
 func (r *elsewhereRun) noteTaken(faults []faultElsewhere, taken *Fault, written error) {
 	for i := range faults {
 		if f := &faults[i].Fault; f == taken {
@@ -86,8 +88,8 @@ func (r *elsewhereRun) noteTaken(faults []faultElsewhere, taken *Fault, written 
 	}
 }
 
-// repairRow repairs a row that the write of the entity has not repaired, and notes its fault. written is the error of that write. The
-// error is one after which the row must be read again.
+// repairRow repairs a row that the write of the entity has not repaired, and notes its fault.
+// written is the error of that write. The error is one after which the row must be read again.
 func (r *elsewhereRun) repairRow(ctx context.Context, f faultElsewhere, evident bool, written error) error {
 	if f.Kind == DuplicateValue || f.Err != nil {
 		r.noteFault(f.Fault)
@@ -109,8 +111,9 @@ func (r *elsewhereRun) repairRow(ctx context.Context, f faultElsewhere, evident 
 	return nil
 }
 
-// takenRow returns the fault of the row that another entity has, if that is the error of a write, with its owner. If confirm is set,
-// it confirms that row, and repairs it if its owner should not have it.
+// takenRow returns the fault of the row that another entity has, if that is the error of a write,
+// with its owner. If confirm is set, it confirms that row, and repairs it if its owner should not
+// have it.
 func (r *elsewhereRun) takenRow(ctx context.Context, written error, faults []faultElsewhere, confirm bool) (*Fault, error) {
 	var de *table.DerivedError
 	if !errors.Is(written, derived.ErrTaken) || !errors.As(written, &de) {
@@ -140,8 +143,8 @@ func (r *elsewhereRun) reconcile(ctx context.Context, entity keys.Key, row rowEl
 	return reconcile.Reconcile(ctx, r.table, entity, target)
 }
 
-// writer returns a handle whose writes of entities also change the rows elsewhere before they return. Those of some definitions are
-// written even if nothing has changed.
+// writer returns a handle whose writes of entities also change the rows elsewhere before they
+// return. Those of some definitions are written even if nothing has changed.
 func (r *elsewhereRun) writer(rewrite []string, out commit.Outbox) tabledoor.Untyped {
 	all := slices.Clone(door.Table(r.table).Mode.Maintainers)
 	for i, m := range all {
@@ -155,8 +158,8 @@ func (r *elsewhereRun) writer(rewrite []string, out commit.Outbox) tabledoor.Unt
 	})
 }
 
-// hasPendingRecord reports whether a commit record is pending that will change rows of an entity. With Repair, it notifies the workers of
-// records that are overdue.
+// hasPendingRecord reports whether a commit record is pending that will change rows of an entity.
+// With Repair, it notifies the workers of records that are overdue.
 func (r *elsewhereRun) hasPendingRecord(ctx context.Context, entity keys.Key, faults []faultElsewhere) (is bool, err error) {
 	var kinds []string
 	for _, f := range faults {
@@ -199,7 +202,8 @@ func (r *elsewhereRun) notify(ctx context.Context, partition, id string) error {
 // mostFills is how many entities wait to be written together.
 const mostFills = 200
 
-// newEntity is an entity that lacks rows elsewhere, and has none that it should not have: one from before a definition.
+// newEntity is an entity that lacks rows elsewhere, and has none that it should not have: one from
+// before a definition.
 type newEntity struct {
 	entity tabledoor.Entity
 	rows   []rowElsewhere
@@ -215,8 +219,8 @@ func (e *newEntity) add(row rowElsewhere, exists bool) {
 	e.rows, e.kinds = append(e.rows, row), append(e.kinds, kind)
 }
 
-// writeFills writes the entities by transactions of as many as these hold. Those that cannot be written so are confirmed, and repaired one by
-// one.
+// writeFills writes the entities by transactions of as many as these hold. Those that cannot be
+// written so are confirmed, and repaired one by one.
 func (r *elsewhereRun) writeFills(ctx context.Context) error {
 	all := r.fills
 	r.fills = nil

@@ -113,7 +113,8 @@ func (p *partition) addCandidates(entity string, all ...candidate) {
 	}
 }
 
-// verifyPartition verifies one partition. If it has more rows than may be kept in memory, it is read again to compare what the sieve has left.
+// verifyPartition verifies one partition. If it has more rows than may be kept in memory, it is
+// read again to compare what the sieve has left.
 func (r *run) verifyPartition(ctx context.Context, pk string) error {
 	p := newPartition(r, pk)
 	if err := p.readDerivedRows(ctx); err != nil {
@@ -146,8 +147,9 @@ func (r *run) verifyPartition(ctx context.Context, pk string) error {
 	return nil
 }
 
-// compareAgain reads the partition again, and compares the entities of some buckets of the sieve row by row. The rows that name no entity are
-// those that were read first: each is left until all entities are compared.
+// compareAgain reads the partition again, and compares the entities of some buckets of the sieve
+// row by row. The rows that name no entity are those that were read first: each is left until all
+// entities are compared.
 func (p *partition) compareAgain(ctx context.Context, g *group) error {
 	again := newPartition(p.run, p.pk)
 	again.again, again.firstOwner = g, p.firstOwner
@@ -188,7 +190,8 @@ func (p *partition) confirmFaults(ctx context.Context) error {
 	return nil
 }
 
-// readDerivedRows takes the snapshots of the definitions whose rows name entities. Summaries are read later.
+// readDerivedRows takes the snapshots of the definitions whose rows name entities. Summaries are
+// read later.
 func (p *partition) readDerivedRows(ctx context.Context) error {
 	for _, d := range p.maintainers {
 		switch d := d.(type) {
@@ -210,7 +213,8 @@ func (p *partition) countRead(r report) {
 	}
 }
 
-// addAllUncounted is addUncounted for all summaries, with Repair. open reports whether the summaries must be compared.
+// addAllUncounted is addUncounted for all summaries, with Repair. open reports whether the
+// summaries must be compared.
 func (p *partition) addAllUncounted(ctx context.Context) (open bool, err error) {
 	if p.opt.DryRun {
 		return true, nil
@@ -225,12 +229,13 @@ func (p *partition) addAllUncounted(ctx context.Context) (open bool, err error) 
 	return open, nil
 }
 
-// passes returns the candidates in the order in which they are confirmed: first the rows that should not exist, since they may hold a
-// unique value that another entity must get.
+// passes returns the candidates in the order in which they are confirmed: first the rows that
+// should not exist, since they may hold a unique value that another entity must get.
 func (p *partition) passes() []map[string][]candidate {
 	fromEntities := p.candidates
 	p.candidates = map[string][]candidate{}
-	// The digests that are left are of rows whose entity was not read, or neither should have the row nor records it.
+	// The digests that are left are of rows whose entity was not read, or neither should have the
+	// row nor records it.
 	for i, s := range p.snapshots {
 		for l := range s.digests {
 			if !p.excluded[l.entity] {
@@ -252,7 +257,8 @@ const leastAge = 10 * time.Minute
 var (
 	// errChanging: no consistent read was possible.
 	errChanging = errors.New("gave up: concurrent writers changed the entity or its rows at each of Retry.ConflictAttempts attempts")
-	// errForeign: the row of the entity is of another type. Only a table of that type can verify its rows.
+	// errForeign: the row of the entity is of another type. Only a table of that type can verify
+	// its rows.
 	errForeign = errors.New("the row belongs to another type")
 )
 
@@ -315,8 +321,9 @@ func wholeRow(s *engine.Scanned) (*table.Row, error) {
 	return (*table.Row)(row), err
 }
 
-// getEntity reads an entity. The error is an *unreadableError if the entity cannot be decoded, and errForeign if it is of another
-// type. The entity is nil if the RowKey is not in the range of the entities.
+// getEntity reads an entity. The error is an *unreadableError if the entity cannot be decoded, and
+// errForeign if it is of another type. The entity is nil if the RowKey is not in the range of the
+// entities.
 func (p *partition) getEntity(ctx context.Context, rowKey string) (tabledoor.Entity, *table.Row, error) {
 	if !p.schema.Rows().Contains(rowKey) {
 		return nil, nil, nil

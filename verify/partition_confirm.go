@@ -18,7 +18,8 @@ import (
 
 var errDuplicateValue = errors.New("the entity cannot be written because another entity has its unique value")
 
-// confirmation confirms the candidates of one entity by consistent reads, and repairs the faults that it finds.
+// confirmation confirms the candidates of one entity by consistent reads, and repairs the faults
+// that it finds.
 type confirmation struct {
 	p          *partition
 	entity     string
@@ -60,9 +61,10 @@ func (p *partition) confirmAndNote(ctx context.Context, entity string, candidate
 	return err
 }
 
-// confirm confirms the candidates of an entity, and repairs the faults unless DryRun is set: by a write of the entity, or by
-// writes of rows that do not belong to the entity and are not in its maintainer state. It adds to b, if b is not nil, what is
-// better repaired for many entities together. The error is errChanging if a candidate could not be confirmed.
+// confirm confirms the candidates of an entity, and repairs the faults unless DryRun is set: by a
+// write of the entity, or by writes of rows that do not belong to the entity and are not in its
+// maintainer state. It adds to b, if b is not nil, what is better repaired for many entities
+// together. The error is errChanging if a candidate could not be confirmed.
 func (p *partition) confirm(ctx context.Context, entity string, candidates []candidate, b *batch) (faults []Fault, err error) {
 	c := &confirmation{
 		p: p, entity: entity, candidates: candidates, checks: make([]check, len(candidates)), batch: b, failed: map[string]error{}, cause: errChanging,
@@ -89,7 +91,8 @@ func (p *partition) confirm(ctx context.Context, entity string, candidates []can
 	return faults, nil
 }
 
-// attempt reads the entity and the rows, and repairs the faults. done reports that another attempt is not needed or cannot help.
+// attempt reads the entity and the rows, and repairs the faults. done reports that another attempt
+// is not needed or cannot help.
 func (c *confirmation) attempt(ctx context.Context) (done bool, err error) {
 	s, err := c.p.readConsistently(ctx, c.entity, c.candidates)
 	switch {
@@ -136,7 +139,8 @@ func (c *confirmation) any(s status) bool {
 	return slices.ContainsFunc(c.checks, func(k check) bool { return k.status == s })
 }
 
-// check compares the entity of a consistent read with one row, and repairs a fault that needs no write of the entity.
+// check compares the entity of a consistent read with one row, and repairs a fault that needs no
+// write of the entity.
 func (c *confirmation) check(ctx context.Context, k *check, of candidate, s consistentRead, row *table.Row) (status, error) {
 	p, d := c.p, c.p.snapshots[of.snapshot].maintainer
 	kind, owner, err := p.classify(d, c.entity, of.row, s, row)
@@ -165,7 +169,8 @@ func (c *confirmation) check(ctx context.Context, k *check, of candidate, s cons
 	switch {
 	case kind == DuplicateValue:
 		k.fault.Owner = keys.Raw(p.pk, owner)
-		// A write of the entity would insert a unique row, but would leave the details to their owner.
+		// A write of the entity would insert a unique row, but would leave the details to their
+		// owner.
 		if _, is := d.(derived.Searched); !is {
 			return blocking, nil
 		}
@@ -193,8 +198,9 @@ func (c *confirmation) check(ctx context.Context, k *check, of candidate, s cons
 	}
 }
 
-// classify returns the kind of the fault between an entity and a row, "" for none. owner is the entity that the row names
-// now, if the row can name only one and names another: a unique row, or the entity that holds the details.
+// classify returns the kind of the fault between an entity and a row, "" for none. owner is the
+// entity that the row names now, if the row can name only one and names another: a unique row, or
+// the entity that holds the details.
 func (p *partition) classify(d derived.PerEntity, entity, rowKey string, s consistentRead, row *table.Row) (kind string, owner string, err error) {
 	var wanted, stored []string
 	if s.entity != nil {
@@ -226,9 +232,10 @@ func (p *partition) classify(d derived.PerEntity, entity, rowKey string, s consi
 	return "", "", nil
 }
 
-// freeRow deletes the row's wrong owner, so that the row can be written for the entity that should have it, and reports whether the
-// row is now free: it is not if the owner should have it, or cannot be read. With DryRun, it only reports whether the
-// row would be free. The error is errChanging if no consistent read was possible.
+// freeRow deletes the row's wrong owner, so that the row can be written for the entity that should
+// have it, and reports whether the row is now free: it is not if the owner should have it, or
+// cannot be read. With DryRun, it only reports whether the row would be free. The error is
+// errChanging if no consistent read was possible.
 func (p *partition) freeRow(ctx context.Context, of candidate, owner string) (free bool, err error) {
 	d := p.snapshots[of.snapshot].maintainer
 	s, err := p.readConsistently(ctx, owner, []candidate{of})
@@ -257,8 +264,8 @@ func (p *partition) freeRow(ctx context.Context, of candidate, owner string) (fr
 	return err == nil, err
 }
 
-// rewrite writes the entity so that the rows of some definitions are repaired. If a definition cannot be repaired, it repairs the
-// others.
+// rewrite writes the entity so that the rows of some definitions are repaired. If a definition
+// cannot be repaired, it repairs the others.
 func (c *confirmation) rewrite(ctx context.Context, s consistentRead, definitions []string) error {
 	p := c.p
 	mode := derived.RepairMode{CheckUnique: true, Absent: map[string]bool{}, Foreign: maps.Clone(p.foreign)}
@@ -297,8 +304,8 @@ func (c *confirmation) replace(from, to status, definitions ...string) {
 	}
 }
 
-// finishFaults returns the faults, in the order of the candidates, and adds removals to the batch. Faults that are left get the
-// reason as their error, unless their definition has one of its own.
+// finishFaults returns the faults, in the order of the candidates, and adds removals to the batch.
+// Faults that are left get the reason as their error, unless their definition has one of its own.
 func (c *confirmation) finishFaults(reason error) (faults []Fault) {
 	for i, k := range c.checks {
 		f := k.fault
@@ -341,9 +348,10 @@ type attempt struct {
 	conflict error // set by the attempt if it failed because of a concurrent writer
 }
 
-// attempts yields the attempts at a confirmation or repair, with the pauses between them, until Retry.ConflictAttempts are used up
-// or ctx ends. It logs the conflicts, with the RowKey of the entity, or with the partition if the RowKey is derived.NoEntity. A
-// repair may take longer than WriteTimeout.
+// attempts yields the attempts at a confirmation or repair, with the pauses between them, until
+// Retry.ConflictAttempts are used up or ctx ends. It logs the conflicts, with the RowKey of the
+// entity, or with the partition if the RowKey is derived.NoEntity. A repair may take longer than
+// WriteTimeout.
 func (p *partition) attempts(ctx context.Context, entity string) iter.Seq[*attempt] {
 	return func(yield func(*attempt) bool) {
 		o := door.Table(p.table).Options
@@ -368,7 +376,8 @@ func (p *partition) attempts(ctx context.Context, entity string) iter.Seq[*attem
 	}
 }
 
-// logConflict logs that an entity, or its row, has changed before a repair of many entities, and is confirmed again.
+// logConflict logs that an entity, or its row, has changed before a repair of many entities, and is
+// confirmed again.
 func (p *partition) logConflict(ctx context.Context, entity string, err error) {
 	if mustReread(err) {
 		p.logOf(entity).Conflict(ctx, 0, 0, err)

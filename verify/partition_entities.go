@@ -17,7 +17,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// errRequest says that compareEntity failed because of a request, whose error is in requestErr, and not because of the entity.
+// errRequest says that compareEntity failed because of a request, whose error is in requestErr, and
+// not because of the entity.
 var errRequest = errors.New("request")
 
 // readEntities reads the entities of the partition and compares them with the snapshots.
@@ -66,8 +67,9 @@ type entityComparison struct {
 	faults     []Fault
 	candidates []candidate // one for each fault
 
-	// unsure says that a fault must be confirmed, because the row may have changed since the snapshot. Without it, the entity alone
-	// shows all faults: it wants rows that its maintainer state does not record, or records rows that it does not want.
+	// unsure says that a fault must be confirmed, because the row may have changed since the
+	// snapshot. Without it, the entity alone shows all faults: it wants rows that its maintainer
+	// state does not record, or records rows that it does not want.
 	unsure bool
 }
 
@@ -76,8 +78,8 @@ func (c *entityComparison) add(f Fault, of candidate) {
 	c.candidates = append(c.candidates, of)
 }
 
-// compareEntity compares an entity with the snapshots, and deletes from them what it has compared. An error is one of the
-// definitions' functions, or errRequest.
+// compareEntity compares an entity with the snapshots, and deletes from them what it has compared.
+// An error is one of the definitions' functions, or errRequest.
 func (p *partition) compareEntity(ctx context.Context, e tabledoor.Entity, row *engine.Scanned) error {
 	wanted, groups, err := p.wantedOf(e)
 	if err != nil {
@@ -123,7 +125,8 @@ func (p *partition) compareEntity(ctx context.Context, e tabledoor.Entity, row *
 	return p.noteComparison(ctx, e, &c, miscounted)
 }
 
-// wantedOf returns the rows that an entity should have, for each snapshot, and its maintainer state, for each summary.
+// wantedOf returns the rows that an entity should have, for each snapshot, and its maintainer
+// state, for each summary.
 func (p *partition) wantedOf(e tabledoor.Entity) (rows, groups [][]string, err error) {
 	rows, groups = make([][]string, len(p.snapshots)), make([][]string, len(p.summaries))
 	for i, s := range p.snapshots {
@@ -139,7 +142,8 @@ func (p *partition) wantedOf(e tabledoor.Entity) (rows, groups [][]string, err e
 	return rows, groups, nil
 }
 
-// noteComparison notes the faults of an entity, or leaves them to a confirmation or repair. miscounted are the faults of its groups.
+// noteComparison notes the faults of an entity, or leaves them to a confirmation or repair.
+// miscounted are the faults of its groups.
 func (p *partition) noteComparison(ctx context.Context, e tabledoor.Entity, c *entityComparison, miscounted []Fault) error {
 	switch {
 	case len(c.faults)+len(miscounted) == 0:
@@ -179,7 +183,8 @@ func (p *partition) wantedDigest(s *snapshot, row *engine.Scanned) (uint64, erro
 	return p.digest(s.maintainer.WantedContent(whole)), nil
 }
 
-// siftRows is compareRows for rows that are not kept in memory: rows that the entity does not record are compared when the partition is read again.
+// siftRows is compareRows for rows that are not kept in memory: rows that the entity does not
+// record are compared when the partition is read again.
 func (p *partition) siftRows(i int, e tabledoor.Entity, want uint64, recorded, wanted []string) {
 	rk := tabledoor.KeyOf(e).RowKey()
 	for _, row := range wanted {
@@ -195,7 +200,8 @@ func (p *partition) siftRows(i int, e tabledoor.Entity, want uint64, recorded, w
 	}
 }
 
-// compareRows compares the rows of an entity with a snapshot: the wanted rows, which should have a digest, and the recorded rows.
+// compareRows compares the rows of an entity with a snapshot: the wanted rows, which should have a
+// digest, and the recorded rows.
 func (p *partition) compareRows(c *entityComparison, i int, e tabledoor.Entity, want uint64, recorded, wanted []string) {
 	s := p.snapshots[i]
 	d := s.maintainer
@@ -246,15 +252,15 @@ func groupOf(texts []string) []string {
 	return texts
 }
 
-// stateDamaged reports whether another program has damaged the properties of an entity that its rows depend on, so that the entity
-// must be written again.
+// stateDamaged reports whether another program has damaged the properties of an entity that its
+// rows depend on, so that the entity must be written again.
 func stateDamaged(row *table.Row) bool {
 	_, isCopy := (*stored.Row)(row).Primary()
 	return isCopy || (*stored.Row)(row).StateCorrupt()
 }
 
-// predictDuplicate returns a fault of a run without repair as a repair would report it: of two entities that lack the same unique
-// row, only the first gets it.
+// predictDuplicate returns a fault of a run without repair as a repair would report it: of two
+// entities that lack the same unique row, only the first gets it.
 func (p *partition) predictDuplicate(f Fault, c candidate) Fault {
 	if first := p.firstOwner[c]; f.Kind == Missing && first != "" && first != f.Entity.RowKey() {
 		f.Kind, f.Owner = DuplicateValue, keys.Raw(p.pk, first)
@@ -286,7 +292,8 @@ func (p *partition) takeSnapshot(ctx context.Context, d derived.PerEntity) error
 	return nil
 }
 
-// takeCopies reads the rows of a definition that are copies. It decodes only those with maintainer state.
+// takeCopies reads the rows of a definition that are copies. It decodes only those with maintainer
+// state.
 func (p *partition) takeCopies(ctx context.Context, s *snapshot, c derived.Copying) error {
 	s.copies.is = true
 	s.copies.whole, s.copies.properties, s.copies.projectionID = c.Copied()
@@ -320,7 +327,8 @@ func (p *partition) takeCopies(ctx context.Context, s *snapshot, c derived.Copyi
 	return nil
 }
 
-// add adds a row to a snapshot, with the entities that it names. If there are too many rows, all go into a sieve.
+// add adds a row to a snapshot, with the entities that it names. If there are too many rows, all go
+// into a sieve.
 func (p *partition) add(i int, row string, entities []string, digest uint64) {
 	if p.sieve == nil && p.again == nil && p.rowsKept >= p.mostRows {
 		p.sieve = newSieve(p.seed)
@@ -363,8 +371,8 @@ func (s *snapshot) add(row string, entities []string, digest uint64) {
 	}
 }
 
-// derivedRows yields the rows of a definition. On the first pass over the definition it also reports rows that contain maintainer
-// state, as no derived row should: no writer could write them.
+// derivedRows yields the rows of a definition. On the first pass over the definition it also
+// reports rows that contain maintainer state, as no derived row should: no writer could write them.
 func (p *partition) derivedRows(ctx context.Context, d derived.Maintainer, first bool) iter.Seq2[*table.Row, error] {
 	return func(yield func(*table.Row, error) bool) {
 		for _, r := range d.Ranges() {

@@ -20,8 +20,9 @@ type groupsRead struct {
 	conflict      error // why a group must be read again, if that is because of a concurrent writer
 }
 
-// unchanged reports whether the row of a group was the same before and after the entities were read. Every write that changes the
-// group writes its row, so that the row should then contain the total of these entities.
+// unchanged reports whether the row of a group was the same before and after the entities were
+// read. Every write that changes the group writes its row, so that the row should then contain the
+// total of these entities.
 func (g *groupsRead) unchanged(group string) bool {
 	return unchanged(g.before[group], g.after[group])
 }
@@ -47,7 +48,8 @@ func (g *groupsRead) noteConflict(err error) {
 	}
 }
 
-// readGroups reads the rows of the groups, counts all entities, and reads the rows of the groups again.
+// readGroups reads the rows of the groups, counts all entities, and reads the rows of the groups
+// again.
 func (p *partition) readGroups(ctx context.Context, d derived.PerGroup, first bool) (g groupsRead, err error) {
 	if g.before, err = p.groupRows(ctx, d, first); err != nil {
 		return g, err
@@ -74,7 +76,8 @@ func (p *partition) groupRows(ctx context.Context, d derived.PerGroup, first boo
 	return all, nil
 }
 
-// lacksUncountedOnly reports whether a row lacks only the entities without maintainer state. These are reported one by one.
+// lacksUncountedOnly reports whether a row lacks only the entities without maintainer state. These
+// are reported one by one.
 func lacksUncountedOnly(d derived.PerGroup, totals derived.GroupTotals, row *table.Row, group string) bool {
 	if totals.Recorded == nil {
 		return false
@@ -86,8 +89,9 @@ func lacksUncountedOnly(d derived.PerGroup, totals derived.GroupTotals, row *tab
 	return row != nil && d.Matches(row, recorded, true)
 }
 
-// addUncounted writes the totals that include the entities without maintainer state. Later repairs of these entities then change
-// only their maintainer state. open reports whether another fault may be left.
+// addUncounted writes the totals that include the entities without maintainer state. Later repairs
+// of these entities then change only their maintainer state. open reports whether another fault may
+// be left.
 func (p *partition) addUncounted(ctx context.Context, d derived.PerGroup) (open bool, err error) {
 	for a := range p.attempts(ctx, derived.NoEntity) {
 		g, err := p.readGroups(ctx, d, a.number == 0)
@@ -125,8 +129,9 @@ func (p *partition) addUncounted(ctx context.Context, d derived.PerGroup) (open 
 	return true, ctx.Err()
 }
 
-// verifyGroups compares the rows of a summary with the totals of the entities. To repair a missing row, it inserts the row of an
-// empty group, which concurrent writers count again, and replaces that row by its ETag at the next attempt.
+// verifyGroups compares the rows of a summary with the totals of the entities. To repair a missing
+// row, it inserts the row of an empty group, which concurrent writers count again, and replaces
+// that row by its ETag at the next attempt.
 func (p *partition) verifyGroups(ctx context.Context, d derived.PerGroup, first bool) error {
 	var open map[string]string // the groups to read again, with the faults that are known, "" for none; nil for all groups
 	for a := range p.attempts(ctx, derived.NoEntity) {
@@ -153,7 +158,8 @@ func (p *partition) verifyGroups(ctx context.Context, d derived.PerGroup, first 
 	return nil
 }
 
-// verifyOpenGroups compares the groups that are open, or all if open is nil. It returns those to read again.
+// verifyOpenGroups compares the groups that are open, or all if open is nil. It returns those to
+// read again.
 func (p *partition) verifyOpenGroups(ctx context.Context, d derived.PerGroup, g *groupsRead, open map[string]string) (again map[string]string, err error) {
 	groups := open
 	if open == nil {
@@ -183,8 +189,9 @@ type groupCheck struct {
 	fault    Fault      // without a kind as long as none is known
 }
 
-// verifyGroup compares the row of a group with its total, and repairs it. known is the fault that an earlier attempt found, "" for
-// none. If again is set, the group must be read again, with kind as the fault that is known.
+// verifyGroup compares the row of a group with its total, and repairs it. known is the fault that
+// an earlier attempt found, "" for none. If again is set, the group must be read again, with kind
+// as the fault that is known.
 func (p *partition) verifyGroup(ctx context.Context, d derived.PerGroup, g *groupsRead, rk string, known string) (kind string, again bool, err error) {
 	c := groupCheck{d: d, read: g, is: g.after[rk], want: g.totals.Rows[rk], fault: Fault{Definition: d.Name(), Kind: known, Row: keys.Raw(p.pk, rk)}}
 	switch {
@@ -214,8 +221,8 @@ func (p *partition) verifyGroup(ctx context.Context, d derived.PerGroup, g *grou
 	return "", false, nil
 }
 
-// isDone reports whether nothing is to do about a group: its row is right, or cannot be repaired. It notes a fault that was known, or
-// that cannot be repaired.
+// isDone reports whether nothing is to do about a group: its row is right, or cannot be repaired.
+// It notes a fault that was known, or that cannot be repaired.
 func (p *partition) isDone(c *groupCheck) bool {
 	rk := c.fault.Row.RowKey()
 	switch failed := c.read.totals.Failed[rk]; {
@@ -234,8 +241,9 @@ func (p *partition) isDone(c *groupCheck) bool {
 	return true
 }
 
-// kind returns the kind of the fault of a row that differs from its total, "" for none: approximate bounds of measures that allow them are
-// no fault. For a repair, which makes all bounds exact, no bounds are.
+// kind returns the kind of the fault of a row that differs from its total, "" for none: approximate
+// bounds of measures that allow them are no fault. For a repair, which makes all bounds exact, no
+// bounds are.
 func (c *groupCheck) kind(repair bool) string {
 	switch {
 	case c.is == nil:
@@ -248,8 +256,9 @@ func (c *groupCheck) kind(repair bool) string {
 	return Stale
 }
 
-// repairGroup writes the row of a group as it should be. again reports that the group must be read again: a concurrent writer has
-// changed the row, or it was missing and is now that of an empty group.
+// repairGroup writes the row of a group as it should be. again reports that the group must be read
+// again: a concurrent writer has changed the row, or it was missing and is now that of an empty
+// group.
 func (p *partition) repairGroup(ctx context.Context, c *groupCheck) (again bool) {
 	f := &c.fault
 	if c.is == nil {
@@ -291,8 +300,8 @@ func (p *partition) groupIsMissing(ctx context.Context, d derived.PerGroup, grou
 	return err == nil && unchanged(row, again), err
 }
 
-// repairMiscounted writes an entity whose recorded contribution to a summary is not what it should be. The entity itself shows
-// the fault, which needs no confirmation.
+// repairMiscounted writes an entity whose recorded contribution to a summary is not what it should
+// be. The entity itself shows the fault, which needs no confirmation.
 func (p *partition) repairMiscounted(ctx context.Context, f Fault) error {
 	d := p.summaries[slices.IndexFunc(p.summaries, func(d derived.PerGroup) bool { return d.Name() == f.Definition })]
 	f.Err = errChanging

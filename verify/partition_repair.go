@@ -19,7 +19,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// batch collects the faults of many entities in rows that they share: repaired one by one, each would write the whole row.
+// batch collects the faults of many entities in rows that they share: repaired one by one, each
+// would write the whole row.
 type batch struct {
 	mu        sync.Mutex
 	additions []addition // entities that are missing in rows
@@ -46,8 +47,8 @@ func (b *batch) addRemoval(r removal) {
 	b.removals = append(b.removals, r)
 }
 
-// confirmAll confirms candidates, by the RowKeys of their entities, several at a time, and repairs the faults unless DryRun is
-// set.
+// confirmAll confirms candidates, by the RowKeys of their entities, several at a time, and repairs
+// the faults unless DryRun is set.
 func (p *partition) confirmAll(ctx context.Context, candidates map[string][]candidate) error {
 	for some := range slices.Chunk(slices.Sorted(maps.Keys(candidates)), 1000) {
 		b := &batch{rows: map[candidate]*table.Row{}}
@@ -66,7 +67,8 @@ func (p *partition) confirmAll(ctx context.Context, candidates map[string][]cand
 	return nil
 }
 
-// repairBatch repairs the faults of a batch. Entities that cannot be repaired with the others are repaired alone.
+// repairBatch repairs the faults of a batch. Entities that cannot be repaired with the others are
+// repaired alone.
 func (p *partition) repairBatch(ctx context.Context, b *batch, candidates map[string][]candidate) error {
 	if err := p.removeBatch(ctx, b.removals); err != nil {
 		return err
@@ -99,8 +101,8 @@ func (p *partition) repairBatch(ctx context.Context, b *batch, candidates map[st
 	return err
 }
 
-// removeBatch removes entities from rows, with one write for each row, by the ETag with which the faults were confirmed: every
-// write that adds an entity changes the row.
+// removeBatch removes entities from rows, with one write for each row, by the ETag with which the
+// faults were confirmed: every write that adds an entity changes the row.
 func (p *partition) removeBatch(ctx context.Context, removals []removal) error {
 	byRow := map[candidate][]removal{}
 	for _, r := range removals {
@@ -144,8 +146,8 @@ func (p *partition) removeBatch(ctx context.Context, removals []removal) error {
 	return nil
 }
 
-// writeAdditions writes the additions, as many as possible in each transaction, each entity by its ETag. Entities that a concurrent
-// writer has changed become candidates.
+// writeAdditions writes the additions, as many as possible in each transaction, each entity by its
+// ETag. Entities that a concurrent writer has changed become candidates.
 func (p *partition) writeAdditions(ctx context.Context) error {
 	all := p.additions
 	p.additions = nil
@@ -174,8 +176,9 @@ func (p *partition) writeAdditions(ctx context.Context) error {
 	return err
 }
 
-// writeTogether writes entities in as few transactions as possible, with no more rows at a time than may be written in a second. It
-// returns why entities were skipped, by their position; nil for those that were not reached.
+// writeTogether writes entities in as few transactions as possible, with no more rows at a time
+// than may be written in a second. It returns why entities were skipped, by their position; nil for
+// those that were not reached.
 func (p *partition) writeTogether(ctx context.Context, all []addition, definitions ...string) (skipped map[int]error, err error) {
 	skipped = map[int]error{}
 	// CheckUnique costs a request for each unique row.
@@ -217,8 +220,8 @@ func (p *partition) writeTogether(ctx context.Context, all []addition, definitio
 	return skipped, nil
 }
 
-// writeRow replaces a row that was read, by its ETag, or deletes it if want is nil. A row that contains an operation ID and is no
-// copy is an entity, and then gets a new operation ID.
+// writeRow replaces a row that was read, by its ETag, or deletes it if want is nil. A row that
+// contains an operation ID and is no copy is an entity, and then gets a new operation ID.
 func (p *partition) writeRow(ctx context.Context, is, want *table.Row) error {
 	if err := p.pacer.Spend(ctx, 1); err != nil {
 		return err
@@ -238,8 +241,8 @@ func (p *partition) writeRow(ctx context.Context, is, want *table.Row) error {
 	return rows.Replace(ctx, e)
 }
 
-// removeEntity removes an entity from a row that should not name it, by the row's ETag: a concurrent write that makes it right
-// changes the row.
+// removeEntity removes an entity from a row that should not name it, by the row's ETag: a
+// concurrent write that makes it right changes the row.
 func (p *partition) removeEntity(ctx context.Context, d derived.PerEntity, row *table.Row, entity string) error {
 	if row == nil {
 		return nil
@@ -251,9 +254,10 @@ func (p *partition) removeEntity(ctx context.Context, d derived.PerEntity, row *
 	return p.writeRow(ctx, row, rest)
 }
 
-// releaseRows writes an entity so that the rows of a definition that it should not have are deleted, and removed from its
-// maintainer state. Otherwise the entity's next write would delete the rows of the new owner. It adds no rows, because a row that
-// the entity lacks may belong to another one.
+// releaseRows writes an entity so that the rows of a definition that it should not have are
+// deleted, and removed from its maintainer state. Otherwise the entity's next write would delete
+// the rows of the new owner. It adds no rows, because a row that the entity lacks may belong to
+// another one.
 func (p *partition) releaseRows(ctx context.Context, d derived.PerEntity, e tabledoor.Entity) error {
 	if err := p.pacer.Spend(ctx, 2+p.rowsPerWrite()); err != nil {
 		return err
@@ -267,9 +271,9 @@ func (p *partition) repairEntity(ctx context.Context, e tabledoor.Entity, mode d
 	return p.repairTable(mode, definitions...).Touch(ctx, e)
 }
 
-// repairTable returns a handle whose touches of entities repair derived rows, and change nothing else in the entities: rows of an older
-// version of the schema stay of that version. The mode holds for all definitions, but Rewrite and ReleaseOnly only for those that are
-// named.
+// repairTable returns a handle whose touches of entities repair derived rows, and change nothing
+// else in the entities: rows of an older version of the schema stay of that version. The mode holds
+// for all definitions, but Rewrite and ReleaseOnly only for those that are named.
 func (r *run) repairTable(mode derived.RepairMode, definitions ...string) tabledoor.Untyped {
 	all := slices.Clone(door.Table(r.table).Mode.Maintainers)
 	for i, m := range all {

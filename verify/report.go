@@ -26,39 +26,41 @@ type Options struct {
 	// as a whole: those that no entity records are not found.
 	table.Pass
 
-	// Rows is the range of RowKeys of the entities to verify, of one partition and with RecordsOnly: a
-	// part of a large partition. A definition with a summary or a view has no such parts.
+	// Rows is the range of RowKeys of the entities to verify, of one partition and with
+	// RecordsOnly: a part of a large partition. A definition with a summary or a view has no such
+	// parts.
 	Rows keys.RowRange
 
 	// RecordsOnly compares the entities only with what they record of their derived rows (_ix), and
-	// reads no such rows. It finds the entities that lack the rows of a new definition, or have those of
-	// an earlier key function, and nothing that other programs have done to the rows. Summaries are
-	// compared as always, and so are views, by the keys of their derived entities, unless the entity
-	// records these.
+	// reads no such rows. It finds the entities that lack the rows of a new definition, or have
+	// those of an earlier key function, and nothing that other programs have done to the rows.
+	// Summaries are compared as always, and so are views, by the keys of their derived entities,
+	// unless the entity records these.
 	RecordsOnly bool
 
-	// MostRows is how many derived rows of a partition, and of all rows elsewhere, are kept in memory,
-	// of about 150 bytes each, 200 elsewhere. If there are more, all are read again to compare what may
-	// have faults, once for each MostRows rows of that. Rows that name no entity stay in memory
-	// besides. Repair then takes a row elsewhere that its entity does not record for Missing, and not
-	// for a StateMismatch. Defaults to 500,000.
+	// MostRows is how many derived rows of a partition, and of all rows elsewhere, are kept in
+	// memory, of about 150 bytes each, 200 elsewhere. If there are more, all are read again to
+	// compare what may have faults, once for each MostRows rows of that. Rows that name no entity
+	// stay in memory besides. Repair then takes a row elsewhere that its entity does not record for
+	// Missing, and not for a StateMismatch. Defaults to 500,000.
 	MostRows int
 
-	// CommitOrphans and RollBackOrphans say what Repair does with what a write over several partitions
-	// has prepared more than a day ago, if its commit record cannot be read: as if the write had
-	// committed, so that no moved entity is lost, or as if it had been given up, so that forged rows are
-	// removed. By default it is reported as Unreadable; both are refused.
+	// CommitOrphans and RollBackOrphans say what Repair does with what a write over several
+	// partitions has prepared more than a day ago, if its commit record cannot be read: as if the
+	// write had committed, so that no moved entity is lost, or as if it had been given up, so that
+	// forged rows are removed. By default it is reported as Unreadable; both are refused.
 	CommitOrphans, RollBackOrphans bool
 
-	// LeavePrepared leaves the writes over several partitions whose programs have crashed to another
-	// run. They are read as their commit records say. It saves Repair a scan of the table.
+	// LeavePrepared leaves the writes over several partitions whose programs have crashed to
+	// another run. They are read as their commit records say. It saves Repair a scan of the table.
 	LeavePrepared bool
 
 	// Fault is called for each fault. No two calls of it and of Progress overlap.
 	Fault func(Fault)
 }
 
-// check fails for options that are wrong. It returns the PartitionKey in the token, nil if there is no token.
+// check fails for options that are wrong. It returns the PartitionKey in the token, nil if there is
+// no token.
 func (o *Options) check() (after *string, err error) {
 	err = door.CheckPass(&o.Pass, "Partitions", "Token", "Rate", "Concurrency", "DryRun")
 	if err != nil {
@@ -86,7 +88,8 @@ func (o *Options) check() (after *string, err error) {
 	return nil, &table.ValueError{Field: "token", Reason: "is damaged, was made by something else, or is of another range or another RecordsOnly; use that of the Progress of an earlier call"}
 }
 
-// tokenOf returns the token behind a partition: a version, a checksum that is also of what is verified, and the PartitionKey.
+// tokenOf returns the token behind a partition: a version, a checksum that is also of what is
+// verified, and the PartitionKey.
 func (o *Options) tokenOf(partitionKey string) string {
 	of := partitionKey
 	if o.Partitions.IsSet() || o.RecordsOnly {
@@ -105,14 +108,14 @@ const (
 	Dangling = derived.Dangling
 	// Stale: a row has other content than it should.
 	Stale = derived.Stale
-	// StateMismatch: what records the entity's rows (_ix) or the link to its blob (~b) is lost, or says
-	// something else.
+	// StateMismatch: what records the entity's rows (_ix) or the link to its blob (~b) is lost, or
+	// says something else.
 	StateMismatch = derived.StateMismatch
-	// DuplicateValue: two entities have one unique value, one place for details, or one derived entity.
-	// It is not repaired.
+	// DuplicateValue: two entities have one unique value, one place for details, or one derived
+	// entity. It is not repaired.
 	DuplicateValue = derived.DuplicateValue
-	// Unreadable: the entity, or the commit record of a prepared row, cannot be read, or a function of
-	// the definition fails.
+	// Unreadable: the entity, or the commit record of a prepared row, cannot be read, or a function
+	// of the definition fails.
 	Unreadable = derived.Unreadable
 )
 
@@ -217,8 +220,8 @@ func newRecorder(o *Options, log engine.Log) *recorder {
 // begin notes that a partition is begun. Partitions are begun in order.
 func (r *recorder) begin(partitionKey string) { r.partitions.Begin(partitionKey) }
 
-// finish notes that a partition is finished, and logs how many rows were repaired. The token is behind the partition only if all
-// partitions before it are finished, too.
+// finish notes that a partition is finished, and logs how many rows were repaired. The token is
+// behind the partition only if all partitions before it are finished, too.
 func (r *recorder) finish(ctx context.Context, partitionKey string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -80,7 +80,8 @@ func (s *session) verify(ctx context.Context) error {
 // width is how many entities are compared, confirmed and repaired at a time.
 const width = 10
 
-// readEntities reads the rows of the entities, with their parts, and compares several entities at a time.
+// readEntities reads the rows of the entities, with their parts, and compares several entities at a
+// time.
 func (s *session) readEntities(ctx context.Context) error {
 	r := s.run
 	q := table.Query[table.Row]{Partitions: r.opt.Partitions, Rows: r.schema.Rows(), TableScan: r.whole()}

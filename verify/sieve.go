@@ -5,9 +5,10 @@ import "hash/maphash"
 // sieveSize is how many buckets a sieve has. It takes 800 KB.
 const sieveSize = 1 << 16
 
-// sieve finds out which entities may have faults without keeping their rows in memory. The entities are in buckets, by a hash of their keys. A
-// bucket has the sum of the numbers of the rows that are stored, less those of the rows that should be: 0 if these are the same, since a number
-// is made of all that is compared. What is in other buckets is read again, and compared row by row.
+// sieve finds out which entities may have faults without keeping their rows in memory. The entities
+// are in buckets, by a hash of their keys. A bucket has the sum of the numbers of the rows that are
+// stored, less those of the rows that should be: 0 if these are the same, since a number is made of
+// all that is compared. What is in other buckets is read again, and compared row by row.
 type sieve struct {
 	seed maphash.Seed
 	sums []uint64
@@ -45,7 +46,8 @@ func (s *sieve) recheck(entity string) {
 	s.addStored(pair{definition: -1, entity: entity, digest: uint64(s.rows[bucketOf(s.seed, entity)])})
 }
 
-// groups returns the buckets to be read again, as many together as have no more than so many rows, one at least.
+// groups returns the buckets to be read again, as many together as have no more than so many rows,
+// one at least.
 func (s *sieve) groups(most int) (all []*group) {
 	var g *group
 	for b, sum := range s.sums {

@@ -24,9 +24,9 @@ import (
 )
 
 // Check compares derived rows with the entities of a table, and changes nothing. It finds rows that
-// other programs have written or deleted, rows of an earlier key function, and the missing rows of a
-// new definition. It is safe beside concurrent writers and workers: it confirms each suspected fault
-// by another consistent read. [Repair] repairs what it finds.
+// other programs have written or deleted, rows of an earlier key function, and the missing rows of
+// a new definition. It is safe beside concurrent writers and workers: it confirms each suspected
+// fault by another consistent read. [Repair] repairs what it finds.
 //
 //	found, err := verify.Check(ctx, staff, nil, byEmail)
 //	if err == nil && found.Faults > 0 {
@@ -45,14 +45,15 @@ import (
 //
 //   - "derived rows" that were read, and derived entities of views, and finished "partitions";
 //   - "failed": faults with an Err;
-//   - "unconfirmed": entities, groups of summaries and derived entities of views of which a suspected
-//     fault could not be confirmed, because concurrent writers changed the rows at every attempt;
-//   - "pending": entities whose rows elsewhere or derived entities are not compared, because a worker
-//     is still to change them;
+//   - "unconfirmed": entities, groups of summaries and derived entities of views of which a
+//     suspected fault could not be confirmed, because concurrent writers changed the rows at every
+//     attempt;
+//   - "pending": entities whose rows elsewhere or derived entities are not compared, because a
+//     worker is still to change them;
 //   - "unowned": rows in the range of a view's table that the view has not written;
-//   - of Repair, "notified": notifications that were sent again for effects that have waited for more
-//     than 10 minutes; "finished": writes over several partitions that it has ended; "tombstones":
-//     old ones that it has deleted.
+//   - of Repair, "notified": notifications that were sent again for effects that have waited for
+//     more than 10 minutes; "finished": writes over several partitions that it has ended;
+//     "tombstones": old ones that it has deleted.
 //
 // First Check verifies the definitions whose rows are in the partitions of their entities. For each
 // partition, it reads the derived rows, and keeps about 150 bytes of each in memory, up to
@@ -72,14 +73,16 @@ import (
 //
 // Requests: those of [table.Table.Partitions], and for each partition:
 //
-//   - 1 for each 1,000 rows of each definition, and for each 1,000 entities; more if Rate is below 1,000.
+//   - 1 for each 1,000 rows of each definition, and for each 1,000 entities; more if Rate is below
+//     1,000.
 //   - For details, 1 for each 1,000 rows of the partition.
-//   - For a summary, its rows twice and the entities once. Repair reads the same again if an entity was written or the
-//     summary is wrong, until it is right.
-//   - To confirm the faults of an entity, 2, and 1 for each row in question, or 2 for each row if the entity is gone. A row that
-//     names no entity takes 1. If a row names another entity, that entity is confirmed, too.
-//   - For a repair, 1 to 3, and 1 for each unique row of the entity. If the table has a unique index of full copies that is not
-//     verified with the others, each written entity costs 1 more.
+//   - For a summary, its rows twice and the entities once. Repair reads the same again if an entity
+//     was written or the summary is wrong, until it is right.
+//   - To confirm the faults of an entity, 2, and 1 for each row in question, or 2 for each row if
+//     the entity is gone. A row that names no entity takes 1. If a row names another entity, that
+//     entity is confirmed, too.
+//   - For a repair, 1 to 3, and 1 for each unique row of the entity. If the table has a unique
+//     index of full copies that is not verified with the others, each written entity costs 1 more.
 //
 // Definitions with rows elsewhere (index.NewGlobal) follow after all partitions, as one part that
 // begins again if it is interrupted: 1 request for each 1,000 of their rows, of which about 200
@@ -90,10 +93,11 @@ import (
 // each row, and 8 for all; 2 for the row of a unique value. The table of the rows must exist;
 // Ensure of the store makes it.
 //
-// Materialized views follow last, as one part, too: 1 request for each 1,000 derived entities, notes and entities. Of each derived
-// entity, about 200 bytes stay in memory. To confirm a fault, 5, and 3 to repair it. Commit records that have been pending for more
-// than 10 minutes do not excuse a fault of a view, because their notifications may be lost; aztablekit.Store.NotifyPending sends those
-// again.
+// Materialized views follow last, as one part, too: 1 request for each 1,000 derived entities,
+// notes and entities. Of each derived entity, about 200 bytes stay in memory. To confirm a fault,
+// 5, and 3 to repair it. Commit records that have been pending for more than 10 minutes do not
+// excuse a fault of a view, because their notifications may be lost; aztablekit.Store.NotifyPending
+// sends those again.
 //
 // An entity needs no confirmation if its own maintainer state shows the fault: it lacks the rows of
 // a new definition, or records rows of an earlier key function. Repair writes such entities
@@ -115,8 +119,9 @@ func Check(ctx context.Context, t table.Handle, o *Options, definitions ...Defin
 //
 //	done, err := verify.Repair(ctx, staff, nil, byEmail)
 //
-// If it is interrupted, repairs stay. A repair that writes an entity also notifies the workers that keep its rows elsewhere and its
-// views, so that these are pending afterwards. Errors: those of Check.
+// If it is interrupted, repairs stay. A repair that writes an entity also notifies the workers that
+// keep its rows elsewhere and its views, so that these are pending afterwards. Errors: those of
+// Check.
 //
 // Requests: with an outbox, first a scan of the table, or of the range, and of each table with rows
 // elsewhere, unless there is a range, which the Rate does not limit: 1 for each 1,000 rows, to end
@@ -164,7 +169,8 @@ type run struct {
 	wanted      *firstOwners
 }
 
-// firstOwners are the rows elsewhere of unique values that are missing, and the first entity that lacks each.
+// firstOwners are the rows elsewhere of unique values that are missing, and the first entity that
+// lacks each.
 type firstOwners struct {
 	mu  sync.Mutex
 	all map[rowElsewhere]keys.Key
@@ -206,8 +212,8 @@ func (r *run) rows() keys.RowRange {
 	return r.schema.Rows().Intersect(r.opt.Rows)
 }
 
-// readsAll reports whether the rows elsewhere and those of views are read as a whole, after all partitions. Otherwise they are compared with the
-// entities of one partition after the other.
+// readsAll reports whether the rows elsewhere and those of views are read as a whole, after all
+// partitions. Otherwise they are compared with the entities of one partition after the other.
 func (r *run) readsAll() bool { return r.whole() && !r.opt.RecordsOnly }
 
 func (r *run) verifyTable(ctx context.Context, definitions []Definition) error {
@@ -267,8 +273,8 @@ type defined interface {
 	Definition() any
 }
 
-// choose sets the maintainers of the definitions, or of all definitions if there are none. Without those that no writer keeps, by the
-// catalogue of the table.
+// choose sets the maintainers of the definitions, or of all definitions if there are none. Without
+// those that no writer keeps, by the catalogue of the table.
 func (r *run) choose(ctx context.Context, definitions []Definition) error {
 	var lease engine.Lease
 	if g := door.Table(r.table).Mode.Guard; g != nil {
@@ -345,8 +351,8 @@ func addOnce[M defined](all []M, m M) []M {
 	return append(all, m)
 }
 
-// verifyPartitions verifies the definitions whose rows are in the partitions of their entities, from behind a PartitionKey, unless
-// that is nil.
+// verifyPartitions verifies the definitions whose rows are in the partitions of their entities,
+// from behind a PartitionKey, unless that is nil.
 func (r *run) verifyPartitions(ctx context.Context, after *string) error {
 	in := keys.RawPartitions("", "")
 	if !r.whole() {
@@ -411,15 +417,17 @@ func (r *run) rowsPerWrite() (n int) {
 	return n
 }
 
-// unverifiedUnique reports whether each write of an entity writes unique rows that are not verified, and so not known.
+// unverifiedUnique reports whether each write of an entity writes unique rows that are not
+// verified, and so not known.
 func (r *run) unverifiedUnique() bool {
 	return slices.ContainsFunc(derived.MaintainersOf[derived.PerEntity](door.Table(r.table)), func(d derived.PerEntity) bool {
 		return d.RowsPerWrite() > 0 && d.Unique() && !r.verifies(d.Name())
 	})
 }
 
-// finishPrepared ends the writes over several partitions that crashed programs have left, in the table and in those of rows
-// elsewhere. Until then, the rows of such a write are as its commit record says, so that nothing is wrong without that.
+// finishPrepared ends the writes over several partitions that crashed programs have left, in the
+// table and in those of rows elsewhere. Until then, the rows of such a write are as its commit
+// record says, so that nothing is wrong without that.
 func (r *run) finishPrepared(ctx context.Context) error {
 	e := door.Table(r.table)
 	if r.opt.LeavePrepared || r.opt.DryRun || e.Mode.Outbox == nil || len(r.maintainers)+len(r.elsewhere) == 0 {

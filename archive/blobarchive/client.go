@@ -23,8 +23,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// client sends the requests of a destination. It sends a write once at a time, and repeats it itself: the SDK would repeat it after
-// a lost response and report the error of the second attempt.
+// client sends the requests of a destination. It sends a write once at a time, and repeats it
+// itself: the SDK would repeat it after a lost response and report the error of the second attempt.
 type client struct {
 	container *container.Client
 	opt       engine.Options
@@ -51,7 +51,8 @@ func (c client) read(ctx context.Context, id archive.ID) (s *storedBlob, err err
 	return s, err
 }
 
-// readOnce makes one attempt to read the blob for an ID. again reports whether the response was cut; the SDK repeats other requests.
+// readOnce makes one attempt to read the blob for an ID. again reports whether the response was
+// cut; the SDK repeats other requests.
 func (c client) readOnce(ctx context.Context, id archive.ID) (s *storedBlob, again bool, err error) {
 	ctx, cancel := engine.Bound(ctx, c.opt.ReadTimeout)
 	defer cancel()
@@ -94,7 +95,8 @@ func metadata(r *archive.ArchivedRow) map[string]*string {
 	return map[string]*string{metaTombstone: to.Ptr("true")}
 }
 
-// isTombstone reports whether a blob with this metadata is a tombstone. HTTP does not keep the case of names.
+// isTombstone reports whether a blob with this metadata is a tombstone. HTTP does not keep the case
+// of names.
 func isTombstone(metadata map[string]*string) bool {
 	for name, value := range metadata {
 		if strings.EqualFold(name, metaTombstone) && blobs.Deref(value) == "true" {
@@ -104,7 +106,8 @@ func isTombstone(metadata map[string]*string) bool {
 	return false
 }
 
-// put makes one attempt to store a blob, on condition of the version of the stored blob, "" if there is none.
+// put makes one attempt to store a blob, on condition of the version of the stored blob, "" if
+// there is none.
 func (c client) put(ctx context.Context, r *archive.ArchivedRow, body []byte, version string) (*wire.Call, error) {
 	condition := blobs.IfNew()
 	if version != "" {

@@ -31,7 +31,8 @@ type content struct {
 // format is the version of the form of blobs.
 const format = 1
 
-// maxContent is the most bytes of a blob that is read as a row. A row has at most 1 MiB, and JSON takes at most six bytes for one.
+// maxContent is the most bytes of a blob that is read as a row. A row has at most 1 MiB, and JSON
+// takes at most six bytes for one.
 const maxContent = 16 << 20
 
 // encode returns the content of the blob for a row.
@@ -57,7 +58,8 @@ func encode(r *archive.ArchivedRow, put string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// withoutSystemProperties returns a row without its incarnation, maintainer state and tags. A restored row gets new ones.
+// withoutSystemProperties returns a row without its incarnation, maintainer state and tags. A
+// restored row gets new ones.
 func withoutSystemProperties(r *table.Row, k keys.Key) *table.Row {
 	row := (*table.Row)((*stored.Row)(r).WithoutSystemProperties())
 	row.Key, row.ETag, row.Timestamp = k, "", time.Time{}

@@ -21,9 +21,10 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// New returns a destination in a container, of the store of the table whose entities move. Movers of several tables may share a destination.
-// OmitOperationID and Tracing of the options have no effect. Errors, returned by the methods of the store: *table.ValueError for an account
-// without blobs, and for a name that no container can have.
+// New returns a destination in a container, of the store of the table whose entities move. Movers
+// of several tables may share a destination. OmitOperationID and Tracing of the options have no
+// effect. Errors, returned by the methods of the store: *table.ValueError for an account without
+// blobs, and for a name that no container can have.
 func New(name string, o *archive.Options) archive.Destination {
 	u := &unplaced{destination: &destination{client: client{fault: errUnplaced}}, name: name}
 	if o != nil {
@@ -92,9 +93,10 @@ func (d *destination) get(ctx context.Context, id archive.ID) (*archive.Archived
 	return s.row, nil
 }
 
-// Check returns an error for a row that cannot be stored. Errors: *table.LimitError for keys that make a name of more than 1,024
-// characters, or for a row that is too large; *keys.KeyError for an invalid key; *table.ValueError for an invalid incarnation or
-// value, or if r is nil; table.ErrNotDeclared for the head of an entity that was read without its parts. No request.
+// Check returns an error for a row that cannot be stored. Errors: *table.LimitError for keys that
+// make a name of more than 1,024 characters, or for a row that is too large; *keys.KeyError for an
+// invalid key; *table.ValueError for an invalid incarnation or value, or if r is nil;
+// table.ErrNotDeclared for the head of an entity that was read without its parts. No request.
 func (d *destination) Check(r *archive.ArchivedRow) error {
 	_, err := d.body(r, "")
 	return err
@@ -192,8 +194,8 @@ func isETag(version string) bool {
 	return ok && ok2 && inner != "" && strings.Trim(inner, "0123456789ABCDEFabcdefx") == ""
 }
 
-// Incarnations yields the stored rows of a key, without tombstones and foreign blobs. 1 request, and 1 for each incarnation.
-// Errors: table.ErrUnreachable.
+// Incarnations yields the stored rows of a key, without tombstones and foreign blobs. 1 request,
+// and 1 for each incarnation. Errors: table.ErrUnreachable.
 func (d *destination) Incarnations(ctx context.Context, k keys.Key) iter.Seq2[*archive.ArchivedRow, error] {
 	return func(yield func(*archive.ArchivedRow, error) bool) {
 		if err := k.Err(); err != nil {
@@ -214,9 +216,10 @@ func (d *destination) Incarnations(ctx context.Context, k keys.Key) iter.Seq2[*a
 	}
 }
 
-// List yields the stored rows of a partition's entities, in the order of the names of the blobs, without tombstones. For a
-// foreign blob it yields table.ErrForeignRow and goes on. 1 request for each 1,000 blobs, and 1 for each row, 10 at a time and up
-// to 40 ahead of the loop. Errors: table.ErrUnreachable.
+// List yields the stored rows of a partition's entities, in the order of the names of the blobs,
+// without tombstones. For a foreign blob it yields table.ErrForeignRow and goes on. 1 request for
+// each 1,000 blobs, and 1 for each row, 10 at a time and up to 40 ahead of the loop. Errors:
+// table.ErrUnreachable.
 func (d *destination) List(ctx context.Context, partition keys.PartitionKey) iter.Seq2[*archive.ArchivedRow, error] {
 	return func(yield func(*archive.ArchivedRow, error) bool) {
 		partitionKey, err := partition.Result()
@@ -235,8 +238,8 @@ func (d *destination) List(ctx context.Context, partition keys.PartitionKey) ite
 	}
 }
 
-// list yields the rows in the blobs whose names begin with a prefix, without tombstones. After table.ErrForeignRow it goes on. It
-// reads several blobs at a time.
+// list yields the rows in the blobs whose names begin with a prefix, without tombstones. After
+// table.ErrForeignRow it goes on. It reads several blobs at a time.
 func (d *destination) list(ctx context.Context, prefix string) iter.Seq2[*archive.ArchivedRow, error] {
 	return func(yield func(*archive.ArchivedRow, error) bool) {
 		if err := d.client.fault; err != nil {
@@ -291,8 +294,9 @@ func (d *destination) readListed(ctx context.Context, name string) (*archive.Arc
 	return s.row, nil
 }
 
-// Sweep deletes the tombstones of a partition from before a time, by the service's clock. 1 request for each 1,000 blobs of the
-// partition, and 2 for each tombstone that it deletes. Errors: table.ErrUnreachable. Idempotent.
+// Sweep deletes the tombstones of a partition from before a time, by the service's clock. 1 request
+// for each 1,000 blobs of the partition, and 2 for each tombstone that it deletes. Errors:
+// table.ErrUnreachable. Idempotent.
 func (d *destination) Sweep(ctx context.Context, partition keys.PartitionKey, before time.Time) error {
 	fail := func(err error) error { return fmt.Errorf("blobarchive: Sweep: %w", err) }
 	partitionKey, err := partition.Result()

@@ -1,5 +1,6 @@
-// Command azt looks at the tables of a storage account, and looks after them: rows, definitions, exports and copies, poison messages, jobs. It is package
-// github.com/aztablekit/aztablekit/azt with the credentials of package azidentity.
+// Command azt looks at the tables of a storage account, and looks after them: rows, definitions,
+// exports and copies, poison messages, jobs. It is package github.com/aztablekit/aztablekit/azt
+// with the credentials of package azidentity.
 //
 //	go install github.com/aztablekit/aztablekit/cmd/azt@latest
 //	azt help

@@ -13,8 +13,9 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
 )
 
-// ASCII is a per-call policy that escapes the non-ASCII characters of JSON bodies as \uXXXX. Azurite corrupts other characters at
-// the packet boundaries of large bodies (Azurite issue 2670). Azure does not, so that applications do not need the policy.
+// ASCII is a per-call policy that escapes the non-ASCII characters of JSON bodies as \uXXXX.
+// Azurite corrupts other characters at the packet boundaries of large bodies (Azurite issue 2670).
+// Azure does not, so that applications do not need the policy.
 type ASCII struct{}
 
 // Do implements policy.Policy.

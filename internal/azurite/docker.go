@@ -10,8 +10,9 @@ import (
 // Image is the Docker image of Azurite, the same as in docker-compose.yml.
 const Image = "mcr.microsoft.com/azure-storage/azurite:3.37.0"
 
-// dockerCommand returns the command that runs Azurite in a container. Azurite listens on the same ports inside and outside of the
-// container, so that only the host of the endpoints in its output must be replaced.
+// dockerCommand returns the command that runs Azurite in a container. Azurite listens on the same
+// ports inside and outside of the container, so that only the host of the endpoints in its output
+// must be replaced.
 func dockerCommand() (*exec.Cmd, func(string) string, error) {
 	docker, err := exec.LookPath("docker")
 	if err != nil {

@@ -21,8 +21,9 @@ var packageLock []byte
 // installTimeout limits the download of the npm packages.
 const installTimeout = 10 * time.Minute
 
-// Install downloads the pinned npm packages to the user's cache folder, unless they are there already, and returns the folder that
-// contains node_modules. Several processes may call Install at once: one of them downloads, and the others wait.
+// Install downloads the pinned npm packages to the user's cache folder, unless they are there
+// already, and returns the folder that contains node_modules. Several processes may call Install at
+// once: one of them downloads, and the others wait.
 func Install(ctx context.Context) (string, error) {
 	npm, err := exec.LookPath("npm")
 	if err != nil {
@@ -33,7 +34,8 @@ func Install(ctx context.Context) (string, error) {
 		cache = os.TempDir()
 	}
 	cache = filepath.Join(cache, "aztablekit")
-	// The name of the folder depends on the lock file, so that a changed lock file is installed into another folder.
+	// The name of the folder depends on the lock file, so that a changed lock file is installed
+	// into another folder.
 	sum := sha256.Sum256(append(append([]byte{}, packageJSON...), packageLock...))
 	dir := filepath.Join(cache, fmt.Sprintf("npm-%x", sum[:8]))
 	if installed(dir) {
@@ -70,7 +72,8 @@ func Install(ctx context.Context) (string, error) {
 	if err := cmd.Run(); err != nil {
 		return "", fmt.Errorf("npm ci: %w\n%s", err, bytes.TrimSpace(out.Bytes()))
 	}
-	// Only the rename completes the installation, so that a failed attempt leaves no incomplete folder under this name.
+	// Only the rename completes the installation, so that a failed attempt leaves no incomplete
+	// folder under this name.
 	if err := os.Rename(tmp, dir); err != nil && !installed(dir) {
 		return "", err
 	}

@@ -43,7 +43,8 @@ func Open(ctx context.Context) (*Server, error) {
 	return Start(ctx)
 }
 
-// Start starts an emulator on free loopback ports and waits until its three services listen. The caller must call Stop.
+// Start starts an emulator on free loopback ports and waits until its three services listen. The
+// caller must call Stop.
 func Start(ctx context.Context) (*Server, error) {
 	cmd, rewrite, err := command(ctx)
 	if err != nil {
@@ -83,8 +84,8 @@ func Start(ctx context.Context) (*Server, error) {
 	}
 }
 
-// command returns the command that runs Azurite from npm, or in Docker if there is no npm, and a function that returns the address
-// of an endpoint that Azurite prints.
+// command returns the command that runs Azurite from npm, or in Docker if there is no npm, and a
+// function that returns the address of an endpoint that Azurite prints.
 func command(ctx context.Context) (*exec.Cmd, func(string) string, error) {
 	if node, err := exec.LookPath("node"); err == nil {
 		dir, err := Install(ctx)
@@ -104,7 +105,8 @@ func command(ctx context.Context) (*exec.Cmd, func(string) string, error) {
 
 var listening = regexp.MustCompile(`^Azurite (Blob|Queue|Table) service is successfully listening at (http://\S+)`)
 
-// collectEndpoints sends the three endpoints that Azurite prints, and then discards the output until the process ends.
+// collectEndpoints sends the three endpoints that Azurite prints, and then discards the output
+// until the process ends.
 func collectEndpoints(stdout io.Reader, endpoints chan<- map[string]string) {
 	at := map[string]string{}
 	lines := bufio.NewScanner(stdout)

@@ -1,5 +1,6 @@
-// Package bare makes the parts of a store: handles of tables, and the maintainers and handlers of effects. It is for stores, for logs and archives,
-// whose rows have no definitions, and for tests. A handle without a store knows nothing of the catalogue of its table: it keeps its own
+// Package bare makes the parts of a store: handles of tables, and the maintainers and handlers of
+// effects. It is for stores, for logs and archives, whose rows have no definitions, and for tests.
+// A handle without a store knows nothing of the catalogue of its table: it keeps its own
 // definitions, and looks up by them at any time.
 package bare
 
@@ -17,15 +18,17 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// NewTable returns a handle of a table. It sends nothing: Ensure of the handle creates the table. Errors: *table.TypeError for a T that cannot be
-// stored; *keys.KeyError for a wrong binding; *table.ValueError or *table.LimitError for a name that no table can have, a nil service, or
-// a wrong schema or option.
+// NewTable returns a handle of a table. It sends nothing: Ensure of the handle creates the table.
+// Errors: *table.TypeError for a T that cannot be stored; *keys.KeyError for a wrong binding;
+// *table.ValueError or *table.LimitError for a name that no table can have, a nil service, or a
+// wrong schema or option.
 func NewTable[T any](service engine.Service, name string, schema table.Schema[T], o *table.Options) (*table.Table[T], error) {
 	return door.New[*table.Table[T]](service, name, &schema, o)
 }
 
-// Attach returns a handle of the same table with these definitions, besides those of t, as a store makes it. t has the outbox already. It sends
-// nothing. Errors: *table.ValueError for a nil table or definition; those of the definitions.
+// Attach returns a handle of the same table with these definitions, besides those of t, as a store
+// makes it. t has the outbox already. It sends nothing. Errors: *table.ValueError for a nil table
+// or definition; those of the definitions.
 func Attach[T any](t *table.Table[T], definitions ...extend.Definition[T]) (*table.Table[T], error) {
 	h := &host.Host{}
 	if e := door.Table(t); e != nil && e.Mode.Outbox != nil {
@@ -40,14 +43,16 @@ func Attach[T any](t *table.Table[T], definitions ...extend.Definition[T]) (*tab
 	return declared[T](d)
 }
 
-// Declare returns the declaration of a table that has no definitions yet. t has the outbox of the store.
+// Declare returns the declaration of a table that has no definitions yet. t has the outbox of the
+// store.
 func Declare[T any](h *host.Host, t *table.Table[T]) *extend.Declaration[T] {
 	d := new(extend.Declaration[T])
 	host.Begin(d, h, t)
 	return d
 }
 
-// With returns a handle of the same table with these maintainers, besides those of t. Errors: those of extend.Declaration.Maintain.
+// With returns a handle of the same table with these maintainers, besides those of t. Errors: those
+// of extend.Declaration.Maintain.
 func With[T any](t *table.Table[T], maintainers ...extend.Maintainer[T]) (*table.Table[T], error) {
 	if err := engine.CheckHandle("t", door.Table(t)); err != nil {
 		return nil, err
@@ -84,8 +89,8 @@ func WithAny(t table.Handle, m Maintainer) (table.Handle, error) {
 	return door.InMode(t, change), nil
 }
 
-// Handlers returns the handlers of the definitions of t that have effects, the indexes elsewhere and the views, as a store has them; without such
-// definitions, that of [Transactions].
+// Handlers returns the handlers of the definitions of t that have effects, the indexes elsewhere
+// and the views, as a store has them; without such definitions, that of [Transactions].
 func Handlers(t table.Handle) (all []host.Handler) {
 	kinds := map[string]bool{}
 	for _, m := range door.Table(t).Mode.Maintainers {
@@ -104,7 +109,8 @@ func Handlers(t table.Handle) (all []host.Handler) {
 	return all
 }
 
-// Ensure creates the tables of the definitions of t whose rows are in other tables, unless they exist. 1 request for each; idempotent.
+// Ensure creates the tables of the definitions of t whose rows are in other tables, unless they
+// exist. 1 request for each; idempotent.
 func Ensure(ctx context.Context, t table.Handle) error {
 	done := map[string]bool{strings.ToLower(t.Name()): true}
 	for _, m := range door.Table(t).Mode.Maintainers {
@@ -126,8 +132,8 @@ func Ensure(ctx context.Context, t table.Handle) error {
 	return nil
 }
 
-// Bind returns a handle that contains what a definition has made for it, for [BoundTo]: the methods of a definition get the handle,
-// and the definition itself is bound to none.
+// Bind returns a handle that contains what a definition has made for it, for [BoundTo]: the methods
+// of a definition get the handle, and the definition itself is bound to none.
 func Bind(t table.Handle, definition, made any) table.Handle {
 	return door.InMode(t, func(m *engine.Mode) {
 		all := map[any]any{definition: made}
@@ -136,8 +142,9 @@ func Bind(t table.Handle, definition, made any) table.Handle {
 	})
 }
 
-// BoundTo returns what a definition has made for a handle, an M. Errors: *table.ValueError for a nil or zero handle; the mistakes of its
-// declaration; *table.DefinitionError for a handle without the definition.
+// BoundTo returns what a definition has made for a handle, an M. Errors: *table.ValueError for a
+// nil or zero handle; the mistakes of its declaration; *table.DefinitionError for a handle without
+// the definition.
 func BoundTo[M any](t table.Handle, definition interface{ Name() string }) (made M, err error) {
 	of := door.Table(t)
 	if err := engine.CheckHandle("t", of); err != nil {
@@ -161,7 +168,8 @@ func BoundByName(t table.Handle, name string) any {
 	return nil
 }
 
-// InAccount returns a store in another account, in which nothing is declared; the store itself for nil.
+// InAccount returns a store in another account, in which nothing is declared; the store itself for
+// nil.
 func InAccount(h *host.Host, a host.Account) *host.Host {
 	if a == nil {
 		return h

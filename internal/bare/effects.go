@@ -24,8 +24,8 @@ func (p *PoisonError) Error() string { return "poison: " + p.Err.Error() }
 // Unwrap returns the reason.
 func (p *PoisonError) Unwrap() error { return p.Err }
 
-// NewHandler returns a handler for payloads of type P in JSON, as [OnChange] writes them. A message with any other payload becomes
-// poison at once.
+// NewHandler returns a handler for payloads of type P in JSON, as [OnChange] writes them. A message
+// with any other payload becomes poison at once.
 func NewHandler[P any](kind string, source table.Handle, handle func(ctx context.Context, j extend.Job, payload P) error) host.Handler {
 	return host.Handler{Kind: kind, Table: source, Handle: func(ctx context.Context, j extend.Job) error {
 		var payload P
@@ -36,12 +36,14 @@ func NewHandler[P any](kind string, source table.Handle, handle func(ctx context
 	}}
 }
 
-// OnChange returns a maintainer for [WithOutbox] that adds an effect to a write for each entity that changes: f returns
-// the payload, and whether an effect is due. f must be pure, because a write may be planned several times. [NewHandler] makes the
-// handler. OnChange adds no requests to the requests that each effect takes.
+// OnChange returns a maintainer for [WithOutbox] that adds an effect to a write for each entity
+// that changes: f returns the payload, and whether an effect is due. f must be pure, because a
+// write may be planned several times. [NewHandler] makes the handler. OnChange adds no requests to
+// the requests that each effect takes.
 //
-// An insert has no c.Old, and a delete no c.New. A move to another key (table.Table.Move) calls f twice: for a delete, of which
-// c.MovedTo is the new key, and for an insert, of which c.MovedFrom is the old one.
+// An insert has no c.Old, and a delete no c.New. A move to another key (table.Table.Move) calls f
+// twice: for a delete, of which c.MovedTo is the new key, and for an insert, of which c.MovedFrom
+// is the old one.
 func OnChange[T, P any](kind string, f func(c *extend.Change[T]) (payload P, due bool)) extend.Maintainer[T] {
 	return &onChange[T, P]{kind, f}
 }
@@ -54,7 +56,8 @@ type onChange[T, P any] struct {
 func (o *onChange[T, P]) Name() string { return o.kind }
 func (o *onChange[T, P]) MaxRows() int { return 0 }
 
-// call calls the function. A panic is an error of the write, such as that of a function that reads c.New of a delete.
+// call calls the function. A panic is an error of the write, such as that of a function that reads
+// c.New of a delete.
 func (o *onChange[T, P]) call(c *extend.Change[T]) (payload P, due bool, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -78,14 +81,16 @@ func (o *onChange[T, P]) Maintain(_ context.Context, p *extend.Plan, c *extend.C
 	return nil
 }
 
-// WithOutbox is [bare.With] for writes that have effects: the handle also gets the outbox that notifies workers of them. A table
-// has one outbox, and the handles that are made of this one keep it.
+// WithOutbox is [bare.With] for writes that have effects: the handle also gets the outbox that
+// notifies workers of them. A table has one outbox, and the handles that are made of this one keep
+// it.
 //
-// Requests: a write with effects takes 2 more, to store its notification and to show it; a refused write stores an abort record and
-// withdraws the notification.
+// Requests: a write with effects takes 2 more, to store its notification and to show it; a refused
+// write stores an abort record and withdraws the notification.
 //
-// Errors: *table.LimitError for maintainers that need more than 97 rows together; *table.ValueError for a maintainer that is nil or
-// has the name of another one, for an outbox that is nil, for a second outbox, and if Common.WriteTimeout is no bound.
+// Errors: *table.LimitError for maintainers that need more than 97 rows together; *table.ValueError
+// for a maintainer that is nil or has the name of another one, for an outbox that is nil, for a
+// second outbox, and if Common.WriteTimeout is no bound.
 func WithOutbox[T any](t *table.Table[T], outbox commit.Outbox, maintainers ...extend.Maintainer[T]) (*table.Table[T], error) {
 	in, err := InOutbox(t, outbox)
 	if err != nil {
@@ -122,11 +127,13 @@ func checkOutbox(t *engine.Table, outbox commit.Outbox) error {
 	return nil
 }
 
-// Transactions returns the handler that finishes writes over several partitions or tables, such as [table.Table.Move], whose programs
-// have crashed. A worker that has another handler of the table does that, too: Transactions is for tables without
-// any. For [table.Table.MoveTo], the worker needs a handler of both tables.
+// Transactions returns the handler that finishes writes over several partitions or tables, such as
+// [table.Table.Move], whose programs have crashed. A worker that has another handler of the table
+// does that, too: Transactions is for tables without any. For [table.Table.MoveTo], the worker
+// needs a handler of both tables.
 //
-// Requests: 1 for each partition that is finished; otherwise 3 and 1 for each row, in each partition.
+// Requests: 1 for each partition that is finished; otherwise 3 and 1 for each row, in each
+// partition.
 func Transactions(t table.Handle) host.Handler {
 	return host.Handler{Kind: engine.RemoteEffect, Version: 1, Table: t, Handle: func(ctx context.Context, j extend.Job) error {
 		var work engine.RemoteWork

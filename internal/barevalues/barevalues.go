@@ -12,7 +12,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Values has the methods of *largeentity.Values without the handle, and Ensure, which creates the container.
+// Values has the methods of *largeentity.Values without the handle, and Ensure, which creates the
+// container.
 type Values[T any] struct {
 	bound
 	definition *largeentity.Values[T]
@@ -38,8 +39,8 @@ func (v Values[T]) OpenAt(ctx context.Context, k keys.Key, value func(*T) largee
 	return v.definition.OpenAt(ctx, v.table, k, value)
 }
 
-// New returns the large values of a table, in a container, and the handle of the table that keeps track of them. It sends nothing. Errors: those of
-// largeentity.In.
+// New returns the large values of a table, in a container, and the handle of the table that keeps
+// track of them. It sends nothing. Errors: those of largeentity.In.
 func New[T any](t *table.Table[T], a host.Account, container string, o *largeentity.Options) (Values[T], *table.Table[T], error) {
 	v := largeentity.In[T](container, o)
 	d := bare.Declare(&host.Host{Account: a}, t)

@@ -27,14 +27,14 @@ type Outbox interface {
 	Unreceived(ctx context.Context) (time.Time, error)
 }
 
-// NewOutbox returns an outbox in a queue. It sends nothing: Ensure of the outbox creates the queue. Errors: *table.ValueError for a queue
-// that is nil, or has a name that the service refuses.
+// NewOutbox returns an outbox in a queue. It sends nothing: Ensure of the outbox creates the queue.
+// Errors: *table.ValueError for a queue that is nil, or has a name that the service refuses.
 func NewOutbox(queue *azqueue.QueueClient, c *table.Common) (Outbox, error) {
 	return door.NewOutbox[Outbox](queue, c)
 }
 
-// Worker executes the effects of the writes that a queue names. Several workers may share a queue, in one process or in many. It is safe
-// for concurrent use.
+// Worker executes the effects of the writes that a queue names. Several workers may share a queue,
+// in one process or in many. It is safe for concurrent use.
 type Worker interface {
 	Ensure(ctx context.Context) error
 	Run(ctx context.Context) error
@@ -47,23 +47,26 @@ type Worker interface {
 	Backlog(ctx context.Context) (int, error)
 }
 
-// New returns a worker of a queue, with another queue for poison messages, and with handlers. The worker reads and writes only the
-// tables of its handlers. It sends nothing. Errors: *table.ValueError and *table.LimitError for wrong arguments and options.
+// New returns a worker of a queue, with another queue for poison messages, and with handlers. The
+// worker reads and writes only the tables of its handlers. It sends nothing. Errors:
+// *table.ValueError and *table.LimitError for wrong arguments and options.
 func New(queue, poison *azqueue.QueueClient, handlers []host.Handler, o *eventual.WorkerOptions) (Worker, error) {
 	return door.NewWorker[Worker](queue, poison, handlers, o)
 }
 
-// NewPoisonQueue returns the poison messages of a worker, by its queue and its poison queue, for tools that do not know the tables of
-// the store. It sends nothing. Errors: *table.ValueError for a queue that is nil, is given twice, or has a name that the service refuses.
+// NewPoisonQueue returns the poison messages of a worker, by its queue and its poison queue, for
+// tools that do not know the tables of the store. It sends nothing. Errors: *table.ValueError for a
+// queue that is nil, is given twice, or has a name that the service refuses.
 func NewPoisonQueue(queue, poison *azqueue.QueueClient, o *table.Common) (*eventual.PoisonQueue, error) {
 	made, err := door.Workers.PoisonQueue(queue, poison, o)
 	q, _ := made.(*eventual.PoisonQueue)
 	return q, err
 }
 
-// Clean deletes what is old in a partition of a table: the rows of the worker's handlers, and the commit records. It returns how many
-// records of writes before a time are left, because they are not old enough or their effects are still due. Requests: those of the
-// handlers and of records.Records.Sweep.
+// Clean deletes what is old in a partition of a table: the rows of the worker's handlers, and the
+// commit records. It returns how many records of writes before a time are left, because they are
+// not old enough or their effects are still due. Requests: those of the handlers and of
+// records.Records.Sweep.
 func Clean(ctx context.Context, w Worker, t table.Handle, partition string, through time.Time) (left int, err error) {
 	return door.Workers.Clean(ctx, w, t, partition, through)
 }
@@ -115,8 +118,8 @@ func (m *Mover[T]) Restore(ctx context.Context, k keys.Key) (*table.Entity[T], e
 	return m.Definition.Restore(ctx, m.Table, k)
 }
 
-// NewMover returns the mover of a table that is in no store. outbox notifies workers of its moves; it is the outbox of from, if from has one. It
-// sends nothing. Errors: those of archive.Into.
+// NewMover returns the mover of a table that is in no store. outbox notifies workers of its moves;
+// it is the outbox of from, if from has one. It sends nothing. Errors: those of archive.Into.
 func NewMover[T any](kind string, from *table.Table[T], to archive.Destination, outbox commit.Outbox) (*Mover[T], error) {
 	m := archive.Into[T](kind, to)
 	d := bare.Declare(&host.Host{Outbox: outbox}, from)

@@ -24,8 +24,8 @@ import (
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
 
-// Write returns the context for a request that changes something. The request is sent once, because the SDK would repeat it after a
-// lost response. A negative timeout is no bound but the context's.
+// Write returns the context for a request that changes something. The request is sent once, because
+// the SDK would repeat it after a lost response. A negative timeout is no bound but the context's.
 func Write(ctx context.Context, call *wire.Call, timeout time.Duration) context.Context {
 	return call.Write(ctx, max(timeout, 0))
 }
@@ -40,7 +40,8 @@ func IfNew() *blob.AccessConditions {
 	return &blob.AccessConditions{ModifiedAccessConditions: &blob.ModifiedAccessConditions{IfNoneMatch: to.Ptr(azcore.ETagAny)}}
 }
 
-// CheckLength returns err, or an error for a response without a length, which would count as an empty blob.
+// CheckLength returns err, or an error for a response without a length, which would count as an
+// empty blob.
 func CheckLength(call *wire.Call, length *int64, err error) error {
 	if err == nil && length == nil {
 		return &wire.NotServiceError{Status: call.Status(), Reason: "the response has no Content-Length; a proxy or the transport has removed it"}
@@ -48,7 +49,8 @@ func CheckLength(call *wire.Call, length *int64, err error) error {
 	return err
 }
 
-// EndIfIdle ends a request by its cancel if nothing comes within a time, unless stop is called before. A negative time is no bound.
+// EndIfIdle ends a request by its cancel if nothing comes within a time, unless stop is called
+// before. A negative time is no bound.
 func EndIfIdle(cancel context.CancelCauseFunc, after time.Duration) (stop func()) {
 	if after < 0 {
 		return func() {}
@@ -65,7 +67,8 @@ func Deref[V any](p *V) (v V) {
 	return v
 }
 
-// Ensure creates a container unless it exists, within the bounds of the options. refusal makes the error of a failed request.
+// Ensure creates a container unless it exists, within the bounds of the options. refusal makes the
+// error of a failed request.
 func Ensure(ctx context.Context, c *container.Client, o *engine.Options, refusal func(*wire.Call, error) error) error {
 	ctx, cancel := engine.Bound(ctx, o.WriteTimeout)
 	defer cancel()
@@ -88,11 +91,12 @@ type Listed struct {
 	Modified time.Time // in whole seconds, rounded down
 }
 
-// PageSize is the most blobs of a response, which bounds the memory of a list. The service allows 5,000.
+// PageSize is the most blobs of a response, which bounds the memory of a list. The service allows
+// 5,000.
 const PageSize = 1000
 
-// List yields the blobs of a container whose names begin with a prefix, in the order of their names. timeout bounds each request,
-// and refusal makes the error of a failed request.
+// List yields the blobs of a container whose names begin with a prefix, in the order of their
+// names. timeout bounds each request, and refusal makes the error of a failed request.
 func List(ctx context.Context, c *container.Client, prefix string, timeout time.Duration, refusal func(*wire.Call, error) error) iter.Seq2[*Listed, error] {
 	return func(yield func(*Listed, error) bool) {
 		pages := c.NewListBlobsFlatPager(&container.ListBlobsFlatOptions{
@@ -140,7 +144,8 @@ func quoted(etag azcore.ETag) azcore.ETag {
 	return `"` + etag + `"`
 }
 
-// MaxName is the most characters of a blob's name, in UTF-16 code units ('Naming and referencing containers, blobs, and metadata').
+// MaxName is the most characters of a blob's name, in UTF-16 code units ('Naming and referencing
+// containers, blobs, and metadata').
 const MaxName = 1024
 
 // NameLength returns the number of UTF-16 code units of a name.
@@ -149,9 +154,10 @@ func NameLength(name string) int { return len(utf16.Encode([]rune(name))) }
 // mark begins an escaped byte of a segment.
 const mark = '~'
 
-// plain reports whether a character of a key, with the next width bytes at i, stays as it is in the name of a blob. Slashes, percent
-// signs and the like have a meaning in addresses, control characters have none in XML, and a dot or a space at an end of a segment
-// is lost by some programs.
+// plain reports whether a character of a key, with the next width bytes at i, stays as it is in the
+// name of a blob. Slashes, percent signs and the like have a meaning in addresses, control
+// characters have none in XML, and a dot or a space at an end of a segment is lost by some
+// programs.
 func plain(key string, i, width int, c rune) bool {
 	switch {
 	case c < ' ', c >= 0x7f && c <= 0x9f, c == utf8.RuneError && width < 3, c == 0xfffe, c == 0xffff, strings.ContainsRune(`~/\%?#"<>|*:&`, c):
@@ -162,8 +168,9 @@ func plain(key string, i, width int, c rune) bool {
 	return true
 }
 
-// Escape returns a key as a segment of a blob's name. Different keys have different segments, and a segment contains no slash. Most
-// characters are unchanged; each byte of the others becomes ~ and two digits. The empty key becomes ~.
+// Escape returns a key as a segment of a blob's name. Different keys have different segments, and a
+// segment contains no slash. Most characters are unchanged; each byte of the others becomes ~ and
+// two digits. The empty key becomes ~.
 func Escape(key string) string {
 	if key == "" {
 		return string(mark)
@@ -203,8 +210,9 @@ func Unescape(segment string) (key string, ok bool) {
 	return key, Escape(key) == segment
 }
 
-// Join returns the name of the blob of a large value: staff/Sales/01KAJ5ZVW0ABCDEFGHJKMNPQRS. It consists of the table, the PartitionKey
-// of the entity, and an ID, which begins with the time of the upload.
+// Join returns the name of the blob of a large value: staff/Sales/01KAJ5ZVW0ABCDEFGHJKMNPQRS. It
+// consists of the table, the PartitionKey of the entity, and an ID, which begins with the time of
+// the upload.
 func Join(table, partition, id string) string { return table + "/" + Escape(partition) + "/" + id }
 
 // Split returns what a name consists of. ok reports whether it is a name that Join returns.
@@ -222,7 +230,8 @@ func Split(name string) (table, partition, id string, ok bool) {
 	return table, partition, id, err == nil
 }
 
-// responseError shortens the text of an error response to one line: the SDK's text is the whole response.
+// responseError shortens the text of an error response to one line: the SDK's text is the whole
+// response.
 type responseError struct{ *azcore.ResponseError }
 
 func (e responseError) Error() string {
@@ -230,8 +239,9 @@ func (e responseError) Error() string {
 }
 func (e responseError) Unwrap() error { return e.ResponseError }
 
-// Refusal returns the error for a request that the service refused, or that did not reach the service. Nothing was changed.
-// noContainer is the error for a container that does not exist, and made the call that creates it.
+// Refusal returns the error for a request that the service refused, or that did not reach the
+// service. Nothing was changed. noContainer is the error for a container that does not exist, and
+// made the call that creates it.
 func Refusal(call *wire.Call, err, noContainer error, made string) error {
 	switch {
 	case bloberror.HasCode(err, bloberror.ContainerNotFound):

@@ -18,10 +18,12 @@ import (
 // defaultLease is a minute, and what a request may take.
 const defaultLease = 66 * time.Second
 
-// A lease is divided by parts: enough for a request is one part, and a program reads the row again when less than one and a half are left.
+// A lease is divided by parts: enough for a request is one part, and a program reads the row again
+// when less than one and a half are left.
 const parts = 11
 
-// Catalogue is the row of a table as this process knows it. All handles of the table in a store share it.
+// Catalogue is the row of a table as this process knows it. All handles of the table in a store
+// share it.
 type Catalogue struct {
 	table  *engine.Table
 	lease  time.Duration // of a row that Ensure makes
@@ -65,7 +67,8 @@ func (c *Catalogue) now() pace.Moment { return pace.MomentOf(c.table.Options.Now
 // left returns for how long one may go by the reading.
 func (r *reading) left(now pace.Moment) time.Duration { return r.lasts - now.Since(r.at) }
 
-// read is what is under way to read the row: a request, and those that have overtaken it because it does not end.
+// read is what is under way to read the row: a request, and those that have overtaken it because it
+// does not end.
 type read struct {
 	done   chan struct{} // closed when there is a result
 	result *reading
@@ -82,7 +85,8 @@ func (c *Catalogue) reading(ctx context.Context) (*reading, error) {
 	return c.readNow(ctx)
 }
 
-// readingLong is reading, and reads again during an outage: for look-ups. A write repeats its whole plan instead.
+// readingLong is reading, and reads again during an outage: for look-ups. A write repeats its whole
+// plan instead.
 func (c *Catalogue) readingLong(ctx context.Context) (*reading, error) {
 	if r := c.recent(ctx); r != nil {
 		return r, nil
@@ -106,7 +110,8 @@ func (c *Catalogue) recent(ctx context.Context) *reading {
 	return r
 }
 
-// readNow reads the row, together with others that wait for it. Requests: 1, and 1 more each time that a request takes too long.
+// readNow reads the row, together with others that wait for it. Requests: 1, and 1 more each time
+// that a request takes too long.
 func (c *Catalogue) readNow(ctx context.Context) (*reading, error) {
 	patience := c.patience(ctx)
 	for {
@@ -135,7 +140,8 @@ func (c *Catalogue) repeat(ctx context.Context, read func(context.Context) (*rea
 	return r, err
 }
 
-// begin sends a request for the row, unless one was sent that has not taken too long so far. rest is when it has.
+// begin sends a request for the row, unless one was sent that has not taken too long so far. rest
+// is when it has.
 func (c *Catalogue) begin(ctx context.Context, patience time.Duration) (f *read, rest time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -170,8 +176,8 @@ func (c *Catalogue) end(f *read, r *reading, err error) {
 	close(f.done)
 }
 
-// patience returns for how long one waits for a request before another overtakes it: a quarter of what it may take, and of the time that
-// the caller has.
+// patience returns for how long one waits for a request before another overtakes it: a quarter of
+// what it may take, and of the time that the caller has.
 func (c *Catalogue) patience(ctx context.Context) time.Duration {
 	most := c.timeout()
 	if end, bounded := ctx.Deadline(); bounded {
@@ -248,11 +254,14 @@ func (c *Catalogue) unusable(r *reading) error {
 	return nil
 }
 
-// Stamps is the form of a definition because of which writes store the stamps of partitions. No rows follow from it. While one of them is kept, whichever type has it,
-// types without one are refused, whatever their keys are, and writers of all others store stamps, whatever the state of their own is.
+// Stamps is the form of a definition because of which writes store the stamps of partitions. No
+// rows follow from it. While one of them is kept, whichever type has it, types without one are
+// refused, whatever their keys are, and writers of all others store stamps, whatever the state of
+// their own is.
 const Stamps = "stamps"
 
-// Stamps returns what the stamps of the table go by now, "" if not all writers store them. As long as it is the same, they do. Requests: none or 1.
+// Stamps returns what the stamps of the table go by now, "" if not all writers store them. As long
+// as it is the same, they do. Requests: none or 1.
 func (c *Catalogue) Stamps(ctx context.Context) (string, error) {
 	r, err := c.readingLong(ctx)
 	if err != nil || r.row == nil || r.broken != nil {
@@ -261,7 +270,8 @@ func (c *Catalogue) Stamps(ctx context.Context) (string, error) {
 	return r.row.Stamps(), nil
 }
 
-// Stamps returns what the stamps of the table go by, "" if not all writers that see the catalogue store them.
+// Stamps returns what the stamps of the table go by, "" if not all writers that see the catalogue
+// store them.
 func (r *Row) Stamps() (id string) {
 	for _, d := range r.Definitions {
 		if d.Form == Stamps && d.State == Readable {

@@ -55,7 +55,8 @@ func (c *Catalogue) isEmpty(ctx context.Context) (empty bool, err error) {
 	return empty, err
 }
 
-// withDeclared returns a row that names all that the program declares; the row itself if it does already.
+// withDeclared returns a row that names all that the program declares; the row itself if it does
+// already.
 func (c *Catalogue) withDeclared(row *Row, state State) (*Row, error) {
 	to := row.clone()
 	changed := false
@@ -109,9 +110,10 @@ func IsHidden(err error) bool { return errors.Is(err, errHidden) }
 
 var errHidden = errors.New("the client may not read the catalogue of the table; use one whose signature is for the whole table")
 
-// change changes the row by its ETag until no other program was faster. edit returns the row itself for no change. The outcome of a write
-// that is unknown is found out by reading the row, so that edit must accept its own change. The first attempt is on what is known, unless
-// that is nil. Requests: 1, and 1 to read the row if it is not known.
+// change changes the row by its ETag until no other program was faster. edit returns the row itself
+// for no change. The outcome of a write that is unknown is found out by reading the row, so that
+// edit must accept its own change. The first attempt is on what is known, unless that is nil.
+// Requests: 1, and 1 to read the row if it is not known.
 func (c *Catalogue) change(ctx context.Context, known *reading, edit func(*Row) (*Row, error)) error {
 	conflicts := c.table.Options.NewConflicts()
 	for {
@@ -185,8 +187,9 @@ func (c *Catalogue) In(ctx context.Context, states ...State) (all []Definition, 
 	return all, nil
 }
 
-// ToFill returns the definitions of the program that are unfilled or building. leftOut names each that Fill cannot make readable. 1 request.
-// Errors also: those of a write, if the program must not write, and so cannot fill.
+// ToFill returns the definitions of the program that are unfilled or building. leftOut names each
+// that Fill cannot make readable. 1 request. Errors also: those of a write, if the program must not
+// write, and so cannot fill.
 func (c *Catalogue) ToFill(ctx context.Context) (all []Definition, leftOut, err error) {
 	row, err := c.fetchRow(ctx)
 	if err != nil {
@@ -237,8 +240,9 @@ func (c *Catalogue) declares(d Definition) bool {
 	})
 }
 
-// Set gives definitions another state, those that are as they were read. It returns them with the new IDs. Errors: *errs.CatalogueError if
-// one of them has changed. Requests: 1 after a read of the row.
+// Set gives definitions another state, those that are as they were read. It returns them with the
+// new IDs. Errors: *errs.CatalogueError if one of them has changed. Requests: 1 after a read of the
+// row.
 func (c *Catalogue) Set(ctx context.Context, all []Definition, state State) (changed []Definition, err error) {
 	for _, d := range all {
 		d.State, d.ID, d.Since, d.Confirmed = state, c.table.Options.NewID(), c.now().Wall.UTC().Truncate(time.Second), false
@@ -247,7 +251,8 @@ func (c *Catalogue) Set(ctx context.Context, all []Definition, state State) (cha
 	return changed, c.replace(ctx, all, changed)
 }
 
-// Confirm notes that the rows of definitions were compared again, of those that are as they were read. Requests: 1 after a read of the row.
+// Confirm notes that the rows of definitions were compared again, of those that are as they were
+// read. Requests: 1 after a read of the row.
 func (c *Catalogue) Confirm(ctx context.Context, all []Definition) error {
 	confirmed := slices.Clone(all)
 	for i := range confirmed {
@@ -297,8 +302,8 @@ func (c *Catalogue) Still(ctx context.Context, all []Definition) error {
 	return nil
 }
 
-// While returns a lease that holds while a definition is as it was read or set. Errors: *errs.CatalogueError if it is not. Requests: none
-// or 1.
+// While returns a lease that holds while a definition is as it was read or set. Errors:
+// *errs.CatalogueError if it is not. Requests: none or 1.
 func (c *Catalogue) While(ctx context.Context, was Definition) (engine.Lease, error) {
 	r, err := c.readingLong(ctx)
 	if err != nil {
@@ -313,8 +318,8 @@ func (c *Catalogue) While(ctx context.Context, was Definition) (engine.Lease, er
 	return &judgment{reading: r, of: c}, nil
 }
 
-// Pause returns how long to wait after a change until nobody goes by the state before: the lease of the row, and half of it for requests
-// that are late.
+// Pause returns how long to wait after a change until nobody goes by the state before: the lease of
+// the row, and half of it for requests that are late.
 func (c *Catalogue) Pause() time.Duration {
 	return cmp.Or(time.Duration(c.lasts.Load()), c.lease) * 3 / 2
 }

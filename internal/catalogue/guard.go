@@ -127,7 +127,8 @@ func (g *Guard) stamps() bool {
 	return slices.ContainsFunc(g.own, func(d Declared) bool { return d.Form == Stamps })
 }
 
-// otherType returns the error of a type in whose range another one has a definition: the name of the type was added, or is another one.
+// otherType returns the error of a type in whose range another one has a definition: the name of
+// the type was added, or is another one.
 func (g *Guard) otherType(d Definition) error {
 	return g.of.fail(d.Name, d.State, errs.ErrNotDeclared, fmt.Sprintf("it is of a type with other keys or another Schema.Type (%q), whose rows this type (%q) could write: declare the type as the programs do that have it, or retire the definition there first (Store.Retire)", d.Scope, g.typ.Scope), nil)
 }
@@ -203,7 +204,8 @@ func (g *Guard) Keeps(ctx context.Context, maintainer string) (bool, error) {
 	return err == nil && g.judge(r).Keeps(maintainer), err
 }
 
-// IsOthers implements engine.Guard. A row with a RowKey of the type's own range is none of another type's, unless its name says so.
+// IsOthers implements engine.Guard. A row with a RowKey of the type's own range is none of another
+// type's, unless its name says so.
 func (g *Guard) IsOthers(rowKey, typeName string) bool {
 	if g.typ.has(rowKey, typeName) {
 		return false

@@ -89,7 +89,8 @@ func (t Type) String() string {
 	return fmt.Sprintf("RowKey %q, Schema.Type %q", t.RowLayout, t.Name)
 }
 
-// overlaps reports whether an entity could be of both types: they have common keys, and no names that tell them apart.
+// overlaps reports whether an entity could be of both types: they have common keys, and no names
+// that tell them apart.
 func (t Type) overlaps(other Type) bool {
 	if t.Name != "" && other.Name != "" && t.Name != other.Name {
 		return false
@@ -103,7 +104,8 @@ func (t Type) reaches(from string) bool {
 	return t.To == "" && !t.Closed || order < 0 || order == 0 && t.Closed
 }
 
-// has reports whether a row may be of the type, by its RowKey and the name of its type, "" for none.
+// has reports whether a row may be of the type, by its RowKey and the name of its type, "" for
+// none.
 func (t Type) has(rowKey, name string) bool {
 	if t.Name != "" && name != "" && t.Name != name {
 		return false
@@ -130,7 +132,8 @@ type Definition struct {
 	ID    string    `json:"id"` // of the change that made the state
 	Since time.Time `json:"since"`
 
-	// Confirmed says that the rows were compared with the entities again, a day after they were filled, or that the table was new.
+	// Confirmed says that the rows were compared with the entities again, a day after they were
+	// filled, or that the table was new.
 	Confirmed bool `json:"confirmed,omitempty"`
 }
 
@@ -222,8 +225,9 @@ func (r *Row) check() error {
 	return nil
 }
 
-// Same reports whether two catalogues, nil for none, have the same definitions in the same states, so that the rows that one table keeps for its entities
-// are those that the other one does. Errors: those of a row that cannot be read.
+// Same reports whether two catalogues, nil for none, have the same definitions in the same states,
+// so that the rows that one table keeps for its entities are those that the other one does. Errors:
+// those of a row that cannot be read.
 func Same(a, b *stored.Row) (bool, error) {
 	one, err := definitionsOf(a)
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package commit declares commit records and what stands in them, operation IDs and notifications, for the packages that write and
-// read them. Package extend names its types again for authors of definitions. docs/writes.md describes the protocol.
+// Package commit declares commit records and what stands in them, operation IDs and notifications,
+// for the packages that write and read them. Package extend names its types again for authors of
+// definitions. docs/writes.md describes the protocol.
 package commit
 
 import (
@@ -17,15 +18,16 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Retention is how long commit records are kept at least. The record of an older write may be deleted, so a missing record does not
-// prove that the write was not applied. Pending records are never deleted.
+// Retention is how long commit records are kept at least. The record of an older write may be
+// deleted, so a missing record does not prove that the write was not applied. Pending records are
+// never deleted.
 const Retention = 24 * time.Hour
 
 // State is the state of a commit record.
 type State int
 
-// The states of a commit record. A write is committed if its commit record is pending or done. An aborted commit record is an
-// abort record.
+// The states of a commit record. A write is committed if its commit record is pending or done. An
+// aborted commit record is an abort record.
 const (
 	Pending State = iota + 1 // effects are still to be executed
 	Done                     // there are no effects, or all were executed
@@ -52,8 +54,9 @@ func ParseState(text string) State {
 	return 0
 }
 
-// Record is the commit record of an exact write or of a write with effects: a row in its partition, stored in the write's own
-// transaction. With the state Aborted it is the abort record, which stands in the place of a commit record.
+// Record is the commit record of an exact write or of a write with effects: a row in its partition,
+// stored in the write's own transaction. With the state Aborted it is the abort record, which
+// stands in the place of a commit record.
 type Record struct {
 	Partition   keys.PartitionKey
 	OperationID string
@@ -65,7 +68,8 @@ type Record struct {
 	skew time.Duration
 }
 
-// Wait is why a message of a pending record does not come yet. A repair of lost messages passes such a record over.
+// Wait is why a message of a pending record does not come yet. A repair of lost messages passes
+// such a record over.
 type Wait struct {
 	NotBefore time.Time // the effects are not due before; zero for effects that are due
 	Message   string    // the ID of the message that waits until then
@@ -76,27 +80,31 @@ type Wait struct {
 func WaitOf(r *Record) Wait     { return r.wait }
 func SetWait(r *Record, w Wait) { r.wait = w }
 
-// NowBy returns the time by the clock of the service, as known from the response that contained the record. SetSkew sets by how much
-// that clock was ahead of the program's.
+// NowBy returns the time by the clock of the service, as known from the response that contained the
+// record. SetSkew sets by how much that clock was ahead of the program's.
 func NowBy(r *Record, now time.Time) time.Time { return now.Add(r.skew) }
 func SetSkew(r *Record, skew time.Duration)    { r.skew = skew }
 
-// ETagOf returns the ETag of a record's row, and SetETag sets it. They are no methods, because programs have no use for them.
+// ETagOf returns the ETag of a record's row, and SetETag sets it. They are no methods, because
+// programs have no use for them.
 func ETagOf(r *Record) azcore.ETag        { return r.etag }
 func SetETag(r *Record, etag azcore.ETag) { r.etag = etag }
 
 // Version changes with each change of the record.
 func (r *Record) Version() string { return string(r.etag) }
 
-// Time returns when the write began, in milliseconds, by the writer's clock. Writes of one millisecond are in no order.
+// Time returns when the write began, in milliseconds, by the writer's clock. Writes of one
+// millisecond are in no order.
 func (r *Record) Time() time.Time { t, _ := TimeOf(r.OperationID); return t }
 
-// String returns the partition, the operation ID, the state and the effects without their payloads, for programs that print a record.
+// String returns the partition, the operation ID, the state and the effects without their payloads,
+// for programs that print a record.
 func (r Record) String() string {
 	return fmt.Sprintf("%s %s %s %v", r.Partition, r.OperationID, r.State, r.Effects)
 }
 
-// LogValue returns what String prints, for slog. It is on the pointer, which methods return and which may be nil after an error.
+// LogValue returns what String prints, for slog. It is on the pointer, which methods return and
+// which may be nil after an error.
 func (r *Record) LogValue() slog.Value {
 	if r == nil {
 		return slog.Value{}
@@ -115,13 +123,13 @@ type Effect struct {
 	RowKey  string // of the entity whose change it follows from
 	Payload []byte
 
-	// Table and Partition are the entity's, if it is in another partition than the commit record, as after table.Table.Move.
-	// Otherwise they are empty.
+	// Table and Partition are the entity's, if it is in another partition than the commit record,
+	// as after table.Table.Move. Otherwise they are empty.
 	Table, Partition string
 }
 
-// String returns the kind, the version, the RowKey and the length of the payload, for programs that print an effect. The payload
-// itself may be private.
+// String returns the kind, the version, the RowKey and the length of the payload, for programs that
+// print an effect. The payload itself may be private.
 func (e Effect) String() string {
 	return fmt.Sprintf("%s version %d of %s, %d bytes", e.Kind, e.Version, e.RowKey, len(e.Payload))
 }
@@ -131,24 +139,26 @@ func (e Effect) LogValue() slog.Value {
 	return slog.GroupValue(slog.String("kind", e.Kind), slog.Int("version", e.Version), slog.String("row", e.RowKey), slog.Int("bytes", len(e.Payload)))
 }
 
-// Outbox notifies workers of writes that have effects. Package eventual has an outbox that is a queue. An outbox must be safe for
-// concurrent use.
+// Outbox notifies workers of writes that have effects. Package eventual has an outbox that is a
+// queue. An outbox must be safe for concurrent use.
 type Outbox interface {
-	// Notify stores a notification, before the write is sent, so that it is not lost if the writer crashes. Workers find it when
-	// Notification.Hidden has passed. If Notify fails, the write fails before anything is written.
+	// Notify stores a notification, before the write is sent, so that it is not lost if the writer
+	// crashes. Workers find it when Notification.Hidden has passed. If Notify fails, the write
+	// fails before anything is written.
 	Notify(ctx context.Context, n Notification) (SentNotification, error)
 }
 
-// Notification names a write that has effects. It contains no effects: a worker reads them from the commit record, by
-// records.Records.Resolve. If there is no commit record, Resolve makes sure that the write never commits.
+// Notification names a write that has effects. It contains no effects: a worker reads them from the
+// commit record, by records.Records.Resolve. If there is no commit record, Resolve makes sure that
+// the write never commits.
 type Notification struct {
 	Table       string
 	Partition   string
 	OperationID string
 	Hidden      time.Duration // workers must not see it for that long, unless Show is called
 
-	// Remotes are the other partitions of a write over several, such as table.Table.Move: a worker finishes there what the write
-	// has prepared, or rolls it back.
+	// Remotes are the other partitions of a write over several, such as table.Table.Move: a worker
+	// finishes there what the write has prepared, or rolls it back.
 	Remotes []Remote
 }
 
@@ -158,10 +168,12 @@ type Remote struct {
 	Partition string `json:"partition"`
 }
 
-// Folded returns the remote in the form in which the same places are equal: the service ignores the case of a table's name.
+// Folded returns the remote in the form in which the same places are equal: the service ignores the
+// case of a table's name.
 func Folded(r Remote) Remote { return Remote{strings.ToLower(r.Table), r.Partition} }
 
-// CheckRemote returns an error for a place that no row can have. Errors: *ValueError, *LimitError, *KeyError.
+// CheckRemote returns an error for a place that no row can have. Errors: *ValueError, *LimitError,
+// *KeyError.
 func CheckRemote(r Remote) error {
 	if err := edm.CheckTableName(r.Table); err != nil {
 		return err
@@ -171,16 +183,17 @@ func CheckRemote(r Remote) error {
 
 // SentNotification is a notification that an outbox has stored.
 type SentNotification interface {
-	// Show makes the notification visible to workers: the write is committed. If Show fails, they see it when Notification.Hidden
-	// has passed. Show may run in another goroutine than Notify, beside later calls of Notify, but never after the end of the method
-	// that writes.
+	// Show makes the notification visible to workers: the write is committed. If Show fails, they
+	// see it when Notification.Hidden has passed. Show may run in another goroutine than Notify,
+	// beside later calls of Notify, but never after the end of the method that writes.
 	Show(context.Context) error
-	// Withdraw deletes the notification: the write was refused. If Withdraw fails, a worker finds nothing to do.
+	// Withdraw deletes the notification: the write was refused. If Withdraw fails, a worker finds
+	// nothing to do.
 	Withdraw(context.Context) error
 }
 
-// Orphans says what becomes of an orphan: rows that a write over several partitions has prepared, and whose commit record cannot
-// be read, because its table is gone, or is none of the store.
+// Orphans says what becomes of an orphan: rows that a write over several partitions has prepared,
+// and whose commit record cannot be read, because its table is gone, or is none of the store.
 type Orphans int
 
 // The values of Orphans.
@@ -190,8 +203,8 @@ const (
 	RollBackOrphans                // as if the write had been given up: forged rows are removed
 )
 
-// An operation ID: 10 digits of time in milliseconds, so that IDs sort by time, and 16 random characters, both in the digits of
-// Crockford's base 32.
+// An operation ID: 10 digits of time in milliseconds, so that IDs sort by time, and 16 random
+// characters, both in the digits of Crockford's base 32.
 const (
 	Digits     = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 	timeDigits = 10
@@ -218,8 +231,8 @@ func AppendIDTime(b []byte, t time.Time) []byte {
 	return b
 }
 
-// GUID returns an operation ID as rows contain it, in the 128 bits that its digits have; I and L are 1 there, O is 0, and U is V. A text
-// that is no operation ID has some GUID too.
+// GUID returns an operation ID as rows contain it, in the 128 bits that its digits have; I and L
+// are 1 there, O is 0, and U is V. A text that is no operation ID has some GUID too.
 func GUID(id string) (g [16]byte) {
 	var bits uint64 // the lowest n are not in g yet
 	n, at := 0, 0

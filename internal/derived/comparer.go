@@ -62,13 +62,14 @@ type Comparer interface {
 	Compare(ctx context.Context, s Session) (Comparison, error)
 }
 
-// Comparison compares entities with the rows of one definition, as they were read at its beginning. The methods report to the
-// [Session]; an error ends the run.
+// Comparison compares entities with the rows of one definition, as they were read at its beginning.
+// The methods report to the [Session]; an error ends the run.
 type Comparison interface {
 	// Entity compares an entity. It is called for several entities at a time.
 	Entity(ctx context.Context, e tabledoor.Entity, row *table.Row) error
 
-	// Unreadable leaves the rows of an entity that cannot be read as they are. The run reports the fault.
+	// Unreadable leaves the rows of an entity that cannot be read as they are. The run reports the
+	// fault.
 	Unreadable(entity keys.Key)
 
 	// Rest compares the rows that no entity has. It is called last.
@@ -86,8 +87,9 @@ type Session interface {
 	// Contains reports whether an entity is verified: those of Options.Partitions are.
 	Contains(entity keys.Key) bool
 
-	// Whole reports whether the entities of all partitions are verified, and their derived rows. Otherwise a Comparison reads those
-	// rows that an entity records, if it reads any; see RecordsOnly.
+	// Whole reports whether the entities of all partitions are verified, and their derived rows.
+	// Otherwise a Comparison reads those rows that an entity records, if it reads any; see
+	// RecordsOnly.
 	Whole() bool
 
 	// RecordsOnly is Options.RecordsOnly.
@@ -102,7 +104,8 @@ type Session interface {
 	// Count adds to what is counted under a name.
 	Count(name string, n int)
 
-	// Confirm calls attempt, which confirms and repairs a suspected fault, until it reports that no concurrent writer has changed what
-	// it has read, and returns its error. After so many attempts, the fault counts as unconfirmed.
+	// Confirm calls attempt, which confirms and repairs a suspected fault, until it reports that no
+	// concurrent writer has changed what it has read, and returns its error. After so many
+	// attempts, the fault counts as unconfirmed.
 	Confirm(ctx context.Context, attempts int, attempt func() (changed bool, err error)) error
 }

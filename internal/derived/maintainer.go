@@ -1,5 +1,5 @@
-// Package derived is the seam between package index, whose maintainers write derived rows, and package verify, which compares
-// these rows with the entities and repairs them.
+// Package derived is the seam between package index, whose maintainers write derived rows, and
+// package verify, which compares these rows with the entities and repairs them.
 package derived
 
 import (
@@ -36,37 +36,40 @@ type Maintainer interface {
 	// Ranges returns where the rows are, if no other rows may be there.
 	Ranges() []keys.RowRange
 
-	// Owns reports whether the definition has written a row, or the details in it. All other rows are foreign: they are neither
-	// replaced nor deleted.
+	// Owns reports whether the definition has written a row, or the details in it. All other rows
+	// are foreign: they are neither replaced nor deleted.
 	Owns(row *table.Row) bool
 
-	// RowsPerWrite returns how many rows each write of an entity writes, whatever has changed: full copies contain the operation ID.
+	// RowsPerWrite returns how many rows each write of an entity writes, whatever has changed: full
+	// copies contain the operation ID.
 	RowsPerWrite() int
 
 	// InRepairMode returns the same maintainer in a mode for repairs.
 	InRepairMode(RepairMode) Maintainer
 }
 
-// PerEntity is a maintainer whose rows name the entities that they follow from. Its methods take and return RowKeys.
+// PerEntity is a maintainer whose rows name the entities that they follow from. Its methods take
+// and return RowKeys.
 type PerEntity interface {
 	Maintainer
 
 	// WantedRows returns the rows that follow from an entity.
 	WantedRows(e tabledoor.Entity) ([]string, error)
 
-	// EntitiesIn returns the entities that a row names; NoEntity if the definition owns the row and it names none.
+	// EntitiesIn returns the entities that a row names; NoEntity if the definition owns the row and
+	// it names none.
 	EntitiesIn(row *table.Row) []string
 
-	// Content returns the properties of a row that follow from its entity, and WantedContent what these should be. Both return
-	// nil if the row need only exist.
+	// Content returns the properties of a row that follow from its entity, and WantedContent what
+	// these should be. Both return nil if the row need only exist.
 	Content(row *table.Row) *table.Row
 	WantedContent(entity *table.Row) *table.Row
 
 	// Without returns a row without some entities, nil if nothing is left of it.
 	Without(row *table.Row, entities ...string) (*table.Row, error)
 
-	// Shared reports whether a row may name several entities, and Unique whether an index row belongs to one entity of several that
-	// could have it.
+	// Shared reports whether a row may name several entities, and Unique whether an index row
+	// belongs to one entity of several that could have it.
 	Shared() bool
 	Unique() bool
 }
@@ -76,10 +79,12 @@ type Searched interface {
 	Condition() table.Cond[table.Row]
 }
 
-// Copying is a PerEntity whose rows are copies (Row.Copy) of entities in the same partition. Its Owns and EntitiesIn need only the
-// system properties of a row, and EntitiesIn returns no entity for a row that the definition does not own.
+// Copying is a PerEntity whose rows are copies (Row.Copy) of entities in the same partition. Its
+// Owns and EntitiesIn need only the system properties of a row, and EntitiesIn returns no entity
+// for a row that the definition does not own.
 type Copying interface {
-	// Copied returns the properties that the copies contain, or none and whole for all, and the projection ID of the copies.
+	// Copied returns the properties that the copies contain, or none and whole for all, and the
+	// projection ID of the copies.
 	Copied() (whole bool, properties []string, projectionID string)
 }
 
@@ -90,10 +95,12 @@ type Elsewhere interface {
 	// Definition gives the targets for repairs.
 	reconcile.Definition
 
-	// Kind returns the kind of the effects by which workers change the rows, "" if they change together with their entities.
+	// Kind returns the kind of the effects by which workers change the rows, "" if they change
+	// together with their entities.
 	Kind() string
 
-	// Rows yields all rows of the definition, tombstones and foreign rows included. Ranged reports whether some were hidden.
+	// Rows yields all rows of the definition, tombstones and foreign rows included. Ranged reports
+	// whether some were hidden.
 	Rows(ctx context.Context, pageSize int) iter.Seq2[*table.Row, error]
 	Ranged() bool
 
@@ -106,16 +113,18 @@ type Elsewhere interface {
 	// Delete deletes a row that was read, by its ETag.
 	Delete(ctx context.Context, row *table.Row) error
 
-	// WantedRows returns the rows that follow from an entity, and RecordedRows the rows in its maintainer state.
+	// WantedRows returns the rows that follow from an entity, and RecordedRows the rows in its
+	// maintainer state.
 	WantedRows(e tabledoor.Entity) ([]keys.Key, error)
 	RecordedRows(entity *table.Row) []keys.Key
 
-	// EntitiesIn returns the entities that a row names, none for a tombstone or a foreign row, and IsTombstone tells these two apart.
+	// EntitiesIn returns the entities that a row names, none for a tombstone or a foreign row, and
+	// IsTombstone tells these two apart.
 	EntitiesIn(row *table.Row) []keys.Key
 	IsTombstone(row *table.Row) bool
 
-	// Content returns the properties of a row that follow from its entity, and WantedContent what these should be. Both return
-	// nil if the row need only name the entity.
+	// Content returns the properties of a row that follow from its entity, and WantedContent what
+	// these should be. Both return nil if the row need only name the entity.
 	Content(row *table.Row) *table.Row
 	WantedContent(entity *table.Row, row keys.Key) *table.Row
 }
@@ -128,8 +137,8 @@ func Handler(t table.Handle) host.Handler {
 	return reconcile.Handler(EffectKind(t), t, definitionsElsewhere(t)...)
 }
 
-// Filling returns an outbox around another one by which a program fills these definitions. failed receives the entities of which a row can
-// never be stored.
+// Filling returns an outbox around another one by which a program fills these definitions. failed
+// receives the entities of which a row can never be stored.
 func Filling(out commit.Outbox, t table.Handle, failed func(entity keys.Key, err error)) commit.Outbox {
 	return reconcile.Filling(out, EffectKind(t), t, failed, definitionsElsewhere(t)...)
 }
@@ -150,12 +159,13 @@ type PerGroup interface {
 	// StateOf returns the maintainer state that an entity should have.
 	StateOf(e tabledoor.Entity) ([]string, error)
 
-	// Equal reports whether a row contains the same total as another, and Matches whether it does except for approximate bounds: of
-	// the measures that allow them, or of all.
+	// Equal reports whether a row contains the same total as another, and Matches whether it does
+	// except for approximate bounds: of the measures that allow them, or of all.
 	Equal(got, want *table.Row) bool
 	Matches(got, want *table.Row, all bool) bool
 
-	// EmptyGroup returns the row of a group without entities, and IsEmptyGroup reports whether a row is one.
+	// EmptyGroup returns the row of a group without entities, and IsEmptyGroup reports whether a
+	// row is one.
 	EmptyGroup(group keys.Key) *table.Row
 	IsEmptyGroup(row *table.Row) bool
 
@@ -233,8 +243,9 @@ func MaintainersOf[M any](t *engine.Table) (all []M) {
 	return all
 }
 
-// RepairMode tells a maintainer that package verify writes an entity to repair derived rows. The zero value is the mode of all
-// other writes, in which a maintainer trusts the maintainer state of the entity. There are seven uses:
+// RepairMode tells a maintainer that package verify writes an entity to repair derived rows. The
+// zero value is the mode of all other writes, in which a maintainer trusts the maintainer state of
+// the entity. There are seven uses:
 //
 //	                                       Rewrite  ReleaseOnly  CheckUnique  Absent
 //	entities get rows they do not record                            (1)
@@ -244,12 +255,14 @@ func MaintainersOf[M any](t *engine.Table) (all []M) {
 //	a summary miscounts one entity                                  yes
 //	the rows elsewhere of an entity        (2)
 //
-// (1) if the writes also write unique rows of definitions that are not verified, because each row costs a request.
-// (2) if a definition's rows are written again; without, the entity only records its rows.
+// (1) if the writes also write unique rows of definitions that are not verified, because each row
+// costs a request. (2) if a definition's rows are written again; without, the entity only records
+// its rows.
 //
 // Active is set in all of them.
 //
-// "Entities get rows they do not record" needs no Rewrite: a maintainer compares the wanted rows with the maintainer state.
+// "Entities get rows they do not record" needs no Rewrite: a maintainer compares the wanted rows
+// with the maintainer state.
 type RepairMode struct {
 	Active bool
 

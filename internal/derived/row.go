@@ -15,8 +15,9 @@ import (
 // NoEntity is in place of an entity's RowKey where a row names none.
 const NoEntity = ""
 
-// SplitState returns the RowKeys in the maintainer state of an entity, and the texts behind them, which describe the content of the
-// rows. It leaves out texts that no row can have as its RowKey, which another program has written.
+// SplitState returns the RowKeys in the maintainer state of an entity, and the texts behind them,
+// which describe the content of the rows. It leaves out texts that no row can have as its RowKey,
+// which another program has written.
 func SplitState(texts []string) (rows, content []string) {
 	rows = texts
 	if i := slices.IndexFunc(texts, func(s string) bool { return strings.HasPrefix(s, "/") }); i >= 0 {
@@ -28,11 +29,13 @@ func SplitState(texts []string) (rows, content []string) {
 	return rows, content
 }
 
-// unknownGroup marks an entity that is in no group and had lost its maintainer state, so that a group may still count it. The mark
-// is needed because other definitions write _ix again. When the entity joins a group, that group is counted again.
+// unknownGroup marks an entity that is in no group and had lost its maintainer state, so that a
+// group may still count it. The mark is needed because other definitions write _ix again. When the
+// entity joins a group, that group is counted again.
 var unknownGroup = []string{"/?"}
 
-// UnknownGroup returns the maintainer state of an entity that is in no group, and that some group may still count.
+// UnknownGroup returns the maintainer state of an entity that is in no group, and that some group
+// may still count.
 func UnknownGroup() []string { return slices.Clone(unknownGroup) }
 
 // IsUnknownGroup reports whether the maintainer state of an entity is UnknownGroup.
@@ -46,8 +49,8 @@ func IsForeign(err error) bool {
 	return errors.As(err, new(*keys.KeyError)) || errors.Is(err, errs.ErrOtherType)
 }
 
-// AsEntity returns a row from the range of the entities without the property that would make it a copy: another program may have
-// added that, and no copies are there.
+// AsEntity returns a row from the range of the entities without the property that would make it a
+// copy: another program may have added that, and no copies are there.
 func AsEntity(row *table.Row) *table.Row {
 	if _, isCopy := (*stored.Row)(row).Primary(); isCopy {
 		r := *row
@@ -75,7 +78,8 @@ func Project(row *table.Row, properties ...string) *table.Row {
 	return (*table.Row)((*stored.Row)(row).Project(properties...))
 }
 
-// WithoutSystemProperties returns a row as a full copy has it, as stored.Row.WithoutSystemProperties.
+// WithoutSystemProperties returns a row as a full copy has it, as
+// stored.Row.WithoutSystemProperties.
 func WithoutSystemProperties(row *table.Row) *table.Row {
 	return (*table.Row)((*stored.Row)(row).WithoutSystemProperties())
 }
@@ -87,8 +91,9 @@ func KeepType(before, after *table.Row) {
 	}
 }
 
-// SameWrite reports whether one write has stored a row and the entity whose maintainer state records it. The row is then a full
-// copy of the entity, even if another program has changed the row's owner.
+// SameWrite reports whether one write has stored a row and the entity whose maintainer state
+// records it. The row is then a full copy of the entity, even if another program has changed the
+// row's owner.
 func SameWrite(row, entity *table.Row) bool {
 	if row == nil || entity == nil {
 		return false

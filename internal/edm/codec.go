@@ -15,8 +15,8 @@ import (
 	"github.com/aztablekit/aztablekit/internal/errs"
 )
 
-// Composite is a field type that is stored in several properties. The name of each property is that of the field with a suffix.
-// table.Composite is the same type.
+// Composite is a field type that is stored in several properties. The name of each property is that
+// of the field with a suffix. table.Composite is the same type.
 type Composite interface {
 	PropertySuffixes() []string
 	PropertyValues() ([]any, error)
@@ -96,11 +96,12 @@ func (f *field) partOf(i int) uint8 {
 	return f.first + uint8(i/f.perPart)
 }
 
-// propertyOf is the field of a property, and the index of the property among the properties of the field.
+// propertyOf is the field of a property, and the index of the property among the properties of the
+// field.
 type propertyOf struct{ field, sub int }
 
-// NewCodec returns the codec of a struct type. boundPaths are the index paths of the fields that are part of a key. They are not
-// stored as properties, whatever their tags are.
+// NewCodec returns the codec of a struct type. boundPaths are the index paths of the fields that
+// are part of a key. They are not stored as properties, whatever their tags are.
 func NewCodec(t reflect.Type, boundPaths [][]int) (*Codec, error) {
 	if t.Kind() != reflect.Struct {
 		return nil, &errs.TypeError{Type: t, Reason: "is not a struct"}
@@ -119,7 +120,8 @@ func NewCodec(t reflect.Type, boundPaths [][]int) (*Codec, error) {
 	return p, nil
 }
 
-// walk adds the fields of a struct, which is the type of the codec or embedded in it at an index path.
+// walk adds the fields of a struct, which is the type of the codec or embedded in it at an index
+// path.
 func (p *Codec) walk(t reflect.Type, at []int, boundPaths [][]int) error {
 	for i := range t.NumField() {
 		sf := t.Field(i)
@@ -260,7 +262,8 @@ func (p *Codec) addLabels(f *field) {
 	}
 }
 
-// Fields returns for how many properties there should be room: the properties of all fields, unless lists make them many.
+// Fields returns for how many properties there should be room: the properties of all fields, unless
+// lists make them many.
 func (p *Codec) Fields() int { return min(len(p.byName), 32) }
 
 // Names returns the properties of all fields, in the order of the fields.
@@ -272,8 +275,9 @@ func (p *Codec) Names() []string {
 	return names
 }
 
-// NamesAt returns the properties of the field at an index path, or of its element of a number, counted from 1; none for a field
-// that is part of a key. ok is false if the field is not stored in properties of its own.
+// NamesAt returns the properties of the field at an index path, or of its element of a number,
+// counted from 1; none for a field that is part of a key. ok is false if the field is not stored in
+// properties of its own.
 func (p *Codec) NamesAt(path []int, element int) (names []string, ok bool) {
 	f := p.fieldAt(path)
 	if f != nil && element > 0 {
@@ -291,8 +295,8 @@ func (p *Codec) NamesAt(path []int, element int) (names []string, ok bool) {
 // HasExtra reports whether the type has a map of unknown columns.
 func (p *Codec) HasExtra() bool { return p.extra != nil }
 
-// KindOf returns the EDM type of a property, and Absent for a property without a field or of a composite field, which chooses the
-// types of its properties itself.
+// KindOf returns the EDM type of a property, and Absent for a property without a field or of a
+// composite field, which chooses the types of its properties itself.
 func (p *Codec) KindOf(name string) Kind {
 	if t, ok := p.byName[name]; ok {
 		return p.fields[t.field].storedKind()
@@ -310,8 +314,8 @@ func (f *field) storedKind() Kind {
 // Has reports whether a property belongs to a field.
 func (p *Codec) Has(name string) bool { _, ok := p.byName[name]; return ok }
 
-// FieldPath returns the index path of the field that ptr points to, nil if there is none. The field belongs to the struct v or to a
-// struct that v embeds.
+// FieldPath returns the index path of the field that ptr points to, nil if there is none. The field
+// belongs to the struct v or to a struct that v embeds.
 func FieldPath(v reflect.Value, ptr any) []int {
 	at := reflect.ValueOf(ptr)
 	if at.Kind() != reflect.Pointer || at.IsNil() {
@@ -380,10 +384,12 @@ func (f *field) element(i int) (*field, error) {
 	}, nil
 }
 
-// Parts returns the greatest number of a part in which a field is stored, 0 if all of them are in the head.
+// Parts returns the greatest number of a part in which a field is stored, 0 if all of them are in
+// the head.
 func (p *Codec) Parts() int { return int(p.parts) }
 
-// OfWholeFields returns columns without values in chunks that may have chunks in other parts than these.
+// OfWholeFields returns columns without values in chunks that may have chunks in other parts than
+// these.
 func (p *Codec) OfWholeFields(columns []Column, parts []uint8) []Column {
 	unread := func(part uint8) bool { return !slices.Contains(parts, part) }
 	return slices.DeleteFunc(slices.Clone(columns), func(c Column) bool {

@@ -11,8 +11,9 @@ import (
 	"github.com/aztablekit/aztablekit/internal/reserved"
 )
 
-// Decode sets the fields of v, a zero struct of the codec's type, from the entity that the reader read last. Properties without a
-// field go to the map of unknown columns if the type has one, except for system properties.
+// Decode sets the fields of v, a zero struct of the codec's type, from the entity that the reader
+// read last. Properties without a field go to the map of unknown columns if the type has one,
+// except for system properties.
 func (p *Codec) Decode(r *Reader, v reflect.Value) error {
 	x, own := &r.value, !p.composed
 	for i := range r.members {
@@ -219,7 +220,8 @@ func (j JSON) reader() *Reader {
 	return NewReader(append(b, '}'))
 }
 
-// Open returns a reader that has read the entity. The keys are for an entity that is known by its columns.
+// Open returns a reader that has read the entity. The keys are for an entity that is known by its
+// columns.
 func (s Stored) Open(partitionKey, rowKey string) (*Reader, Entity, error) {
 	if s.JSON.Len() > 0 {
 		r := s.JSON.reader()
@@ -254,8 +256,9 @@ func (s Stored) Decoded() ([]Column, error) {
 	return r.Columns()
 }
 
-// Overlay returns the stored entity with the columns in set in place of its own: what a merge makes of a row. Those in except are
-// left out, and room is counted for reserve, if it is a column. Errors: *LimitError if the entity becomes too large.
+// Overlay returns the stored entity with the columns in set in place of its own: what a merge makes
+// of a row. Those in except are left out, and room is counted for reserve, if it is a column.
+// Errors: *LimitError if the entity becomes too large.
 func (s Stored) Overlay(partitionKey, rowKey string, set []Column, reserve Column, except ...string) (Stored, error) {
 	old, err := s.Decoded()
 	if err != nil {
@@ -277,7 +280,8 @@ func (s Stored) Overlay(partitionKey, rowKey string, set []Column, reserve Colum
 	return Stored{Columns: body.Columns()}, err
 }
 
-// open returns a reader that has read the stored entity, which is the same for all properties of the writer; nil for an error.
+// open returns a reader that has read the stored entity, which is the same for all properties of
+// the writer; nil for an error.
 func (w *Writer) open(stored Stored) *Reader {
 	if w.stored == nil && w.err == nil {
 		r, _, err := stored.Open(w.body.PartitionKey, w.body.RowKey)
@@ -290,7 +294,8 @@ func (w *Writer) open(stored Stored) *Reader {
 	return w.stored
 }
 
-// storedNumberTypes returns the types of numbers in a stored entity that differ from the types of their fields, nil for none.
+// storedNumberTypes returns the types of numbers in a stored entity that differ from the types of
+// their fields, nil for none.
 func (p *Codec) storedNumberTypes(w *Writer, stored Stored) (types map[string]Kind) {
 	if !stored.Known() || stored.own == p {
 		return nil
@@ -321,8 +326,9 @@ func (p *Codec) storedNumberTypes(w *Writer, stored Stored) (types map[string]Ki
 	return types
 }
 
-// dropChosenTypes removes the types that a composite field chose itself. Such a type is part of the field's value, and no other
-// program chose it. A composite field chose a type if it returns the same type for the stored properties.
+// dropChosenTypes removes the types that a composite field chose itself. Such a type is part of the
+// field's value, and no other program chose it. A composite field chose a type if it returns the
+// same type for the stored properties.
 func (p *Codec) dropChosenTypes(r *Reader, types map[string]Kind) {
 	stored := reflect.New(p.Type).Elem()
 	if p.decodeComposites(r, stored) != nil {
@@ -345,8 +351,9 @@ func (p *Codec) dropChosenTypes(r *Reader, types map[string]Kind) {
 	}
 }
 
-// PutUnknown copies from a stored entity the properties without a field: unknown columns and system properties, without the
-// operation ID and the names in except. It does not copy unknown columns if the type has a map for them, since the map replaces them.
+// PutUnknown copies from a stored entity the properties without a field: unknown columns and system
+// properties, without the operation ID and the names in except. It does not copy unknown columns if
+// the type has a map for them, since the map replaces them.
 func (p *Codec) PutUnknown(w *Writer, stored Stored, except ...string) {
 	if !stored.Known() || stored.own == p {
 		return
@@ -402,7 +409,8 @@ func (c *Column) append(b []byte) []byte {
 	return appendJSON(appendName(b, c.Name, c.Value.Kind), &c.Value)
 }
 
-// Columns returns the properties of the entity that the reader read last, in the order of the response.
+// Columns returns the properties of the entity that the reader read last, in the order of the
+// response.
 func (r *Reader) Columns() ([]Column, error) {
 	columns := make([]Column, 0, len(r.members))
 	for i := range r.members {
@@ -421,7 +429,8 @@ func (r *Reader) Columns() ([]Column, error) {
 	return columns, nil
 }
 
-// Property returns the value of a property of the entity that the reader read last, absent if there is none.
+// Property returns the value of a property of the entity that the reader read last, absent if there
+// is none.
 func (r *Reader) Property(name string) (Value, error) {
 	for i := range r.members {
 		if m := &r.members[i]; string(m.name) == name {
@@ -447,8 +456,8 @@ func (r *Reader) name(m *member) string {
 	return s.text
 }
 
-// Each calls f with the properties of the entity that the reader read last, in the order of the response. f must not keep v, which the
-// reader uses again.
+// Each calls f with the properties of the entity that the reader read last, in the order of the
+// response. f must not keep v, which the reader uses again.
 func (r *Reader) Each(f func(name string, v *Value)) error {
 	for i := range r.members {
 		m := &r.members[i]
@@ -465,8 +474,9 @@ func (r *Reader) Each(f func(name string, v *Value)) error {
 // chunkUnits is the greatest length of a chunk of a text, in UTF-16 units.
 const chunkUnits = 32000
 
-// chunksOf returns a long text or []byte in chunks. All chunks but the last are full, and the last is not, so that a missing chunk
-// shows. A text is not cut inside a character: a full chunk may be a unit shorter. An absent value has no chunks.
+// chunksOf returns a long text or []byte in chunks. All chunks but the last are full, and the last
+// is not, so that a missing chunk shows. A text is not cut inside a character: a full chunk may be
+// a unit shorter. An absent value has no chunks.
 func chunksOf(x Value) (all []Value) {
 	switch x.Kind {
 	case Binary:
@@ -499,7 +509,8 @@ func cut(s string) (end int, full bool) {
 	return len(s), units >= chunkUnits-1
 }
 
-// join returns the value of chunks of a kind, the last of which is there. names are their properties.
+// join returns the value of chunks of a kind, the last of which is there. names are their
+// properties.
 func join(kind Kind, names []string, pieces []Value) (Value, error) {
 	size := 0
 	for i, x := range pieces {

@@ -18,11 +18,13 @@ import (
 	"github.com/aztablekit/aztablekit/internal/reserved"
 )
 
-// Expect makes room for the fields of v and for some properties before them. Encode does so itself if nothing is put before.
+// Expect makes room for the fields of v and for some properties before them. Encode does so itself
+// if nothing is put before.
 func (p *Codec) Expect(w *Writer, v reflect.Value) { w.hint = max(w.hint, p.textHint(v)+64) }
 
-// Encode writes the fields of v, an addressable struct of the codec's type. An absent value writes nothing. stored is the JSON of
-// the entity as it was read, or nil: a number keeps the type of its stored property if the value fits.
+// Encode writes the fields of v, an addressable struct of the codec's type. An absent value writes
+// nothing. stored is the JSON of the entity as it was read, or nil: a number keeps the type of its
+// stored property if the value fits.
 func (p *Codec) Encode(w *Writer, v reflect.Value, stored Stored) {
 	if w.numberTypes = p.storedNumberTypes(w, stored); w.numberTypes != nil {
 		defer func() { w.numberTypes = nil }()
@@ -50,7 +52,8 @@ func (p *Codec) Encode(w *Writer, v reflect.Value, stored Stored) {
 	}
 }
 
-// encodeDirect encodes the fields of v straight into the JSON of a writer that keeps no columns, if they are of the frequent types.
+// encodeDirect encodes the fields of v straight into the JSON of a writer that keeps no columns, if
+// they are of the frequent types.
 func (p *Codec) encodeDirect(w *Writer, v reflect.Value) {
 	b, count, bytes := w.body.json, 0, 0
 	for i := range p.direct {
@@ -72,8 +75,9 @@ func (p *Codec) encodeDirect(w *Writer, v reflect.Value) {
 	w.head.bytes += bytes
 }
 
-// EncodeField writes the value v of the field at path, for a merge. An absent value is an error, since a merge does not change
-// absent properties. element is the number of an element of a list, counted from 1, 0 for the whole field. stored is as in Encode.
+// EncodeField writes the value v of the field at path, for a merge. An absent value is an error,
+// since a merge does not change absent properties. element is the number of an element of a list,
+// counted from 1, 0 for the whole field. stored is as in Encode.
 func (p *Codec) EncodeField(w *Writer, path []int, element int, v reflect.Value, stored Stored) {
 	if w.numberTypes = p.storedNumberTypes(w, stored); w.numberTypes != nil {
 		defer func() { w.numberTypes = nil }()
@@ -235,8 +239,8 @@ func textLength(v reflect.Value) int {
 	return 0
 }
 
-// refusal returns a *ValueError for a value that could not be encoded. The error of a caller's type may contain data, so the text
-// omits it.
+// refusal returns a *ValueError for a value that could not be encoded. The error of a caller's type
+// may contain data, so the text omits it.
 func (f *field) refusal(name string, err error) error {
 	if f.form == composite || f.scalar.fail != nil {
 		return &errs.ValueError{Property: true, Field: name, Reason: "the field's type refuses the value", Err: err}
@@ -258,8 +262,9 @@ func (p *Codec) encodeExtra(w *Writer, columns map[string]any) {
 	}
 }
 
-// append appends the property of a field that is not encoded in the general way, and returns its size by the service's formula. The
-// size is 0 if the property was not appended: its value is absent, long, or needs escapes.
+// append appends the property of a field that is not encoded in the general way, and returns its
+// size by the service's formula. The size is 0 if the property was not appended: its value is
+// absent, long, or needs escapes.
 func (d *direct) append(b []byte, v reflect.Value) ([]byte, int) {
 	size := 8
 	b = append(b, d.json...)
@@ -309,11 +314,12 @@ const (
 	maxKeyUnits    = 512
 )
 
-// MaxPart is the greatest number of a part of a wide entity: the head and the commit record take the other two operations of a
-// transaction.
+// MaxPart is the greatest number of a part of a wide entity: the head and the commit record take
+// the other two operations of a transaction.
 const MaxPart = 98
 
-// The limits of an entity with parts. The service refuses transactions of less than the 4 MiB that it promises, from 3.8 MiB on.
+// The limits of an entity with parts. The service refuses transactions of less than the 4 MiB that
+// it promises, from 3.8 MiB on.
 const (
 	maxWide      = 3584 << 10
 	lengthOfPart = 64 // of the JSON of a part besides its keys and properties, and of its entry in the head
@@ -351,7 +357,8 @@ func CheckValue(name string, v *Value) error {
 	return nil
 }
 
-// storedSize returns the size of a value in bytes, by the service's formula for the size of an entity.
+// storedSize returns the size of a value in bytes, by the service's formula for the size of an
+// entity.
 func storedSize(v *Value) int {
 	switch v.Kind {
 	case String:
@@ -393,13 +400,14 @@ const (
 	maxName    = 255
 )
 
-// IsSystem reports whether a property is a system property of the library, which no field of a Go type can contain.
+// IsSystem reports whether a property is a system property of the library, which no field of a Go
+// type can contain.
 func IsSystem(name string) bool {
 	return name != "" && name[0] == '_' && slices.Contains(reserved.Properties, name)
 }
 
-// CheckName checks the name of a property: a C# identifier of at most 255 characters that neither the service nor the library
-// reserves ('Understanding the Table service data model').
+// CheckName checks the name of a property: a C# identifier of at most 255 characters that neither
+// the service nor the library reserves ('Understanding the Table service data model').
 func CheckName(name string) error {
 	fail := func(reason string) error {
 		return &errs.ValueError{Property: true, Field: fmt.Sprintf("%.80q", name), Reason: reason}
@@ -426,7 +434,8 @@ func CheckName(name string) error {
 	return nil
 }
 
-// CheckTableName returns an error for a name that no table can have. Errors: *LimitError, *ValueError.
+// CheckTableName returns an error for a name that no table can have. Errors: *LimitError,
+// *ValueError.
 func CheckTableName(name string) error {
 	if n := len(name); n < 3 || n > 63 {
 		return &errs.LimitError{Field: tableName(name), Limit: "characters; the service requires 3 to 63", Got: n, Max: 63}
@@ -442,8 +451,8 @@ func CheckTableName(name string) error {
 	return nil
 }
 
-// IsSystemTable reports whether the name is that of a table that the service keeps, such as $MetricsHourPrimaryTransactionsBlob: programs can
-// only read it.
+// IsSystemTable reports whether the name is that of a table that the service keeps, such as
+// $MetricsHourPrimaryTransactionsBlob: programs can only read it.
 func IsSystemTable(name string) bool {
 	rest, is := strings.CutPrefix(name, "$")
 	return is && CheckTableName(rest) == nil

@@ -11,19 +11,20 @@ import (
 	"github.com/aztablekit/aztablekit/internal/errs"
 )
 
-// comparison is a condition on one property: one comparison with a literal, or several if it must also match numbers of other EDM
-// types.
+// comparison is a condition on one property: one comparison with a literal, or several if it must
+// also match numbers of other EDM types.
 type comparison struct {
 	b     strings.Builder
 	count int
 }
 
-// Compare returns the condition that compares a property with a value, and the number n of its comparisons. op is eq, ne, lt, le,
-// gt or ge.
+// Compare returns the condition that compares a property with a value, and the number n of its
+// comparisons. op is eq, ne, lt, le, gt or ge.
 //
-// The service compares a property with a literal of the same type only. A filter must match every row whose property the field can
-// read, so the condition has a literal of each numeric type that the field reads. The literal 5 matches Int32, Int64 and Double
-// properties, 5L matches Int64 only, and 5.0 matches Double only.
+// The service compares a property with a literal of the same type only. A filter must match every
+// row whose property the field can read, so the condition has a literal of each numeric type that
+// the field reads. The literal 5 matches Int32, Int64 and Double properties, 5L matches Int64 only,
+// and 5.0 matches Double only.
 func Compare(name, op string, v Value) (text string, n int, err error) {
 	literal, err := Literal(name, v)
 	if err != nil {
@@ -77,14 +78,15 @@ func (c *comparison) addInteger(name, op string, n int64) {
 	}
 }
 
-// addUnequal is ne for properties of the literal's type only, since the result of ne for another type is undocumented.
+// addUnequal is ne for properties of the literal's type only, since the result of ne for another
+// type is undocumented.
 func (c *comparison) addUnequal(name, literal string) {
 	c.add(name, "lt", literal)
 	c.add(name, "gt", literal)
 }
 
-// addDouble matches Double properties, and Int32 and Int64 properties, which a floating-point field also reads: other clients store
-// whole numbers in them.
+// addDouble matches Double properties, and Int32 and Int64 properties, which a floating-point field
+// also reads: other clients store whole numbers in them.
 func (c *comparison) addDouble(name, op, literal string, f float64) {
 	c.add(name, op, literal)
 	whole := f == math.Trunc(f)
@@ -144,15 +146,16 @@ func (c *comparison) addWhole(name, op string, f float64) {
 	c.addLong(name, op, long)
 }
 
-// addLong matches Int64 properties in a column that may have other types. Emulators fail if they compare a Double property with a literal such
-// as 5L, so the condition excludes Double properties first.
+// addLong matches Int64 properties in a column that may have other types. Emulators fail if they
+// compare a Double property with a literal such as 5L, so the condition excludes Double properties
+// first.
 func (c *comparison) addLong(name, op, digits string) {
 	c.b.WriteString(" or (not (" + name + " le 0.0 or " + name + " gt 0.0)) and (" + name + " " + op + " " + digits + "L)")
 	c.count += 3
 }
 
-// Literal returns a value as a literal of a filter. A Double has all its digits and a decimal point, since not every service
-// understands an exponent.
+// Literal returns a value as a literal of a filter. A Double has all its digits and a decimal
+// point, since not every service understands an exponent.
 func Literal(name string, v Value) (string, error) {
 	if err := CheckValue(name, &v); err != nil {
 		return "", err
@@ -185,7 +188,8 @@ func Literal(name string, v Value) (string, error) {
 	return "", &errs.ValueError{Property: true, Field: name, Reason: "a filter cannot compare with an absent value (nil, zero time)"}
 }
 
-// Quote returns a text as a literal of a filter. Quotes in the text are doubled, so that they cannot end the literal.
+// Quote returns a text as a literal of a filter. Quotes in the text are doubled, so that they
+// cannot end the literal.
 func Quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
 // Operand is a property that a filter compares.
@@ -212,7 +216,8 @@ func (p *Codec) Operand(path []int, element int) (o Operand, err error) {
 	return Operand{f.name, *f}, nil
 }
 
-// NamedOperand returns the property with a name, for values of a type. It may also be the Timestamp.
+// NamedOperand returns the property with a name, for values of a type. It may also be the
+// Timestamp.
 func NamedOperand(name string, t reflect.Type) (o Operand, err error) {
 	if !IsSystem(name) && (name != Timestamp || t != timeType) {
 		if err := CheckName(name); err != nil {
@@ -247,8 +252,9 @@ const (
 	OpUnset = "unset"
 )
 
-// Compare returns the condition that compares the property with a value of the operand's type, and the number n of its comparisons; see
-// [Compare]. The operator may also be OpSet or OpUnset. An absent value is equal to none.
+// Compare returns the condition that compares the property with a value of the operand's type, and
+// the number n of its comparisons; see [Compare]. The operator may also be OpSet or OpUnset. An
+// absent value is equal to none.
 func (o Operand) Compare(op string, v reflect.Value) (text string, n int, err error) {
 	isText := o.of.scalar.plain != nil
 	kind := o.of.storedKind()

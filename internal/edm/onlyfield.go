@@ -7,14 +7,14 @@ import (
 	"github.com/aztablekit/aztablekit/internal/errs"
 )
 
-// OnlyField marks a type by a field of it: a value of the type must be a field of an entity, because
-// its text in JSON lacks what reads it again.
+// OnlyField marks a type by a field of it: a value of the type must be a field of an entity,
+// because its text in JSON lacks what reads it again.
 type OnlyField struct{}
 
 var onlyField = reflect.TypeFor[OnlyField]()
 
-// CheckStoredJSON returns a *TypeError for a type of which a value cannot be stored as JSON and read
-// again.
+// CheckStoredJSON returns a *TypeError for a type of which a value cannot be stored as JSON and
+// read again.
 func CheckStoredJSON(t reflect.Type) error {
 	if of := marked(t, map[reflect.Type]bool{}); of != nil {
 		reason := fmt.Sprintf("contains a %v, whose JSON cannot be read again; give it a field of an entity of its own", of)
@@ -23,7 +23,8 @@ func CheckStoredJSON(t reflect.Type) error {
 	return nil
 }
 
-// marked returns the type with the mark OnlyField that values of a type contain, nil if there is none.
+// marked returns the type with the mark OnlyField that values of a type contain, nil if there is
+// none.
 func marked(t reflect.Type, seen map[reflect.Type]bool) reflect.Type {
 	if seen[t] {
 		return nil

@@ -17,7 +17,8 @@ func KindNamed(name string) Kind {
 	return Absent
 }
 
-// Plain returns a value as a text, as ParsePlain reads it: no digit of a number and no tick of a time is lost. Binary is base64.
+// Plain returns a value as a text, as ParsePlain reads it: no digit of a number and no tick of a
+// time is lost. Binary is base64.
 func Plain(v Value) string {
 	switch v.Kind {
 	case String:

@@ -12,8 +12,8 @@ import (
 	"github.com/aztablekit/aztablekit/internal/errs"
 )
 
-// Reader reads the entities of a response one after another and reuses its memory between them. Only the JSON of a single row refers to
-// the response.
+// Reader reads the entities of a response one after another and reuses its memory between them.
+// Only the JSON of a single row refers to the response.
 type Reader struct {
 	scanner
 	entity      Entity
@@ -30,7 +30,8 @@ type Reader struct {
 
 	hasPartitionKey, hasRowKey bool // of the entity
 
-	// initial is the initial capacity of members, annotations and scratch, which is enough for most entities.
+	// initial is the initial capacity of members, annotations and scratch, which is enough for most
+	// entities.
 	initial struct {
 		members     [16]member
 		annotations [8]annotated
@@ -88,8 +89,9 @@ func (r *Reader) start(b []byte) {
 	r.memory.size = min(len(b)/3, textPiece)
 }
 
-// Keep returns the JSON of the entity that the reader read last, which does not hold the page. Texts that are decoded afterwards are
-// parts of it. It returns none for an entity that is known by its columns.
+// Keep returns the JSON of the entity that the reader read last, which does not hold the page.
+// Texts that are decoded afterwards are parts of it. It returns none for an entity that is known by
+// its columns.
 func (r *Reader) Keep() JSON {
 	if r.entity.JSON.Len() == 0 && r.to > r.from {
 		r.entity.JSON.text = r.memory.text(r.b[r.from:r.to])
@@ -97,7 +99,8 @@ func (r *Reader) Keep() JSON {
 	return r.entity.JSON
 }
 
-// kept returns the text of a string token as a caller may keep it. unquoted is that text in the reader's memory.
+// kept returns the text of a string token as a caller may keep it. unquoted is that text in the
+// reader's memory.
 func (r *Reader) kept(t *token, unquoted []byte) string {
 	if r.entity.JSON.text == "" || t.escaped {
 		return r.memory.text(unquoted)
@@ -119,7 +122,8 @@ func (r *Reader) unquoted(t *token) ([]byte, error) {
 	return text[n:len(text):len(text)], nil
 }
 
-// AtEnd reports, in the function that Page calls, whether the entity is the last entity of the response.
+// AtEnd reports, in the function that Page calls, whether the entity is the last entity of the
+// response.
 func (r *Reader) AtEnd() bool { return r.peek() == ']' }
 
 // One reads a response of one entity.
@@ -134,7 +138,8 @@ func (r *Reader) One() (Entity, error) {
 	return r.entity, nil
 }
 
-// Page reads a response of the form {"value":[…]} and calls f after each entity. It stops if f returns false.
+// Page reads a response of the form {"value":[…]} and calls f after each entity. It stops if f
+// returns false.
 func (r *Reader) Page(f func(Entity) bool) error {
 	if err := r.expect('{'); err != nil {
 		return err
@@ -253,8 +258,8 @@ func (r *Reader) readMember() (err error) {
 	return r.take(what, m)
 }
 
-// readName reads the name of a member up to its value, and adds the member to the shape with an annotation in front of it. An
-// annotation is read with its value.
+// readName reads the name of a member up to its value, and adds the member to the shape with an
+// annotation in front of it. An annotation is read with its value.
 func (r *Reader) readName(m *member) (what role, err error) {
 	from := r.i
 	*m = member{at: notSeen}
@@ -299,7 +304,8 @@ func (r *Reader) readAnnotation(of []byte, from int) error {
 	return nil
 }
 
-// takeAnnotation takes the annotation in front of a member, if it has one, and returns where it begins.
+// takeAnnotation takes the annotation in front of a member, if it has one, and returns where it
+// begins.
 func (r *Reader) takeAnnotation(m *member) (from int, ok bool) {
 	n := len(r.annotations)
 	if n == 0 || !bytes.Equal(r.annotations[n-1].name, m.name) {
@@ -336,8 +342,8 @@ func (r *Reader) take(what role, m *member) (err error) {
 	return err
 }
 
-// checkKeys checks that the entity has keys. An object without keys is not an entity but an error or the response of a proxy, since
-// every query asks for both keys.
+// checkKeys checks that the entity has keys. An object without keys is not an entity but an error
+// or the response of a proxy, since every query asks for both keys.
 func (r *Reader) checkKeys() error {
 	switch {
 	case !r.hasPartitionKey:
@@ -454,7 +460,8 @@ func (r *Reader) parse(m *member, v *Value) error {
 
 var strictBase64 = base64.StdEncoding.Strict()
 
-// readOwn is read for a value of a field, which the caller may change: it shares no memory with the columns of the entity.
+// readOwn is read for a value of a field, which the caller may change: it shares no memory with the
+// columns of the entity.
 func (r *Reader) readOwn(m *member, v *Value) error {
 	err := r.read(m, v)
 	if m.column != nil {
@@ -492,15 +499,17 @@ func (r *Reader) parseUntyped(t *token, text []byte, v *Value) error {
 	return nil
 }
 
-// The limits of an entity that Storable accepts. They are far below the service's limits, so that it needs no closer look.
+// The limits of an entity that Storable accepts. They are far below the service's limits, so that
+// it needs no closer look.
 const (
 	smallJSON     = 16 << 10 // bytes
 	fewProperties = 200
 )
 
-// Storable reports whether the entity that the reader read last can be stored again as it is: it is small, and its values can be
-// read and are within the limits of the service. p is the codec that decodes the entity, so Storable only reads the values of other
-// properties. Storable returns false for an entity that needs a closer look.
+// Storable reports whether the entity that the reader read last can be stored again as it is: it is
+// small, and its values can be read and are within the limits of the service. p is the codec that
+// decodes the entity, so Storable only reads the values of other properties. Storable returns false
+// for an entity that needs a closer look.
 func (r *Reader) Storable(p *Codec) bool {
 	if len(r.members) > fewProperties || r.to-r.from > smallJSON {
 		return false

@@ -15,7 +15,8 @@ import (
 	"github.com/aztablekit/aztablekit/internal/errs"
 )
 
-// scanner reads JSON in a byte slice from beginning to end. It also checks the syntax of values that it skips.
+// scanner reads JSON in a byte slice from beginning to end. It also checks the syntax of values
+// that it skips.
 type scanner struct {
 	b []byte
 	i int
@@ -54,7 +55,8 @@ func (s *scanner) expect(c byte) error {
 	return nil
 }
 
-// hasMore skips the comma before another element, or the closing character, and reports whether an element follows.
+// hasMore skips the comma before another element, or the closing character, and reports whether an
+// element follows.
 func (s *scanner) hasMore(end byte) (bool, error) {
 	switch s.peek() {
 	case ',':
@@ -67,7 +69,8 @@ func (s *scanner) hasMore(end byte) (bool, error) {
 	return false, s.fail(fmt.Sprintf("has neither , nor %c", end))
 }
 
-// next reads a value of any kind into t. maxDepth limits nesting, since the service never nests values.
+// next reads a value of any kind into t. maxDepth limits nesting, since the service never nests
+// values.
 func (s *scanner) next(t *token, depth int) error {
 	const maxDepth = 32
 	switch c := s.peek(); {
@@ -168,8 +171,8 @@ func (s *scanner) text(t *token) error {
 	}
 }
 
-// plainASCII returns the number of characters in front of the first quote, backslash, control character or character that is not
-// ASCII.
+// plainASCII returns the number of characters in front of the first quote, backslash, control
+// character or character that is not ASCII.
 func plainASCII(b []byte) int {
 	const each, high = 0x0101010101010101, 0x8080808080808080
 	i := 0
@@ -220,8 +223,9 @@ func (s *scanner) nested(t *token, open byte, depth int) error {
 	}
 }
 
-// unquote returns the text of a string token: a slice of b if the string has no escapes, and the extended scratch otherwise. It
-// returns an error for control characters, invalid escapes, lone surrogates and invalid UTF-8, and never replaces them.
+// unquote returns the text of a string token: a slice of b if the string has no escapes, and the
+// extended scratch otherwise. It returns an error for control characters, invalid escapes, lone
+// surrogates and invalid UTF-8, and never replaces them.
 func unquote(b []byte, t *token, scratch []byte) (text []byte, err error) {
 	raw := b[t.from:t.to]
 	if t.plain {
@@ -281,7 +285,8 @@ func badString(why string, at int) error {
 	return &errs.DecodeError{Reason: fmt.Sprintf("has a string with %s at byte %d", why, at)}
 }
 
-// fault returns what is wrong in the bytes of a string and where, "" for nothing. It does not look at escapes.
+// fault returns what is wrong in the bytes of a string and where, "" for nothing. It does not look
+// at escapes.
 func fault(raw []byte) (why string, at int) {
 	for i := plainASCII(raw); i < len(raw); i += plainASCII(raw[i:]) {
 		switch c := raw[i]; {
@@ -395,7 +400,8 @@ func parsePlainTime(b []byte) (t time.Time, ok bool) {
 	return t, day <= 28 || t.Day() == day // time.Date turns 31 April into 1 May
 }
 
-// digits returns the number of at most nine digits, and a negative one if there are other characters.
+// digits returns the number of at most nine digits, and a negative one if there are other
+// characters.
 func digits(b []byte) (n int) {
 	for _, c := range b {
 		if c -= '0'; c > 9 {
@@ -406,16 +412,16 @@ func digits(b []byte) (n int) {
 	return n
 }
 
-// memory holds the texts and bytes that are decoded. Several of them share one allocation of limited size, so that a value that a
-// caller keeps holds little more than itself.
+// memory holds the texts and bytes that are decoded. Several of them share one allocation of
+// limited size, so that a value that a caller keeps holds little more than itself.
 type memory struct {
 	texts strings.Builder
 	bytes []byte
 	size  int // of an allocation for texts
 }
 
-// textPiece is the size of an allocation for texts of the entities of a list: the JSON of two or three small entities. An allocation for
-// bytes has a third of that size.
+// textPiece is the size of an allocation for texts of the entities of a list: the JSON of two or
+// three small entities. An allocation for bytes has a third of that size.
 const textPiece = 1792
 
 // text returns b as a string.

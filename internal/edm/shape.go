@@ -15,8 +15,9 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 )
 
-// shape contains the members that the reader has seen, in their order. Most entities of a page have the same members in the same
-// order, so that the next one is found without reading its name, and is looked up once.
+// shape contains the members that the reader has seen, in their order. Most entities of a page have
+// the same members in the same order, so that the next one is found without reading its name, and
+// is looked up once.
 type shape struct {
 	all    []seen
 	next   int     // where the next member is expected
@@ -25,8 +26,8 @@ type shape struct {
 	taught int     // so many members they have learned
 }
 
-// Shapes keeps what the readers of a table have learned of its members, so that the next reader knows them. It is safe for concurrent
-// use.
+// Shapes keeps what the readers of a table have learned of its members, so that the next reader
+// knows them. It is safe for concurrent use.
 type Shapes struct {
 	all     atomic.Pointer[[]seen]
 	readers sync.Pool
@@ -79,7 +80,8 @@ func roleOf(name []byte) role {
 	return property
 }
 
-// add adds a member where it was not expected, and returns its position, or notSeen if there are too many.
+// add adds a member where it was not expected, and returns its position, or notSeen if there are
+// too many.
 func (s *shape) add(m seen) int16 {
 	if len(s.all) == mostSeen {
 		return notSeen
@@ -92,8 +94,8 @@ func (s *shape) add(m seen) int16 {
 	return int16(s.next - 1)
 }
 
-// teach adds the shapes that the reader has learned to the Shapes. If these are too many, because the members differ from entity
-// to entity, they learn from the beginning again.
+// teach adds the shapes that the reader has learned to the Shapes. If these are too many, because
+// the members differ from entity to entity, they learn from the beginning again.
 func (s *shape) teach() {
 	if s.of == nil || s.shared || len(s.all) == s.taught {
 		return
@@ -125,8 +127,8 @@ func (s *shape) teach() {
 // mostSeen is the greatest length of a shape, more than an entity has properties.
 const mostSeen = 300
 
-// find returns the member that b begins with, nil if it is none that is expected. It skips members that the entity does not have, as in
-// a page with entities of several types.
+// find returns the member that b begins with, nil if it is none that is expected. It skips members
+// that the entity does not have, as in a page with entities of several types.
 func (s *shape) find(b []byte) *seen {
 	const ahead = 24
 	for i := s.next; i < min(s.next+ahead, len(s.all)); i++ {
@@ -152,8 +154,8 @@ func (s *Shapes) Reader(b []byte) *Reader {
 	return r
 }
 
-// Release gives the reader back to its Shapes. The caller must not use it afterwards, but may keep what it has decoded. For other readers,
-// Release does nothing.
+// Release gives the reader back to its Shapes. The caller must not use it afterwards, but may keep
+// what it has decoded. For other readers, Release does nothing.
 func (r *Reader) Release() {
 	if s := r.shape.of; s != nil {
 		*r = Reader{}
@@ -182,8 +184,9 @@ var (
 	unmarshalerType = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
-// scalarOf returns the scalar of t. Its order of precedence is documented at table.Table: time, UUID, binary and the types of the
-// SDK come before TextMarshaler, which they also implement, and TextMarshaler comes before the kind.
+// scalarOf returns the scalar of t. Its order of precedence is documented at table.Table: time,
+// UUID, binary and the types of the SDK come before TextMarshaler, which they also implement, and
+// TextMarshaler comes before the kind.
 func scalarOf(t reflect.Type) (scalar, bool) {
 	switch {
 	case t == timeType:
@@ -277,8 +280,8 @@ var boolScalar = scalar{
 	set: func(v reflect.Value, x *Value) bool { v.SetBool(x.I != 0); return x.Kind == Bool },
 }
 
-// floatScalar also reads a number without its decimal point, since emulators store 3.0 as 3, and a special value without its
-// annotation.
+// floatScalar also reads a number without its decimal point, since emulators store 3.0 as 3, and a
+// special value without its annotation.
 var floatScalar = scalar{
 	kind: Double, direct: true,
 	get: func(v reflect.Value, x *Value) error { x.Kind, x.F = Double, v.Float(); return nil },

@@ -23,8 +23,8 @@ type tagOptions struct {
 	several   bool // there are several options besides part
 }
 
-// How many properties of a field with several are stored in one part. They are never changed: they determine where values are
-// stored.
+// How many properties of a field with several are stored in one part. They are never changed: they
+// determine where values are stored.
 const (
 	elementsPerPart = 200
 	chunksPerPart   = 15 // of at most 64 KiB
@@ -33,7 +33,8 @@ const (
 // defaultChunks is the most chunks of a field: more than an entity can have.
 const defaultChunks = 60
 
-// parseOptions returns the options in a tag. Nothing behind the option extra is read: a combination with extra is a mistake.
+// parseOptions returns the options in a tag. Nothing behind the option extra is read: a combination
+// with extra is a mistake.
 func parseOptions(tag string) (o tagOptions, err error) {
 	words := strings.FieldsFunc(tag, func(r rune) bool { return r == ',' })
 	words, o.part, o.placed, err = takePart(words)

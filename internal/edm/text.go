@@ -19,8 +19,8 @@ var textForms = map[Kind]string{
 	Binary:   "base64 with its padding",
 }
 
-// asText returns the scalar of the option text: values of s are stored as text. It reads both the text and the type itself, and whole
-// numbers of all types.
+// asText returns the scalar of the option text: values of s are stored as text. It reads both the
+// text and the type itself, and whole numbers of all types.
 func asText(s scalar) (scalar, error) {
 	form, ok := textForms[s.kind]
 	if !ok {
@@ -46,7 +46,8 @@ func asText(s scalar) (scalar, error) {
 	}, nil
 }
 
-// asDouble returns the scalar of the option double: whole numbers are stored as Double. It reads whole numbers of all types.
+// asDouble returns the scalar of the option double: whole numbers are stored as Double. It reads
+// whole numbers of all types.
 func asDouble(s scalar) (scalar, error) {
 	if s.kind != Int32 && s.kind != Int64 {
 		return s, fmt.Errorf("the option double is for whole numbers, and not for an %v", s.kind)
@@ -97,8 +98,8 @@ func textOf(x *Value) (string, error) {
 	return strconv.FormatInt(x.I, 10), nil
 }
 
-// parseText is the inverse of textOf. It reads each form of a time and of a boolean, and one form of numbers and bytes: the value of a
-// condition then has few texts.
+// parseText is the inverse of textOf. It reads each form of a time and of a boolean, and one form
+// of numbers and bytes: the value of a condition then has few texts.
 func parseText(k Kind, text string) (x Value, ok bool) {
 	x.Kind = k
 	switch k {
@@ -124,8 +125,8 @@ func parseText(k Kind, text string) (x Value, ok bool) {
 	return x, err == nil && strconv.FormatInt(n, 10) == text
 }
 
-// addText compares a property that is stored as text, in the forms that parseText reads, and also matches properties of the value's
-// own type. What a text cannot be compared for is refused.
+// addText compares a property that is stored as text, in the forms that parseText reads, and also
+// matches properties of the value's own type. What a text cannot be compared for is refused.
 func (c *comparison) addText(name, op string, x Value) error {
 	refuse := func(reason string) error {
 		return &errs.ValueError{Property: true, Field: name, Reason: "is stored as text (option text), " + reason}
@@ -199,7 +200,8 @@ func (c *comparison) addOnly(name, op, literal string) {
 	}
 }
 
-// addSet matches the rows that have a value in a property of a kind; text says that it may also be stored as text.
+// addSet matches the rows that have a value in a property of a kind; text says that it may also be
+// stored as text.
 func (c *comparison) addSet(name string, k Kind, text bool) {
 	switch {
 	case text && k == Binary:

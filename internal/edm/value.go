@@ -31,7 +31,8 @@ const (
 
 var kindNames = [...]string{"absent", "Edm.String", "Edm.Int32", "Edm.Int64", "Edm.Double", "Edm.Boolean", "Edm.DateTime", "Edm.Guid", "Edm.Binary"}
 
-// roomOf is how many bytes the JSON of a value of each kind has at most, besides the bytes of a text.
+// roomOf is how many bytes the JSON of a value of each kind has at most, besides the bytes of a
+// text.
 var roomOf = [...]int{String: 2, Int32: 11, Int64: 22, Double: 25, Bool: 5, DateTime: 30, Guid: 38, Binary: 2}
 
 func (k Kind) String() string { return kindNames[k] }
@@ -57,7 +58,8 @@ type Value struct {
 	G    [16]byte
 }
 
-// Any returns the value as string, int32, int64, float64, bool, time.Time, [16]byte, []byte, or nil.
+// Any returns the value as string, int32, int64, float64, bool, time.Time, [16]byte, []byte, or
+// nil.
 func (v Value) Any() any {
 	switch v.Kind {
 	case String:
@@ -80,7 +82,8 @@ func (v Value) Any() any {
 	return nil
 }
 
-// asNumber returns a whole number as an Int32 or an Int64, and v itself if it is no whole number or does not fit.
+// asNumber returns a whole number as an Int32 or an Int64, and v itself if it is no whole number or
+// does not fit.
 func (v Value) asNumber(k Kind) Value {
 	n := v.I
 	switch v.Kind {
@@ -102,7 +105,8 @@ func (v Value) asNumber(k Kind) Value {
 // maxWhole is the greatest number up to which a Double has each whole number.
 const maxWhole = 1 << 53
 
-// Whole returns a whole number of any type of numbers. ok is false for other values, and for a Double that may have been rounded.
+// Whole returns a whole number of any type of numbers. ok is false for other values, and for a
+// Double that may have been rounded.
 func (v Value) Whole() (n int64, ok bool) {
 	switch v.Kind {
 	case Int32, Int64:
@@ -115,7 +119,8 @@ func (v Value) Whole() (n int64, ok bool) {
 	return 0, false
 }
 
-// ValueOf is the inverse of Any. It also accepts an int, the type of a literal in code, as an Int64, and the types of the SDK.
+// ValueOf is the inverse of Any. It also accepts an int, the type of a literal in code, as an
+// Int64, and the types of the SDK.
 func ValueOf(x any) (Value, error) {
 	switch x := x.(type) {
 	case nil:
@@ -166,7 +171,8 @@ func binaryValue(b []byte) Value {
 	return Value{Kind: Binary, B: append([]byte{}, b...)} // the caller may change b before it is sent
 }
 
-// timeValue returns a time in UTC, truncated to the service's steps of 100 ns, and an absent value for the zero time.
+// timeValue returns a time in UTC, truncated to the service's steps of 100 ns, and an absent value
+// for the zero time.
 func timeValue(t time.Time) Value {
 	if t.IsZero() {
 		return Value{}
@@ -294,7 +300,8 @@ func appendJSON(b []byte, v *Value) []byte {
 	return append(b, '"')
 }
 
-// appendNumber appends a number as encoding/json writes it, and so the SDK: without an exponent if it has up to 21 digits.
+// appendNumber appends a number as encoding/json writes it, and so the SDK: without an exponent if
+// it has up to 21 digits.
 func appendNumber(b []byte, f float64) []byte {
 	if size := math.Abs(f); size == 0 || size >= 1e-6 && size < 1e21 {
 		return strconv.AppendFloat(b, f, 'f', -1, 64)
@@ -306,7 +313,8 @@ func appendNumber(b []byte, f float64) []byte {
 	return b
 }
 
-// appendTime appends a time in UTC from the year 0 to 9999 in the service's form: up to seven fractional digits, without trailing zeros.
+// appendTime appends a time in UTC from the year 0 to 9999 in the service's form: up to seven
+// fractional digits, without trailing zeros.
 func appendTime(b []byte, t time.Time) []byte {
 	const daySeconds = 24 * 60 * 60
 	year, month, day := t.Date()
@@ -338,7 +346,8 @@ func appendString(b []byte, s string) []byte {
 	return append(appendEscaped(append(b, '"'), s), '"')
 }
 
-// appendEscaped appends a text without quotes. U+2028 and U+2029 end a line for the emulator, which then cannot read a transaction.
+// appendEscaped appends a text without quotes. U+2028 and U+2029 end a line for the emulator, which
+// then cannot read a transaction.
 func appendEscaped(b []byte, s string) []byte {
 	from := 0
 	for i := 0; i < len(s); i++ {
@@ -398,7 +407,8 @@ func lengthOf(v *Value) int {
 	return n
 }
 
-// surplus is by how many bytes the JSON of a text is longer if the SDK encodes it, which escapes what HTML may take for its own.
+// surplus is by how many bytes the JSON of a text is longer if the SDK encodes it, which escapes
+// what HTML may take for its own.
 func surplus(s string) int {
 	n := 0
 	for i := range len(s) {
@@ -416,7 +426,8 @@ func isSimple(s string) bool {
 	for ; i+8 <= len(s); i += 8 {
 		b := s[i : i+8]
 		w := uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 | uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
-		// In each of these words, a byte is 0 where w has one of its characters: w|4 makes " and & alike, and w|2 makes < and > alike.
+		// In each of these words, a byte is 0 where w has one of its characters: w|4 makes " and &
+		// alike, and w|2 makes < and > alike.
 		quote, angle, backslash := (w|4*each)^'&'*each, (w|2*each)^'>'*each, w^'\\'*each
 		found := w | (w-' '*each)&^w | (quote-each)&^quote | (angle-each)&^angle | (backslash-each)&^backslash
 		if found&high != 0 {
@@ -431,8 +442,8 @@ func isSimple(s string) bool {
 	return true
 }
 
-// JSON is an entity as it was read: the response of a single row, or a text of its own. Or it is the JSON that was sent. The zero value
-// is none.
+// JSON is an entity as it was read: the response of a single row, or a text of its own. Or it is
+// the JSON that was sent. The zero value is none.
 type JSON struct {
 	response []byte
 	text     string // behind a response, its last members
@@ -441,7 +452,8 @@ type JSON struct {
 // Len returns the number of bytes, 0 if there is no JSON.
 func (j JSON) Len() int { return len(j.response) + len(j.text) }
 
-// mentions reports whether a name occurs with a quote behind it. It does not look for the quote in front of it: quotes are frequent.
+// mentions reports whether a name occurs with a quote behind it. It does not look for the quote in
+// front of it: quotes are frequent.
 func mentions[T string | []byte](text T, name string, index func(T, string) int) bool {
 	for {
 		i := index(text, name)
@@ -455,18 +467,20 @@ func mentions[T string | []byte](text T, name string, index func(T, string) int)
 	}
 }
 
-// Stored is the content of a stored entity: the JSON that was read, or the columns that were written. The zero value is content
-// that is not known.
+// Stored is the content of a stored entity: the JSON that was read, or the columns that were
+// written. The zero value is content that is not known.
 type Stored struct {
 	JSON    JSON
 	Columns []Column // nil if they are not decoded
 
-	// own is a codec, or nil if nothing is known. The entity has only properties of this codec, in the types of its fields, and perhaps the
-	// operation ID, and what the codec's map of unknown columns contained.
+	// own is a codec, or nil if nothing is known. The entity has only properties of this codec, in
+	// the types of its fields, and perhaps the operation ID, and what the codec's map of unknown
+	// columns contained.
 	own *Codec
 }
 
-// MayHave reports whether the entity may have the system property name, which is not that of the operation ID.
+// MayHave reports whether the entity may have the system property name, which is not that of the
+// operation ID.
 func (s Stored) MayHave(name string) bool {
 	return s.own == nil && (s.JSON.Len() == 0 || mentions(s.JSON.text, name, strings.Index) ||
 		mentions(s.JSON.response, name, func(b []byte, name string) int { return bytes.Index(b, []byte(name)) }))

@@ -7,7 +7,8 @@ import (
 	"github.com/aztablekit/aztablekit/internal/errs"
 )
 
-// Writer encodes one entity, and checks the limits of the service. The first error stays, and Finish returns it.
+// Writer encodes one entity, and checks the limits of the service. The first error stays, and
+// Finish returns it.
 type Writer struct {
 	body        Body
 	hint        int             // of the length of the JSON
@@ -34,15 +35,16 @@ type rowSize struct {
 	bytes int // by the service's formula, which counts names and types
 }
 
-// NewWriter begins an entity with its keys, and with room for so many properties. Its columns are kept.
+// NewWriter begins an entity with its keys, and with room for so many properties. Its columns are
+// kept.
 func NewWriter(partitionKey, rowKey string, room int) *Writer {
 	w := new(Writer).start(partitionKey, rowKey)
 	w.body.kept, w.body.columns, w.hint, w.ends = true, make([]Column, 0, room), 48*room, make([]int, 0, room)
 	return w
 }
 
-// TextWriter begins an entity of the codec's type, whose columns will hardly be asked for: then they are decoded. Finish ends the
-// writer.
+// TextWriter begins an entity of the codec's type, whose columns will hardly be asked for: then
+// they are decoded. Finish ends the writer.
 func (p *Codec) TextWriter(partitionKey, rowKey string) *Writer {
 	w, _ := p.writers.Get().(*Writer)
 	if w == nil {
@@ -111,7 +113,8 @@ func (w *Writer) row(part uint8) *rowSize {
 	return row
 }
 
-// Finish returns the entity, or the first error: of a property, of the number of properties, or of the size.
+// Finish returns the entity, or the first error: of a property, of the number of properties, or of
+// the size.
 func (w *Writer) Finish() (b Body, err error) {
 	err = w.FinishTo(&b)
 	return b, err
@@ -173,7 +176,8 @@ func (w *Writer) Fail(err error) {
 	}
 }
 
-// Put adds a property; an absent value adds nothing. The name has been checked, or was read from the service.
+// Put adds a property; an absent value adds nothing. The name has been checked, or was read from
+// the service.
 func (w *Writer) Put(name string, v Value) { w.put(0, &label{name: name}, &v) }
 
 // put adds a property in a part. It may change v.
@@ -295,13 +299,13 @@ func (w *Writer) putAny(part uint8, l *label, value any) {
 	w.put(part, l, &x)
 }
 
-// Body is an entity that can be sent: its keys and properties, within the limits of the service. It is encoded once, when it is
-// made.
+// Body is an entity that can be sent: its keys and properties, within the limits of the service. It
+// is encoded once, when it is made.
 type Body struct {
 	PartitionKey, RowKey string
 
-	// Length is the number of bytes of the JSON in a transaction, at most. The SDK escapes there what HTML may take for its own; the
-	// library does not.
+	// Length is the number of bytes of the JSON in a transaction, at most. The SDK escapes there
+	// what HTML may take for its own; the library does not.
 	Length int
 
 	json    []byte // without the closing brace, which is behind its end; nil if it is to be made of the columns
@@ -325,7 +329,8 @@ func (e *Body) Columns() []Column {
 	return columns
 }
 
-// Append appends the JSON of the entity to b, with one more property behind its own if end is not nil.
+// Append appends the JSON of the entity to b, with one more property behind its own if end is not
+// nil.
 func (e *Body) Append(b []byte, end *Ending) []byte {
 	if e.json != nil {
 		b = append(b, e.json...)
@@ -368,7 +373,8 @@ func (e Body) WithColumns(columns []Column) Body {
 	return e
 }
 
-// Stored returns what is stored once the entity is sent, with the operation ID as its end, or without one.
+// Stored returns what is stored once the entity is sent, with the operation ID as its end, or
+// without one.
 func (e *Body) Stored(end *Ending) Stored {
 	switch {
 	case e.kept && end == nil:
@@ -402,8 +408,9 @@ func appendKeys(b []byte, partitionKey, rowKey string) []byte {
 	return appendString(append(b, `,"`+RowKey+`":`...), rowKey)
 }
 
-// NewCopyWriter begins an entity with its keys, and with room for these columns, most of which were encoded. They will hardly be asked
-// for: then they are decoded. Columns with large values are kept, so that these are not copied.
+// NewCopyWriter begins an entity with its keys, and with room for these columns, most of which were
+// encoded. They will hardly be asked for: then they are decoded. Columns with large values are
+// kept, so that these are not copied.
 func NewCopyWriter(partitionKey, rowKey string, columns []Column) *Writer {
 	hint := 0
 	for i := range columns {

@@ -19,7 +19,8 @@ import (
 // MostParticipants is how many partitions a transaction over several may have.
 const MostParticipants = 10
 
-// ReserveOp returns an operation that keeps a row absent while a transaction over several partitions is under way.
+// ReserveOp returns an operation that keeps a row absent while a transaction over several
+// partitions is under way.
 func (t *Table) ReserveOp(method string, k keys.Key) *Op {
 	op := &Op{Table: t, Method: method, Kind: aztables.TransactionTypeAdd, Key: k, Reserves: true}
 	op.Body, op.Err = edm.NewWriter(k.PartitionKey(), k.RowKey(), 0).Finish()
@@ -45,8 +46,8 @@ type participation struct {
 	whole    bool // an operation replaces or deletes a wide entity, whose parts are rows of their own
 }
 
-// Across applies operations in partitions of several tables of a service, all or none of them. Each is an insert, goes by an ETag, or is of ReserveOp. At most
-// MostParticipants partitions.
+// Across applies operations in partitions of several tables of a service, all or none of them. Each
+// is an insert, goes by an ETag, or is of ReserveOp. At most MostParticipants partitions.
 //
 // If there is one partition, and no reservation, it is one transaction with a commit record.
 // Otherwise all partitions but the home are prepared; the rows of pins and reservations are
@@ -79,7 +80,8 @@ func Across(ctx context.Context, method string, ops []*Op, first string) error {
 	return err
 }
 
-// participations returns the operations by their partitions, in the order in which these come first.
+// participations returns the operations by their partitions, in the order in which these come
+// first.
 func participations(ops []*Op) (all []*participation, err error) {
 	for _, op := range ops {
 		i := slices.IndexFunc(all, func(p *participation) bool { return p.at == op.Key.PartitionKey() && p.table.Same(op.Table) })
@@ -102,10 +104,12 @@ func participations(ops []*Op) (all []*participation, err error) {
 	return all, nil
 }
 
-// mostChangesBeside is how many rows may change in a partition that is not the home: each is two rows there, beside one more.
+// mostChangesBeside is how many rows may change in a partition that is not the home: each is two
+// rows there, beside one more.
 const mostChangesBeside = 49
 
-// asHome returns the rank of a partition as home: changes of a wide entity, then writes, then what fits nowhere else, then a transaction less, then fewer rows.
+// asHome returns the rank of a partition as home: changes of a wide entity, then writes, then what
+// fits nowhere else, then a transaction less, then fewer rows.
 func (p *participation) asHome() []int {
 	rank := func(is bool) int {
 		if is {
@@ -116,7 +120,8 @@ func (p *participation) asHome() []int {
 	return []int{rank(p.whole), rank(p.writes), rank(p.changes > mostChangesBeside), rank(!p.reserves), p.changes, rank(p.pins)}
 }
 
-// homeOf returns where the commit record is: the first partition of the highest rank. It refuses what no commit record covers.
+// homeOf returns where the commit record is: the first partition of the highest rank. It refuses
+// what no commit record covers.
 func homeOf(all []*participation) (*participation, error) {
 	home := slices.MaxFunc(all, func(a, b *participation) int { return slices.Compare(a.asHome(), b.asHome()) })
 	for _, p := range all {

@@ -21,8 +21,9 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Repeat calls f until f succeeds or returns again = false, until the attempts are used up, or until ctx ends. It pauses between
-// the calls, and returns the last error. A throttled request uses up no attempt if ctx has a deadline.
+// Repeat calls f until f succeeds or returns again = false, until the attempts are used up, or
+// until ctx ends. It pauses between the calls, and returns the last error. A throttled request uses
+// up no attempt if ctx has a deadline.
 func (r Retry) Repeat(ctx context.Context, log Log, f func() (again bool, err error)) error {
 	tries := attempts{retry: r, log: log}
 	for {
@@ -38,8 +39,8 @@ func (r Retry) ForConflicts() Retry {
 	return Retry{Attempts: r.ConflictAttempts, Wait: r.ConflictWait, MaxWait: r.MaxConflictWait}
 }
 
-// RepeatRead calls f, which reads a row, until it succeeds, fails with an error that is no outage, the attempts are used up, or
-// ctx ends. AttemptTimeout bounds each call.
+// RepeatRead calls f, which reads a row, until it succeeds, fails with an error that is no outage,
+// the attempts are used up, or ctx ends. AttemptTimeout bounds each call.
 func (r Retry) RepeatRead(ctx context.Context, log Log, f func(context.Context) error) error {
 	return r.Repeat(ctx, log, func() (again bool, err error) {
 		ctx, cancel := Bound(ctx, r.AttemptTimeout)
@@ -49,8 +50,9 @@ func (r Retry) RepeatRead(ctx context.Context, log Log, f func(context.Context) 
 	})
 }
 
-// Outage reports whether err is that of a read, or of work that begins with one, which fails because of an outage. A read ends what another
-// program has prepared, so that it may have an unknown outcome.
+// Outage reports whether err is that of a read, or of work that begins with one, which fails
+// because of an outage. A read ends what another program has prepared, so that it may have an
+// unknown outcome.
 func Outage(err error) bool {
 	if err == nil { // before the variable, which escapes: every plan of a write comes here
 		return false
@@ -64,9 +66,9 @@ func Outage(err error) bool {
 // Ended returns the error of work that waited for the response of a request until ctx ended.
 func Ended(ctx context.Context) error { return conditioned(ctx, ctx.Err()) }
 
-// mayPass reports whether the failure of a request, which was not refused, may pass: there is no response, or the response of a service
-// that is busy or down. The response of another program, such as a proxy, does not pass, nor does the refusal of a service that does not
-// know the request.
+// mayPass reports whether the failure of a request, which was not refused, may pass: there is no
+// response, or the response of a service that is busy or down. The response of another program,
+// such as a proxy, does not pass, nor does the refusal of a service that does not know the request.
 func mayPass(err error) bool {
 	var foreign *wire.NotServiceError
 	var re *azcore.ResponseError
@@ -80,9 +82,10 @@ func mayPass(err error) bool {
 	return true
 }
 
-// attempts counts the attempts of one request, and waits between them. If the context has a deadline, the deadline ends the attempts.
-// Retry.Attempts bounds those that were not throttled, or all if it is 1. Without it, few attempts follow a failure that does not pass,
-// and a number ends only attempts without a deadline or without pauses.
+// attempts counts the attempts of one request, and waits between them. If the context has a
+// deadline, the deadline ends the attempts. Retry.Attempts bounds those that were not throttled, or
+// all if it is 1. Without it, few attempts follow a failure that does not pass, and a number ends
+// only attempts without a deadline or without pauses.
 type attempts struct {
 	retry   Retry
 	log     Log
@@ -91,7 +94,8 @@ type attempts struct {
 	busy    int // attempts that were throttled
 }
 
-// The most attempts without Retry.Attempts: of a request without a deadline, or whose failures do not pass, and of one without pauses.
+// The most attempts without Retry.Attempts: of a request without a deadline, or whose failures do
+// not pass, and of one without pauses.
 const (
 	fewAttempts  = 4
 	mostAttempts = 100
@@ -105,7 +109,8 @@ func (r Retry) few() int {
 	return fewAttempts
 }
 
-// usedUp reports whether there is no further attempt. bounded reports that the context has a deadline.
+// usedUp reports whether there is no further attempt. bounded reports that the context has a
+// deadline.
 func (a *attempts) usedUp(bounded bool) bool {
 	switch {
 	case a.retry.Attempts > 0 || !bounded:
@@ -116,7 +121,8 @@ func (a *attempts) usedUp(bounded bool) bool {
 	return a.lasting >= fewAttempts
 }
 
-// wait waits before the next attempt, after an attempt that failed with err. It reports whether there is a next attempt.
+// wait waits before the next attempt, after an attempt that failed with err. It reports whether
+// there is a next attempt.
 func (a *attempts) wait(ctx context.Context, err error) bool {
 	if errors.Is(err, errs.ErrNoEndpoint) { // the client is made so: the next attempt cannot differ
 		a.log.givesUp(ctx, a.failed+a.busy+1, err)
@@ -159,7 +165,8 @@ func (a *attempts) pause(ctx context.Context, wait time.Duration, err error) boo
 	return true
 }
 
-// throttled reports whether the service refused a request because it is busy, and for how long it asks not to be called.
+// throttled reports whether the service refused a request because it is busy, and for how long it
+// asks not to be called.
 func throttled(err error) (wait time.Duration, busy bool) {
 	if err == nil {
 		return 0, false
@@ -189,7 +196,8 @@ func throttled(err error) (wait time.Duration, busy bool) {
 	return 0, true
 }
 
-// Conflicts bounds how often, and for how long, work starts again because concurrent writers changed what it read.
+// Conflicts bounds how often, and for how long, work starts again because concurrent writers
+// changed what it read.
 type Conflicts struct {
 	retry    Retry
 	end      time.Time // zero if there is none
@@ -205,8 +213,8 @@ func (o *Options) NewConflicts() Conflicts {
 	return c
 }
 
-// Wait waits before the next attempt, and reports whether there is one, after a conflict that lost tells. err is the context's, if
-// the context has ended.
+// Wait waits before the next attempt, and reports whether there is one, after a conflict that lost
+// tells. err is the context's, if the context has ended.
 func (c *Conflicts) Wait(ctx context.Context, log Log, lost error) (_ bool, err error) {
 	return c.wait(ctx, log, lost, c.retry.ConflictWait)
 }
@@ -214,7 +222,8 @@ func (c *Conflicts) Wait(ctx context.Context, log Log, lost error) (_ bool, err 
 // First reports whether no conflict was counted so far.
 func (c *Conflicts) First() bool { return c.attempts == 0 }
 
-// Skip is Wait without a pause, for an attempt that begins with a row that was read after the conflict.
+// Skip is Wait without a pause, for an attempt that begins with a row that was read after the
+// conflict.
 func (c *Conflicts) Skip(ctx context.Context, log Log, lost error) (_ bool, err error) {
 	return c.wait(ctx, log, lost, 0)
 }
@@ -236,7 +245,8 @@ func (t *Table) RepeatLost(ctx context.Context, method string, in keys.Partition
 	}
 }
 
-// isLost reports whether a transaction has failed because a concurrent writer has changed what it goes by.
+// isLost reports whether a transaction has failed because a concurrent writer has changed what it
+// goes by.
 func isLost(err error) bool {
 	var be *errs.BatchError
 	switch {
@@ -267,8 +277,8 @@ func (c *Conflicts) wait(ctx context.Context, log Log, lost error, least time.Du
 	return err == nil, err
 }
 
-// backOff is the n-th pause: d the first, and twice as long each time, up to most, shortened at random by up to a half so that
-// concurrent writers diverge. It is 0 for a d below 0.
+// backOff is the n-th pause: d the first, and twice as long each time, up to most, shortened at
+// random by up to a half so that concurrent writers diverge. It is 0 for a d below 0.
 func backOff(n int, d, most time.Duration) time.Duration {
 	d = min(d, most)
 	for ; n > 1 && d > 0 && d < most; n-- {
@@ -288,8 +298,9 @@ func sleep(ctx context.Context, d time.Duration) error {
 	return pace.Sleep(ctx, d)
 }
 
-// Log logs what an operation does besides its requests: repeated attempts, conflicts and repairs. The zero Log logs nothing. It
-// logs keys, codes and texts of errors, but neither properties nor signatures.
+// Log logs what an operation does besides its requests: repeated attempts, conflicts and repairs.
+// The zero Log logs nothing. It logs keys, codes and texts of errors, but neither properties nor
+// signatures.
 type Log struct {
 	Logger        *slog.Logger
 	Table, Method string
@@ -298,8 +309,8 @@ type Log struct {
 	Conflicts     bool     // each attempt that is over was a conflict
 }
 
-// Conflict logs that an attempt failed because of a concurrent writer, and that another attempt follows. attempt and wait are 0
-// if they are not known.
+// Conflict logs that an attempt failed because of a concurrent writer, and that another attempt
+// follows. attempt and wait are 0 if they are not known.
 func (l Log) Conflict(ctx context.Context, attempt int, wait time.Duration, err error) {
 	l.attempt(ctx, slog.LevelDebug, "conflict with a concurrent writer; another attempt follows", attempt, wait, err)
 }
@@ -363,7 +374,8 @@ func (l Log) log(ctx context.Context, level slog.Level, text string, attrs ...sl
 	l.Logger.LogAttrs(ctx, level, text, append(all, attrs...)...)
 }
 
-// The attributes of spans, by OpenTelemetry's conventions for databases, and by the SDK's for the ID of a request.
+// The attributes of spans, by OpenTelemetry's conventions for databases, and by the SDK's for the
+// ID of a request.
 const (
 	attrSystem     = "db.system.name"
 	attrCollection = "db.collection.name"
@@ -373,8 +385,9 @@ const (
 	attrRequestID  = "az.service_request_id"
 )
 
-// Span begins the span of a method, which fails if the method does. A method that another one calls has no span of its own: a method
-// for which a refusal is no failure begins its span before the request. A nil table has no spans.
+// Span begins the span of a method, which fails if the method does. A method that another one calls
+// has no span of its own: a method for which a refusal is no failure begins its span before the
+// request. A nil table has no spans.
 func (t *Table) Span(ctx context.Context, method string) (context.Context, func(error)) {
 	if t == nil || !t.tracer.Enabled() || ctx.Value(spanKey{}) != nil {
 		return ctx, func(error) {}
@@ -394,8 +407,8 @@ func (t *Table) Span(ctx context.Context, method string) (context.Context, func(
 // spanKey marks a context that has a span of this package.
 type spanKey struct{}
 
-// responded notes after a call whether the client is tapped, and the service's ID of the request in the span of the method. Of several
-// requests, the last one stays.
+// responded notes after a call whether the client is tapped, and the service's ID of the request in
+// the span of the method. Of several requests, the last one stays.
 func (t *Table) responded(ctx context.Context, call *wire.Call) {
 	t.findTap(call)
 	if !t.tracer.Enabled() {
@@ -406,7 +419,8 @@ func (t *Table) responded(ctx context.Context, call *wire.Call) {
 	}
 }
 
-// sending notes in the span of the method that a transaction of several operations is sent, and counts its rows.
+// sending notes in the span of the method that a transaction of several operations is sent, and
+// counts its rows.
 func (t *Table) sending(ctx context.Context, operations int) {
 	if m := meterOf(ctx); m != nil {
 		m.rows.Add(int64(operations))

@@ -35,7 +35,8 @@ func Bulk(ctx context.Context, ops iter.Seq2[*Op, error], o BulkOptions) (BulkRe
 	return b.result, cmp.Or(b.err, broken)
 }
 
-// bulk is bulk work under way. Its fields belong to the goroutine that reads the stream; transactions deliver their outcomes to it.
+// bulk is bulk work under way. Its fields belong to the goroutine that reads the stream;
+// transactions deliver their outcomes to it.
 type bulk struct {
 	ctx context.Context
 	opt BulkOptions
@@ -177,7 +178,8 @@ func (b *bulk) queue(g *group) {
 	}
 }
 
-// next takes a group whose transaction is full, or, with flush, the group that waits longest. It returns nil if there is none.
+// next takes a group whose transaction is full, or, with flush, the group that waits longest. It
+// returns nil if there is none.
 func (b *bulk) next(flush bool) (g *group) {
 	switch {
 	case len(b.ready) > 0:
@@ -192,7 +194,8 @@ func (b *bulk) next(flush bool) (g *group) {
 	return g
 }
 
-// begin sends the full transactions, and with flush also the waiting ones, as far as the width allows.
+// begin sends the full transactions, and with flush also the waiting ones, as far as the width
+// allows.
 func (b *bulk) begin(flush bool) {
 	for b.err == nil && b.running < b.opt.Concurrency && b.beginOne(flush) {
 	}
@@ -214,8 +217,8 @@ func (b *bulk) beginOne(flush bool) bool {
 	return true
 }
 
-// take notes the outcome of a batch. Everything that the work counts and decides happens here, in the goroutine that reads the
-// stream.
+// take notes the outcome of a batch. Everything that the work counts and decides happens here, in
+// the goroutine that reads the stream.
 func (b *bulk) take(r batchOutcome) {
 	if r.panics != nil {
 		panic(r.panics)
@@ -303,7 +306,8 @@ type group struct {
 	ready bool          // it is among those whose next transaction will not grow
 	ahead aheadRows     // of what is to be sent, and kept of what was sent; belongs to the sender while the group is busy
 
-	// The next transaction: the first n of the queue. The plan may take fewer, because of the rows that maintainers add.
+	// The next transaction: the first n of the queue. The plan may take fewer, because of the rows
+	// that maintainers add.
 	n     int
 	rows  map[string]bool
 	count int // operations, the commit record included
@@ -311,9 +315,10 @@ type group struct {
 	full  bool
 }
 
-// What an operation adds to the body of a transaction besides its entity: the headers that the SDK writes, and the address. Its
-// exact length is not known here. A client with the library's policies measures the request before it is sent, so the estimate may
-// be low. Other clients cannot, so the estimate must be high enough.
+// What an operation adds to the body of a transaction besides its entity: the headers that the SDK
+// writes, and the address. Its exact length is not known here. A client with the library's policies
+// measures the request before it is sent, so the estimate may be low. Other clients cannot, so the
+// estimate must be high enough.
 const (
 	leastHeaders = 300
 	mostHeaders  = 900

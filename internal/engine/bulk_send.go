@@ -63,7 +63,8 @@ func (s *bulkSender) deliver(r batchOutcome) {
 	}
 }
 
-// deliverRefusal delivers the outcome of a refused operation, and ends the batch unless Skip drops the operation.
+// deliverRefusal delivers the outcome of a refused operation, and ends the batch unless Skip drops
+// the operation.
 func (s *bulkSender) deliverRefusal(i bulkOp, err error) error {
 	answer := make(chan bool, 1)
 	s.deliver(batchOutcome{refused: &i, err: err, answer: answer})
@@ -78,7 +79,8 @@ func (s *bulkSender) deliverRefusal(i bulkOp, err error) error {
 	return errStopped
 }
 
-// send applies a batch, but for the operations that are skipped or find nothing to delete. These are no failures of its span.
+// send applies a batch, but for the operations that are skipped or find nothing to delete. These
+// are no failures of its span.
 func (s *bulkSender) send(batch []bulkOp) (err error) {
 	ctx, end := batch[0].op.Table.Span(s.ctx, "Bulk")
 	s.outside, s.ctx = s.ctx, ctx
@@ -95,7 +97,8 @@ func (s *bulkSender) send(batch []bulkOp) (err error) {
 	return err
 }
 
-// sendOnce sends the operations of a batch that fit into one transaction. If the transaction fails, it returns those to send next.
+// sendOnce sends the operations of a batch that fit into one transaction. If the transaction fails,
+// it returns those to send next.
 func (s *bulkSender) sendOnce(batch []bulkOp) (next []bulkOp, err error) {
 	batch, err = s.usable(batch)
 	if err != nil || len(batch) == 0 {
@@ -147,8 +150,8 @@ func (s *bulkSender) usable(batch []bulkOp) ([]bulkOp, error) {
 	return batch, nil
 }
 
-// commit sends the first operations of a batch. It returns the batch without the deletes that find nothing, by the plan, and how
-// many of it were sent.
+// commit sends the first operations of a batch. It returns the batch without the deletes that find
+// nothing, by the plan, and how many of it were sent.
 func (s *bulkSender) commit(batch []bulkOp, m *meter) (left []bulkOp, taken int, err error) {
 	ops := make([]*Op, len(batch))
 	for i := range batch {
@@ -182,7 +185,8 @@ func (s *bulkSender) readNext(later []*Op) {
 // leave leaves operations to another transaction.
 func (s *bulkSender) leave(ops []bulkOp) { s.left = append(slices.Clip(ops), s.left...) }
 
-// afterUnknownDeletes returns the deletes to send again if it is not known whether they were applied.
+// afterUnknownDeletes returns the deletes to send again if it is not known whether they were
+// applied.
 func (s *bulkSender) afterUnknownDeletes(batch []bulkOp) []bulkOp {
 	left := s.withoutMissing(batch, 0) // if a row is gone now, most likely this delete has deleted it
 	for _, item := range left {
@@ -197,7 +201,8 @@ func onlyDeletes(batch []bulkOp) bool {
 	return !slices.ContainsFunc(batch, func(i bulkOp) bool { return !i.op.deletes() })
 }
 
-// ownError reports whether an operation has failed with an error that is not about a row that a maintainer derived.
+// ownError reports whether an operation has failed with an error that is not about a row that a
+// maintainer derived.
 func ownError(err, target error) bool {
 	return errors.Is(err, target) && !errors.As(err, new(*errs.DerivedError))
 }
@@ -217,8 +222,8 @@ func fitting(batch []bulkOp, excess int) int {
 	return n
 }
 
-// blamed returns the operation because of which a transaction failed, or the limit on its size. It returns neither for a failed
-// outbox and for an unknown outcome.
+// blamed returns the operation because of which a transaction failed, or the limit on its size. It
+// returns neither for a failed outbox and for an unknown outcome.
 func blamed(err error) (failed *errs.BatchError, large *errs.LimitError) {
 	var oe *errs.OpError
 	if !errors.As(err, &oe) || isUnknown(err) {
@@ -233,14 +238,16 @@ func blamed(err error) (failed *errs.BatchError, large *errs.LimitError) {
 	return nil, large
 }
 
-// dropFailed returns the batch without the operation that failed, or with a new operation in its place.
+// dropFailed returns the batch without the operation that failed, or with a new operation in its
+// place.
 func (s *bulkSender) dropFailed(batch []bulkOp, failed *errs.BatchError) ([]bulkOp, error) {
 	item := batch[failed.Index]
 	rest := slices.Delete(slices.Clone(batch), failed.Index, failed.Index+1)
 	var derived *errs.DerivedError
 	switch {
 	case errors.As(failed.Err, &derived) && errors.Is(failed.Err, errs.ErrDuplicateRow) && len(batch) > 1:
-		// It derives a row that another operation of the batch writes: the two go into separate transactions.
+		// It derives a row that another operation of the batch writes: the two go into separate
+		// transactions.
 		at := max(failed.Index, 1)
 		s.leave(batch[at:])
 		return batch[:at], nil
@@ -264,7 +271,8 @@ func (s *bulkSender) dropFailed(batch []bulkOp, failed *errs.BatchError) ([]bulk
 	return rest, s.deliverRefusal(item, failed.Err)
 }
 
-// remade returns the rest of a batch with a new operation in the place of a delete whose row has changed.
+// remade returns the rest of a batch with a new operation in the place of a delete whose row has
+// changed.
 func (s *bulkSender) remade(item bulkOp, rest []bulkOp, failed *errs.BatchError) ([]bulkOp, error) {
 	op, there, err := item.op.Remake(s.ctx)
 	switch {
@@ -279,8 +287,8 @@ func (s *bulkSender) remade(item bulkOp, rest []bulkOp, failed *errs.BatchError)
 	return slices.Insert(rest, failed.Index, again), nil
 }
 
-// withoutMissing returns the batch without the deletes whose rows do not exist, as far as one page shows it. Each of them is done,
-// and counts as missing so many times. 1 request.
+// withoutMissing returns the batch without the deletes whose rows do not exist, as far as one page
+// shows it. Each of them is done, and counts as missing so many times. 1 request.
 func (s *bulkSender) withoutMissing(batch []bulkOp, missing int) (left []bulkOp) {
 	there, known := s.existing(batch, aztables.TransactionTypeDelete, missing > 0)
 	var gone []bulkOp
@@ -297,8 +305,8 @@ func (s *bulkSender) withoutMissing(batch []bulkOp, missing int) (left []bulkOp)
 	return left
 }
 
-// withoutExisting returns the batch without the inserts whose rows exist, as far as one page shows it. They are refused with the
-// same error as an insert before them. 1 request.
+// withoutExisting returns the batch without the inserts whose rows exist, as far as one page shows
+// it. They are refused with the same error as an insert before them. 1 request.
 func (s *bulkSender) withoutExisting(batch []bulkOp, refusal error) (left []bulkOp, err error) {
 	there, known := s.existing(batch, aztables.TransactionTypeAdd, true)
 	for _, i := range batch {
@@ -311,8 +319,9 @@ func (s *bulkSender) withoutExisting(batch []bulkOp, refusal error) (left []bulk
 	return left, nil
 }
 
-// existing queries which rows of the operations of a kind exist. known(rk) reports whether the query covered the row: it covers
-// none if it fails, or if the batch has one such row and few is set. 1 request.
+// existing queries which rows of the operations of a kind exist. known(rk) reports whether the
+// query covered the row: it covers none if it fails, or if the batch has one such row and few is
+// set. 1 request.
 func (s *bulkSender) existing(batch []bulkOp, kind aztables.TransactionType, few bool) (there map[string]bool, known func(rk string) bool) {
 	nothing := func(string) bool { return false }
 	from, to := bounds(batch, kind)
@@ -342,7 +351,8 @@ func (s *bulkSender) existing(batch []bulkOp, kind aztables.TransactionType, few
 	return there, func(rk string) bool { return !marked[rk] && (!p.more() || keys.Compare(rk, last) <= 0) }
 }
 
-// bounds returns the least and the greatest key of the operations of a kind, zero keys if there are none.
+// bounds returns the least and the greatest key of the operations of a kind, zero keys if there are
+// none.
 func bounds(batch []bulkOp, kind aztables.TransactionType) (from, to keys.Key) {
 	for _, i := range batch {
 		if i.op.Kind != kind {
@@ -365,8 +375,8 @@ const (
 	partitionRate = 2_000
 )
 
-// bulkPace limits how many rows bulk work writes in a second, in all and in each partition. A partition has its debt until it is
-// paid, whether it has operations or not.
+// bulkPace limits how many rows bulk work writes in a second, in all and in each partition. A
+// partition has its debt until it is paid, whether it has operations or not.
 type bulkPace struct {
 	all *pace.Limit
 
@@ -406,7 +416,8 @@ func (p *bulkPace) limit(k groupKey) *pace.Limit {
 	return l
 }
 
-// wait waits until the rows of a partition's earlier transactions are paid for. It returns the meter of the next one.
+// wait waits until the rows of a partition's earlier transactions are paid for. It returns the
+// meter of the next one.
 func (p *bulkPace) wait(ctx context.Context, k groupKey) (*meter, error) {
 	err := p.limit(k).Wait(ctx)
 	if err == nil {

@@ -95,8 +95,8 @@ func (d *delivery) read(r *edm.Reader, in edm.Entity) (mine bool, err error) {
 	return mine, err
 }
 
-// give hands out the row that the Lister has read. last reports that it is the last of its page. give reports whether the list goes
-// on.
+// give hands out the row that the Lister has read. last reports that it is the last of its page.
+// give reports whether the list goes on.
 func (d *delivery) give(in edm.Entity, mine bool, err error, last bool) (goOn bool) {
 	p := d.pager
 	switch {
@@ -122,8 +122,8 @@ func (d *delivery) give(in edm.Entity, mine bool, err error, last bool) (goOn bo
 	return !d.stopped
 }
 
-// widePage is page for a table with wide entities. An entity of which the page does not contain all parts is read by its key: 1
-// request more.
+// widePage is page for a table with wide entities. An entity of which the page does not contain all
+// parts is read by its key: 1 request more.
 func (d *delivery) widePage(ctx context.Context, r *edm.Reader) error {
 	var all []*assembly
 	var pending *assembly

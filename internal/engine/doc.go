@@ -1,9 +1,11 @@
-// Package engine reads and writes the rows of a table, without a Go type parameter: package table puts the types around it.
+// Package engine reads and writes the rows of a table, without a Go type parameter: package table
+// puts the types around it.
 //
-// A [Table] is a handle. A [Mode] holds the settings in which the handles of one table differ. An [Op] is one write as data: the
-// columns that are written, the condition, and the [Target], which receives the result. [Commit] applies operations as one
-// transaction, and [Bulk] applies a stream of operations as many transactions. A [Plan] is a transaction while maintainers add
-// derived rows to it. [List] reads the pages of a [Query].
+// A [Table] is a handle. A [Mode] holds the settings in which the handles of one table differ. An
+// [Op] is one write as data: the columns that are written, the condition, and the [Target], which
+// receives the result. [Commit] applies operations as one transaction, and [Bulk] applies a stream
+// of operations as many transactions. A [Plan] is a transaction while maintainers add derived rows
+// to it. [List] reads the pages of a [Query].
 //
 // # A write
 //
@@ -23,7 +25,8 @@
 //     applied: it shows the notification, and finishes the other partitions at the same time. write.giveUp (write.go) ends a write that
 //     was not applied. Its abort record (record.go) excludes that it commits later; without one, UnknownError.Resolve asks again.
 //
-// Commit records are read and resolved in record.go. Preparations of crashed programs are ended in end_prepared.go. A list requests pages
-// in list.go, hands out their rows in delivery.go, and shows marked rows by markview.go. Packages stored, commit, query, options and
-// errs declare what the engine and its callers share.
+// Commit records are read and resolved in record.go. Preparations of crashed programs are ended in
+// end_prepared.go. A list requests pages in list.go, hands out their rows in delivery.go, and shows
+// marked rows by markview.go. Packages stored, commit, query, options and errs declare what the
+// engine and its callers share.
 package engine

@@ -26,7 +26,8 @@ const mostResolutions = 20
 
 var errPrepared = errors.New("the row is prepared by a write over several partitions, again and again")
 
-// sibling returns a handle for the library's rows in another table of the service. It also believes commit records in this table.
+// sibling returns a handle for the library's rows in another table of the service. It also believes
+// commit records in this table.
 func (t *Table) sibling(name string) *Table {
 	c := t.LibraryHandle()
 	if !strings.EqualFold(name, t.Name) {
@@ -35,9 +36,9 @@ func (t *Table) sibling(name string) *Table {
 	return c
 }
 
-// atHome returns a *HomeError if the table of the commit record of a write that has prepared a row is gone, and any other error
-// of the request for the commit record with its condition. If the clock of the writer is ahead, no
-// repetition helps: the *HomeError says so at once.
+// atHome returns a *HomeError if the table of the commit record of a write that has prepared a row
+// is gone, and any other error of the request for the commit record with its condition. If the
+// clock of the writer is ahead, no repetition helps: the *HomeError says so at once.
 func atHome(ctx context.Context, row keys.Key, home commit.Remote, err error) error {
 	if errors.Is(err, ErrAhead) {
 		return &errs.HomeError{Row: row, Table: home.Table, Partition: home.Partition, Err: err}
@@ -48,11 +49,13 @@ func atHome(ctx context.Context, row keys.Key, home commit.Remote, err error) er
 	return &errs.HomeError{Row: row, Table: home.Table, Partition: home.Partition, Gone: true, Err: errs.Cause(err)} // not ErrTableNotFound: this table exists
 }
 
-// EndRemote ends what a write of a partition of this table has prepared, or may have, in a remote: by the commit record of the
-// write, it finishes or rolls back. Requests: 1 if nothing is to be done; else 1 for the commit record, 1 for each prepared row and
-// each new content, and 1. Idempotent.
+// EndRemote ends what a write of a partition of this table has prepared, or may have, in a remote:
+// by the commit record of the write, it finishes or rolls back. Requests: 1 if nothing is to be
+// done; else 1 for the commit record, 1 for each prepared row and each new content, and 1.
+// Idempotent.
 //
-// If exclude is set and the write has prepared nothing there yet, a request that prepares and is still under way will fail.
+// If exclude is set and the write has prepared nothing there yet, a request that prepares and is
+// still under way will fail.
 func (t *Table) EndRemote(ctx context.Context, partition, id string, r commit.Remote, exclude bool) error {
 	if err := commit.CheckRemote(r); err != nil {
 		return err
@@ -72,8 +75,9 @@ func (f ender) is(home commit.Remote) bool {
 	return f.home == nil || commit.Folded(*f.home) == commit.Folded(home)
 }
 
-// endPrepared ends what a write has prepared in a partition. It starts again after a conflict. If the write has
-// prepared nothing yet and never commits, and by says so, endPrepared excludes that it prepares later. Errors: *HomeError.
+// endPrepared ends what a write has prepared in a partition. It starts again after a conflict. If
+// the write has prepared nothing yet and never commits, and by says so, endPrepared excludes that
+// it prepares later. Errors: *HomeError.
 func (t *Table) endPrepared(ctx context.Context, partition, id string, by ender) error {
 	ctx, cancel := Bound(ctx, t.Options.WriteTimeout)
 	defer cancel()
@@ -133,8 +137,8 @@ func (t *Table) endOnce(ctx context.Context, partition, id string, by ender) (ag
 	return t.sendSteps(ctx, id, steps, p.stamped)
 }
 
-// excludePreparation stores the preparation of a write that never commits as if it had been rolled back: a request that prepares and
-// is still under way then fails.
+// excludePreparation stores the preparation of a write that never commits as if it had been rolled
+// back: a request that prepares and is still under way then fails.
 func (t *Table) excludePreparation(ctx context.Context, partition, id string, home commit.Remote) (again bool, err error) {
 	if committed, err := t.resolveAtHome(ctx, home, id, partition, false); err != nil || committed {
 		return Outage(err), err
@@ -147,8 +151,8 @@ func (t *Table) excludePreparation(ctx context.Context, partition, id string, ho
 	return t.sendSteps(ctx, id, []step{s}, false)
 }
 
-// sendSteps sends steps as a transaction of the library's own. again reports that another program has changed a row of them, or that
-// the outcome is unknown.
+// sendSteps sends steps as a transaction of the library's own. again reports that another program
+// has changed a row of them, or that the outcome is unknown.
 func (t *Table) sendSteps(ctx context.Context, id string, steps []step, stamped bool) (again bool, err error) {
 	if err := sized(steps, 0); err != nil {
 		return false, err
@@ -169,24 +173,27 @@ func (t *Table) sendSteps(ctx context.Context, id string, steps []step, stamped 
 	return verdict != wire.Refused, err
 }
 
-// resolveAtHome reports whether a write is committed. If it is not, resolveAtHome stores an abort record, so that it never will be. A pending
-// commit record is never deleted, so that a missing one whose time is over is none of a committed write. If the writer's clock is ahead,
-// old reports whether it is over.
+// resolveAtHome reports whether a write is committed. If it is not, resolveAtHome stores an abort
+// record, so that it never will be. A pending commit record is never deleted, so that a missing one
+// whose time is over is none of a committed write. If the writer's clock is ahead, old reports
+// whether it is over.
 func (t *Table) resolveAtHome(ctx context.Context, home commit.Remote, id, partition string, old bool) (bool, error) {
 	at := t.sibling(home.Table)
 	rec, err := at.Resolve(ctx, home.Partition, id, commit.Remote{Table: t.Name, Partition: partition})
 	if errors.Is(err, errs.ErrExpired) || old && errors.Is(err, ErrAhead) {
-		// The time may have passed between the read and the look at the clock, and the write have committed: a read after it counts.
+		// The time may have passed between the read and the look at the clock, and the write have
+		// committed: a read after it counts.
 		rec, err = at.Record(ctx, home.Partition, id)
 	}
 	return err == nil && rec != nil && rec.State != commit.Aborted, err
 }
 
-// isOld reports whether the service stored a row so long ago that a write which began before cannot commit any more.
+// isOld reports whether the service stored a row so long ago that a write which began before cannot
+// commit any more.
 func isOld(r *stored.Row, now time.Time) bool { return now.Sub(r.Timestamp) > commit.Retention }
 
-// endingSteps returns the steps that end a preparation. A row that does not have the mark any more is left as it is: another program
-// has written it.
+// endingSteps returns the steps that end a preparation. A row that does not have the mark any more
+// is left as it is: another program has written it.
 func (t *Table) endingSteps(ctx context.Context, p *preparation, id string, committed bool) ([]step, error) {
 	partition := p.key.PartitionKey()
 	first, err := p.end(t)
@@ -203,8 +210,8 @@ func (t *Table) endingSteps(ctx context.Context, p *preparation, id string, comm
 	return steps, err
 }
 
-// largeRow is the size in bytes of a row whose mark is not removed when it is rolled back, but made empty: a hundred smaller rows fit
-// into one transaction.
+// largeRow is the size in bytes of a row whose mark is not removed when it is rolled back, but made
+// empty: a hundred smaller rows fit into one transaction.
 const largeRow = 30 << 10
 
 // endingOfRow returns the steps that end the preparation of a row.
@@ -256,8 +263,9 @@ func (t *Table) endingOfRow(ctx context.Context, partition, id string, r prepare
 	return steps, err
 }
 
-// endWriteOf ends the write that has prepared a row, so that the row can be read and written. If the write began just now, endWriteOf lets
-// it end itself, and only waits. If its preparation is missing, the write has ended before.
+// endWriteOf ends the write that has prepared a row, so that the row can be read and written. If
+// the write began just now, endWriteOf lets it end itself, and only waits. If its preparation is
+// missing, the write has ended before.
 func (t *Table) endWriteOf(ctx context.Context, k keys.Key, m stored.Mark, attempt int) (ended bool, err error) {
 	began, err := commit.TimeOf(m.ID)
 	if err != nil {
@@ -273,8 +281,9 @@ func (t *Table) endWriteOf(ctx context.Context, k keys.Key, m stored.Mark, attem
 	return true, t.endPrepared(ctx, k.PartitionKey(), m.ID, ender{})
 }
 
-// A reader does not end a write over several partitions that is younger than mostPatience by the reader's clock, unless it has waited mostWaits times. The writer's clock may be
-// ahead by up to mostPatience.
+// A reader does not end a write over several partitions that is younger than mostPatience by the
+// reader's clock, unless it has waited mostWaits times. The writer's clock may be ahead by up to
+// mostPatience.
 const (
 	mostPatience = time.Second
 	mostWaits    = 10
@@ -286,9 +295,9 @@ func mayNotWrite(err error) bool {
 	return errors.As(err, &re) && re.StatusCode == http.StatusForbidden
 }
 
-// FinishPrepared ends the writes over several partitions that began before a time and have not ended in a range of partitions, or
-// in any if it is unset, which takes a scan of the table; see records.Records.FinishPrepared. It goes on behind orphans, and returns the
-// orphans that are left.
+// FinishPrepared ends the writes over several partitions that began before a time and have not
+// ended in a range of partitions, or in any if it is unset, which takes a scan of the table; see
+// records.Records.FinishPrepared. It goes on behind orphans, and returns the orphans that are left.
 func (t *Table) FinishPrepared(ctx context.Context, in keys.PartitionRange, before time.Time, orphans commit.Orphans) (finished int, left []*errs.HomeError, err error) {
 	var all []keys.Key
 	library, now := t.LibraryHandle(), t.Options.Now()
@@ -329,8 +338,9 @@ func (t *Table) FinishPrepared(ctx context.Context, in keys.PartitionRange, befo
 	return finished, left, err
 }
 
-// sweepRemotes deletes what the write of a commit record that is to be swept has prepared in other partitions. 1 request for each, and 2
-// for those of an abort record, which a forged message may have stored for a write that has another home.
+// sweepRemotes deletes what the write of a commit record that is to be swept has prepared in other
+// partitions. 1 request for each, and 2 for those of an abort record, which a forged message may
+// have stored for a write that has another home.
 func (t *Table) sweepRemotes(ctx context.Context, r *stored.Row) error {
 	rec, err := RecordOf(r)
 	if err != nil {

@@ -15,19 +15,24 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// An entity with an end is over when the service answers, by its own clock, at that time or later with the entity's row. For readers it is then not there. Lists
-// leave it out, and say nothing of it. A program that is about to say that a certain entity is not there deletes it first, by the ETag of the row that was read:
-// without that, a renewal that is applied late would revive what a reader has called over. So does an insert, whose key or unique value it has.
+// An entity with an end is over when the service answers, by its own clock, at that time or later
+// with the entity's row. For readers it is then not there. Lists leave it out, and say nothing of
+// it. A program that is about to say that a certain entity is not there deletes it first, by the
+// ETag of the row that was read: without that, a renewal that is applied late would revive what a
+// reader has called over. So does an insert, whose key or unique value it has.
 
-// Ends is in the mode of handles whose entities may have an end. A handle of rows elsewhere has the zero Ends: a copy may be older than its entity, so of one that is over it shows only whose it is.
+// Ends is in the mode of handles whose entities may have an end. A handle of rows elsewhere has the
+// zero Ends: a copy may be older than its entity, so of one that is over it shows only whose it is.
 type Ends struct {
 	Definition string // by which entities get their ends
 	At         func(value any) (time.Time, error)
 
-	// Notes, if not nil, get a note before an entity gets an end in another hour than the one that it has.
+	// Notes, if not nil, get a note before an entity gets an end in another hour than the one that
+	// it has.
 	Notes EndNotes
 
-	// Types are handles of the types of a table, for a handle that reads rows of all of them. nil for a handle of one type.
+	// Types are handles of the types of a table, for a handle that reads rows of all of them. nil
+	// for a handle of one type.
 	Types []*Table
 }
 
@@ -42,7 +47,8 @@ type EndNotes interface {
 	Note(ctx context.Context, partition string, end time.Time) error
 }
 
-// never is the end in the row of an entity that had one and has none any more: a merge cannot take a property away.
+// never is the end in the row of an entity that had one and has none any more: a merge cannot take
+// a property away.
 var never = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 
 // EndAt returns an end as it is stored: in whole seconds, and not earlier than at. The zero time is
@@ -120,8 +126,10 @@ func (t *Table) WithoutEnds() *Table {
 	return t.WithMode(m)
 }
 
-// end deletes the entity of a row that is over, with what follows from it, unless a concurrent writer has changed it. gone is false if the row must be read
-// again. For a client that may not delete it, the error is an *overError. Requests: 1, and those of its maintainers; for a copy, 1 more.
+// end deletes the entity of a row that is over, with what follows from it, unless a concurrent
+// writer has changed it. gone is false if the row must be read again. For a client that may not
+// delete it, the error is an *overError. Requests: 1, and those of its maintainers; for a copy, 1
+// more.
 func (t *Table) end(ctx context.Context, row *stored.Row) (gone bool, err error) {
 	if entity, isCopy := row.Primary(); isCopy {
 		return t.endOwner(ctx, entity)
@@ -145,8 +153,8 @@ func (t *Table) end(ctx context.Context, row *stored.Row) (gone bool, err error)
 	return false, errs.Cause(err)
 }
 
-// overError: an entity is over, and this client may not delete it. For a reader, it is not there all the same, which a late renewal may change. A writer cannot take
-// its place.
+// overError: an entity is over, and this client may not delete it. For a reader, it is not there
+// all the same, which a late renewal may change. A writer cannot take its place.
 type overError struct{ err error }
 
 func (e *overError) Error() string {
@@ -185,7 +193,8 @@ func (t *Table) endOp(k keys.Key) *Op {
 	return &Op{Table: t.WithMode(m), Method: "End", Kind: aztables.TransactionTypeDelete, Key: k, Match: azcore.ETagAny}
 }
 
-// EndOp returns an operation that deletes an entity if it is over. Errors of the operation: ErrNotOver; those of a delete.
+// EndOp returns an operation that deletes an entity if it is over. Errors of the operation:
+// ErrNotOver; those of a delete.
 func (t *Table) EndOp(k keys.Key) *Op {
 	op := t.endOp(k)
 	op.IfOver = true
@@ -217,7 +226,8 @@ func pointerIn(r *edm.Reader, in edm.Entity) (*edm.Reader, edm.Entity, error) {
 	return edm.ReadColumns(in, in.Columns), in, nil
 }
 
-// openAlive is openRow for readers: a row that is over is deleted, and not there. If reads is false, it is for a writer, who gets an *overError of end.
+// openAlive is openRow for readers: a row that is over is deleted, and not there. If reads is
+// false, it is for a writer, who gets an *overError of end.
 func (t *Table) openAlive(ctx context.Context, k keys.Key, reads bool) (*edm.Reader, edm.Entity, readResult, error) {
 	last := ""
 	for range mostResolutions {
@@ -257,14 +267,16 @@ func (t *Table) openAlive(ctx context.Context, k keys.Key, reads bool) (*edm.Rea
 	return nil, edm.Entity{}, readResult{}, errs.With(errs.ErrContended, errOver)
 }
 
-// StillThere is for a method whose query has left out the row under a key because it is over, and that is about to say so. It reports whether the entity is there after all.
-// Requests: 1, and those of end.
+// StillThere is for a method whose query has left out the row under a key because it is over, and
+// that is about to say so. It reports whether the entity is there after all. Requests: 1, and those
+// of end.
 func (t *Table) StillThere(ctx context.Context, method string, k keys.Key) (bool, error) {
 	f, err := t.aliveEntity(ctx, k)
 	return f.row != nil, t.OpError(method, k, err)
 }
 
-// Version returns the ETag of an entity for a method, "" if there is none. Requests: 1, and those of end.
+// Version returns the ETag of an entity for a method, "" if there is none. Requests: 1, and those
+// of end.
 func (t *Table) Version(ctx context.Context, method string, k keys.Key) (azcore.ETag, error) {
 	f, err := t.aliveEntity(ctx, k)
 	return f.etag(), t.OpError(method, k, err)
@@ -305,8 +317,8 @@ func (t *Table) endIfOver(ctx context.Context, row *stored.Row, date time.Time) 
 	return gone, !gone && err == nil, err
 }
 
-// aliveFor is what an operation finds of the row that was read for it: a row that is over is deleted, and not there. In a write that goes by the ETag, a response
-// without a Date does no harm.
+// aliveFor is what an operation finds of the row that was read for it: a row that is over is
+// deleted, and not there. In a write that goes by the ETag, a response without a Date does no harm.
 func (s *step) aliveFor(ctx context.Context, p *Plan, f readResult) (readResult, error) {
 	t := s.Table
 	switch {
@@ -383,8 +395,9 @@ func (s *step) setEnd(p *Plan, c *Change, keeps bool, after edm.Stored) error {
 	return nil
 }
 
-// freed reports whether an entity that stands in the way of a write is gone, and whether this call has deleted it because it is over. Requests: 1 unless the write has just
-// read it, and those of end.
+// freed reports whether an entity that stands in the way of a write is gone, and whether this call
+// has deleted it because it is over. Requests: 1 unless the write has just read it, and those of
+// end.
 func (w *write) freed(ctx context.Context, t *Table, k keys.Key) (gone, ended bool, err error) {
 	if seen := w.seen; seen.key == k && seen.row != nil && !seen.row.IsCopy() {
 		w.seen = seenRow{}
@@ -413,8 +426,8 @@ func (w *write) freed(ctx context.Context, t *Table, k keys.Key) (gone, ended bo
 	return gone, ended, err
 }
 
-// ownerOver reports whether a unique value is free that another entity had, which is over. The row of the value has the ETag was. Requests: 1, those of end, and 1 if
-// the entity is gone already.
+// ownerOver reports whether a unique value is free that another entity had, which is over. The row
+// of the value has the ETag was. Requests: 1, those of end, and 1 if the entity is gone already.
 func (w *write) ownerOver(ctx context.Context, d *derivedRow, owner keys.Key, was azcore.ETag) (free bool, err error) {
 	t := w.tableOfOwner(d)
 	if t.Mode.Ends == nil {
@@ -432,7 +445,8 @@ func (w *write) ownerOver(ctx context.Context, d *derivedRow, owner keys.Key, wa
 	return true, nil
 }
 
-// tableOfOwner returns the handle by which the entity is written that a derived row follows from. The rows of one definition follow from one type.
+// tableOfOwner returns the handle by which the entity is written that a derived row follows from.
+// The rows of one definition follow from one type.
 func (w *write) tableOfOwner(d *derivedRow) *Table {
 	if w.home != nil {
 		return w.home.opAt(d.op).Table

@@ -27,8 +27,8 @@ func damaged(err error) error {
 	return err
 }
 
-// isDamage reports whether an error means that a mark is not believed: its commit record is in a table that the handle does not
-// know, or what it names cannot be read.
+// isDamage reports whether an error means that a mark is not believed: its commit record is in a
+// table that the handle does not know, or what it names cannot be read.
 func isDamage(err error) bool {
 	var he *errs.HomeError
 	var de damagedError
@@ -46,8 +46,8 @@ var (
 	errNoTable = &errs.ValueError{Field: "Op", Reason: "was made by no method of a table"}
 )
 
-// conditioned adds the condition to an error of a request that reads. ctx is the context of the request: it shows whether the
-// caller or a timeout ended the request.
+// conditioned adds the condition to an error of a request that reads. ctx is the context of the
+// request: it shows whether the caller or a timeout ended the request.
 func conditioned(ctx context.Context, err error) error {
 	switch err.(type) {
 	case *errs.Condition, *errs.Missing, *errs.DecodeError, *errs.HomeError, *errs.CatalogueError:
@@ -105,7 +105,8 @@ func known(err error) error {
 // isUnknown reports whether an error leaves the outcome of a write open.
 func isUnknown(err error) bool { return errors.Is(err, errs.ErrUnknownOutcome) }
 
-// dialing reports whether a request could not be sent because no connection was made, which may change soon.
+// dialing reports whether a request could not be sent because no connection was made, which may
+// change soon.
 func dialing(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "dial"

@@ -35,8 +35,9 @@ func (w *write) done(ctx context.Context, etags []azcore.ETag) state {
 	return stateCommitted
 }
 
-// doneBySight is done for a write of which the stored rows show that it was applied. They do not show which transaction was: if it may be an
-// earlier one, the calls of the current transaction may delete what another writer still needs.
+// doneBySight is done for a write of which the stored rows show that it was applied. They do not
+// show which transaction was: if it may be an earlier one, the calls of the current transaction may
+// delete what another writer still needs.
 func (w *write) doneBySight(ctx context.Context, etags []azcore.ETag) state {
 	if w.sent.mayStillApply {
 		w.currentTransaction.after = nil
@@ -61,7 +62,8 @@ func (w *write) applied(etags []azcore.ETag) {
 	}
 }
 
-// keepLoaded keeps the rows that the write has loaded and written, as they are now, for the next transaction of the partition.
+// keepLoaded keeps the rows that the write has loaded and written, as they are now, for the next
+// transaction of the partition.
 func (w *write) keepLoaded(etags []azcore.ETag) {
 	if w.ahead == nil || w.ahead.room == nil {
 		return
@@ -78,8 +80,8 @@ func (w *write) keepLoaded(etags []azcore.ETag) {
 	}
 }
 
-// rollBack rolls back what the write has prepared, or may have, so that it never commits. If it fails, programs that read a
-// prepared row, or a worker, do that.
+// rollBack rolls back what the write has prepared, or may have, so that it never commits. If it
+// fails, programs that read a prepared row, or a worker, do that.
 func (w *write) rollBack(ctx context.Context) (failed error) {
 	home := w.place()
 	for _, m := range w.currentTransaction.remotes {
@@ -90,8 +92,8 @@ func (w *write) rollBack(ctx context.Context) (failed error) {
 	return failed
 }
 
-// abortAndRollBack makes sure that a refused write never commits, and rolls back what it has prepared. committed reports that it has
-// committed before.
+// abortAndRollBack makes sure that a refused write never commits, and rolls back what it has
+// prepared. committed reports that it has committed before.
 func (w *write) abortAndRollBack(ctx context.Context) (committed bool, err error) {
 	record, err := w.table.abort(ctx, w.partition(), w.id, placesOf(w.currentTransaction.remotes)...)
 	if err != nil || record != commit.Aborted {
@@ -103,8 +105,8 @@ func (w *write) abortAndRollBack(ctx context.Context) (committed bool, err error
 	return false, nil
 }
 
-// finish finishes the remotes of a committed write, all at the same time. If it fails, programs that read a prepared row, or a
-// worker, do that.
+// finish finishes the remotes of a committed write, all at the same time. If it fails, programs
+// that read a prepared row, or a worker, do that.
 func (w *write) finish(ctx context.Context) {
 	if len(w.currentTransaction.remotes) == 0 {
 		return
@@ -193,7 +195,8 @@ func (m *remote) finishTransaction(id string, home commit.Remote) (transaction, 
 	return transaction{steps: steps, batch: true}, nil
 }
 
-// unpin is the step that takes the mark off a row that has stayed as it was. The mark of a row that is large, or not wholly known, becomes empty.
+// unpin is the step that takes the mark off a row that has stayed as it was. The mark of a row that
+// is large, or not wholly known, becomes empty.
 func (m *remote) unpin(pinned *step, etag azcore.ETag) (step, error) {
 	kind, columns := aztables.TransactionTypeUpdateMerge, []edm.Column{{Name: reserved.Mark, Value: edm.Value{Kind: edm.String}}}
 	if pinned.Known && !pinned.Upgraded && pinned.Before.JSON.Len() <= largeRow && !pinned.Table.wide() {
@@ -221,9 +224,10 @@ func (w *write) notify(ctx context.Context) (err error) {
 	return nil
 }
 
-// notifyAgain stores another notification of a committed write that is stale by now. The machine was suspended while the write was
-// sent: meanwhile, a worker may have received the first notification, and its abort record may have been swept. The commit record is
-// pending, also if only an earlier plan had effects.
+// notifyAgain stores another notification of a committed write that is stale by now. The machine
+// was suspended while the write was sent: meanwhile, a worker may have received the first
+// notification, and its abort record may have been swept. The commit record is pending, also if
+// only an earlier plan had effects.
 func (w *write) notifyAgain(ctx context.Context) {
 	first := w.notification
 	if first == nil || !w.stale() {
@@ -234,10 +238,12 @@ func (w *write) notifyAgain(ctx context.Context) {
 	}
 }
 
-// show makes the notification visible to the workers, before finish. The write is committed, so it does not fail any more: at worst
-// they see it later. Nothing depends on the notification, so it is shown beside what is left to do: beside finish and the calls after
-// the commit, or in bulk work beside the transactions that follow. The caller gets the result when the notification is shown: a program
-// that ends at once, or whose context does, would otherwise often leave it hidden, and nothing that the library has begun goes on.
+// show makes the notification visible to the workers, before finish. The write is committed, so it
+// does not fail any more: at worst they see it later. Nothing depends on the notification, so it is
+// shown beside what is left to do: beside finish and the calls after the commit, or in bulk work
+// beside the transactions that follow. The caller gets the result when the notification is shown: a
+// program that ends at once, or whose context does, would otherwise often leave it hidden, and
+// nothing that the library has begun goes on.
 func (w *write) show(ctx context.Context) {
 	o := &w.table.Options
 	switch {
@@ -259,9 +265,10 @@ func (w *write) showLate(ctx context.Context) {
 	}
 }
 
-// showsLate reports whether the notification is shown after finish. If Show executes effects, they read what finish writes, and are the
-// program's own functions, like the calls after the commit. And a worker that received the notification could be faster than the writer if
-// the remotes are so many that not all are finished at once: the writer would not know the ETags of its entities.
+// showsLate reports whether the notification is shown after finish. If Show executes effects, they
+// read what finish writes, and are the program's own functions, like the calls after the commit.
+// And a worker that received the notification could be faster than the writer if the remotes are so
+// many that not all are finished at once: the writer would not know the ETags of its entities.
 func (w *write) showsLate() bool {
 	_, executes := w.outbox.(AroundOutbox)
 	return executes || len(w.currentTransaction.remotes) > FanOut
@@ -314,7 +321,8 @@ func (s *showing) begin(n commit.SentNotification, o *Options) {
 	}()
 }
 
-// end waits until all notifications are shown. None can begin any more. What panics in an outbox panics here.
+// end waits until all notifications are shown. None can begin any more. What panics in an outbox
+// panics here.
 func (s *showing) end() {
 	for range cap(s.slots) {
 		s.slots <- struct{}{}
@@ -351,7 +359,8 @@ func SameOutbox(a, b commit.Outbox) bool {
 	return reflect.ValueOf(a).Comparable() && a == b
 }
 
-// afterCommit is what is called once a write is known to be committed. It is never changed, but replaced.
+// afterCommit is what is called once a write is known to be committed. It is never changed, but
+// replaced.
 type afterCommit []namedCall
 
 type namedCall struct {

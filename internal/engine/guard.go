@@ -10,17 +10,18 @@ import (
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
 
-// Guard says what a handle may do by the catalogue of its table; package catalogue implements it. A handle without one keeps its own
-// definitions, whatever the catalogue says.
+// Guard says what a handle may do by the catalogue of its table; package catalogue implements it. A
+// handle without one keeps its own definitions, whatever the catalogue says.
 type Guard interface {
-	// Write returns a lease to write by. Errors: *errs.CatalogueError for a handle that must not write now; errors of a read.
+	// Write returns a lease to write by. Errors: *errs.CatalogueError for a handle that must not
+	// write now; errors of a read.
 	Write(ctx context.Context) (Lease, error)
 
 	// LookUp returns a lease to look entities up by a definition. Errors as of Write.
 	LookUp(ctx context.Context, definition string) (Lease, error)
 
-	// Keeps reports whether writers keep the rows of a maintainer now, also for a handle that must not write. Errors as of Write, of a
-	// catalogue that cannot be used.
+	// Keeps reports whether writers keep the rows of a maintainer now, also for a handle that must
+	// not write. Errors as of Write, of a catalogue that cannot be used.
 	Keeps(ctx context.Context, maintainer string) (bool, error)
 
 	// IsOthers reports whether a row that is not one of the handle's type is one of another type
@@ -37,7 +38,8 @@ type Lease interface {
 	// Suffices reports whether enough is left to send a request.
 	Suffices() bool
 
-	// Keeps reports whether writes keep the rows of a maintainer. If not, they add none, and drop those that the entity records.
+	// Keeps reports whether writes keep the rows of a maintainer. If not, they add none, and drop
+	// those that the entity records.
 	Keeps(maintainer string) bool
 
 	// Again returns a lease by what the catalogue says now, nil if that is not what this lease goes
@@ -45,7 +47,8 @@ type Lease interface {
 	Again(ctx context.Context) (Lease, error)
 }
 
-// LookUp is the definition by which a handle looks entities up. What it reads is an answer only while the definition is readable.
+// LookUp is the definition by which a handle looks entities up. What it reads is an answer only
+// while the definition is readable.
 type LookUp struct {
 	Guard      Guard
 	Definition string
@@ -122,8 +125,8 @@ func (w *write) holds(ctx context.Context) bool {
 
 var errLateLease = errors.New("what it has read of the table's catalogue is too old")
 
-// underLease returns the context of a request that is sent under the leases: it ends with the first of them. A machine that was suspended
-// before the request was signed does not send it.
+// underLease returns the context of a request that is sent under the leases: it ends with the first
+// of them. A machine that was suspended before the request was signed does not send it.
 func (w *write) underLease(ctx context.Context) (context.Context, context.CancelFunc) {
 	if len(w.leases) == 0 {
 		return ctx, func() {}

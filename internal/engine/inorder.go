@@ -5,10 +5,12 @@ import (
 	"sync"
 )
 
-// FanOut is how many requests travel at a time: as many idle connections as the SDK's transport keeps for one host.
+// FanOut is how many requests travel at a time: as many idle connections as the SDK's transport
+// keeps for one host.
 const FanOut = 10
 
-// Finished follows work on items that are begun in one order and finished in any. It is safe for concurrent use.
+// Finished follows work on items that are begun in one order and finished in any. It is safe for
+// concurrent use.
 type Finished[X comparable] struct {
 	mu      sync.Mutex
 	begun   []X // from the first that is not finished
@@ -46,8 +48,8 @@ func (f *Finished[X]) Through() (x X, is bool) {
 	return f.through, f.any
 }
 
-// InOrder works on each item, FanOut at a time, and hands out the results in the order of the items, until yield returns false.
-// When it returns, no work goes on.
+// InOrder works on each item, FanOut at a time, and hands out the results in the order of the
+// items, until yield returns false. When it returns, no work goes on.
 func InOrder[X, R any](ctx context.Context, items []X, work func(context.Context, X) (R, error), yield func(R, error) bool) {
 	if len(items) == 0 {
 		return

@@ -19,8 +19,8 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// List is every list: it asks for pages until there are no more, and gives their rows to l. If Yield ends the list, the error is
-// nil.
+// List is every list: it asks for pages until there are no more, and gives their rows to l. If
+// Yield ends the list, the error is nil.
 func (t *Table) List(ctx context.Context, method string, q query.Query, l Lister) (err error) {
 	ctx, end := t.Span(ctx, method)
 	defer func() { end(err) }()
@@ -69,8 +69,8 @@ func (t *Table) List(ctx context.Context, method string, q query.Query, l Lister
 	return nil
 }
 
-// Scanned is a row of a scan. It is decoded as far as its methods need, and valid until the next row. Its texts are sections of
-// larger ones: clone those that are kept.
+// Scanned is a row of a scan. It is decoded as far as its methods need, and valid until the next
+// row. Its texts are sections of larger ones: clone those that are kept.
 type Scanned struct {
 	Key       keys.Key
 	ETag      azcore.ETag
@@ -109,8 +109,9 @@ func (s *Scanned) Sum() (sum uint64) {
 	return sum
 }
 
-// SumOfCopy returns Hasher.Sum of a copy of the row in its partition: of a full copy, without the system properties of an entity, if
-// whole is set, and otherwise of a copy of some properties (Row.Project).
+// SumOfCopy returns Hasher.Sum of a copy of the row in its partition: of a full copy, without the
+// system properties of an entity, if whole is set, and otherwise of a copy of some properties
+// (Row.Project).
 func (s *Scanned) SumOfCopy(whole bool, properties []string, projectionID string) (sum uint64) {
 	for i, name := range s.names {
 		copied := whole || slices.Contains(properties, name)
@@ -130,8 +131,9 @@ const (
 	fewProperties = 200
 )
 
-// Entity returns the *table.Entity[T] of the row, of the table's schema. It returns nil for a row that needs a closer look, as
-// table.Table.Entity takes: a copy, a row that is no entity of T, or one that may exceed a limit.
+// Entity returns the *table.Entity[T] of the row, of the table's schema. It returns nil for a row
+// that needs a closer look, as table.Table.Entity takes: a copy, a row that is no entity of T, or
+// one that may exceed a limit.
 func (s *Scanned) Entity() any {
 	if _, isCopy := s.part.Primary(); isCopy || !s.within || len(s.names) > fewProperties || s.in.JSON.Len() == 0 || s.in.JSON.Len() > smallJSON {
 		return nil
@@ -143,8 +145,8 @@ func (s *Scanned) Entity() any {
 	return e
 }
 
-// Scan gives the rows of a query to yield, whatever their type, until yield returns false. h makes the numbers of their properties. If
-// Query.WithoutJSON is set, Scanned.Entity returns nil.
+// Scan gives the rows of a query to yield, whatever their type, until yield returns false. h makes
+// the numbers of their properties. If Query.WithoutJSON is set, Scanned.Entity returns nil.
 func (t *Table) Scan(ctx context.Context, q query.Query, h *stored.Hasher, yield func(*Scanned) bool) error {
 	t = t.WithoutEnds()
 	l := &scanLister{yield: yield}
@@ -181,15 +183,16 @@ func (l *scanLister) property(name string, v *edm.Value) {
 
 func (l *scanLister) Yield() bool { return l.yield(&l.row) }
 
-// each calls f for the rows of a filter, of any type, the library's own included, until f returns false. The rows have the
-// properties in choice, all if it is "". 1 request for each 1,000.
+// each calls f for the rows of a filter, of any type, the library's own included, until f returns
+// false. The rows have the properties in choice, all if it is "". 1 request for each 1,000.
 func (t *Table) each(ctx context.Context, filter, choice string, f func(*stored.Row) bool) error {
 	return t.eachPhysical(ctx, filter, choice, func(in edm.Entity, columns []edm.Column) bool {
 		return f(stored.Of(in, columns))
 	})
 }
 
-// eachPhysical is each without the rows. A row that a write over several partitions has prepared comes as it is committed.
+// eachPhysical is each without the rows. A row that a write over several partitions has prepared
+// comes as it is committed.
 func (t *Table) eachPhysical(ctx context.Context, filter, choice string, f func(edm.Entity, []edm.Column) bool) error {
 	return t.eachStored(ctx, filter, choice, true, f)
 }
@@ -238,7 +241,8 @@ func (t *Table) eachPage(ctx context.Context, filter, choice string, committed b
 	return nil
 }
 
-// pager asks for one page after another. Each has its own size, so each is a pager of the SDK of its own.
+// pager asks for one page after another. Each has its own size, so each is a pager of the SDK of
+// its own.
 type pager struct {
 	table    *Table
 	q        query.Query
@@ -291,7 +295,8 @@ func (t *Table) pages(filter, choice string) *pager {
 	return &pager{table: t, q: query.Query{Select: choice}, filter: filter, stats: new(query.Stats), at: new(query.Position)}
 }
 
-// unasked returns a *DecodeError for a page with a row that cannot be of the query: of another partition, or not the only row.
+// unasked returns a *DecodeError for a page with a row that cannot be of the query: of another
+// partition, or not the only row.
 func (p *pager) unasked(in edm.Entity) error {
 	pk, rk := in.PartitionKey, in.RowKey
 	if p.q.Partition.IsSet() {
@@ -303,8 +308,8 @@ func (p *pager) unasked(in edm.Entity) error {
 	return checkKey(keys.Raw(pk, rk), in)
 }
 
-// wants reports whether a row of a page is to be looked at: not one that was delivered before the list was taken up again, nor
-// one that merely lies between the bounds.
+// wants reports whether a row of a page is to be looked at: not one that was delivered before the
+// list was taken up again, nor one that merely lies between the bounds.
 func (p *pager) wants(in edm.Entity) bool {
 	if !p.passed && p.at.Delivered(in) {
 		return false
@@ -330,7 +335,8 @@ func (p *pager) foreign(in edm.Entity) {
 	}
 }
 
-// absent passes over a row that a write over several partitions has prepared, and that is not there.
+// absent passes over a row that a write over several partitions has prepared, and that is not
+// there.
 func (p *pager) absent(in edm.Entity) {
 	if p.again {
 		p.at.Deliver(in)
@@ -345,8 +351,8 @@ func (p *pager) most() int {
 	return query.MaxPage
 }
 
-// size returns how many rows the next request asks for: no more than are still wanted, unless some come in vain, and as many as
-// possible if rows come that were delivered.
+// size returns how many rows the next request asks for: no more than are still wanted, unless some
+// come in vain, and as many as possible if rows come that were delivered.
 func (p *pager) size(left int) int {
 	n := p.most()
 	p.again = p.at.Inside
@@ -402,8 +408,9 @@ func (p *pager) next(ctx context.Context, left int) ([]byte, error) {
 // late reports whether the time of the budget is over.
 func (p *pager) late() bool { return !p.deadline.IsZero() && !time.Now().Before(p.deadline) }
 
-// readAhead requests the page after the current one, if Query.ReadAhead is set and the list needs that page in full unless the
-// caller ends the loop. So the list sends the same requests as without ReadAhead.
+// readAhead requests the page after the current one, if Query.ReadAhead is set and the list needs
+// that page in full unless the caller ends the loop. So the list sends the same requests as without
+// ReadAhead.
 func (p *pager) readAhead(ctx context.Context, left int) {
 	n, b, rows := p.most(), p.q.Budget, int(p.asked) // the current page contains no more rows than asked
 	switch {
@@ -465,11 +472,13 @@ func (p *pager) turn() {
 	}
 }
 
-// more reports whether a token came: also one without a RowKey, which the service sends at boundaries of its own.
+// more reports whether a token came: also one without a RowKey, which the service sends at
+// boundaries of its own.
 func (p *pager) more() bool { return p.nextPK != nil || p.nextRK != nil }
 
-// viewed returns the body of a page of which the marks are known, and reads the page again if need be. Requests: none for a page
-// without marks, else 1 for each write that has made them, for each new content, and for each time that the page is read again.
+// viewed returns the body of a page of which the marks are known, and reads the page again if need
+// be. Requests: none for a page without marks, else 1 for each write that has made them, for each
+// new content, and for each time that the page is read again.
 func (p *pager) viewed(ctx context.Context, body []byte) (_ []byte, v *markView, err error) {
 	for range mostResolutions {
 		if !bytes.Contains(body, markName) {
@@ -498,9 +507,10 @@ func rowsFilter(partition, from, to string) string {
 	return f.String()
 }
 
-// Physical calls f for the rows of a filter as they are stored, of any type, the library's and those with a mark included, with the properties in choice, all if
-// it is "". turn, if it is not nil, is called behind each page with whether more may follow. Either ends the list by false. 1 request for each 1,000 rows. Errors: errors of a read (see package table), without
-// an OpError.
+// Physical calls f for the rows of a filter as they are stored, of any type, the library's and
+// those with a mark included, with the properties in choice, all if it is "". turn, if it is not
+// nil, is called behind each page with whether more may follow. Either ends the list by false. 1
+// request for each 1,000 rows. Errors: errors of a read (see package table), without an OpError.
 func (t *Table) Physical(ctx context.Context, filter, choice string, f func(edm.Entity, []edm.Column) bool, turn func(more bool) bool) error {
 	return t.eachPage(ctx, filter, choice, false, f, turn)
 }

@@ -12,14 +12,17 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// markView shows marked rows as they are committed, to readers that write nothing. If the write of a mark has committed, the row
-// has its new content, and an ETag that fits no row; otherwise it has the content before the mark, and the ETag of that time.
+// markView shows marked rows as they are committed, to readers that write nothing. If the write of
+// a mark has committed, the row has its new content, and an ETag that fits no row; otherwise it has
+// the content before the mark, and the ETag of that time.
 //
-// The rows of one page are of one instant. A write that has not committed when its commit record is read had not committed when the
-// page was read. If it has, the page is read again: then the write is known to have committed before.
+// The rows of one page are of one instant. A write that has not committed when its commit record is
+// read had not committed when the page was read. If it has, the page is read again: then the write
+// is known to have committed before.
 //
-// A mark is believed if its home is a table that the handle knows. Otherwise its row is as it was before, and counts as damaged. The row
-// of a write whose commit record cannot be read is as it was before, too.
+// A mark is believed if its home is a table that the handle knows. Otherwise its row is as it was
+// before, and counts as damaged. The row of a write whose commit record cannot be read is as it was
+// before, too.
 type markView struct {
 	table  *Table
 	stats  *query.Stats
@@ -97,8 +100,8 @@ func markedRows(body []byte) (all []markedRow, err error) {
 	return all, err
 }
 
-// lookAt finds out whether the write of a mark has committed, or has ended. Then the page must be read again. pending has the writes
-// that were looked at and have not committed.
+// lookAt finds out whether the write of a mark has committed, or has ended. Then the page must be
+// read again. pending has the writes that were looked at and have not committed.
 func (v *markView) lookAt(ctx context.Context, m markedRow, pending map[commitPlace]bool) (again bool, err error) {
 	at := markedIn(m.key.PartitionKey(), m.Mark)
 	var gone error // the table of the commit record: only a preparation needs it
@@ -149,8 +152,9 @@ func (v *markView) readImages(ctx context.Context, all []markedRow) (again bool,
 	return false, nil
 }
 
-// isVoid reports whether another program has written the mark of a write back that has ended: the mark was read after the end was
-// known. Otherwise again reports whether the write has ended, so that the page must be read again.
+// isVoid reports whether another program has written the mark of a write back that has ended: the
+// mark was read after the end was known. Otherwise again reports whether the write has ended, so
+// that the page must be read again.
 func (v *markView) isVoid(ctx context.Context, m marked) (void, again bool, err error) {
 	if v.ended[m] {
 		return true, false, nil

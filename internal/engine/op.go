@@ -21,8 +21,8 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Op is one write as data. Each plan encodes it once, with the operation ID. Nothing changes it once it is made: steps that change
-// it do so with a copy.
+// Op is one write as data. Each plan encodes it once, with the operation ID. Nothing changes it
+// once it is made: steps that change it do so with a copy.
 type Op struct {
 	Table  *Table
 	Method string // that made the operation, for errors
@@ -42,37 +42,42 @@ type Op struct {
 	StoresID      bool // the operation ID is written, too
 	needsPlanning bool // the row is read first, or maintainers derive rows from it
 
-	// Counterpart is, of a move, the key under which the other operation inserts or deletes the entity; nil of any other operation.
+	// Counterpart is, of a move, the key under which the other operation inserts or deletes the
+	// entity; nil of any other operation.
 	Counterpart *keys.Key
 
-	// Head is the stored head of a wide entity of which some parts were read. A merge and a deletion then need to read no more,
-	// unless there are maintainers.
+	// Head is the stored head of a wide entity of which some parts were read. A merge and a
+	// deletion then need to read no more, unless there are maintainers.
 	Head *stored.Row
 
 	Target Target // is told what becomes of the operation; may be nil
 
-	// Absent is the error if there is no such row, in place of the service's; nil for that one. An operation with it guards the others of its
-	// transaction, and is none of bulk work.
+	// Absent is the error if there is no such row, in place of the service's; nil for that one. An
+	// operation with it guards the others of its transaction, and is none of bulk work.
 	Absent error
 
-	// Current, if set, gets the row as it was read after a concurrent writer made the service refuse the operation; nil if it was not
-	// read, or is gone.
+	// Current, if set, gets the row as it was read after a concurrent writer made the service
+	// refuse the operation; nil if it was not read, or is gone.
 	Current **stored.Row
 
 	IfOver bool // a deletion is wanted only of an entity that is over
 
-	// Of a transaction over several partitions: the row stays as it is, or stays absent, until the transaction has ended.
+	// Of a transaction over several partitions: the row stays as it is, or stays absent, until the
+	// transaction has ended.
 	Pins, Reserves bool
 
-	// Remake makes the operation again, of the row as it is now, if it is still wanted; nil for an operation that is not repeated.
+	// Remake makes the operation again, of the row as it is now, if it is still wanted; nil for an
+	// operation that is not repeated.
 	Remake func(context.Context) (op *Op, wanted bool, err error)
 }
 
 // Target is what an operation was made of: an entity.
 type Target interface {
-	// Usable returns an error if the operation must not be sent, because of what became of the target since the operation was made.
+	// Usable returns an error if the operation must not be sent, because of what became of the
+	// target since the operation was made.
 	Usable() error
-	// Applied updates the target with the stored ETag and content, which is zero if it is not known.
+	// Applied updates the target with the stored ETag and content, which is zero if it is not
+	// known.
 	Applied(azcore.ETag, edm.Stored)
 	// SetInDoubt notes whether the outcome of a write is unknown.
 	SetInDoubt(bool)
@@ -119,8 +124,9 @@ func (op *Op) upserts() bool {
 // merges reports whether the operation is a merge into a row that exists.
 func (op *Op) merges() bool { return op.Kind == aztables.TransactionTypeUpdateMerge }
 
-// contentAfter returns the content of the row once the operation is applied, with this operation ID; zero if it is not known, or there
-// is no row. Errors: *LimitError if the row would be too large; *DecodeError if the stored row cannot be read.
+// contentAfter returns the content of the row once the operation is applied, with this operation
+// ID; zero if it is not known, or there is no row. Errors: *LimitError if the row would be too
+// large; *DecodeError if the stored row cannot be read.
 func (op *Op) contentAfter(id *edm.Ending) (edm.Stored, error) {
 	if !op.StoresID {
 		id = nil
@@ -165,12 +171,12 @@ const (
 	maxTransaction = 4 << 20
 )
 
-// MaxDerived is how many rows all maintainers of an entity may touch: the entity's own row, under two keys if it is rekeyed, and
-// the commit record take the others of a transaction.
+// MaxDerived is how many rows all maintainers of an entity may touch: the entity's own row, under
+// two keys if it is rekeyed, and the commit record take the others of a transaction.
 const MaxDerived = maxOperations - 3
 
-// DecidePlanning decides whether an operation needs a plan: its table's maintainers derive rows from it, and its row is read first
-// unless it is known or the table writes blindly.
+// DecidePlanning decides whether an operation needs a plan: its table's maintainers derive rows
+// from it, and its row is read first unless it is known or the table writes blindly.
 func (op *Op) DecidePlanning() {
 	op.Known = op.Known && op.Copied == nil && !op.Edited
 	m := &op.Table.Mode
@@ -204,8 +210,9 @@ func idEnding(id string) *edm.Ending { return stored.IDColumn(id).Ending() }
 
 var unassignedEnding = stored.UnassignedID.Ending()
 
-// mostAge is the greatest age of an operation ID with which a write is still sent: twice the write's timeout, when an outbox shows
-// its notification, and no more than half the retention of abort records.
+// mostAge is the greatest age of an operation ID with which a write is still sent: twice the
+// write's timeout, when an outbox shows its notification, and no more than half the retention of
+// abort records.
 func (o *Options) mostAge() time.Duration {
 	if most := 2 * o.WriteTimeout; most > 0 {
 		return min(most, commit.Retention/2)
@@ -213,13 +220,15 @@ func (o *Options) mostAge() time.Duration {
 	return commit.Retention / 2
 }
 
-// stale reports whether the operation ID of a write with a commit record is too old to be sent, or lies in the future, by the wall
-// clock. Contexts end by another clock, which stands still while a machine is suspended. Without this check, a write that continues
-// after the retention could commit although its abort record was stored and swept. A clock that was set looks the same; it costs a
+// stale reports whether the operation ID of a write with a commit record is too old to be sent, or
+// lies in the future, by the wall clock. Contexts end by another clock, which stands still while a
+// machine is suspended. Without this check, a write that continues after the retention could commit
+// although its abort record was stored and swept. A clock that was set looks the same; it costs a
 // new operation ID.
 //
-// If the wall clock of the machine stands still as well, the writer cannot find out how much time has passed. The service then
-// refuses requests that are signed with the account's key, but not requests with a shared access signature or a token.
+// If the wall clock of the machine stands still as well, the writer cannot find out how much time
+// has passed. The service then refuses requests that are signed with the account's key, but not
+// requests with a shared access signature or a token.
 //
 // The same holds for a plan that a maintainer has bounded; see Plan.NotAfter.
 func (w *write) stale() bool {
@@ -261,7 +270,8 @@ type entityState struct {
 	had  edm.Value // the end in the row
 }
 
-// stateOf reads the state from a row. If only the maintainer state is corrupt, the rest comes with the error.
+// stateOf reads the state from a row. If only the maintainer state is corrupt, the rest comes with
+// the error.
 func stateOf(old edm.Stored, k keys.Key) (*entityState, error) {
 	s := &entityState{before: map[string][]string{}, after: map[string][]string{}}
 	if !old.Known() {
@@ -296,9 +306,10 @@ func stateOf(old edm.Stored, k keys.Key) (*entityState, error) {
 	return s, nil
 }
 
-// write writes the maintainer state. Without derived rows, the property is stored empty, so that "no rows" differs from "state
-// lost". The empty property has no header, because a header contains the RowKey, and other programs may copy the row to another
-// key. A row whose state is lost stays without the property: its derived rows may still exist.
+// write writes the maintainer state. Without derived rows, the property is stored empty, so that
+// "no rows" differs from "state lost". The empty property has no header, because a header contains
+// the RowKey, and other programs may copy the row to another key. A row whose state is lost stays
+// without the property: its derived rows may still exist.
 func (s *entityState) write(w *edm.Writer, rowKey string, merge, maintained bool) error {
 	b := []byte{}
 	if len(s.after) > 0 {
@@ -313,7 +324,8 @@ func (s *entityState) write(w *edm.Writer, rowKey string, merge, maintained bool
 	return nil
 }
 
-// put adds the state to an operation that stores the row, or merges into it. maintained reports that the handle has maintainers.
+// put adds the state to an operation that stores the row, or merges into it. maintained reports
+// that the handle has maintainers.
 func (s *entityState) put(op *Op, maintained bool) (err error) {
 	merge := op.merges()
 	maps.DeleteFunc(s.after, func(_ string, texts []string) bool { return len(texts) == 0 })

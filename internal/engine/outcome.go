@@ -30,8 +30,9 @@ type outcome struct {
 // maxReadBacks is the most rows that are read to learn the outcome of a write.
 const maxReadBacks = 10
 
-// readBack reads rows of the write, the refused one first, and at most so many. If one of them contains the operation ID, the write
-// was applied, and the caller's other rows are read for their ETags. Deleted rows show nothing.
+// readBack reads rows of the write, the refused one first, and at most so many. If one of them
+// contains the operation ID, the write was applied, and the caller's other rows are read for their
+// ETags. Deleted rows show nothing.
 func (w *write) readBack(ctx context.Context, failed, most int) (etags []azcore.ETag, ours bool, err error) {
 	var order []int
 	for i := range w.currentTransaction.steps {
@@ -58,7 +59,8 @@ func (w *write) readBack(ctx context.Context, failed, most int) (etags []azcore.
 	return w.etags(ctx, at, etag), true, nil
 }
 
-// etags reads the ETags of the caller's rows after the write was applied, but for a step whose ETag is known.
+// etags reads the ETags of the caller's rows after the write was applied, but for a step whose ETag
+// is known.
 func (w *write) etags(ctx context.Context, known int, etag azcore.ETag) []azcore.ETag {
 	etags := make([]azcore.ETag, len(w.currentTransaction.steps))
 	for i := range w.currentTransaction.steps {
@@ -76,10 +78,11 @@ func (w *write) etags(ctx context.Context, known int, etag azcore.ETag) []azcore
 	return etags
 }
 
-// readBackRow reads a row and reports whether it contains the operation ID. A missing row does not. If the content is what the
-// write stored, the ETag is the row's. Otherwise it is superseded, so that the caller's next write cannot overwrite content that
-// the caller has not seen. After a merge into a row that was not read, the full content is unknown: the operation ID and the sent
-// columns are compared.
+// readBackRow reads a row and reports whether it contains the operation ID. A missing row does not.
+// If the content is what the write stored, the ETag is the row's. Otherwise it is superseded, so
+// that the caller's next write cannot overwrite content that the caller has not seen. After a merge
+// into a row that was not read, the full content is unknown: the operation ID and the sent columns
+// are compared.
 func (w *write) readBackRow(ctx context.Context, s *step) (etag azcore.ETag, ours bool, err error) {
 	f, err := w.readStep(ctx, s)
 	w.seen = seenRow{s.Key, f}
@@ -107,8 +110,8 @@ func containsAll(columns, others []edm.Column) bool {
 	return !slices.ContainsFunc(others, func(c edm.Column) bool { return !slices.ContainsFunc(columns, c.Same) })
 }
 
-// abort stores an abort record for a write whose outcome is unknown, so that the write can no longer commit, or finds that it
-// committed.
+// abort stores an abort record for a write whose outcome is unknown, so that the write can no
+// longer commit, or finds that it committed.
 func (w *write) abort(ctx context.Context, out outcome) state {
 	record, err := w.table.abort(ctx, w.partition(), w.id, placesOf(w.currentTransaction.remotes)...)
 	switch {
@@ -131,9 +134,10 @@ func (w *write) abort(ctx context.Context, out outcome) state {
 	return stateAborted
 }
 
-// afterRefusalWithRecord is afterRefusal for a write with a commit record. If the commit record exists already, it shows the
-// outcome of the write. If another step was refused, no earlier request was applied, since the step of the commit record comes
-// first and passed. So the write may be replanned with the same operation ID.
+// afterRefusalWithRecord is afterRefusal for a write with a commit record. If the commit record
+// exists already, it shows the outcome of the write. If another step was refused, no earlier
+// request was applied, since the step of the commit record comes first and passed. So the write may
+// be replanned with the same operation ID.
 func (w *write) afterRefusalWithRecord(ctx context.Context, out outcome) outcome {
 	if out.failed != 0 || !errors.Is(out.err, errs.ErrExists) {
 		return out
@@ -152,8 +156,8 @@ func (w *write) afterRefusalWithRecord(ctx context.Context, out outcome) outcome
 	return outcome{kind: wire.Done, etags: w.etags(ctx, -1, "")}
 }
 
-// unsent is the outcome of a stale write, which is not sent any more. If nothing that was sent with its operation ID can be
-// applied, the write begins again with another ID.
+// unsent is the outcome of a stale write, which is not sent any more. If nothing that was sent with
+// its operation ID can be applied, the write begins again with another ID.
 func (w *write) unsent() outcome {
 	return outcome{kind: wire.Refused, failed: -1, neverApplies: !w.sent.mayStillApply, err: errs.With(errs.ErrGivenUp, w.whyStale())}
 }
@@ -190,7 +194,8 @@ func (w *write) resolve(ctx context.Context) (done bool, err error) {
 	return false, nil
 }
 
-// newUnknownError returns an *UnknownError for a write with a commit record whose outcome is unknown.
+// newUnknownError returns an *UnknownError for a write with a commit record whose outcome is
+// unknown.
 func (w *write) newUnknownError(err error) error {
 	return errs.NewUnknownError(w.table.Name, w.partition(), w.id, err, w.resolve)
 }

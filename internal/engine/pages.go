@@ -168,9 +168,10 @@ func (s *step) wanted(p *Plan) wantedRow {
 
 func (a *aheadRows) knows(r wantedRow) bool { return a.has(r.key.RowKey(), r.whole) }
 
-// read reads rows of one partition together: by range queries if they lie close together, and else FanOut at a time. A row that
-// is not there is no error. An error is about the first row; another row that cannot be read stays unknown, so that it is read
-// again when it is needed. Requests: no more than there are rows.
+// read reads rows of one partition together: by range queries if they lie close together, and else
+// FanOut at a time. A row that is not there is no error. An error is about the first row; another
+// row that cannot be read stays unknown, so that it is read again when it is needed. Requests: no
+// more than there are rows.
 func (a *aheadRows) read(ctx context.Context, wanted []wantedRow) (err error) {
 	first := wanted[0]
 	for len(wanted) > FanOut && !a.sparse && !first.table.RangedRows() {
@@ -201,9 +202,10 @@ func (a *aheadRows) read(ctx context.Context, wanted []wantedRow) (err error) {
 	return err
 }
 
-// query reads rows by one query of the range in which they lie, for as many rows as twice the wanted ones. It returns the rows that
-// are still to be read: those behind the page, those with a mark, which their own read resolves, those that cannot be decoded, and
-// entities with parts. 1 request.
+// query reads rows by one query of the range in which they lie, for as many rows as twice the
+// wanted ones. It returns the rows that are still to be read: those behind the page, those with a
+// mark, which their own read resolves, those that cannot be decoded, and entities with parts. 1
+// request.
 func (a *aheadRows) query(ctx context.Context, wanted []wantedRow) (left []wantedRow, err error) {
 	var single []wantedRow
 	for _, r := range wanted {
@@ -260,8 +262,9 @@ func (a *aheadRows) query(ctx context.Context, wanted []wantedRow) (left []wante
 
 var errNotInRange = errors.New("the query for a range of rows did not return the row")
 
-// readPage reads the wanted rows of a page, which are those that rows contains. A row with a mark, or whose properties cannot be read,
-// has no columns. n is the number of all rows of the page, and end the last RowKey.
+// readPage reads the wanted rows of a page, which are those that rows contains. A row with a mark,
+// or whose properties cannot be read, has no columns. n is the number of all rows of the page, and
+// end the last RowKey.
 func readPage(body []byte, partition string, rows map[string]*stored.Row) (n int, end string, err error) {
 	r := edm.NewReader(body)
 	var bad error
@@ -285,8 +288,8 @@ func readPage(body []byte, partition string, rows map[string]*stored.Row) (n int
 	return n, end, cmp.Or(bad, err)
 }
 
-// Partitions calls f for the distinct PartitionKeys of a range, until f returns false. It jumps from one
-// partition to the next: 1 request for each, and 1 to find that there are no more.
+// Partitions calls f for the distinct PartitionKeys of a range, until f returns false. It jumps
+// from one partition to the next: 1 request for each, and 1 to find that there are no more.
 func (t *Table) Partitions(ctx context.Context, all keys.PartitionRange, f func(string) bool) (err error) {
 	ctx, end := t.Span(ctx, "Partitions")
 	defer func() { end(err) }()
@@ -313,7 +316,8 @@ func (t *Table) Partitions(ctx context.Context, all keys.PartitionRange, f func(
 
 var errBackwards = &errs.DecodeError{Field: edm.PartitionKey, Reason: "is not behind the one that the request begins behind, so the list would never end"}
 
-// firstKey returns the key of the first row that comes, if one does. Empty pages are followed by the next.
+// firstKey returns the key of the first row that comes, if one does. Empty pages are followed by
+// the next.
 func (p *pager) firstKey(ctx context.Context) (k keys.Key, found bool, err error) {
 	for !p.at.Done {
 		body, err := p.page(ctx, 1)

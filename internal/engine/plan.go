@@ -20,8 +20,9 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Plan is a transaction while it is planned; see extend.Plan. All maintainers of all its entities, of any types, add their rows to
-// it. It has one operation for each RowKey, so that two entities that change one row make one operation of it.
+// Plan is a transaction while it is planned; see extend.Plan. All maintainers of all its entities,
+// of any types, add their rows to it. It has one operation for each RowKey, so that two entities
+// that change one row make one operation of it.
 type Plan struct {
 	table          rowReader
 	root           *write   // the write itself, also for a participant
@@ -64,7 +65,8 @@ type rowReader interface {
 	attempt(context.Context) (context.Context, context.CancelFunc)
 }
 
-// Remote returns the plan of another partition, in which the same maintainer plans rows for the same entity.
+// Remote returns the plan of another partition, in which the same maintainer plans rows for the
+// same entity.
 func (p *Plan) Remote(t rowReader, partition string) (*Plan, error) {
 	if p.preview != nil {
 		return nil, errPreview
@@ -94,8 +96,8 @@ type derivedRow struct {
 	by string // its maintainer
 }
 
-// Insert plans a row that does not exist. taken is the error if it does; if taken is nil, an outdated copy of the same entity is
-// replaced.
+// Insert plans a row that does not exist. taken is the error if it does; if taken is nil, an
+// outdated copy of the same entity is replaced.
 func (p *Plan) Insert(r *stored.Row, taken error) error {
 	d, err := p.touch(r)
 	if err != nil {
@@ -163,13 +165,14 @@ func (p *Plan) Remove(rowKey string) error {
 	return nil
 }
 
-// hasDerivedRows reports whether the row is an entity with derived rows of its own, which a plan cannot maintain.
+// hasDerivedRows reports whether the row is an entity with derived rows of its own, which a plan
+// cannot maintain.
 func (d *derivedRow) hasDerivedRows() bool {
 	return d.loaded && d.read.row != nil && d.read.row.HasState()
 }
 
-// has reports whether the row is an entity, by a property: the operation ID, which changes with every write, or the incarnation,
-// which does not, or the directory of its parts.
+// has reports whether the row is an entity, by a property: the operation ID, which changes with
+// every write, or the incarnation, which does not, or the directory of its parts.
 func (d *derivedRow) has(property string) bool {
 	return d.loaded && d.read.row != nil && d.read.row.Has(property)
 }
@@ -179,7 +182,8 @@ func (p *Plan) Effect(kind string, version int, payload []byte) {
 	p.effects = append(p.effects, commit.Effect{Kind: kind, Version: version, RowKey: p.key.RowKey(), Payload: slices.Clone(payload)})
 }
 
-// JoinEffect is Effect for what has one effect of a kind and entity: join returns the payload for the payload so far, nil at first.
+// JoinEffect is Effect for what has one effect of a kind and entity: join returns the payload for
+// the payload so far, nil at first.
 func (p *Plan) JoinEffect(kind string, version int, join func(payload []byte) []byte) {
 	i := slices.IndexFunc(p.effects, func(e commit.Effect) bool { return e.Kind == kind && e.RowKey == p.key.RowKey() })
 	if i < 0 {
@@ -198,7 +202,8 @@ func (p *Plan) First(text string) bool {
 	return true
 }
 
-// AfterCommit plans a call for the time when the write is known to be committed; see extend.Plan.AfterCommit.
+// AfterCommit plans a call for the time when the write is known to be committed; see
+// extend.Plan.AfterCommit.
 func (p *Plan) AfterCommit(name string, call func(context.Context)) {
 	p.after = slices.DeleteFunc(slices.Clone(p.after), func(c namedCall) bool { return c.name == name })
 	if call != nil {
@@ -212,8 +217,8 @@ type namedWork struct {
 	do   func(context.Context) error
 }
 
-// Before plans work that is done before the transaction is sent, once for each name and write. It must be idempotent, and do no harm if the transaction is never
-// sent. Its error ends the write.
+// Before plans work that is done before the transaction is sent, once for each name and write. It
+// must be idempotent, and do no harm if the transaction is never sent. Its error ends the write.
 func (p *Plan) Before(name string, do func(context.Context) error) {
 	if p.preview == nil {
 		p.before = append(slices.Clone(p.before), namedWork{name, do})
@@ -227,8 +232,8 @@ func (p *Plan) NotAfter(t time.Time) {
 	}
 }
 
-// Retake plans another content for a row that the same maintainer has planned in this transaction, for the same or for another
-// entity. It reports whether there is such a row.
+// Retake plans another content for a row that the same maintainer has planned in this transaction,
+// for the same or for another entity. It reports whether there is such a row.
 func (p *Plan) Retake(r *stored.Row) (bool, error) {
 	if r == nil {
 		return false, errNil
@@ -297,8 +302,8 @@ func (p *Plan) make(d *derivedRow, r *stored.Row, taken error) {
 	d.after, d.planned, d.ifExists, d.op, d.by = r, true, taken, p.op, p.by
 }
 
-// PlanError is returned by a maintainer that fails with an error of its Plan, which names the row. Any other error of a
-// maintainer comes from its own code.
+// PlanError is returned by a maintainer that fails with an error of its Plan, which names the row.
+// Any other error of a maintainer comes from its own code.
 type PlanError struct{ Err error }
 
 func (e PlanError) Error() string { return e.Err.Error() }
@@ -308,7 +313,8 @@ func (p *Plan) refuse(k keys.Key, err error) error {
 	return &errs.DerivedError{Maintainer: p.by, Key: k, Err: err}
 }
 
-// deletes reports whether a row is a copy of an entity that this transaction deletes, so that the copy has no owner.
+// deletes reports whether a row is a copy of an entity that this transaction deletes, so that the
+// copy has no owner.
 func (p *Plan) deletes(row *stored.Row) bool {
 	k, isCopy := row.Primary()
 	after, planned := p.planned[k.RowKey()]
@@ -320,8 +326,8 @@ func (p *Plan) exists(d *derivedRow) (exists bool, match azcore.ETag) {
 	if d.read == nil {
 		return d.owned, azcore.ETagAny
 	}
-	// If another entity has the unique value, plan an insert all the same: the service refuses it, and the error becomes the taken
-	// one.
+	// If another entity has the unique value, plan an insert all the same: the service refuses it,
+	// and the error becomes the taken one.
 	exists = d.read.row != nil && (d.owned || d.ifExists == nil || stored.SameOwner(d.read.row, d.after) || p.deletes(d.read.row))
 	if exists {
 		return true, d.read.row.ETag
@@ -361,8 +367,8 @@ func newPlan(w *write) *Plan {
 	return &Plan{table: w.table, root: w, partition: w.partition(), own: map[string]rowReader{}, planned: map[string]edm.Stored{}, corrections: w.corrections, entityVersions: w.entityVersions, rows: map[string]*derivedRow{}, first: map[string]bool{}, blamed: -1}
 }
 
-// steps returns the operations on a table that make the derived rows what they are to be. failed is the caller's operation that has
-// the derived row of err.
+// steps returns the operations on a table that make the derived rows what they are to be. failed is
+// the caller's operation that has the derived row of err.
 func (p *Plan) steps(t *Table) (steps []step, failed int, err error) {
 	steps, ops := make([]step, 0, len(p.order)), make([]Op, len(p.order))
 	for i, rk := range p.order {
@@ -431,17 +437,19 @@ func (r *rowOnce) row() (*stored.Row, error) {
 	return r.decoded, nil
 }
 
-// Row returns the row as it will be stored, without incarnation and maintainer state, nil if it is deleted.
+// Row returns the row as it will be stored, without incarnation and maintainer state, nil if it is
+// deleted.
 func (c *Change) Row() (*stored.Row, error) { return c.after.row() }
 
-// OldRow returns the row as it is stored, without incarnation and maintainer state, nil if there is none, or if the caller's is
-// upgraded.
+// OldRow returns the row as it is stored, without incarnation and maintainer state, nil if there is
+// none, or if the caller's is upgraded.
 func (c *Change) OldRow() (*stored.Row, error) { return c.before.row() }
 
 // StateMissing reports whether the entity exists and has no readable maintainer state.
 func (c *Change) StateMissing() bool { return !c.state.isNew && (!c.state.stored || c.state.corrupt) }
 
-// Incarnation returns the incarnation of the entity. The first call creates it, unless the entity is being deleted.
+// Incarnation returns the incarnation of the entity. The first call creates it, unless the entity
+// is being deleted.
 func (c *Change) Incarnation() string {
 	if c.state.incarnation == "" && c.New != nil {
 		c.state.incarnation, c.state.newIncarnation = c.newID(), true
@@ -455,10 +463,12 @@ func (c *Change) Expired() bool { return c.expired }
 // Archived reports whether the entity is deleted because it is stored in another place now.
 func (c *Change) Archived() bool { return c.move.Away && c.New == nil }
 
-// Counterpart returns the key that the entity has had before a move, or has after it; nil if the entity does not move.
+// Counterpart returns the key that the entity has had before a move, or has after it; nil if the
+// entity does not move.
 func (c *Change) Counterpart() *keys.Key { return c.counterpart }
 
-// Restored returns the incarnation that the inserted entity had in another place, "" if it does not come from there.
+// Restored returns the incarnation that the inserted entity had in another place, "" if it does not
+// come from there.
 func (c *Change) Restored() string {
 	if c.Old != nil {
 		return ""
@@ -481,8 +491,8 @@ type Maintainer interface {
 	Of(typed any) Maintainer // another one of the same sort, as the engine calls it
 }
 
-// RemoteEffect is the kind of the effect of a write over several partitions, whose payload names its remotes: a worker finishes there
-// what the write has left.
+// RemoteEffect is the kind of the effect of a write over several partitions, whose payload names
+// its remotes: a worker finishes there what the write has left.
 const RemoteEffect = reserved.Prepared
 
 // RemoteWork is the payload of a RemoteEffect.
@@ -528,8 +538,8 @@ func (w *write) setCompletion(c *Completion) error {
 	return nil
 }
 
-// completionStep is the first step of a write that completes effects: the row of the commit record, by its ETag, so that the write
-// fails there when it arrives once more.
+// completionStep is the first step of a write that completes effects: the row of the commit record,
+// by its ETag, so that the write fails there when it arrives once more.
 func (w *write) completionStep(effects []commit.Effect) (step, error) {
 	c := w.completes
 	c.left = nil

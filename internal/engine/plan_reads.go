@@ -18,7 +18,8 @@ import (
 
 // This file contains what a plan reads: single rows, entities, and ranges.
 
-// Load reads a row that several entities share, with the changes that this transaction has planned so far.
+// Load reads a row that several entities share, with the changes that this transaction has planned
+// so far.
 func (p *Plan) Load(ctx context.Context, rowKey string) (*stored.Row, error) {
 	d, err := p.rowFor(keys.Raw(p.partition, rowKey))
 	if err != nil {
@@ -81,8 +82,9 @@ func (p *Plan) Entity(ctx context.Context, rowKey string) (*stored.Row, error) {
 	return row, err
 }
 
-// Scan calls f for the rows of a range as they will be after the transaction, without the row of the changing entity, until f
-// returns false. A scanned row may change before the transaction commits.
+// Scan calls f for the rows of a range as they will be after the transaction, without the row of
+// the changing entity, until f returns false. A scanned row may change before the transaction
+// commits.
 func (p *Plan) Scan(ctx context.Context, rows keys.RowRange, f func(*stored.Row) bool) error {
 	if err := rows.Err(); err != nil {
 		return err
@@ -127,8 +129,9 @@ func (p *Plan) Scan(ctx context.Context, rows keys.RowRange, f func(*stored.Row)
 	return nil
 }
 
-// confirm reads loaded rows again, if they were read or written before this write began. No ETag protects a row that is loaded and not
-// written, and an entity that was read since may belong to a later state of it. It returns errOutdated if a row has changed.
+// confirm reads loaded rows again, if they were read or written before this write began. No ETag
+// protects a row that is loaded and not written, and an entity that was read since may belong to a
+// later state of it. It returns errOutdated if a row has changed.
 func (p *Plan) confirm(ctx context.Context, which func(*derivedRow) bool) error {
 	for _, rk := range p.order {
 		d := p.rows[rk]
@@ -176,9 +179,10 @@ func (p *Plan) read(ctx context.Context, k keys.Key, whole bool, read func(conte
 	return f, err
 }
 
-// readTogether reads a row that the plan of an operation loads, together with the rows that the operations after it load first. For
-// that, it makes a preview of their plans. Rows that they load afterwards are read together the next time. read reports whether there
-// was more than one row; otherwise none was read.
+// readTogether reads a row that the plan of an operation loads, together with the rows that the
+// operations after it load first. For that, it makes a preview of their plans. Rows that they load
+// afterwards are read together the next time. read reports whether there was more than one row;
+// otherwise none was read.
 func (p *Plan) readTogether(ctx context.Context, t *Table, row keys.Key, later []step) (read bool, err error) {
 	c := p.copyRows()
 	c.preview, c.others = &preview{rows: []keys.Key{row}}, nil
@@ -198,12 +202,14 @@ func (p *Plan) readTogether(ctx context.Context, t *Table, row keys.Key, later [
 	return true, p.ahead.read(ctx, ahead)
 }
 
-// preview is of a plan that is made only to learn which rows it loads: it collects them, without reading them.
+// preview is of a plan that is made only to learn which rows it loads: it collects them, without
+// reading them.
 type preview struct{ rows []keys.Key }
 
 var errPreview = errors.New("the row is not known in a preview")
 
-// newID returns the function that makes IDs: in a preview, whose IDs are not stored, they are all the same.
+// newID returns the function that makes IDs: in a preview, whose IDs are not stored, they are all
+// the same.
 func (t *preview) newID(otherwise func() string) func() string {
 	if t == nil {
 		return otherwise
@@ -211,9 +217,10 @@ func (t *preview) newID(otherwise func() string) func() string {
 	return func() string { return "0000000000000000" }
 }
 
-// aheadRows are rows of one partition that were read before a plan needs them, or that an earlier write has written. They belong to
-// one write at a time; bulk hands them from one transaction of a partition to the next. A row may have changed since: it is written
-// by its ETag, as every row that a plan has read, and it is read again if a plan loads it without writing it.
+// aheadRows are rows of one partition that were read before a plan needs them, or that an earlier
+// write has written. They belong to one write at a time; bulk hands them from one transaction of a
+// partition to the next. A row may have changed since: it is written by its ETag, as every row that
+// a plan has read, and it is read again if a plan loads it without writing it.
 type aheadRows struct {
 	rows   map[string]aheadRow
 	used   map[string]bool // the rows that the plans of this write have used, and may change
@@ -233,7 +240,8 @@ type aheadRow struct {
 	kept  int  // bytes of room that the row takes
 }
 
-// has reports whether a row was read ahead, with its parts if whole is set, and without them otherwise.
+// has reports whether a row was read ahead, with its parts if whole is set, and without them
+// otherwise.
 func (a *aheadRows) has(rowKey string, whole bool) bool {
 	r, is := a.rows[rowKey]
 	return is && r.whole == whole
@@ -287,7 +295,8 @@ func (a *aheadRows) keep(row *stored.Row, bytes int) {
 	a.add(row.Key.RowKey(), aheadRow{readResult: readResult{row: row}, kept: bytes})
 }
 
-// errOutdated means that a plan loads a row, without writing it, that has changed since an earlier write.
+// errOutdated means that a plan loads a row, without writing it, that has changed since an earlier
+// write.
 var errOutdated = errors.New("a row has changed since an earlier write")
 
 // nextRows are rows that are read for the next transaction of a group while one travels.
@@ -297,8 +306,9 @@ type nextRows struct {
 	done   chan struct{}
 }
 
-// readNext begins to read the rows of operations that the next transaction takes, but for rows that the transaction under way has
-// used. If a row cannot be read, the next transaction reads it itself. It returns nil if there is nothing to read.
+// readNext begins to read the rows of operations that the next transaction takes, but for rows that
+// the transaction under way has used. If a row cannot be read, the next transaction reads it
+// itself. It returns nil if there is nothing to read.
 func (a *aheadRows) readNext(ctx context.Context, later []*Op) *nextRows {
 	var wanted []wantedRow
 	for i := range later[:min(len(later), int(maxOperations/(1+a.mean)))] {
@@ -321,7 +331,8 @@ func (a *aheadRows) readNext(ctx context.Context, later []*Op) *nextRows {
 	return n
 }
 
-// await waits for the rows, or cancels their reads, and adds them to a, but for rows that a transaction has used meanwhile.
+// await waits for the rows, or cancels their reads, and adds them to a, but for rows that a
+// transaction has used meanwhile.
 func (n *nextRows) await(a *aheadRows, cancel bool) {
 	if n == nil {
 		return

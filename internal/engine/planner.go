@@ -19,8 +19,8 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// planner lets the maintainers derive rows from the operations of a write. If the write may leave out operations, planner finds out
-// how many fit into one transaction with their derived rows.
+// planner lets the maintainers derive rows from the operations of a write. If the write may leave
+// out operations, planner finds out how many fit into one transaction with their derived rows.
 type planner struct {
 	write      *write
 	most       int // derived rows of one operation, so far
@@ -47,7 +47,8 @@ func newPlanner(w *write) *planner {
 
 var errNothing = errors.New("all operations were passed over")
 
-// planAll adds the derived steps. failed is the caller's operation that cannot be planned, -1 for none.
+// planAll adds the derived steps. failed is the caller's operation that cannot be planned, -1 for
+// none.
 func (k *planner) planAll(ctx context.Context) (failed int, err error) {
 	w := k.write
 	k.derived = len(w.moved) > 0 || slices.ContainsFunc(k.steps, func(s step) bool { return s.needsPlanning })
@@ -123,7 +124,8 @@ func (k *planner) planOperations(ctx context.Context, p *Plan) (planned *Plan, f
 			delete(p.own, k.steps[i].Key.RowKey()) // before has the same map
 			k.passOver(i)
 		case w.mayDropTail && i > 0:
-			// Its error may come from an operation before it, which may itself fail. So it is tried again in the next transaction.
+			// Its error may come from an operation before it, which may itself fail. So it is tried
+			// again in the next transaction.
 			k.cut(i)
 		case p.blamed >= 0:
 			return nil, p.blamed, err
@@ -208,8 +210,8 @@ func (k *planner) reserved() (n int) {
 	return n
 }
 
-// fits reports, before an operation is planned, whether the operations before it have left room for one like them: nothing is read
-// for an operation that is not sent.
+// fits reports, before an operation is planned, whether the operations before it have left room for
+// one like them: nothing is read for an operation that is not sent.
 func (k *planner) fits(i int) bool {
 	need := 1
 	if k.steps[i].needsPlanning {
@@ -218,7 +220,8 @@ func (k *planner) fits(i int) bool {
 	return !k.write.mayDropTail || i == 0 || k.operations+need <= maxOperations
 }
 
-// tooMany reports whether the operations so far are too many. One operation never is, by the limit on what maintainers derive from it.
+// tooMany reports whether the operations so far are too many. One operation never is, by the limit
+// on what maintainers derive from it.
 func (k *planner) tooMany(p *Plan, i int) bool {
 	if !k.write.mayDropTail {
 		return false
@@ -249,7 +252,8 @@ func (k *planner) passOver(i int) {
 	}
 }
 
-// readAhead reads the rows of the operations that follow, together, unless the row of this operation is known.
+// readAhead reads the rows of the operations that follow, together, unless the row of this
+// operation is known.
 func (k *planner) readAhead(ctx context.Context, p *Plan, i int) error {
 	if s := &k.steps[i]; !s.reads() || p.ahead.knows(s.wanted(p)) {
 		return nil
@@ -266,11 +270,13 @@ func (k *planner) readAhead(ctx context.Context, p *Plan, i int) error {
 	return p.ahead.read(ctx, ahead)
 }
 
-// mostAlone is how many rows may be alone before no other rows are sought any more. Without this bound, n operations whose maintainers
-// scan before they load would be planned n²/2 times: a preview ends at a scan.
+// mostAlone is how many rows may be alone before no other rows are sought any more. Without this
+// bound, n operations whose maintainers scan before they load would be planned n²/2 times: a
+// preview ends at a scan.
 const mostAlone = 4
 
-// lookAhead reads a row that the plan of an operation loads, together with the rows that the operations after it load.
+// lookAhead reads a row that the plan of an operation loads, together with the rows that the
+// operations after it load.
 func (k *planner) lookAhead(ctx context.Context, p *Plan, i int, row keys.Key) error {
 	end := k.end(i)
 	if k.alone >= mostAlone || end <= i+1 {
@@ -283,8 +289,9 @@ func (k *planner) lookAhead(ctx context.Context, p *Plan, i int, row keys.Key) e
 	return err
 }
 
-// end returns the end of the operations, from i on, for which rows are read together: of those that go into this transaction, as far
-// as is known, and of a few more. Rows that this transaction does not use stay known for the next one.
+// end returns the end of the operations, from i on, for which rows are read together: of those that
+// go into this transaction, as far as is known, and of a few more. Rows that this transaction does
+// not use stay known for the next one.
 func (k *planner) end(i int) int {
 	if !k.write.mayDropTail {
 		return len(k.steps)
@@ -296,8 +303,8 @@ func (k *planner) end(i int) int {
 	return i
 }
 
-// expected returns how many derived rows an operation will have, after n operations: as many as those had, or those of the last
-// plan, or as many as its maintainers may add.
+// expected returns how many derived rows an operation will have, after n operations: as many as
+// those had, or those of the last plan, or as many as its maintainers may add.
 func (k *planner) expected(n int, s *step) (rows float64) {
 	known := k.write.ahead
 	switch {
@@ -319,7 +326,8 @@ func (k *planner) mean(n int) float64 {
 	return float64(k.operations-k.reserved()-n) / float64(n)
 }
 
-// used drops the known rows that the plan has used, and notes for the next plan how many rows an operation has.
+// used drops the known rows that the plan has used, and notes for the next plan how many rows an
+// operation has.
 func (k *planner) used(p *Plan) {
 	if k.write.ahead == nil { // no later plan asks
 		return
@@ -335,7 +343,8 @@ func (k *planner) used(p *Plan) {
 	}
 }
 
-// readAndMaintain plans one operation: it reads the row if it is not known, and lets the maintainers add to the plan.
+// readAndMaintain plans one operation: it reads the row if it is not known, and lets the
+// maintainers add to the plan.
 func (s *step) readAndMaintain(ctx context.Context, p *Plan) error {
 	s.own()
 	headOnly := s.headSuffices(p)
@@ -356,8 +365,8 @@ func (s *step) readAndMaintain(ctx context.Context, p *Plan) error {
 	if f, err = s.aliveFor(ctx, p, f); err != nil {
 		return err
 	}
-	// The corrections belong to the version of the entity that was read with them. If the entity has changed since, they are
-	// dropped.
+	// The corrections belong to the version of the entity that was read with them. If the entity
+	// has changed since, they are dropped.
 	var etag azcore.ETag
 	if f.row != nil {
 		etag = f.row.ETag
@@ -381,8 +390,9 @@ func (s *step) readAndMaintain(ctx context.Context, p *Plan) error {
 	return s.maintain(ctx, p)
 }
 
-// headSuffices reports whether the operation on a wide entity needs to know its head alone: which parts there are. Maintainers must
-// see the whole entity, and so must those of other operations of the transaction.
+// headSuffices reports whether the operation on a wide entity needs to know its head alone: which
+// parts there are. Maintainers must see the whole entity, and so must those of other operations of
+// the transaction.
 func (s *step) headSuffices(p *Plan) bool {
 	merges := s.merges() || s.Kind == aztables.TransactionTypeInsertMerge
 	return s.Table.Mode.Parts > 0 && !s.adds() && s.Copied == nil && (!merges || len(p.own) == 1)
@@ -412,7 +422,8 @@ func (s *step) bindToRow(f readResult) error {
 	return nil
 }
 
-// maintain calls the maintainers, and adds their state to the operation. The row before the operation is known.
+// maintain calls the maintainers, and adds their state to the operation. The row before the
+// operation is known.
 func (s *step) maintain(ctx context.Context, p *Plan) (err error) {
 	m := &s.Table.Mode
 	if m.LibraryRows { // of any rows, whose system properties are the caller's
@@ -448,7 +459,8 @@ func (s *step) maintain(ctx context.Context, p *Plan) (err error) {
 	return s.planRows(p)
 }
 
-// stateBefore returns the state of the row before the operation. It must be readable, and of maintainers that the handle has.
+// stateBefore returns the state of the row before the operation. It must be readable, and of
+// maintainers that the handle has.
 func (s *step) stateBefore() (*entityState, error) {
 	m := &s.Table.Mode
 	head := s.Before

@@ -23,8 +23,9 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// prepare prepares the remotes of the transaction, all at the same time. If one of them is refused, the others are rolled back, and the
-// write is planned again if that may help: with another operation ID, so that what was prepared belongs to no write that can commit.
+// prepare prepares the remotes of the transaction, all at the same time. If one of them is refused,
+// the others are rolled back, and the write is planned again if that may help: with another
+// operation ID, so that what was prepared belongs to no write that can commit.
 func (w *write) prepare(ctx context.Context, conflicts *Conflicts) state {
 	all, prepared := w.sendPreparations(ctx)
 	if prepared {
@@ -78,8 +79,10 @@ func (w *write) sendPreparations(ctx context.Context) (sent []*remote, prepared 
 	return sent, prepared
 }
 
-// reviewPreparations finds out whether another plan may succeed, after all remotes were rolled back: it reads the rows of those that were refused, and of
-// those that were prepared, which have other ETags now. bad is the participant because of which no plan can succeed, or else the first that was not prepared.
+// reviewPreparations finds out whether another plan may succeed, after all remotes were rolled
+// back: it reads the rows of those that were refused, and of those that were prepared, which have
+// other ETags now. bad is the participant because of which no plan can succeed, or else the first
+// that was not prepared.
 func reviewPreparations(ctx context.Context, all []*remote) (bad *write, repaired, again bool) {
 	type review struct{ repaired, again bool }
 	i, first := 0, (*write)(nil)
@@ -108,8 +111,8 @@ func reviewPreparations(ctx context.Context, all []*remote) (bad *write, repaire
 	return cmp.Or(bad, first), repaired, again
 }
 
-// readAgain reads the rows of the remote again that were read because they were not as an earlier plan expected. A row that cannot be read is refused
-// at the next attempt.
+// readAgain reads the rows of the remote again that were read because they were not as an earlier
+// plan expected. A row that cannot be read is refused at the next attempt.
 func (m *remote) readAgain(ctx context.Context) {
 	p := m.participant
 	for i := range m.steps {
@@ -123,7 +126,8 @@ func (m *remote) readAgain(ctx context.Context) {
 	}
 }
 
-// sendPreparation sends the transaction that prepares a remote until its outcome is known, or the time or the attempts are used up.
+// sendPreparation sends the transaction that prepares a remote until its outcome is known, or the
+// time or the attempts are used up.
 func (w *write) sendPreparation(ctx context.Context, m *remote) outcome {
 	m.etags = nil
 	tx := m.prepare
@@ -160,7 +164,8 @@ func (m *remote) send(ctx context.Context, steps []step, id string) (etags []azc
 	return m.table.transact(ctx, steps)
 }
 
-// preparedBefore is the outcome if a preparation exists: by an earlier request of this one, or rolled back since.
+// preparedBefore is the outcome if a preparation exists: by an earlier request of this one, or
+// rolled back since.
 func (w *write) preparedBefore(ctx context.Context, m *remote, refusal error) outcome {
 	f, err := m.table.readStored(ctx, preparationKey(m.at.Partition, w.id))
 	if err == nil && f.row != nil {
@@ -171,7 +176,8 @@ func (w *write) preparedBefore(ctx context.Context, m *remote, refusal error) ou
 	return outcome{kind: wire.Refused, failed: -1, neverApplies: true, err: errs.With(errs.ErrGivenUp, refusal)}
 }
 
-// refused is the outcome if the service has refused a step of the preparation, in the terms of the caller.
+// refused is the outcome if the service has refused a step of the preparation, in the terms of the
+// caller.
 func (m *remote) refused(failed int, err error) outcome {
 	var be *errs.BatchError
 	if !errors.As(err, &be) || failed < 1 || failed > len(m.steps) {
@@ -182,8 +188,9 @@ func (m *remote) refused(failed int, err error) outcome {
 	return outcome{kind: wire.Refused, failed: failed - 1, err: m.participant.inCallersTerms(&own)}
 }
 
-// preparation is what a write over several partitions has prepared in one of them. It is a row: the first of the transaction that
-// prepares, so that a late duplicate of that transaction fails there. So the row stays for the retention when the write is over.
+// preparation is what a write over several partitions has prepared in one of them. It is a row: the
+// first of the transaction that prepares, so that a late duplicate of that transaction fails there.
+// So the row stays for the retention when the write is over.
 type preparation struct {
 	key  keys.Key
 	home commit.Remote
@@ -293,12 +300,14 @@ func libraryStep(t *Table, kind aztables.TransactionType, k keys.Key, match azco
 	return s, err
 }
 
-// preparationFilter finds what writes over several partitions have prepared in a partition, or in all if it is "", before a time.
+// preparationFilter finds what writes over several partitions have prepared in a partition, or in
+// all if it is "", before a time.
 func preparationFilter(partition string, before time.Time) string {
 	return filterIn(partition, fmt.Sprintf("%s ge '%s' and %s lt '%s'", edm.RowKey, reserved.Prepared, edm.RowKey, reserved.Prepared+commit.IDTime(before)))
 }
 
-// unendedFilter is preparationFilter that also finds what is of a time more than a day in the future: of writers whose clocks are ahead.
+// unendedFilter is preparationFilter that also finds what is of a time more than a day in the
+// future: of writers whose clocks are ahead.
 func unendedFilter(in keys.PartitionRange, before, now time.Time) string {
 	ahead, end := reserved.Prepared+commit.IDTime(now.Add(commit.Retention)), strings.TrimSuffix(reserved.Prepared, "|")+"}"
 	rows := fmt.Sprintf("(%s or (%s ge '%s' and %s lt '%s'))", preparationFilter("", before), edm.RowKey, ahead, edm.RowKey, end)
@@ -317,7 +326,8 @@ func filterIn(partition, rows string) string {
 	return fmt.Sprintf("%s eq %s and %s", edm.PartitionKey, edm.Quote(partition), rows)
 }
 
-// prepareSteps makes the transaction that prepares: the preparation first, then each row, marked, then new contents.
+// prepareSteps makes the transaction that prepares: the preparation first, then each row, marked,
+// then new contents.
 func (m *remote) prepareSteps(id string, home commit.Remote) (transaction, error) {
 	p := &preparation{key: preparationKey(m.at.Partition, id), home: home, stamped: m.stamps}
 	var rows, images []step

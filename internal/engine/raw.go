@@ -19,9 +19,10 @@ type RawRow struct {
 	Match azcore.ETag // "" for an insert or upsert
 }
 
-// StoreRaw stores rows of one partition in one transaction, whatever the definitions of the table. It repeats a request whose outcome is unknown, so an
-// insert may be refused because the first request has stored the row. failed is the row that was refused, -1 for none. Errors: errors of a write
-// (see package table). Requests: 1.
+// StoreRaw stores rows of one partition in one transaction, whatever the definitions of the table.
+// It repeats a request whose outcome is unknown, so an insert may be refused because the first
+// request has stored the row. failed is the row that was refused, -1 for none. Errors: errors of a
+// write (see package table). Requests: 1.
 func (t *Table) StoreRaw(ctx context.Context, method string, rows []RawRow) (failed int, err error) {
 	if len(rows) == 0 {
 		return -1, nil

@@ -19,8 +19,9 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Get reads the entity under a key as it is stored, with its parts. 1 request. Errors: ErrNotFound; ErrContended if its parts
-// change during each read; errors of a read (see package table), without an OpError.
+// Get reads the entity under a key as it is stored, with its parts. 1 request. Errors: ErrNotFound;
+// ErrContended if its parts change during each read; errors of a read (see package table), without
+// an OpError.
 func (t *Table) Get(ctx context.Context, k keys.Key) (*stored.Row, error) {
 	f, err := t.aliveEntity(ctx, k)
 	if err == nil && f.row == nil {
@@ -29,8 +30,8 @@ func (t *Table) Get(ctx context.Context, k keys.Key) (*stored.Row, error) {
 	return f.row, err
 }
 
-// OpenRow reads an entity whose columns the caller decodes. 1 request. Errors: ErrNotFound; ErrContended; errors of a read (see
-// package table), without an OpError.
+// OpenRow reads an entity whose columns the caller decodes. 1 request. Errors: ErrNotFound;
+// ErrContended; errors of a read (see package table), without an OpError.
 func (t *Table) OpenRow(ctx context.Context, k keys.Key) (*edm.Reader, edm.Entity, error) {
 	if t.Mode.Parts > 0 {
 		row, err := t.Get(ctx, k)
@@ -53,8 +54,8 @@ func (t *Table) wide() bool { return t.Mode.Parts > 0 }
 // mostTornReads is how often an entity is read that concurrent writers change during each read.
 const mostTornReads = 5
 
-// readEntity reads an entity, with its parts if it is wide. An entity that is not there is no error. 1 request, and 1 more for each
-// time that a concurrent writer has changed it meanwhile.
+// readEntity reads an entity, with its parts if it is wide. An entity that is not there is no
+// error. 1 request, and 1 more for each time that a concurrent writer has changed it meanwhile.
 func (t *Table) readEntity(ctx context.Context, k keys.Key) (readResult, error) {
 	if t.Mode.Parts == 0 {
 		return t.readRow(ctx, k)
@@ -76,8 +77,8 @@ func (t *Table) readEntity(ctx context.Context, k keys.Key) (readResult, error) 
 	return found, err
 }
 
-// tornReads decides what becomes of reads that find rows of several versions. If the head has not changed since the read before, no
-// writer was at work: the entity is damaged.
+// tornReads decides what becomes of reads that find rows of several versions. If the head has not
+// changed since the read before, no writer was at work: the entity is damaged.
 type tornReads struct {
 	last  string // the ETag of the head
 	times int
@@ -102,8 +103,9 @@ func (r *tornReads) again(a *assembly, err error) (bool, error) {
 	return true, err
 }
 
-// readRows reads the head of an entity and its parts up to a number by one query, nil if there is no head. If a write over several
-// partitions has prepared the head, readRows ends that write and reads again.
+// readRows reads the head of an entity and its parts up to a number by one query, nil if there is
+// no head. If a write over several partitions has prepared the head, readRows ends that write and
+// reads again.
 func (t *Table) readRows(ctx context.Context, k keys.Key, last uint8) (a *assembly, err error) {
 	var marked bool
 	var m stored.Mark
@@ -188,8 +190,9 @@ func (t *Table) readRow(ctx context.Context, k keys.Key) (readResult, error) {
 	return wholeRow(k, r, in)
 }
 
-// openRow is every read of one row, except by resolvers. The reader is nil if there is no row. If a write over several partitions
-// has prepared the row, openRow ends that write and reads again. So no program waits for a crashed one.
+// openRow is every read of one row, except by resolvers. The reader is nil if there is no row. If a
+// write over several partitions has prepared the row, openRow ends that write and reads again. So
+// no program waits for a crashed one.
 func (t *Table) openRow(ctx context.Context, k keys.Key) (*edm.Reader, edm.Entity, readResult, error) {
 	void := "" // the operation ID of a write that has ended, whose mark another program has written back
 	for n := range mostResolutions {
@@ -243,8 +246,8 @@ func viewed(in edm.Entity, columns []edm.Column, exists bool) (*edm.Reader, edm.
 	return edm.ReadColumns(in, columns), in, readResult{}, nil
 }
 
-// withReadHint returns err, the error of a write that could not read its row first. A caller that may write and not read gets a
-// way out.
+// withReadHint returns err, the error of a write that could not read its row first. A caller that
+// may write and not read gets a way out.
 func withReadHint(err error, must bool) error {
 	var re *azcore.ResponseError
 	if must || !errors.As(err, &re) || re.StatusCode != http.StatusForbidden {
@@ -257,7 +260,8 @@ var errMayNotRead = errors.New("the row must be read before it is written, and t
 
 var errNoRow = errors.New("the query for the entity and its parts returned no row")
 
-// readStored reads a row as it is stored, marked or not. A row that is not there is no error. 1 request.
+// readStored reads a row as it is stored, marked or not. A row that is not there is no error. 1
+// request.
 func (t *Table) readStored(ctx context.Context, k keys.Key) (readResult, error) {
 	r, in, f, err := t.openStored(ctx, k)
 	if err != nil || r == nil {
@@ -356,7 +360,8 @@ func (t *Table) requestRow(ctx context.Context, call *wire.Call, k keys.Key) (er
 	return checkRead(call, err)
 }
 
-// checkKey returns a *DecodeError if a response contains another row than the requested row, as the response of a proxy may.
+// checkKey returns a *DecodeError if a response contains another row than the requested row, as the
+// response of a proxy may.
 func checkKey(k keys.Key, in edm.Entity) error {
 	if in.PartitionKey == k.PartitionKey() && in.RowKey == k.RowKey() {
 		return nil
@@ -364,14 +369,16 @@ func checkKey(k keys.Key, in edm.Entity) error {
 	return &errs.DecodeError{Reason: "it holds the row " + keys.Raw(in.PartitionKey, in.RowKey).String() + ", which was not asked for"}
 }
 
-// hidden reports whether a row could exist although the call has not found it, since the signature is for other rows.
+// hidden reports whether a row could exist although the call has not found it, since the signature
+// is for other rows.
 func hidden(call *wire.Call, k keys.Key) bool {
 	first, last, ranged := call.SignedRows()
 	return ranged && (keys.Compare(k.RowKey(), first) < 0 || last != "" && keys.Compare(k.RowKey(), last) > 0)
 }
 
-// GetParts reads some parts of an entity, with its head. whole reports that these are all of its parts. Requests: 1 if the parts
-// are the head, or begin with part 1; otherwise 2 at the same time. A torn read is repeated as by Get.
+// GetParts reads some parts of an entity, with its head. whole reports that these are all of its
+// parts. Requests: 1 if the parts are the head, or begin with part 1; otherwise 2 at the same time.
+// A torn read is repeated as by Get.
 func (t *Table) GetParts(ctx context.Context, k keys.Key, parts []uint8) (row *stored.Row, whole bool, err error) {
 	parts = slices.DeleteFunc(slices.Clone(parts), func(n uint8) bool { return n == 0 })
 	var gone error
@@ -476,8 +483,8 @@ func (f readResult) etag() azcore.ETag {
 	return f.row.ETag
 }
 
-// checkRead returns err, the error of a request that reads, or nil if a complete response of status 200 came. The library decides
-// whether the response can be read, and not the SDK.
+// checkRead returns err, the error of a request that reads, or nil if a complete response of status
+// 200 came. The library decides whether the response can be read, and not the SDK.
 func checkRead(call *wire.Call, err error) error {
 	if call.Check(nil) == nil && call.Status() == http.StatusOK {
 		if body, berr := call.Body(); berr == nil && len(body) > 0 {

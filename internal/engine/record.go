@@ -54,7 +54,8 @@ func RecordKey(partition, id string) keys.Key {
 	return keys.Raw(partition, reserved.CommitRecord+id)
 }
 
-// recordBody is the row of a commit record. named reports that it gets the operation ID of a write that changes it.
+// recordBody is the row of a commit record. named reports that it gets the operation ID of a write
+// that changes it.
 func recordBody(k keys.Key, state commit.State, effects []commit.Effect, named bool) (edm.Body, error) {
 	w := edm.NewWriter(k.PartitionKey(), k.RowKey(), 3)
 	w.Put(reserved.Version, edm.Value{Kind: edm.Int32, I: recordVersion})
@@ -138,7 +139,8 @@ func waitOf(columns []edm.Column) commit.Wait {
 	return commit.Wait{NotBefore: stored.Find(columns, waitsProperty).T, Message: stored.Find(columns, messageProperty).S, Until: stored.Find(columns, passedProperty).T}
 }
 
-// checkVersion returns a *VersionError for a row of the library whose format this program does not read.
+// checkVersion returns a *VersionError for a row of the library whose format this program does not
+// read.
 func checkVersion(r *stored.Row, format string, want int64) error {
 	n, whole := stored.Find(r.Columns(), reserved.Version).Whole()
 	if !whole || n != want {
@@ -165,8 +167,9 @@ func longText(r *stored.Row, property string) (string, error) {
 
 var errRecordLost = errors.New("its commit record was there and is gone")
 
-// recordStep is the step that stores a commit record. It is the first of its transaction: if the transaction arrives once more, it
-// fails here, and not at a row where the refusal would read as that of a concurrent write.
+// recordStep is the step that stores a commit record. It is the first of its transaction: if the
+// transaction arrives once more, it fails here, and not at a row where the refusal would read as
+// that of a concurrent write.
 func (t *Table) recordStep(partition, id string, state commit.State, effects []commit.Effect) (step, error) {
 	s := step{Op: &Op{Table: t, Kind: aztables.TransactionTypeAdd, Key: RecordKey(partition, id)}, opIndex: -1}
 	var err error
@@ -190,7 +193,8 @@ func (t *Table) Record(ctx context.Context, partition, id string) (*commit.Recor
 	return rec, err
 }
 
-// Resolve reads a commit record, or stores an abort record if there is none; see records.Records.Resolve.
+// Resolve reads a commit record, or stores an abort record if there is none; see
+// records.Records.Resolve.
 func (t *Table) Resolve(ctx context.Context, partition, id string, remotes ...commit.Remote) (*commit.Record, error) {
 	rec, err := t.Record(ctx, partition, id)
 	if err != nil || rec != nil {
@@ -213,9 +217,10 @@ func (t *Table) Resolve(ctx context.Context, partition, id string, remotes ...co
 	return &commit.Record{Partition: keys.Raw(partition, "").Partition(), OperationID: id, State: commit.Aborted}, nil
 }
 
-// abort stores an abort record in the place of a commit record, so that the write can never commit, or finds that it did. It
-// repeats this until the context ends, or for the default WriteTimeout if the context has no end. Errors: ErrExpired, or a
-// *ValueError with ErrAhead, if there is no commit record.
+// abort stores an abort record in the place of a commit record, so that the write can never commit,
+// or finds that it did. It repeats this until the context ends, or for the default WriteTimeout if
+// the context has no end. Errors: ErrExpired, or a *ValueError with ErrAhead, if there is no commit
+// record.
 func (t *Table) abort(ctx context.Context, partition, id string, remotes ...commit.Remote) (state commit.State, err error) {
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc
@@ -239,9 +244,9 @@ func (t *Table) abort(ctx context.Context, partition, id string, remotes ...comm
 	}
 }
 
-// abortOnce is one attempt of abort. final reports that another one would fail with the same error. The age of the write is
-// compared before each request, and again when the abort record is stored: this machine may have been suspended in between, and the
-// write's own commit record swept.
+// abortOnce is one attempt of abort. final reports that another one would fail with the same error.
+// The age of the write is compared before each request, and again when the abort record is stored:
+// this machine may have been suspended in between, and the write's own commit record swept.
 func (t *Table) abortOnce(ctx context.Context, partition, id string, remotes []commit.Remote) (state commit.State, final bool, err error) {
 	if old := t.recent(id); old != nil {
 		rec, err := t.Record(ctx, partition, id)
@@ -282,11 +287,13 @@ func (t *Table) abortOnce(ctx context.Context, partition, id string, remotes []c
 	return 0, verdict == wire.Refused || verdict == wire.NotSent && !dialing(err), err
 }
 
-// ErrAhead: the clock of the writer is ahead. An abort record would stay until the time of the write, so none is stored.
+// ErrAhead: the clock of the writer is ahead. An abort record would stay until the time of the
+// write, so none is stored.
 var ErrAhead = errors.New("the operation ID is of a time more than a day in the future")
 
-// recent returns an error if the write is so old that a missing commit record does not prove that it was not applied, or if it lies in
-// the future. Errors: ErrExpired; a *ValueError, with ErrAhead for a time in the future.
+// recent returns an error if the write is so old that a missing commit record does not prove that
+// it was not applied, or if it lies in the future. Errors: ErrExpired; a *ValueError, with ErrAhead
+// for a time in the future.
 func (t *Table) recent(id string) error {
 	began, err := commit.TimeOf(id)
 	switch age := t.Options.Now().Sub(began); {
@@ -300,13 +307,15 @@ func (t *Table) recent(id string) error {
 	return nil
 }
 
-// recordFilter finds the library's rows of a partition from one RowKey on, and below the commit records of a time.
+// recordFilter finds the library's rows of a partition from one RowKey on, and below the commit
+// records of a time.
 func recordFilter(partition, from string, before time.Time) string {
 	return fmt.Sprintf("%s eq %s and %s %s and %s lt '%s'", edm.PartitionKey, edm.Quote(partition), edm.RowKey, from, edm.RowKey, reserved.CommitRecord+commit.IDTime(before))
 }
 
-// Records calls f for the commit and abort records of a partition that are older than a time, until f returns false; see
-// records.Records.List. A record that cannot be read comes as an error, with its key.
+// Records calls f for the commit and abort records of a partition that are older than a time, until
+// f returns false; see records.Records.List. A record that cannot be read comes as an error, with
+// its key.
 func (t *Table) Records(ctx context.Context, partition string, before time.Time, f func(*commit.Record, keys.Key, error) bool) error {
 	return t.each(ctx, recordFilter(partition, "ge '"+reserved.CommitRecord+"'", before), "", func(r *stored.Row) bool {
 		rec, err := RecordOf(r)
@@ -314,8 +323,9 @@ func (t *Table) Records(ctx context.Context, partition string, before time.Time,
 	})
 }
 
-// Pending calls f for the operation IDs of the pending commit records of a partition, and for why their messages wait, until f returns
-// false; see records.Records.Pending. A record of a later release is left out: its effects wait for workers of that release.
+// Pending calls f for the operation IDs of the pending commit records of a partition, and for why
+// their messages wait, until f returns false; see records.Records.Pending. A record of a later
+// release is left out: its effects wait for workers of that release.
 func (t *Table) Pending(ctx context.Context, partition, after string, before time.Time, f func(id string, w commit.Wait) bool) error {
 	from := "ge '" + reserved.CommitRecord + "'"
 	if after != "" {
@@ -339,8 +349,9 @@ func (t *Table) Pending(ctx context.Context, partition, after string, before tim
 	return err
 }
 
-// Sweep deletes old commit records of a partition; see records.Records.Sweep. left is how many records of writes before a time it leaves,
-// because they are not old enough, their effects are not executed yet, or they cannot be read.
+// Sweep deletes old commit records of a partition; see records.Records.Sweep. left is how many
+// records of writes before a time it leaves, because they are not old enough, their effects are not
+// executed yet, or they cannot be read.
 func (t *Table) Sweep(ctx context.Context, partition string, through time.Time) (deleted, left int, err error) {
 	const method = "SweepCommitRecords"
 	library := t.LibraryHandle()
@@ -390,8 +401,8 @@ func (t *Table) Sweep(ctx context.Context, partition string, through time.Time) 
 	return r.Applied, left, err
 }
 
-// swept reports whether a row is to be deleted: a commit record of which nothing is left to be done, what was prepared by a write that
-// is over, or a note whose hour is over.
+// swept reports whether a row is to be deleted: a commit record of which nothing is left to be
+// done, what was prepared by a write that is over, or a note whose hour is over.
 func swept(r *stored.Row, before time.Time) bool {
 	if hour, is := strings.CutPrefix(r.Key.RowKey(), reserved.ScheduledSweep); is {
 		return hour < hourText(before)
@@ -400,8 +411,8 @@ func swept(r *stored.Row, before time.Time) bool {
 		p, err := preparationOf(r)
 		return err == nil && p.over
 	}
-	// A record whose effects were executed late is left to a later sweep: it names rows that were written then, and that must be swept
-	// with it.
+	// A record whose effects were executed late is left to a later sweep: it names rows that were
+	// written then, and that must be swept with it.
 	rec, err := RecordOf(r)
 	return err == nil && rec.State != commit.Pending && (len(rec.Effects) == 0 || r.Timestamp.Before(before))
 }
@@ -433,8 +444,8 @@ func (t *Table) MarkDone(ctx context.Context, rec *commit.Record) (err error) {
 	return nil
 }
 
-// StoreWait stores in a pending commit record why its message does not come yet, by the ETag of the record. Errors: ErrChanged if the
-// record has changed; ErrNotFound. 1 request.
+// StoreWait stores in a pending commit record why its message does not come yet, by the ETag of the
+// record. Errors: ErrChanged if the record has changed; ErrNotFound. 1 request.
 func (t *Table) StoreWait(ctx context.Context, rec *commit.Record, wait commit.Wait) (err error) {
 	ctx, end := t.Span(ctx, "StoreWait")
 	defer func() { end(err) }()

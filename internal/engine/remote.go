@@ -14,8 +14,9 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// remote is what a write does in another partition than its home: in another partition of the table, or in another table of the
-// service. It is prepared before the write commits, and finished afterwards.
+// remote is what a write does in another partition than its home: in another partition of the
+// table, or in another table of the service. It is prepared before the write commits, and finished
+// afterwards.
 type remote struct {
 	at          commit.Remote
 	table       *Table
@@ -90,8 +91,8 @@ func (r *remotes) blamed() int {
 	return -1
 }
 
-// mostOfRemote is how many rows of one remote a transaction of bulk changes, and mostOfMessage the bytes that the names of all remotes
-// may have in the message.
+// mostOfRemote is how many rows of one remote a transaction of bulk changes, and mostOfMessage the
+// bytes that the names of all remotes may have in the message.
 const (
 	mostOfRemote  = (maxOperations - 2) / 2 // each may need a row for its new content
 	mostOfMessage = 20 << 10
@@ -115,8 +116,8 @@ func (r *remotes) tooLarge() bool {
 	return size > mostOfMessage
 }
 
-// PossibleRemotes reports whether a write can have these remotes: places, each once, that rows can have, and no more than a message may
-// name.
+// PossibleRemotes reports whether a write can have these remotes: places, each once, that rows can
+// have, and no more than a message may name.
 func PossibleRemotes(all []commit.Remote) bool {
 	size, seen := 0, map[commit.Remote]bool{}
 	for _, r := range all {
@@ -129,11 +130,12 @@ func PossibleRemotes(all []commit.Remote) bool {
 	return size <= mostOfMessage
 }
 
-// remoteLength is the most bytes that the remote takes in a message, whose characters may be escaped.
+// remoteLength is the most bytes that the remote takes in a message, whose characters may be
+// escaped.
 func remoteLength(r commit.Remote) int { return 40 + len(r.Table) + 6*len([]rune(r.Partition)) }
 
-// participant returns the participant in another partition. It is the same one at each attempt, so that it keeps what it knows of
-// rows that were not as a plan expected.
+// participant returns the participant in another partition. It is the same one at each attempt, so
+// that it keeps what it knows of rows that were not as a plan expected.
 func (w *write) participant(t *Table, partition string) *write {
 	i := slices.IndexFunc(w.participants, func(p *write) bool { return p.only == partition && p.table.Same(t) })
 	if i < 0 {
@@ -185,8 +187,8 @@ func (w *write) planMoved(ctx context.Context, r *remotes) error {
 	return nil
 }
 
-// complete adds what the maintainers have planned in the remotes to their operations, and leaves out remotes in which nothing is to be
-// done.
+// complete adds what the maintainers have planned in the remotes to their operations, and leaves
+// out remotes in which nothing is to be done.
 func (r *remotes) complete(ctx context.Context) error {
 	r.all = slices.DeleteFunc(r.all, func(m *remote) bool {
 		return len(m.steps) == 0 && !slices.ContainsFunc(m.plan.order, func(rk string) bool { return m.plan.writes(m.plan.rows[rk]) })
@@ -204,8 +206,8 @@ func (r *remotes) complete(ctx context.Context) error {
 	return nil
 }
 
-// readUnread reads the derived rows that the plans would write without knowing them: their ETags must be known. A copy that an
-// entity gives up and that is another entity's by now stays.
+// readUnread reads the derived rows that the plans would write without knowing them: their ETags
+// must be known. A copy that an entity gives up and that is another entity's by now stays.
 func (r *remotes) readUnread(ctx context.Context) (err error) {
 	type unread struct {
 		*remote

@@ -14,7 +14,8 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// restartWithNewID lets the write begin again with another operation ID. Nothing that was sent so far can be applied any more.
+// restartWithNewID lets the write begin again with another operation ID. Nothing that was sent so
+// far can be applied any more.
 func (w *write) restartWithNewID(ctx context.Context) (err error) {
 	w.withdraw(ctx)
 	w.sent, w.currentTransaction.remotes, w.prepared = history{}, nil, nil
@@ -50,8 +51,9 @@ func (w *write) contended(out outcome, ended error) outcome {
 	return out
 }
 
-// overtaken makes the error of a refused move ErrChanged if a concurrent writer has changed the entity: the old row is gone, or not
-// the version that was read. The move may be refused because of a row of that writer's, so overtaken reads the old row then.
+// overtaken makes the error of a refused move ErrChanged if a concurrent writer has changed the
+// entity: the old row is gone, or not the version that was read. The move may be refused because of
+// a row of that writer's, so overtaken reads the old row then.
 func (w *write) overtaken(ctx context.Context) {
 	if w.state != stateAborted || w.out.kind != wire.Refused || len(w.ops) == 0 || w.ops[0].Counterpart == nil {
 		return
@@ -81,8 +83,8 @@ func movedAway(err error) error {
 	return &errs.Explained{Err: errs.With(errs.ErrChanged, err), Explanation: "it is not under this key any more"}
 }
 
-// final reports whether a late duplicate of the request would be refused too: after a changed ETag it would, but a row that exists
-// may be deleted by then.
+// final reports whether a late duplicate of the request would be refused too: after a changed ETag
+// it would, but a row that exists may be deleted by then.
 func (w *write) final() bool {
 	if w.out.failed < 0 || errors.Is(w.out.err, errs.ErrTableNotFound) {
 		return true
@@ -91,8 +93,8 @@ func (w *write) final() bool {
 	return match != "" && match != azcore.ETagAny
 }
 
-// canReplan reports whether another plan may succeed. repaired reports that the next plan corrects a derived row, so that no pause
-// is needed.
+// canReplan reports whether another plan may succeed. repaired reports that the next plan corrects
+// a derived row, so that no pause is needed.
 func (w *write) canReplan(ctx context.Context) (repaired, again bool) {
 	out := w.out
 	if out.failed < 0 || out.neverApplies {
@@ -120,8 +122,8 @@ func (w *write) canReplan(ctx context.Context) (repaired, again bool) {
 	return w.note(d, f), true
 }
 
-// reservedOnly reports whether the key of a refused insert is only reserved by another write, which has not committed: reading the
-// row ends that write. Tables without an outbox have no such writes.
+// reservedOnly reports whether the key of a refused insert is only reserved by another write, which
+// has not committed: reading the row ends that write. Tables without an outbox have no such writes.
 func (w *write) reservedOnly(ctx context.Context, s *step) (repaired, again bool) {
 	if !errors.Is(w.out.err, errs.ErrExists) {
 		return false, false
@@ -143,8 +145,8 @@ func (w *write) reservedOnly(ctx context.Context, s *step) (repaired, again bool
 	return false, err == nil && f.row == nil && !f.hidden
 }
 
-// couldNotRead is for a row that is refused because it exists, and that may only be reserved by another write: whether it is, is not
-// known. The write is not applied.
+// couldNotRead is for a row that is refused because it exists, and that may only be reserved by
+// another write: whether it is, is not known. The write is not applied.
 func (w *write) couldNotRead(err error) {
 	cause := error(errs.With(errs.ErrGivenUp, fmt.Errorf("%s, and the row could not be read: %w", errs.Brief(w.out.err), wire.Redact(err))))
 	var be *errs.BatchError
@@ -156,15 +158,17 @@ func (w *write) couldNotRead(err error) {
 	w.out.err = cause
 }
 
-// note keeps what was read of a derived row, for the next plan. It reports whether the row is noted for the first time.
+// note keeps what was read of a derived row, for the next plan. It reports whether the row is noted
+// for the first time.
 func (w *write) note(d *derivedRow, f readResult) bool {
 	_, known := w.corrections[d.key.RowKey()]
 	w.corrections[d.key.RowKey()] = f
 	return !known
 }
 
-// ownAfterAll reads the row of a unique value that is taken. The write is replanned if the row is a copy of the entity that wants
-// the value, or of an entity that this write deletes, or if the row is gone by now. Otherwise the error names the row's owner.
+// ownAfterAll reads the row of a unique value that is taken. The write is replanned if the row is a
+// copy of the entity that wants the value, or of an entity that this write deletes, or if the row
+// is gone by now. Otherwise the error names the row's owner.
 func (w *write) ownAfterAll(ctx context.Context, d *derivedRow, refusal error) (repaired, again bool) {
 	if !d.after.IsCopy() && w.outbox == nil && w.only == "" {
 		return false, false
@@ -200,7 +204,8 @@ func (w *write) ownAfterAll(ctx context.Context, d *derivedRow, refusal error) (
 	return false, false
 }
 
-// deletes reports whether a row is a copy of an entity that this write deletes, with its derived rows.
+// deletes reports whether a row is a copy of an entity that this write deletes, with its derived
+// rows.
 func (w *write) deletes(row *stored.Row) bool {
 	k, isCopy := row.Primary()
 	return isCopy && slices.ContainsFunc(w.ops, func(op *Op) bool { return op.needsPlanning && op.deletes() && op.Key == k })

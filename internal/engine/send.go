@@ -24,10 +24,12 @@ import (
 
 // send sends the transaction until its outcome is known, or the time or the attempts are used up.
 //
-// A request that could not be sent, or whose outcome is unknown, is sent again: the same operations with the same operation ID. The
-// second request can be refused because the first one was applied. So can a request that the network has delivered twice. The
-// commit record, or else the operation ID in the row, shows that the write was applied. If the row has another ID, a write that was
-// sent once was refused. A write that was sent twice may have been applied and then overwritten: its outcome is unknown.
+// A request that could not be sent, or whose outcome is unknown, is sent again: the same operations
+// with the same operation ID. The second request can be refused because the first one was applied.
+// So can a request that the network has delivered twice. The commit record, or else the operation
+// ID in the row, shows that the write was applied. If the row has another ID, a write that was sent
+// once was refused. A write that was sent twice may have been applied and then overwritten: its
+// outcome is unknown.
 func (w *write) send(ctx context.Context) state {
 	w.seen = seenRow{}
 	w.out = w.sendTransaction(ctx)
@@ -75,7 +77,8 @@ func (w *write) sendTransaction(ctx context.Context) outcome {
 		if !tries.wait(ctx, err) {
 			break
 		}
-		// A write without a condition could overwrite what concurrent writers have stored since. So read the row first.
+		// A write without a condition could overwrite what concurrent writers have stored since. So
+		// read the row first.
 		if w.sent.doubt != nil && w.unconditional() {
 			if etags, ours, err := w.readBack(ctx, -1, maxReadBacks); ours && err == nil {
 				return outcome{kind: wire.Done, etags: etags}
@@ -115,8 +118,9 @@ func (w *write) sendOnce(ctx context.Context) (etags []azcore.ETag, failed int, 
 	return []azcore.ETag{etag}, 0, verdict, err
 }
 
-// transactGuarded sends the transaction. It is sent again if it is refused because another one merges into the same guard at the same time: a guard has no ETag, so nothing else can
-// have changed it. See mostRefusedStamps.
+// transactGuarded sends the transaction. It is sent again if it is refused because another one
+// merges into the same guard at the same time: a guard has no ETag, so nothing else can have
+// changed it. See mostRefusedStamps.
 func (w *write) transactGuarded(ctx context.Context) (etags []azcore.ETag, failed int, verdict wire.Outcome, err error) {
 	for range mostRefusedStamps {
 		steps := w.currentTransaction.steps
@@ -136,7 +140,8 @@ func (w *write) repairable(failed int, refusal error) bool {
 	return !(d.ifExists != nil && errors.Is(refusal, errs.ErrExists))
 }
 
-// repeated reports whether a step may have been refused because its request arrived twice, and the first was applied.
+// repeated reports whether a step may have been refused because its request arrived twice, and the
+// first was applied.
 func (w *write) repeated(failed int, refusal error) bool {
 	if failed < 0 || w.currentTransaction.steps[failed].derived != nil {
 		return false // the entity's own step, which comes first, passed
@@ -151,8 +156,9 @@ func (w *write) repeated(failed int, refusal error) bool {
 	}
 }
 
-// tapState is what is known of the library's policies in the pipeline of the client. Until a call through the SDK has shown that they put
-// the library's requests in the place of the SDK's, all calls are the SDK's.
+// tapState is what is known of the library's policies in the pipeline of the client. Until a call
+// through the SDK has shown that they put the library's requests in the place of the SDK's, all
+// calls are the SDK's.
 type tapState = int32
 
 const (
@@ -251,7 +257,8 @@ func (s *step) request(ctx context.Context, call *wire.Call) error {
 	return t.exchange(ctx, call, &q)
 }
 
-// requestBySDK sends the operation by a call of the SDK. The SDK writes into its options, so each call gets new ones.
+// requestBySDK sends the operation by a call of the SDK. The SDK writes into its options, so each
+// call gets new ones.
 func (s *step) requestBySDK(ctx context.Context, call *wire.Call) (err error) {
 	c, mode := s.Table.client, aztables.UpdateModeReplace
 	var body []byte
@@ -323,7 +330,8 @@ func checkTogether(ops []*Op) error {
 	return nil
 }
 
-// sized returns an error if steps, and so many others, are too many or too large for one transaction.
+// sized returns an error if steps, and so many others, are too many or too large for one
+// transaction.
 func sized(steps []step, others int) error {
 	size := 0
 	for i := range steps {
@@ -360,7 +368,8 @@ func (t *Table) transact(ctx context.Context, steps []step) (etags []azcore.ETag
 			return nil, -1, verdict, t.missing(err)
 		}
 	}
-	// The service has answered. The SDK's reading of the response does not count: it takes cut responses for success.
+	// The service has answered. The SDK's reading of the response does not count: it takes cut
+	// responses for success.
 	body, err := call.Body()
 	if err == nil {
 		var failure *wire.Failure
@@ -380,7 +389,8 @@ func (t *Table) transact(ctx context.Context, steps []step) (etags []azcore.ETag
 	return etags, -1, wire.Done, nil
 }
 
-// matchesFit reports whether each condition is one line of a body. A condition of a caller's may be no ETag.
+// matchesFit reports whether each condition is one line of a body. A condition of a caller's may be
+// no ETag.
 func matchesFit(steps []step) bool {
 	for i := range steps {
 		if strings.ContainsAny(string(steps[i].Match), "\r\n") {
@@ -390,7 +400,8 @@ func matchesFit(steps []step) bool {
 	return true
 }
 
-// refusedAll returns the error of a transaction whose response does not name an operation, nil if the response does.
+// refusedAll returns the error of a transaction whose response does not name an operation, nil if
+// the response does.
 func refusedAll(call *wire.Call, err error) (wire.Outcome, error) {
 	var foreign *wire.NotServiceError
 	var large *wire.BodyError
@@ -409,7 +420,8 @@ func refusedAll(call *wire.Call, err error) (wire.Outcome, error) {
 	return call.Outcome(err), withCondition(call, wire.Redact(err))
 }
 
-// submit calls the SDK, which panics on responses that it does not expect. The response is there all the same.
+// submit calls the SDK, which panics on responses that it does not expect. The response is there
+// all the same.
 func (t *Table) submit(ctx context.Context, call *wire.Call, steps []step) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -431,7 +443,8 @@ func (t *Table) submit(ctx context.Context, call *wire.Call, steps []step) (err 
 	return err
 }
 
-// refusedStep returns a *BatchError for a transaction of which the service refused one operation, or ErrUnknownOutcome.
+// refusedStep returns a *BatchError for a transaction of which the service refused one operation,
+// or ErrUnknownOutcome.
 func (t *Table) refusedStep(call *wire.Call, steps []step, f *wire.Failure) (wire.Outcome, error) {
 	code := wire.RedactText(f.Code)
 	re := &azcore.ResponseError{StatusCode: f.Status, ErrorCode: code, RawResponse: call.PartResponse(f.Status)}
@@ -449,9 +462,10 @@ func (t *Table) refusedStep(call *wire.Call, steps []step, f *wire.Failure) (wir
 	return wire.Refused, b
 }
 
-// WriteRow stores a derived row outside the transaction of its entity, in place of the version that has the ETag was, or as a new
-// row if was is "". An operation ID is stored as it is, since that of a full copy is its entity's. Without an operation ID of its
-// own, a write whose response is lost fails with ErrUnknownOutcome. 1 request.
+// WriteRow stores a derived row outside the transaction of its entity, in place of the version that
+// has the ETag was, or as a new row if was is "". An operation ID is stored as it is, since that of
+// a full copy is its entity's. Without an operation ID of its own, a write whose response is lost
+// fails with ErrUnknownOutcome. 1 request.
 func (t *Table) WriteRow(ctx context.Context, method string, r *stored.Row, was azcore.ETag) error {
 	op := Op{Table: t.LibraryHandle(), Method: method, Kind: aztables.TransactionTypeUpdateReplace, Key: r.Key, Match: was}
 	if was == "" {
@@ -508,8 +522,9 @@ func (s *step) sent() *edm.Body {
 // encoded returns the JSON of the step's row.
 func (s *step) encoded() []byte { return s.sent().JSON(s.id) }
 
-// encodedForSDK returns the JSON of which the SDK makes an operation of a transaction. It addresses the row by the keys of the JSON, and does
-// not double the quotes in them. The keys in the row's JSON are then wrong, but the service goes by the address.
+// encodedForSDK returns the JSON of which the SDK makes an operation of a transaction. It addresses
+// the row by the keys of the JSON, and does not double the quotes in them. The keys in the row's
+// JSON are then wrong, but the service goes by the address.
 func (s *step) encodedForSDK() []byte {
 	body := *s.sent()
 	switch {

@@ -16,13 +16,15 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// A partition of a table with stamps has a row that each transaction of entities stores again, whatever it is. So nothing was written between two reads of the
-// row if they found it with one ETag. It is stored without a condition: writers of a partition do not refuse each other because of it.
+// A partition of a table with stamps has a row that each transaction of entities stores again,
+// whatever it is. So nothing was written between two reads of the row if they found it with one
+// ETag. It is stored without a condition: writers of a partition do not refuse each other because
+// of it.
 
 func stampKey(partition string) keys.Key { return keys.Raw(partition, reserved.Stamp) }
 
-// Stamp returns what changes with each transaction of entities in a partition, "" if nothing says so: there was none since the table has stamps, or the
-// client may not see the row. Requests: 1.
+// Stamp returns what changes with each transaction of entities in a partition, "" if nothing says
+// so: there was none since the table has stamps, or the client may not see the row. Requests: 1.
 func (t *Table) Stamp(ctx context.Context, method, partition string) (string, error) {
 	r, err := t.GetReserved(ctx, method, stampKey(partition))
 	if err != nil || r.Hidden || r.Row == nil {
@@ -45,8 +47,9 @@ func (w *write) keepsStamps(t *Table) bool {
 	return i < 0 || w.leases[i].Keeps(t.Mode.Stamps)
 }
 
-// mostRefusedStamps is how often a transaction is sent that is refused because another one stores the same stamp at the same time. The documentation of the service
-// says nothing of that; nothing is stored then.
+// mostRefusedStamps is how often a transaction is sent that is refused because another one stores
+// the same stamp at the same time. The documentation of the service says nothing of that; nothing
+// is stored then.
 const mostRefusedStamps = 5
 
 // transactStamped is transact, together with the stamp of the partition.

@@ -66,8 +66,8 @@ type Table struct {
 	homes  []string // the other tables in which commit records of writes to this one may be
 }
 
-// RecordNotes know the partitions in which commit records and abort records are. A note is stored before the record, so that no crash
-// leaves a record without one.
+// RecordNotes know the partitions in which commit records and abort records are. A note is stored
+// before the record, so that no crash leaves a record without one.
 type RecordNotes interface {
 	// Note stores that records of the day of an operation may be in a partition of a table.
 	Note(ctx context.Context, table, partition, id string) error
@@ -75,7 +75,8 @@ type RecordNotes interface {
 	Noted(table, partition, id string) bool
 }
 
-// noteRecord stores the note for a record, unless it is stored. A client with a signature for a range of keys may store none.
+// noteRecord stores the note for a record, unless it is stored. A client with a signature for a
+// range of keys may store none.
 func (t *Table) noteRecord(ctx context.Context, partition, id string) error {
 	if t.noted(partition, id) {
 		return nil
@@ -91,7 +92,8 @@ func (t *Table) noted(partition, id string) bool {
 	return t.Notes == nil || t.Ranged() || t.Notes.Noted(t.Name, partition, id)
 }
 
-// Kin are the tables of a store: a transaction may write several of them, and its commit record be in any. The zero value has none.
+// Kin are the tables of a store: a transaction may write several of them, and its commit record be
+// in any. The zero value has none.
 type Kin struct {
 	mu    sync.Mutex
 	names []string
@@ -178,15 +180,17 @@ func (t *Table) WithMode(m Mode) *Table {
 	return &c
 }
 
-// WithHomes returns a handle that also believes marks whose commit record is in one of these tables. What a row says of any other
-// table is not believed: a program that may write one row could make other programs write there.
+// WithHomes returns a handle that also believes marks whose commit record is in one of these
+// tables. What a row says of any other table is not believed: a program that may write one row
+// could make other programs write there.
 func (t *Table) WithHomes(names ...string) *Table {
 	c := *t
 	c.homes = slices.Concat(t.homes, names)
 	return &c
 }
 
-// Homes returns the tables in which the handle believes commit records of writes to this table to be, its own first.
+// Homes returns the tables in which the handle believes commit records of writes to this table to
+// be, its own first.
 func (t *Table) Homes() []string { return slices.Concat([]string{t.Name}, t.homes, t.Kin.all()) }
 
 // Knows reports whether a table is one of Homes.
@@ -205,8 +209,8 @@ func (t *Table) NameOf() string {
 	return t.Name
 }
 
-// CheckHandle returns an error for the handle of a nil or zero table, which is an argument of this name, and for one that was declared
-// wrong. Errors: *ValueError; the handle's Fault.
+// CheckHandle returns an error for the handle of a nil or zero table, which is an argument of this
+// name, and for one that was declared wrong. Errors: *ValueError; the handle's Fault.
 func CheckHandle(argument string, t *Table) error {
 	if t == nil {
 		return &errs.ValueError{Field: argument, Reason: "is nil or a zero Table; give a handle that aztablekit.Table has returned"}
@@ -214,8 +218,8 @@ func CheckHandle(argument string, t *Table) error {
 	return t.Fault
 }
 
-// Same reports whether two handles are of the same table, as far as can be known: of one service, by the name, whose case means
-// nothing.
+// Same reports whether two handles are of the same table, as far as can be known: of one service,
+// by the name, whose case means nothing.
 func (t *Table) Same(other *Table) bool {
 	return strings.EqualFold(t.Name, other.Name) && t.SameService(other)
 }
@@ -238,7 +242,8 @@ func (t *Table) Listed() time.Time { return time.Unix(t.shared.listed.Load(), 0)
 // Repaired returns the number of derived rows that writes have repaired.
 func (t *Table) Repaired() int { return int(t.shared.repaired.Load()) }
 
-// attempt returns the context of one attempt of a read for a write, which a response that never comes must not end.
+// attempt returns the context of one attempt of a read for a write, which a response that never
+// comes must not end.
 func (t *Table) attempt(ctx context.Context) (context.Context, context.CancelFunc) {
 	return Bound(ctx, t.Options.Retry.AttemptTimeout)
 }
@@ -335,8 +340,8 @@ func WithDefaults(c options.Common) Options {
 	return o
 }
 
-// Bound gives a context a deadline; a negative d means none. The cause distinguishes a request without a response from a request
-// that its caller ended.
+// Bound gives a context a deadline; a negative d means none. The cause distinguishes a request
+// without a response from a request that its caller ended.
 func Bound(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	if d < 0 {
 		return ctx, func() {}
@@ -379,8 +384,8 @@ func (t *Table) Drop(ctx context.Context) error {
 	}, errs.ErrNotFound, errs.ErrTableNotFound) // the service says the first
 }
 
-// manage sends a request that creates or deletes the table, and sends it again while its outcome is unknown. The errors done say
-// that nothing is left to do.
+// manage sends a request that creates or deletes the table, and sends it again while its outcome is
+// unknown. The errors done say that nothing is left to do.
 func (t *Table) manage(ctx context.Context, method string, send func(context.Context) error, done ...error) (err error) {
 	ctx, end := t.Span(ctx, method)
 	defer func() { end(err) }()
@@ -413,29 +418,29 @@ func (t *Table) manageOnce(ctx context.Context, method string, send func(context
 
 // Schema is a table.Schema[T]. A value is a *T.
 type Schema interface {
-	// Rows and Partitions return the ranges of the keys of T's entities, every key but the library's and none if the schema binds
-	// none.
+	// Rows and Partitions return the ranges of the keys of T's entities, every key but the
+	// library's and none if the schema binds none.
 	Rows() keys.RowRange
 	Partitions() keys.PartitionRange
-	// Scope names T among the types of the table: by the text with which the RowKeys of its entities begin and, if there is one, a
-	// ? and Schema.Type, escaped as in a URL's path. A derived row that several entities share contains it; see Row.Own and
-	// Row.Tag.
+	// Scope names T among the types of the table: by the text with which the RowKeys of its
+	// entities begin and, if there is one, a ? and Schema.Type, escaped as in a URL's path. A
+	// derived row that several entities share contains it; see Row.Own and Row.Tag.
 	Scope() string
 	// Layouts spells the layouts of the PartitionKey and the RowKey, such as digits(6) named empid;
 	// "" for a key that is in no field.
 	Layouts() (partition, row string)
 
-	// Mine reports whether a row, or the entity that the row is a copy of, can be T's: by the RowKey and, where both have one, by
-	// the type.
+	// Mine reports whether a row, or the entity that the row is a copy of, can be T's: by the
+	// RowKey and, where both have one, by the type.
 	Mine(*stored.Row) bool
 	// Value returns what a reader would find in a row.
 	Value(k keys.Key, row edm.Stored) (any, error)
-	// Upgraded returns a row of an older version as a row of the schema's version, and any other row as it is, also one that cannot
-	// be upgraded.
+	// Upgraded returns a row of an older version as a row of the schema's version, and any other
+	// row as it is, also one that cannot be upgraded.
 	Upgraded(*stored.Row) *stored.Row
-	// Properties returns the properties in which fields, each a table.FieldIn[T], are stored: none for a field that is part of a
-	// key. Errors: *table.TypeError for a mistake in a field's accessor, and for a field that is not stored, or is the one for
-	// unknown columns.
+	// Properties returns the properties in which fields, each a table.FieldIn[T], are stored: none
+	// for a field that is part of a key. Errors: *table.TypeError for a mistake in a field's
+	// accessor, and for a field that is not stored, or is the one for unknown columns.
 	Properties(fields ...any) ([]string, error)
 	// Projected returns a value as it is read back with these properties and the keys alone.
 	Projected(value any, properties ...string) (any, error)
@@ -443,17 +448,21 @@ type Schema interface {
 	Type() (reflect.Type, string)
 	// Query returns a query, a *table.Query[T], as List takes it for the entities of T.
 	Query(q any) *query.Query
-	// Select returns Query.Select for some properties of T: with the keys, and with the properties that Owns reads.
+	// Select returns Query.Select for some properties of T: with the keys, and with the properties
+	// that Owns reads.
 	Select(properties ...string) string
-	// Owns reports, by its keys and its type, whether a row of which only some properties were read is one of T. Errors:
-	// *VersionError for a row of a newer version, or of an older one that needs an upgrade.
+	// Owns reports, by its keys and its type, whether a row of which only some properties were read
+	// is one of T. Errors: *VersionError for a row of a newer version, or of an older one that
+	// needs an upgrade.
 	Owns(r *edm.Reader, in edm.Entity) (bool, error)
-	// Read returns the *table.Entity[T] of the row that the reader has just read. mine is false for a row that is not one of T.
+	// Read returns the *table.Entity[T] of the row that the reader has just read. mine is false for
+	// a row that is not one of T.
 	Read(r *edm.Reader, in edm.Entity) (e any, mine bool, err error)
 }
 
-// CheckClient returns an error for a client of a queue or container that is nil, or whose name the service refuses. A client that does
-// not tell its address, such as one of a test, is not checked. Errors: *ValueError.
+// CheckClient returns an error for a client of a queue or container that is nil, or whose name the
+// service refuses. A client that does not tell its address, such as one of a test, is not checked.
+// Errors: *ValueError.
 func CheckClient(argument, of string, client any, isNil bool) error {
 	if isNil {
 		return &errs.ValueError{Field: argument, Reason: fmt.Sprintf("is nil; pass a client of the %s", of)}
@@ -468,7 +477,8 @@ func CheckClient(argument, of string, client any, isNil bool) error {
 	return nil
 }
 
-// ClientName returns the name of the queue or container of a client, if the client has a method that returns its address.
+// ClientName returns the name of the queue or container of a client, if the client has a method
+// that returns its address.
 func ClientName(client any) (name string, known bool) {
 	c, is := client.(interface{ URL() string })
 	if !is {
@@ -493,8 +503,9 @@ func IsName(name string) bool {
 	return len(name) >= 3 && len(name) <= 63
 }
 
-// AddressErr returns a *KeyError for a key by which no row can be read or written. A row with an empty RowKey can be, because
-// other programs store such rows. Handles with maintainers check keys.Key.Err.
+// AddressErr returns a *KeyError for a key by which no row can be read or written. A row with an
+// empty RowKey can be, because other programs store such rows. Handles with maintainers check
+// keys.Key.Err.
 func AddressErr(k keys.Key) error {
 	if k.PartitionKey() == "" {
 		return k.Err()

@@ -15,11 +15,12 @@ import (
 	"github.com/aztablekit/aztablekit/internal/stored"
 )
 
-// A wide entity is stored in several rows of its partition: the head, under the entity's key, and parts, under that key with a !
-// and the number of the part. The head contains a directory of the parts. A part contains a tag, which changes with each write of
-// the part, and the directory contains the tags. So a reader that finds every part of the directory with its tag has read all rows
-// of one version. The head is written by its ETag and the parts in the same transaction, so that the head's version is that of the
-// whole entity.
+// A wide entity is stored in several rows of its partition: the head, under the entity's key, and
+// parts, under that key with a ! and the number of the part. The head contains a directory of the
+// parts. A part contains a tag, which changes with each write of the part, and the directory
+// contains the tags. So a reader that finds every part of the directory with its tag has read all
+// rows of one version. The head is written by its ETag and the parts in the same transaction, so
+// that the head's version is that of the whole entity.
 
 // partTag is an entry of a directory.
 type partTag struct {
@@ -27,7 +28,8 @@ type partTag struct {
 	tag    string
 }
 
-// directory lists the parts of an entity in the order of their numbers. It is stored as a text, 10 characters for each part.
+// directory lists the parts of an entity in the order of their numbers. It is stored as a text, 10
+// characters for each part.
 type directory []partTag
 
 const tagLength = 8
@@ -101,7 +103,8 @@ func assemble(head edm.Entity, columns []edm.Column) *assembly {
 	return a
 }
 
-// add adds a row if it is a part of the entity. A part that the directory does not list is a remnant of another entity.
+// add adds a row if it is a part of the entity. A part that the directory does not list is a
+// remnant of another entity.
 func (a *assembly) add(rowKey string, columns []edm.Column) (isPart bool) {
 	number := stored.PartOf(a.head.RowKey, rowKey)
 	tag := stored.Find(columns, reserved.Part)
@@ -207,7 +210,8 @@ func (s *step) planParts(p *Plan) error {
 	return s.setDirectory(parts.columns(0), dir, c.now)
 }
 
-// storedColumns returns what is known of the columns of the entity. whole reports that these are all columns that are stored.
+// storedColumns returns what is known of the columns of the entity. whole reports that these are
+// all columns that are stored.
 func (s *step) storedColumns() (columns []edm.Column, whole bool, err error) {
 	if !s.Before.Known() && s.Head != nil {
 		return s.Head.Columns(), false, nil
@@ -216,7 +220,8 @@ func (s *step) storedColumns() (columns []edm.Column, whole bool, err error) {
 	return columns, s.Before.Known() && !(s.Known && s.Upgraded), err
 }
 
-// partsChange is the change of the parts of an entity by an operation that stores the entity or merges into it.
+// partsChange is the change of the parts of an entity by an operation that stores the entity or
+// merges into it.
 type partsChange struct {
 	plan     *Plan
 	step     *step
@@ -225,7 +230,8 @@ type partsChange struct {
 	was, now directory // before and after the change
 }
 
-// put plans the row of a part with the columns of the operation, unless the part has the same columns already.
+// put plans the row of a part with the columns of the operation, unless the part has the same
+// columns already.
 func (c *partsChange) put(number int, columns, old []edm.Column) error {
 	s := c.step
 	exists := c.was.tag(uint8(number)) != ""
@@ -249,7 +255,8 @@ func (c *partsChange) put(number int, columns, old []edm.Column) error {
 	return c.plan.putPart(s, uint8(number), exists, nil, set)
 }
 
-// removeEmpty plans the deletion of the parts that the entity no longer has. A merge keeps all parts.
+// removeEmpty plans the deletion of the parts that the entity no longer has. A merge keeps all
+// parts.
 func (c *partsChange) removeEmpty(parts columnsByPart) error {
 	if c.step.merges() {
 		return nil
@@ -287,7 +294,8 @@ func (s *step) setDirectory(head []edm.Column, was, dir directory) (err error) {
 	return err
 }
 
-// stayInPlace lets a merge change properties where they are stored, also if their fields belong into another part by now.
+// stayInPlace lets a merge change properties where they are stored, also if their fields belong
+// into another part by now.
 func (s *step) stayInPlace(old []edm.Column) {
 	columns := slices.Clone(s.Body.Columns())
 	for i := range columns {
@@ -330,8 +338,8 @@ func hasParts(row edm.Stored) bool {
 	return err == nil && stored.Find(columns, reserved.Parts).Kind != edm.Absent
 }
 
-// putPart plans the row of a part. stored reports that the directory lists it. merge, if it is not nil, is what changes of a stored
-// part. whole is nil if the rest of the part is not known.
+// putPart plans the row of a part. stored reports that the directory lists it. merge, if it is not
+// nil, is what changes of a stored part. whole is nil if the rest of the part is not known.
 func (p *Plan) putPart(s *step, number uint8, exists bool, whole, merge []edm.Column) error {
 	d, err := p.rowOfPart(s, number, exists)
 	if err != nil {
@@ -371,8 +379,9 @@ func (p *Plan) rowOfPart(s *step, number uint8, exists bool) (*derivedRow, error
 	return d, nil
 }
 
-// Joined yields rows with the parts of wide entities in their heads. Parts follow their heads, in the order of keys. The error of an entity whose parts are
-// missing, or of another version, comes with its row, and the rest follows.
+// Joined yields rows with the parts of wide entities in their heads. Parts follow their heads, in
+// the order of keys. The error of an entity whose parts are missing, or of another version, comes
+// with its row, and the rest follows.
 func Joined(rows iter.Seq2[*stored.Row, error]) iter.Seq2[*stored.Row, error] {
 	return func(yield func(*stored.Row, error) bool) {
 		var pending *assembly

@@ -17,11 +17,13 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// write is one write: an operation, or several as a transaction. There is no other way in which entities are written.
+// write is one write: an operation, or several as a transaction. There is no other way in which
+// entities are written.
 //
-// A write is planned: its transaction also contains what the maintainers derive, and a commit record if there are effects or if the
-// write is exact. Then it is sent with one operation ID until its outcome is known. A refused write is replanned if another plan
-// may succeed: a concurrent writer changed a row that the plan had read, or a derived row was not as the plan took it to be.
+// A write is planned: its transaction also contains what the maintainers derive, and a commit
+// record if there are effects or if the write is exact. Then it is sent with one operation ID until
+// its outcome is known. A refused write is replanned if another plan may succeed: a concurrent
+// writer changed a row that the plan had read, or a derived row was not as the plan took it to be.
 type write struct {
 	table         *Table
 	method        string
@@ -288,8 +290,8 @@ func (w *write) planAnew(ctx context.Context) state {
 	return statePlanned
 }
 
-// workBefore returns what the plan wants done before the transaction is sent: also the note of the commit record, and the notification
-// of a write with effects, unless they are stored.
+// workBefore returns what the plan wants done before the transaction is sent: also the note of the
+// commit record, and the notification of a write with effects, unless they are stored.
 func (w *write) workBefore() (all []namedWork) {
 	tx := &w.nextTransaction
 	for _, work := range tx.before {
@@ -364,7 +366,8 @@ func (w *write) replan(ctx context.Context, conflicts *Conflicts) state {
 	return stateBegun
 }
 
-// giveUp ends a write that was not applied, as far as is known. If the write has a commit record, giveUp makes the outcome certain.
+// giveUp ends a write that was not applied, as far as is known. If the write has a commit record,
+// giveUp makes the outcome certain.
 func (w *write) giveUp(ctx context.Context) state {
 	out := w.out
 	if len(w.currentTransaction.remotes) == 0 && out.kind != wire.Unknown && w.sent.doubt == nil && (!w.currentTransaction.record || out.neverApplies || !w.sent.mayStillApply) {
@@ -387,8 +390,9 @@ func (w *write) giveUp(ctx context.Context) state {
 	return stateBegun
 }
 
-// catalogueChanged reports whether a write was given up because the catalogue has changed while it was in doubt, and there is time for
-// another plan. It is not for one whose other partitions may still have to be rolled back.
+// catalogueChanged reports whether a write was given up because the catalogue has changed while it
+// was in doubt, and there is time for another plan. It is not for one whose other partitions may
+// still have to be rolled back.
 func (w *write) catalogueChanged(ctx context.Context, out outcome) bool {
 	return out.kind == wire.Unknown && w.lateLease() != nil && len(w.currentTransaction.remotes) == 0 && ctx.Err() == nil
 }
@@ -443,7 +447,8 @@ func (w *write) makePreparations(all []*remote) (err error) {
 	return nil
 }
 
-// addLead adds the step that leads the transaction, if it needs one: of the commit record of the write, or of the one that it completes.
+// addLead adds the step that leads the transaction, if it needs one: of the commit record of the
+// write, or of the one that it completes.
 func (w *write) addLead(tx *transaction, effects []commit.Effect) (err error) {
 	var lead step
 	switch {
@@ -455,8 +460,8 @@ func (w *write) addLead(tx *transaction, effects []commit.Effect) (err error) {
 	case w.completes != nil: // the write has a commit record and a notification of its own, for its remotes
 		tx.record = true
 		lead, err = w.completeWithRemotes(tx, effects)
-	// If the outbox was notified, there is a pending commit record, also if this plan has no effects any more: an earlier plan may
-	// have been applied.
+	// If the outbox was notified, there is a pending commit record, also if this plan has no
+	// effects any more: an earlier plan may have been applied.
 	case tx.effects || w.notification != nil:
 		tx.record = true
 		lead, err = w.table.recordStep(w.partition(), w.id, commit.Pending, effects)
@@ -474,8 +479,8 @@ func (w *write) addLead(tx *transaction, effects []commit.Effect) (err error) {
 	return nil
 }
 
-// completeWithRemotes adds the completion to the transaction, and returns the step of the commit record. The last effect is that of the
-// remotes.
+// completeWithRemotes adds the completion to the transaction, and returns the step of the commit
+// record. The last effect is that of the remotes.
 func (w *write) completeWithRemotes(tx *transaction, effects []commit.Effect) (step, error) {
 	last := len(effects) - 1
 	completion, err := w.completionStep(effects[:last])
@@ -517,10 +522,12 @@ func Commit(ctx context.Context, method string, k keys.Key, ops []*Op) ([]azcore
 	return w.execute(ctx, k)
 }
 
-// commitSome is Commit for the first of the operations: as many as fit into one transaction with what their maintainers derive. n
-// is their number. passOver is asked about each operation that cannot be planned, by its index among those that are left: true leaves
-// it out. ahead may contain rows that were read ahead, and takes rows for the operations behind the first ones. meanwhile is called
-// with these operations when the transaction is about to be sent. The notification goes to showing.
+// commitSome is Commit for the first of the operations: as many as fit into one transaction with
+// what their maintainers derive. n is their number. passOver is asked about each operation that
+// cannot be planned, by its index among those that are left: true leaves it out. ahead may contain
+// rows that were read ahead, and takes rows for the operations behind the first ones. meanwhile is
+// called with these operations when the transaction is about to be sent. The notification goes to
+// showing.
 func commitSome(ctx context.Context, method string, ops []*Op, ahead *aheadRows, showing *showing, meanwhile func(later []*Op), passOver func(i int, err error) bool) (n int, err error) {
 	w := write{table: ops[0].Table, method: method, ops: ops, asTransaction: true, passOver: passOver, ahead: ahead, showing: showing}
 	w.meanwhile = func() { meanwhile(w.later) }

@@ -2,7 +2,8 @@ package errs
 
 import "strings"
 
-// CatalogueError is the error of a write or a look-up that the table's catalogue does not allow. Nothing was written.
+// CatalogueError is the error of a write or a look-up that the table's catalogue does not allow.
+// Nothing was written.
 type CatalogueError struct {
 	Table      string
 	Definition string // its name, "" for an error about all of them

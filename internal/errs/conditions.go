@@ -1,4 +1,5 @@
-// Package errs declares the errors that the library returns. Package table names them again, for programs.
+// Package errs declares the errors that the library returns. Package table names them again, for
+// programs.
 package errs
 
 import (
@@ -117,7 +118,8 @@ func (c *Condition) Error() string {
 
 func (c *Condition) Unwrap() []error { return []error{c.Is, c.Cause} }
 
-// BeingDeleted reports whether an error means that a table was dropped, and that the service has not deleted it yet.
+// BeingDeleted reports whether an error means that a table was dropped, and that the service has
+// not deleted it yet.
 func BeingDeleted(err error) bool {
 	var re *azcore.ResponseError
 	return errors.As(err, &re) && re.ErrorCode == "TableBeingDeleted"
@@ -143,8 +145,8 @@ type Explained struct {
 func (e *Explained) Error() string { return Brief(e.Err) + " (" + e.Explanation + ")" }
 func (e *Explained) Unwrap() error { return e.Err }
 
-// UserCodeError is an error of the code of a maintainer or an outbox. Such code may write on its own: if the error contains
-// ErrUnknownOutcome, that is about its write, and not about this one.
+// UserCodeError is an error of the code of a maintainer or an outbox. Such code may write on its
+// own: if the error contains ErrUnknownOutcome, that is about its write, and not about this one.
 type UserCodeError struct{ Err error }
 
 func (e UserCodeError) Error() string { return e.Err.Error() }
@@ -175,7 +177,8 @@ func (*BatchError) brief()   {}
 func (*UnknownError) brief() {}
 func (UserCodeError) brief() {}
 
-// Brief returns an error's text. The service's error prints the whole response, so its own text is left out.
+// Brief returns an error's text. The service's error prints the whole response, so its own text is
+// left out.
 func Brief(err error) string {
 	var re *azcore.ResponseError
 	var missing *Missing // which says it in the place of the response
@@ -185,7 +188,8 @@ func Brief(err error) string {
 	return err.Error()
 }
 
-// said is what the service says about a request that it does not allow. Its messages about other errors may contain data.
+// said is what the service says about a request that it does not allow. Its messages about other
+// errors may contain data.
 func said(re *azcore.ResponseError) string {
 	if re.StatusCode != http.StatusForbidden && re.StatusCode != http.StatusUnauthorized || re.RawResponse == nil {
 		return ""

@@ -12,9 +12,10 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// OpError: an operation on a row has failed. Err is one of the errors of this package ([ErrNotFound] and so on), a typed error of
-// this package or of package keys, or the cause. Its text contains neither data of the row nor secrets, but the key and the
-// table: it is for logs, and not for users of a server.
+// OpError: an operation on a row has failed. Err is one of the errors of this package
+// ([ErrNotFound] and so on), a typed error of this package or of package keys, or the cause. Its
+// text contains neither data of the row nor secrets, but the key and the table: it is for logs, and
+// not for users of a server.
 type OpError struct {
 	Op    string // the method, such as Replace
 	Table string
@@ -44,7 +45,8 @@ func (e *OpError) Unwrap() error { return e.Err }
 // MarshalJSON returns the text of the error.
 func (e *OpError) MarshalJSON() ([]byte, error) { return textJSON(e) }
 
-// LimitError reports that a property, an entity, an option or an argument violates a limit of the service.
+// LimitError reports that a property, an entity, an option or an argument violates a limit of the
+// service.
 type LimitError struct {
 	Field    string // the property, option or argument, or "" for the whole entity
 	Limit    string // the unit, as a plural; the rule may follow after a semicolon
@@ -64,7 +66,8 @@ func (e *LimitError) Error() string {
 	return s
 }
 
-// subject returns the subject of an error text: a property, or an option (Query.Limit) or an argument as the caller wrote it.
+// subject returns the subject of an error text: a property, or an option (Query.Limit) or an
+// argument as the caller wrote it.
 func subject(field string, property bool) string {
 	if property {
 		return "property " + field
@@ -177,8 +180,9 @@ func (e *HomeError) Error() string {
 // Unwrap returns Err.
 func (e *HomeError) Unwrap() error { return e.Err }
 
-// BatchError names the operation because of which a transaction or bulk work failed. Nothing of the transaction was applied. Err is one of the
-// errors of this package ([ErrExists], [ErrChanged] and so on), a typed error of a check, or the service's *azcore.ResponseError.
+// BatchError names the operation because of which a transaction or bulk work failed. Nothing of the
+// transaction was applied. Err is one of the errors of this package ([ErrExists], [ErrChanged] and
+// so on), a typed error of a check, or the service's *azcore.ResponseError.
 type BatchError struct {
 	Index int      // of the operation in the caller's list; -1 if the service did not name one of it
 	Key   keys.Key // its row, or the derived row that stood in its way
@@ -207,8 +211,9 @@ func (e *BatchError) Unwrap() error { return e.Err }
 // MarshalJSON returns the text of the error.
 func (e *BatchError) MarshalJSON() ([]byte, error) { return textJSON(e) }
 
-// DerivedError: a write has failed because of a maintainer. It contains the key of the derived row, if there is one. Err is the
-// maintainer's own error, such as the one for a value that is taken, or one of the package's conditions.
+// DerivedError: a write has failed because of a maintainer. It contains the key of the derived row,
+// if there is one. Err is the maintainer's own error, such as the one for a value that is taken, or
+// one of the package's conditions.
 type DerivedError struct {
 	Maintainer string
 	Key        keys.Key // of the derived row, or zero
@@ -258,10 +263,11 @@ func (e *UnknownError) Unwrap() []error { return []error{ErrUnknownOutcome, e.Er
 // MarshalJSON returns the text of the error.
 func (e *UnknownError) MarshalJSON() ([]byte, error) { return textJSON(e) }
 
-// Resolve reports whether the write was applied. If it was not, it never will be. The entities of the write can then be used
-// again: with their new ETags if it was applied, unchanged if it was not. Errors: one of which Applied returns MaybeApplied if the
-// write is older than 24 hours and has no commit record; errors of a read and of a write (see package table). 1 request if the write was not applied;
-// otherwise 2, and 1 for each entity; none if it was resolved before. Idempotent.
+// Resolve reports whether the write was applied. If it was not, it never will be. The entities of
+// the write can then be used again: with their new ETags if it was applied, unchanged if it was
+// not. Errors: one of which Applied returns MaybeApplied if the write is older than 24 hours and
+// has no commit record; errors of a read and of a write (see package table). 1 request if the write
+// was not applied; otherwise 2, and 1 for each entity; none if it was resolved before. Idempotent.
 func (e *UnknownError) Resolve(ctx context.Context) (done bool, err error) {
 	if e.resolve == nil {
 		return false, &ValueError{Field: "UnknownError", Reason: "was not returned by a write; use Resolve of records.Records"}
@@ -285,10 +291,12 @@ func (e *UnknownError) result() Outcome {
 	return MaybeApplied
 }
 
-// textJSON returns an error's text as JSON, which unlike the JSON of the error's fields contains no response of the service.
+// textJSON returns an error's text as JSON, which unlike the JSON of the error's fields contains no
+// response of the service.
 func textJSON(err error) ([]byte, error) { return json.Marshal(err.Error()) }
 
-// DefinitionError is a mistake in a definition, such as an index, or in its use. Nothing was written.
+// DefinitionError is a mistake in a definition, such as an index, or in its use. Nothing was
+// written.
 type DefinitionError struct {
 	Definition string // its name
 	Field      string // of the definition: an argument or an option

@@ -1,4 +1,5 @@
-// Package host is a store as definitions, logs and leases see it: what they need of it, and what they add to it. Programs see none of it.
+// Package host is a store as definitions, logs and leases see it: what they need of it, and what
+// they add to it. Programs see none of it.
 package host
 
 import (
@@ -22,25 +23,28 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Parts are what a definition, or a thing of a store such as a log, needs besides its part in writes.
+// Parts are what a definition, or a thing of a store such as a log, needs besides its part in
+// writes.
 type Parts struct {
-	// Handlers execute the effects of the table, on the store's worker. Definitions that share a kind return the same handler. One
-	// without Handle is a promise that another program has it.
+	// Handlers execute the effects of the table, on the store's worker. Definitions that share a
+	// kind return the same handler. One without Handle is a promise that another program has it.
 	Handlers []Handler
 
-	// Tables are the names in the account of other tables in which the definition, or the thing, stores rows. Nothing else may store
-	// rows there, but other definitions of the same table. Periods are the beginnings of names that end with digits, for such tables.
+	// Tables are the names in the account of other tables in which the definition, or the thing,
+	// stores rows. Nothing else may store rows there, but other definitions of the same table.
+	// Periods are the beginnings of names that end with digits, for such tables.
 	Tables, Periods []string
 
-	// Names are other names that nothing else in the store may have. Destinations are tables to which the definition moves entities;
-	// definitions of several tables may share one.
+	// Names are other names that nothing else in the store may have. Destinations are tables to
+	// which the definition moves entities; definitions of several tables may share one.
 	Names, Destinations []string
 
-	// Rows are the ranges of RowKeys in which the definition has rows, by the names of their tables in the account. No other type of the
-	// table may have rows there.
+	// Rows are the ranges of RowKeys in which the definition has rows, by the names of their tables
+	// in the account. No other type of the table may have rows there.
 	Rows map[string][]keys.RowRange
 
-	// Ensure creates what must exist, and Daily is work of each day. Both must be idempotent, and safe beside the same in other programs.
+	// Ensure creates what must exist, and Daily is work of each day. Both must be idempotent, and
+	// safe beside the same in other programs.
 	Ensure, Daily []Task
 }
 
@@ -57,14 +61,16 @@ type Handler struct {
 	Handle  func(ctx context.Context, j Job) error
 	Version int // the newest version of the payload that Handle supports; 0 means 1
 
-	// Remotes are the names of other tables in which writes of Table change rows, such as the other table of table.Table.MoveTo.
-	// If a write to 8 other partitions or fewer never commits, the worker makes sure that a late request of the write changes
-	// nothing in these tables. The worker adds the tables of the maintainers of Table ([RemoteWriter]). Tables with handlers of
+	// Remotes are the names of other tables in which writes of Table change rows, such as the other
+	// table of table.Table.MoveTo. If a write to 8 other partitions or fewer never commits, the
+	// worker makes sure that a late request of the write changes nothing in these tables. The
+	// worker adds the tables of the maintainers of Table ([RemoteWriter]). Tables with handlers of
 	// their own need not be named.
 	Remotes []string
 
-	// Sweep deletes the handler's own rows in a partition that are older than a time, in the partition's clean-up. The commit
-	// records from before that time are deleted afterwards, with the effects that they contained. May be nil.
+	// Sweep deletes the handler's own rows in a partition that are older than a time, in the
+	// partition's clean-up. The commit records from before that time are deleted afterwards, with
+	// the effects that they contained. May be nil.
 	Sweep func(ctx context.Context, partition keys.PartitionKey, before time.Time) error
 }
 
@@ -83,7 +89,8 @@ type Job struct {
 	index  int
 }
 
-// JobOf returns the job of an effect of a commit record, by its index. name is the table of the record.
+// JobOf returns the job of an effect of a commit record, by its index. name is the table of the
+// record.
 func JobOf(name string, r *commit.Record, index, attempt int) Job {
 	e := r.Effects[index]
 	if e.Table != "" {
@@ -96,8 +103,8 @@ func JobOf(name string, r *commit.Record, index, attempt int) Job {
 	}
 }
 
-// EntityOf returns the key of the entity from whose change an effect follows. The effect names its partition if that is not the partition of
-// the commit record, as after table.Table.Move.
+// EntityOf returns the key of the entity from whose change an effect follows. The effect names its
+// partition if that is not the partition of the commit record, as after table.Table.Move.
 func EntityOf(e commit.Effect, record keys.PartitionKey) keys.Key {
 	partition := e.Partition
 	if e.Table == "" {
@@ -106,20 +113,22 @@ func EntityOf(e commit.Effect, record keys.PartitionKey) keys.Key {
 	return keys.Raw(partition, e.RowKey)
 }
 
-// RecordOf returns the commit record of a job, and the index of its effect there, for handlers that complete the effect by a write of
-// their own; see package records. If that write fails with table.ErrChanged, the handler returns that error, and is called again for the
-// effects that the record contains then.
+// RecordOf returns the commit record of a job, and the index of its effect there, for handlers that
+// complete the effect by a write of their own; see package records. If that write fails with
+// table.ErrChanged, the handler returns that error, and is called again for the effects that the
+// record contains then.
 func RecordOf(j Job) (*commit.Record, int) { return j.record, j.index }
 
-// RemoteWriter is implemented by a maintainer that changes rows of other tables. A worker that has a handler of such a table then makes
-// sure that a late request of a write that never commits changes nothing in the other tables.
+// RemoteWriter is implemented by a maintainer that changes rows of other tables. A worker that has
+// a handler of such a table then makes sure that a late request of a write that never commits
+// changes nothing in the other tables.
 type RemoteWriter interface {
 	// RemoteTables returns the names of the other tables.
 	RemoteTables() []string
 }
 
-// Account is what a store needs of a storage account. If it also has the method Blobs of *account.Account, definitions can store
-// blobs.
+// Account is what a store needs of a storage account. If it also has the method Blobs of
+// *account.Account, definitions can store blobs.
 type Account interface {
 	Tables() *aztables.ServiceClient
 	Queues() *azqueue.ServiceClient
@@ -160,7 +169,8 @@ type Registry interface {
 	Claim(declares, name string) error
 }
 
-// Of returns a copy of a store as definitions see it. That of nil has nothing, so that what is declared in it has a fault.
+// Of returns a copy of a store as definitions see it. That of nil has nothing, so that what is
+// declared in it has a fault.
 func Of(s Store) *Host {
 	if wire.IsNil(s) || s.host() == nil {
 		return &Host{Invalid: &table.ValueError{Field: "s", Reason: "is nil or a zero Store; give one that aztablekit.Open has returned"}}
@@ -222,8 +232,8 @@ func NewTable[T any](s Store, name string, schema table.Schema[T], o *table.Opti
 	return door.InMode(t, func(m *engine.Mode) { m.Outbox = h.Outbox }), nil
 }
 
-// Container returns a container of the store. Errors: Invalid; *table.ValueError for an account without blobs, and for a name that no
-// container can have.
+// Container returns a container of the store. Errors: Invalid; *table.ValueError for an account
+// without blobs, and for a name that no container can have.
 func (h *Host) Container(name string) (*container.Client, error) {
 	if h.Invalid != nil {
 		return nil, h.Invalid
@@ -242,12 +252,13 @@ func (h *Host) Container(name string) (*container.Client, error) {
 	return c, engine.CheckClient("container", "container", c, false)
 }
 
-// Declare adds a thing of the store that belongs to no table of entities, with what it needs. name is for errors, and things of one name
-// may share their tables: log audit. err is a mistake that its constructor has found, nil for none.
+// Declare adds a thing of the store that belongs to no table of entities, with what it needs. name
+// is for errors, and things of one name may share their tables: log audit. err is a mistake that
+// its constructor has found, nil for none.
 //
-// Declare returns the mistake, err or another one; the methods of the thing should return it, as those of the store do. Errors: err;
-// *table.ValueError if another owner has one of p.Tables, and after a method of the store was called, which the store does not return;
-// Invalid.
+// Declare returns the mistake, err or another one; the methods of the thing should return it, as
+// those of the store do. Errors: err; *table.ValueError if another owner has one of p.Tables, and
+// after a method of the store was called, which the store does not return; Invalid.
 func (h *Host) Declare(name string, p Parts, err error) error {
 	switch {
 	case h.Invalid != nil:

@@ -1,6 +1,7 @@
-// Package keydoor holds what the packages of this module do with layouts and bound keys beyond what programs can do. Package keys sets
-// [Keys]. Its type parameters stand for types of package keys, which imports this package: P and R for a PartitionKey or a RowKey and
-// its range, and K for the value of a layout.
+// Package keydoor holds what the packages of this module do with layouts and bound keys beyond what
+// programs can do. Package keys sets [Keys]. Its type parameters stand for types of package keys,
+// which imports this package: P and R for a PartitionKey or a RowKey and its range, and K for the
+// value of a layout.
 package keydoor
 
 // Keys is set by package keys, before any function of this package is called.
@@ -13,7 +14,8 @@ var Keys interface {
 	Rows() any
 }
 
-// Half is the PartitionKey or the RowKey of a Go type, without the type. A value is a pointer to the type.
+// Half is the PartitionKey or the RowKey of a Go type, without the type. A value is a pointer to
+// the type.
 type Half struct {
 	Set    bool // false if the schema leaves the key out
 	OneWay bool // the key is computed from fields that are stored as properties, and cannot be decoded
@@ -49,43 +51,48 @@ type Values[K, P, R, RS any] interface {
 	// Decode returns the value of a key. A key that no value has is a *keys.KeyError.
 	Decode(key string) (K, error)
 
-	// Rows returns the ranges of the RowKeys. Values are compared component by component in the order of
-	// their keys: if keys.Desc inverts only some components, lo is the value that sorts first. A component
-	// that does not sort by its values before another component makes every range of values a *keys.KeyError.
+	// Rows returns the ranges of the RowKeys. Values are compared component by component in the
+	// order of their keys: if keys.Desc inverts only some components, lo is the value that sorts
+	// first. A component that does not sort by its values before another component makes every
+	// range of values a *keys.KeyError.
 	Rows() RS
 
-	// Spelling returns the layout as text: fold(text) named email. Layouts of different spellings make
-	// different keys.
+	// Spelling returns the layout as text: fold(text) named email. Layouts of different spellings
+	// make different keys.
 	Spelling() string
 }
 
-// Suffixed returns the layout whose keys are those of a keys.Layout, the separator _ and another key. The layout gets a name, unless
-// it has one already.
+// Suffixed returns the layout whose keys are those of a keys.Layout, the separator _ and another
+// key. The layout gets a name, unless it has one already.
 func Suffixed[K, P, R any](layout any, name string) Layout[K, P, R] {
 	return Keys.Suffixed(layout, name).(Layout[K, P, R])
 }
 
-// Layout is a layout of keys that consist of a value and another key, which belongs to the entity with the value: the rows of
-// entities with equal values are neighbours.
+// Layout is a layout of keys that consist of a value and another key, which belongs to the entity
+// with the value: the rows of entities with equal values are neighbours.
 type Layout[K, P, R any] interface {
-	// Of returns the key of the value k with the given suffix. The method that uses the key returns its error (*keys.KeyError).
+	// Of returns the key of the value k with the given suffix. The method that uses the key returns
+	// its error (*keys.KeyError).
 	Of(k K, suffix P) P
 
 	// Maker returns a Maker of the keys.
 	Maker() Maker[K, P]
 
-	// Decode returns the value and the suffix of a key. A key that Of does not make is a *keys.KeyError.
+	// Decode returns the value and the suffix of a key. A key that Of does not make is a
+	// *keys.KeyError.
 	Decode(s string) (k K, suffix string, err error)
 
 	// Prefix returns the range of the keys with the value k.
 	Prefix(k K) R
 
-	// Rows returns the ranges of the keys by their values, a keys.RowRanges. In an interval, a part that does not sort by its values
-	// before another part is a *keys.KeyError: use keys.Ordered in place of keys.Text.
+	// Rows returns the ranges of the keys by their values, a keys.RowRanges. In an interval, a part
+	// that does not sort by its values before another part is a *keys.KeyError: use keys.Ordered in
+	// place of keys.Text.
 	Rows() any
 }
 
-// Maker makes the keys of a Layout, one after another. Keys that were returned do not change. A Maker is for one goroutine.
+// Maker makes the keys of a Layout, one after another. Keys that were returned do not change. A
+// Maker is for one goroutine.
 type Maker[K, P any] interface {
 	// Of is Layout.Of, and Is reports whether s is the key that Of returns.
 	Of(k K, suffix P) P
@@ -94,8 +101,8 @@ type Maker[K, P any] interface {
 
 // Ranges are functions of ranges of keys. R stands for the range of PartitionKeys or of RowKeys.
 type Ranges[R any] interface {
-	// Overlap reports whether two ranges may have a key in common. It compares only their bounds, and excludes the library's rows from
-	// a range of raw keys.
+	// Overlap reports whether two ranges may have a key in common. It compares only their bounds,
+	// and excludes the library's rows from a range of raw keys.
 	Overlap(a, b R) bool
 }
 
@@ -103,10 +110,12 @@ type Ranges[R any] interface {
 type RowRanges[K, R any] interface {
 	Ranges[R]
 
-	// Stored returns the half-open range from ≤ key < to, including keys of the library's rows. It checks nothing.
+	// Stored returns the half-open range from ≤ key < to, including keys of the library's rows. It
+	// checks nothing.
 	Stored(from, to string) R
 
-	// Behind returns the keys of a range that are greater than k: of all keys if the range is unset.
+	// Behind returns the keys of a range that are greater than k: of all keys if the range is
+	// unset.
 	Behind(r R, k K) R
 }
 

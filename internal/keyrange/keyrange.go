@@ -10,11 +10,12 @@ func rows() keydoor.RowRanges[keys.RowKey, keys.RowRange] {
 	return keydoor.Rows[keys.RowKey, keys.RowRange]()
 }
 
-// Stored returns the half-open range of the RowKeys from ≤ key < to, including keys of the library's rows. It checks nothing.
+// Stored returns the half-open range of the RowKeys from ≤ key < to, including keys of the
+// library's rows. It checks nothing.
 func Stored(from, to string) keys.RowRange { return rows().Stored(from, to) }
 
-// RowsOverlap reports whether two ranges may have a RowKey in common. It compares only their bounds, and
-// excludes the library's rows from a range of raw keys.
+// RowsOverlap reports whether two ranges may have a RowKey in common. It compares only their
+// bounds, and excludes the library's rows from a range of raw keys.
 func RowsOverlap(a, b keys.RowRange) bool { return rows().Overlap(a, b) }
 
 // PartitionsOverlap is [RowsOverlap] of PartitionKeys.
@@ -22,8 +23,8 @@ func PartitionsOverlap(a, b keys.PartitionRange) bool {
 	return keydoor.Partitions[keys.PartitionRange]().Overlap(a, b)
 }
 
-// RowsBehind returns the RowKeys of a range that are greater than k: of all keys if the range is unset.
-// Errors, returned by the method that uses the range: those of k and of the range.
+// RowsBehind returns the RowKeys of a range that are greater than k: of all keys if the range is
+// unset. Errors, returned by the method that uses the range: those of k and of the range.
 func RowsBehind(r keys.RowRange, k keys.RowKey) keys.RowRange { return rows().Behind(r, k) }
 
 // Partition returns the key of a range of exactly one key, and an unset key for any other range.

@@ -1,4 +1,5 @@
-// Package pace limits how many rows are read and written in a second, and measures time on machines that sleep.
+// Package pace limits how many rows are read and written in a second, and measures time on machines
+// that sleep.
 package pace
 
 import (
@@ -7,7 +8,8 @@ import (
 	"time"
 )
 
-// Limit lets so many rows through in a second. The zero value has no limit. Its methods may be called at the same time.
+// Limit lets so many rows through in a second. The zero value has no limit. Its methods may be
+// called at the same time.
 type Limit struct {
 	mu   sync.Mutex
 	rate int
@@ -17,7 +19,8 @@ type Limit struct {
 // New returns a limit; 0 means none.
 func New(rate int) *Limit { return &Limit{rate: rate} }
 
-// Spend takes n rows, and waits until they are paid for. It is for rows that are about to be written, and for rows that were read.
+// Spend takes n rows, and waits until they are paid for. It is for rows that are about to be
+// written, and for rows that were read.
 func (l *Limit) Spend(ctx context.Context, n int) error { return pause(ctx, l.take(n)) }
 
 // Charge takes n rows that were written, without waiting: the next Wait does.
@@ -35,7 +38,8 @@ func (l *Limit) AtMost(rate int) {
 	}
 }
 
-// PageSize returns how many rows to read with a request: not more than may be read in a second; 0 for the service's limit.
+// PageSize returns how many rows to read with a request: not more than may be read in a second; 0
+// for the service's limit.
 func (l *Limit) PageSize() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -60,7 +64,8 @@ func (l *Limit) take(n int) time.Duration {
 	return l.next.Sub(now)
 }
 
-// pause waits, but not for less than a millisecond, which is too short for a timer: the next call waits for both.
+// pause waits, but not for less than a millisecond, which is too short for a timer: the next call
+// waits for both.
 func pause(ctx context.Context, d time.Duration) error {
 	if d < time.Millisecond {
 		return ctx.Err()
@@ -68,7 +73,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	return Sleep(ctx, d)
 }
 
-// Sleep waits for d, or until ctx ends. Errors: context.Canceled or context.DeadlineExceeded if ctx ends first.
+// Sleep waits for d, or until ctx ends. Errors: context.Canceled or context.DeadlineExceeded if ctx
+// ends first.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()
@@ -83,7 +89,8 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Moment is a time by two clocks: the wall clock, which may be set, and the monotonic one, which stands still while a machine is suspended.
+// Moment is a time by two clocks: the wall clock, which may be set, and the monotonic one, which
+// stands still while a machine is suspended.
 type Moment struct{ Wall, Monotonic time.Time }
 
 // MomentOf returns the moment by the program's clock and by the monotonic one.

@@ -1,6 +1,7 @@
-// Package property reads the properties of the library's own rows. Another program may have stored the rows, or copies of them, with other
-// types: an import turns text of digits into a number, and an Int64 into an Int32 or a Double. A property of another type is a
-// *table.DecodeError, so that no damaged row reads as empty.
+// Package property reads the properties of the library's own rows. Another program may have stored
+// the rows, or copies of them, with other types: an import turns text of digits into a number, and
+// an Int64 into an Int32 or a Double. A property of another type is a *table.DecodeError, so that
+// no damaged row reads as empty.
 package property
 
 import (
@@ -35,7 +36,8 @@ func value[V any](row *table.Row, name string, want edm.Kind) (v V, err error) {
 	return v, nil
 }
 
-// Whole returns a whole number of any type of numbers. An absent property is a *table.DecodeError, too.
+// Whole returns a whole number of any type of numbers. An absent property is a *table.DecodeError,
+// too.
 func Whole(row *table.Row, name string) (int64, error) {
 	v := stored.Find((*stored.Row)(row).Columns(), name)
 	if n, is := v.Whole(); is {

@@ -46,8 +46,9 @@ func (c *Cursor) Token() string {
 	return c.at.token()
 }
 
-// Position is the place of a list: a page, by the service's own token, and the last row that was delivered, if rows up to
-// it may still come. A page that is read again may be shorter than it was, so they may come with later pages too.
+// Position is the place of a list: a page, by the service's own token, and the last row that was
+// delivered, if rows up to it may still come. A page that is read again may be shorter than it was,
+// so they may come with later pages too.
 type Position struct {
 	table  string
 	query  [8]byte
@@ -84,7 +85,8 @@ func (p *Position) Deliver(in edm.Entity) {
 	p.Inside, p.last = true, keys.Raw(in.PartitionKey, in.RowKey)
 }
 
-// Delivered reports whether a row comes before the place. Rows that were deleted or inserted since do not matter.
+// Delivered reports whether a row comes before the place. Rows that were deleted or inserted since
+// do not matter.
 func (p *Position) Delivered(in edm.Entity) bool {
 	if !p.Inside {
 		return false
@@ -93,7 +95,8 @@ func (p *Position) Delivered(in edm.Entity) bool {
 	return n < 0 || n == 0 && keys.Compare(in.RowKey, p.last.RowKey()) <= 0
 }
 
-// ID names a query by the conditions that decide which rows it finds: not by projections, limits and sizes of pages.
+// ID names a query by the conditions that decide which rows it finds: not by projections, limits
+// and sizes of pages.
 func ID(table, typ, filter string, rows keys.RowRange, own bool) (id [8]byte) {
 	if !own {
 		typ = ""

@@ -1,4 +1,5 @@
-// Package query declares queries: how the service finds their rows, the filter that they send, and the place of a list in a cursor.
+// Package query declares queries: how the service finds their rows, the filter that they send, and
+// the place of a list in a cursor.
 package query
 
 import (
@@ -20,7 +21,8 @@ const (
 	MaxPage        = 1000 // rows
 )
 
-// EveryKey is the range of every RowKey but the library's, and EveryPartition that of every PartitionKey.
+// EveryKey is the range of every RowKey but the library's, and EveryPartition that of every
+// PartitionKey.
 var (
 	EveryKey       = keys.RawRows("", "")
 	EveryPartition = keys.RawPartitions("", "")
@@ -138,7 +140,8 @@ func (q *Query) Explain() (ex Explanation, err error) {
 	return ex, f.Check()
 }
 
-// Complete checks a query's keys and numbers, and fills in what the schema knows: the only partition, the range of rows.
+// Complete checks a query's keys and numbers, and fills in what the schema knows: the only
+// partition, the range of rows.
 func (q *Query) Complete() (Class, error) {
 	if q.Limit < 0 {
 		return 0, &errs.ValueError{Field: "Query.Limit", Reason: fmt.Sprintf("is %d; it must be 0, which is no limit, or more", q.Limit)}
@@ -186,7 +189,8 @@ func (q *Query) Complete() (Class, error) {
 	return class, nil
 }
 
-// completePartitions checks the partitions of a query, and fills in the only one that its range or the schema leaves.
+// completePartitions checks the partitions of a query, and fills in the only one that its range or
+// the schema leaves.
 func (q *Query) completePartitions() error {
 	if !q.Partitions.IsSet() {
 		if !q.Partition.IsSet() && q.PartitionKeys.IsPoint() {

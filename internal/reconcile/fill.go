@@ -18,13 +18,14 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Filling is Inline for transactions of many entities whose rows do not exist yet. The effects of a transaction are executed together: rows
-// are inserted without a read before, and one that exists is reconciled. A row that several entities share is read, changed once, and
-// written.
+// Filling is Inline for transactions of many entities whose rows do not exist yet. The effects of a
+// transaction are executed together: rows are inserted without a read before, and one that exists
+// is reconciled. A row that several entities share is read, changed once, and written.
 //
-// Requests of a transaction, besides those of the outbox: 1 to read the commit record, 1 for the entities, 1 for each row and 1 more for one
-// that entities share, and 1 to mark the commit record; those of [Reconcile] more for a row that exists. failed receives the entities of which a
-// row can never be stored, with the error. It is called at the same time for several.
+// Requests of a transaction, besides those of the outbox: 1 to read the commit record, 1 for the
+// entities, 1 for each row and 1 more for one that entities share, and 1 to mark the commit record;
+// those of [Reconcile] more for a row that exists. failed receives the entities of which a row can
+// never be stored, with the error. It is called at the same time for several.
 func Filling(outbox commit.Outbox, kind string, source table.Handle, failed func(entity keys.Key, err error), definitions ...Definition) commit.Outbox {
 	h := &handler{kind, source, definitions}
 	return InlineTogether(outbox, source, func(ctx context.Context, record *commit.Record) (done bool) {
@@ -52,8 +53,9 @@ type fillTarget struct {
 	Target
 }
 
-// fill executes effects of a commit record of a partition. A target that is not read counts as absent, which its insert confirms: a tombstone that says
-// that there is no row cannot have been swept since the entities were read.
+// fill executes effects of a commit record of a partition. A target that is not read counts as
+// absent, which its insert confirms: a tombstone that says that there is no row cannot have been
+// swept since the entities were read.
 func (h *handler) fill(ctx context.Context, partition keys.PartitionKey, effects []commit.Effect, failed func(entity keys.Key, err error)) error {
 	f := &fill{handler: h, failed: failed}
 	var entities []keys.Key
@@ -126,9 +128,10 @@ func readShared(ctx context.Context, of []fillTarget) error {
 // mostPages is how many pages are read to find rows that lie far apart.
 const mostPages = 3
 
-// ReadTogether reads rows of a partition of a table, with their parts, by one query of the range in which they lie, and by their keys if there
-// are many others in between. Rows that do not exist are left out. Errors: those of a read (see package table). Requests: 1 to 3, and 1 for each
-// row that they did not find, 10 at a time.
+// ReadTogether reads rows of a partition of a table, with their parts, by one query of the range in
+// which they lie, and by their keys if there are many others in between. Rows that do not exist are
+// left out. Errors: those of a read (see package table). Requests: 1 to 3, and 1 for each row that
+// they did not find, 10 at a time.
 func ReadTogether(ctx context.Context, t table.Handle, partition keys.PartitionKey, all []keys.Key) (map[keys.Key]*table.Row, error) {
 	rows := door.Rows[table.Table[table.Row]](door.Table(t), true)
 	found := make(map[keys.Key]*table.Row, len(all))
@@ -166,7 +169,8 @@ func ReadTogether(ctx context.Context, t table.Handle, partition keys.PartitionK
 // afterParts follows a RowKey in the first key behind the parts of its entity.
 var afterParts = string(reserved.PartMark[0] + 1)
 
-// write writes a row, or reconciles it with each of its entities if it is not as it was taken to be.
+// write writes a row, or reconciles it with each of its entities if it is not as it was taken to
+// be.
 func (f *fill) write(ctx context.Context, of []fillTarget) error {
 	err := errLate
 	// By the wall clock, since the monotonic one may stand still while the machine is suspended.

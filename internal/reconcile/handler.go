@@ -26,8 +26,9 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Handler returns the handler of the effects of a kind: it reconciles the rows that an effect names, of these definitions. An
-// effect of another definition waits for a worker that has it. Requests of an effect: 1, and the requests of the targets.
+// Handler returns the handler of the effects of a kind: it reconciles the rows that an effect
+// names, of these definitions. An effect of another definition waits for a worker that has it.
+// Requests of an effect: 1, and the requests of the targets.
 func Handler(kind string, source table.Handle, definitions ...Definition) host.Handler {
 	h := &handler{kind, source, definitions}
 	return host.Handler{Kind: kind, Table: source, Version: payloadVersion, Handle: h.handle, Sweep: h.sweep}
@@ -56,7 +57,8 @@ func (h *handler) handle(ctx context.Context, j eventual.Job) error {
 	return unknown
 }
 
-// failed returns an error of Reconcile as the worker takes it: the row of no later attempt can be stored either.
+// failed returns an error of Reconcile as the worker takes it: the row of no later attempt can be
+// stored either.
 func (h *handler) failed(err error) error {
 	err = fmt.Errorf("%s: %w", h.kind, err)
 	if isPermanent(err) {
@@ -88,7 +90,8 @@ func (h *handler) rowsIn(entity keys.Key, payload []byte) (Rows, error) {
 	return rows, err
 }
 
-// targets returns the targets under some keys of an entity. unknown is the error if there are definitions that the handler lacks.
+// targets returns the targets under some keys of an entity. unknown is the error if there are
+// definitions that the handler lacks.
 func (h *handler) targets(entity keys.Key, rows Rows) (all []Target, unknown, err error) {
 	for _, name := range slices.Sorted(maps.Keys(rows)) {
 		i := slices.IndexFunc(h.definitions, func(d Definition) bool { return d.Name() == name })
@@ -108,8 +111,9 @@ func (h *handler) targets(entity keys.Key, rows Rows) (all []Target, unknown, er
 	return all, unknown, nil
 }
 
-// sweep deletes the tombstones from before a time that the done commit records of a partition name. It is called before these
-// records are deleted. 1 request for each 1,000 records, 1 for each row that they name, and 1 for each tombstone.
+// sweep deletes the tombstones from before a time that the done commit records of a partition name.
+// It is called before these records are deleted. 1 request for each 1,000 records, 1 for each row
+// that they name, and 1 for each tombstone.
 func (h *handler) sweep(ctx context.Context, partition keys.PartitionKey, before time.Time) (err error) {
 	ctx, end := door.Table(h.source).Span(ctx, "Sweep")
 	defer func() { end(err) }()
@@ -145,13 +149,14 @@ func (h *handler) sweep(ctx context.Context, partition keys.PartitionKey, before
 	return nil
 }
 
-// isOf reports whether an effect follows from an entity of a table. The entity of a table.Table.Move may be in another table than the
-// commit record.
+// isOf reports whether an effect follows from an entity of a table. The entity of a
+// table.Table.Move may be in another table than the commit record.
 func isOf(e commit.Effect, t table.Handle) bool {
 	return e.Table == "" || strings.EqualFold(e.Table, t.Name())
 }
 
-// sweepTarget deletes a target that is an old tombstone. If a concurrent writer changes it, it is no old tombstone any more.
+// sweepTarget deletes a target that is an old tombstone. If a concurrent writer changes it, it is
+// no old tombstone any more.
 func sweepTarget(ctx context.Context, t Target, before time.Time) error {
 	err := t.Read(ctx)
 	if err == nil {
@@ -163,7 +168,8 @@ func sweepTarget(ctx context.Context, t Target, before time.Time) error {
 	return err
 }
 
-// Rows are the rows elsewhere that a write of an entity may change, by the name of their definition.
+// Rows are the rows elsewhere that a write of an entity may change, by the name of their
+// definition.
 type Rows map[string][]keys.Key
 
 // payloadVersion is the version of the form in which an effect contains Rows.
@@ -174,8 +180,8 @@ type payload struct {
 	Rows map[string][][2]string `json:"rows"` // PartitionKey and RowKey
 }
 
-// AddEffect adds to p an effect for rows of a definition: the rows that the entity had, and the rows that it should have. All
-// definitions of a kind have one effect for each entity.
+// AddEffect adds to p an effect for rows of a definition: the rows that the entity had, and the
+// rows that it should have. All definitions of a kind have one effect for each entity.
 func AddEffect(p *extend.Plan, kind, definition string, rows ...keys.Key) {
 	door.PlanOf(p).JoinEffect(kind, payloadVersion, func(b []byte) []byte {
 		all, _ := decode(b) // what encode has made
@@ -227,11 +233,12 @@ type Row struct {
 	Table table.Handle // any handle of the table where the row is
 	Key   keys.Key
 
-	// Shared says that several entities may have the row. Follow then adds an entity to what it gets, or removes it.
+	// Shared says that several entities may have the row. Follow then adds an entity to what it
+	// gets, or removes it.
 	Shared bool
 
-	// Follow returns what the row should be, never nil and under Key, for what is stored and for the entity, each nil if there is
-	// none. An error ends the execution.
+	// Follow returns what the row should be, never nil and under Key, for what is stored and for
+	// the entity, each nil if there is none. An error ends the execution.
 	Follow func(stored, entity *table.Row) (*table.Row, error)
 
 	// IsTombstone reports whether a stored row can be deleted once it is old.

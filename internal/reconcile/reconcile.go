@@ -25,41 +25,47 @@ import (
 type Definition interface {
 	Name() string
 
-	// Target returns the row of an entity under a key, for one execution. The key comes from an effect, which is not trusted: Target
-	// fails if the definition never makes such a row of the entity.
+	// Target returns the row of an entity under a key, for one execution. The key comes from an
+	// effect, which is not trusted: Target fails if the definition never makes such a row of the
+	// entity.
 	Target(entity, row keys.Key) (Target, error)
 }
 
-// Target is a row elsewhere in one execution. It may consist of several rows that are read and written together.
+// Target is a row elsewhere in one execution. It may consist of several rows that are read and
+// written together.
 type Target interface {
 	// Read reads the row, and keeps its version and content for Write and Sweep.
 	Read(ctx context.Context) error
 
-	// Write stores what follows from the entity, nil if there is none, in place of the version that Read has found. It must change
-	// the version also if nothing else changes, and if the row should not exist: then it stores a tombstone. If the stored version is
-	// another one, the error is table.ErrChanged, ErrNotFound or ErrExists, and nothing is written.
+	// Write stores what follows from the entity, nil if there is none, in place of the version that
+	// Read has found. It must change the version also if nothing else changes, and if the row
+	// should not exist: then it stores a tombstone. If the stored version is another one, the error
+	// is table.ErrChanged, ErrNotFound or ErrExists, and nothing is written.
 	Write(ctx context.Context, entity *table.Row) error
 
-	// Sweep deletes the row that Read has found if it is a tombstone from before a time, by its version.
+	// Sweep deletes the row that Read has found if it is a tombstone from before a time, by its
+	// version.
 	Sweep(ctx context.Context, before time.Time) error
 }
 
 // width is how many targets are read or written at a time.
 const width = 10
 
-// maxInDoubt is how often a write of a target is repeated after a lost response. Then storage is down.
+// maxInDoubt is how often a write of a target is repeated after a lost response. Then storage is
+// down.
 const maxInDoubt = 3
 
-// mostAge is how long after the targets were read a write of a target begins. A target that was absent may have been a tombstone
-// since that was swept, if the program was suspended meanwhile.
+// mostAge is how long after the targets were read a write of a target begins. A target that was
+// absent may have been a tombstone since that was swept, if the program was suspended meanwhile.
 const mostAge = commit.Retention / 2
 
 // errLate: the program was suspended between its reads and its writes.
 var errLate = fmt.Errorf("%w: the rows were read more than %v ago", table.ErrChanged, mostAge)
 
-// Reconcile makes targets follow from an entity of a table, as the package's contract says. Errors: table.ErrChanged, or another
-// conflict, after Retry.ConflictAttempts attempts; errors of a target; errors of a read (see package table). Requests: 1 for the
-// entity, and the requests of the targets' Read and Write; again after each conflict.
+// Reconcile makes targets follow from an entity of a table, as the package's contract says. Errors:
+// table.ErrChanged, or another conflict, after Retry.ConflictAttempts attempts; errors of a target;
+// errors of a read (see package table). Requests: 1 for the entity, and the requests of the
+// targets' Read and Write; again after each conflict.
 func Reconcile(ctx context.Context, source table.Handle, entity keys.Key, targets ...Target) (err error) {
 	if len(targets) == 0 {
 		return nil
@@ -82,7 +88,8 @@ func Reconcile(ctx context.Context, source table.Handle, entity keys.Key, target
 			return false, err
 		}
 		err = each(ctx, targets, func(t Target, ctx context.Context) error {
-			// By the wall clock, since the monotonic one may stand still while the machine is suspended.
+			// By the wall clock, since the monotonic one may stand still while the machine is
+			// suspended.
 			if door.Table(source).Options.Now().Round(0).Sub(began.Round(0)) > mostAge {
 				return errLate
 			}
@@ -106,8 +113,8 @@ func isConflict(err error) bool {
 	return errors.Is(err, table.ErrChanged) || errors.Is(err, table.ErrNotFound) && !errors.Is(err, errs.ErrTableNotFound) || errors.Is(err, table.ErrExists)
 }
 
-// each calls f for all targets, several at a time. All calls end before it returns, also after an error. Of several errors it
-// returns an error that is no conflict, if there is one.
+// each calls f for all targets, several at a time. All calls end before it returns, also after an
+// error. Of several errors it returns an error that is no conflict, if there is one.
 func each(ctx context.Context, targets []Target, f func(Target, context.Context) error) error {
 	if len(targets) == 1 {
 		return f(targets[0], ctx)
@@ -132,13 +139,14 @@ func each(ctx context.Context, targets []Target, f func(Target, context.Context)
 	return conflict
 }
 
-// Inline returns an outbox around another one: once a write is committed, and before it returns, the writer executes the effects of
-// h itself, marks the commit record as done, and withdraws the notification. If anything fails, or if the write has effects of other
-// kinds, the notification is shown as by the outbox itself, and a worker executes all effects. An Inline around an Inline executes the
-// effects of both handlers, or of the new one if they are of one kind.
+// Inline returns an outbox around another one: once a write is committed, and before it returns,
+// the writer executes the effects of h itself, marks the commit record as done, and withdraws the
+// notification. If anything fails, or if the write has effects of other kinds, the notification is
+// shown as by the outbox itself, and a worker executes all effects. An Inline around an Inline
+// executes the effects of both handlers, or of the new one if they are of one kind.
 //
-// Requests of a write: 1 to read the commit record, the requests of h, and 1 to mark the commit record, besides the requests of
-// the outbox.
+// Requests of a write: 1 to read the commit record, the requests of h, and 1 to mark the commit
+// record, besides the requests of the outbox.
 func Inline(outbox commit.Outbox, h host.Handler) commit.Outbox {
 	o := &inline{outbox: engine.InnerOutbox(outbox), handlers: []host.Handler{h}, table: h.Table}
 	if around, is := outbox.(*inline); is {
@@ -154,7 +162,8 @@ func Inline(outbox commit.Outbox, h host.Handler) commit.Outbox {
 // Together executes effects of a pending commit record, and reports whether the record is done.
 type Together func(ctx context.Context, record *commit.Record) (done bool)
 
-// InlineTogether is Inline for a function that executes what it can of all effects of a write of a table. A worker executes the others.
+// InlineTogether is Inline for a function that executes what it can of all effects of a write of a
+// table. A worker executes the others.
 func InlineTogether(outbox commit.Outbox, t table.Handle, execute Together) commit.Outbox {
 	return &inline{outbox: engine.InnerOutbox(outbox), table: t, together: execute}
 }
@@ -206,7 +215,8 @@ func (n *inlineNotification) Show(ctx context.Context) error {
 	return n.SentNotification.Show(ctx)
 }
 
-// execute executes the effects of the write, and reports whether nothing is left for a worker to do.
+// execute executes the effects of the write, and reports whether nothing is left for a worker to
+// do.
 func (n *inlineNotification) execute(ctx context.Context) (done bool) {
 	defer func() {
 		if recover() != nil { // a function of the program's panics; a worker reports it
@@ -236,7 +246,8 @@ func (n *inlineNotification) execute(ctx context.Context) (done bool) {
 	return !others && records.MarkDone(ctx, record) == nil
 }
 
-// IsZero reports whether a definition is nil, a nil pointer, or a value that no constructor has made.
+// IsZero reports whether a definition is nil, a nil pointer, or a value that no constructor has
+// made.
 func IsZero(x any) bool {
 	v := reflect.ValueOf(x)
 	return x == nil || v.Kind() == reflect.Pointer && (v.IsNil() || v.Elem().IsZero())

@@ -16,10 +16,12 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Records reads and resolves the commit records of a table, for workers that execute effects. It is safe for concurrent use.
+// Records reads and resolves the commit records of a table, for workers that execute effects. It is
+// safe for concurrent use.
 type Records struct{ engine *engine.Table }
 
-// Of returns the commit records of a table, whatever the type of t. No requests. Of panics if t is nil or a zero Table.
+// Of returns the commit records of a table, whatever the type of t. No requests. Of panics if t is
+// nil or a zero Table.
 func Of(t table.Handle) *Records {
 	e := door.Table(t)
 	if e == nil {
@@ -28,9 +30,9 @@ func Of(t table.Handle) *Records {
 	return &Records{e}
 }
 
-// Get reads the commit record of a write. Errors: table.ErrNotFound, which does not mean that the write failed: it may still
-// commit, see Resolve; *table.VersionError for a commit record of a later version of this library; errors of a read (see package
-// table). 1 request.
+// Get reads the commit record of a write. Errors: table.ErrNotFound, which does not mean that the
+// write failed: it may still commit, see Resolve; *table.VersionError for a commit record of a
+// later version of this library; errors of a read (see package table). 1 request.
 func (in *Records) Get(ctx context.Context, partition keys.PartitionKey, operationID string) (*commit.Record, error) {
 	return in.read(ctx, "Get", partition, operationID, func(ctx context.Context, pk, id string) (*commit.Record, error) {
 		r, err := in.engine.Record(ctx, pk, id)
@@ -41,10 +43,12 @@ func (in *Records) Get(ctx context.Context, partition keys.PartitionKey, operati
 	})
 }
 
-// Resolve reads the commit record of a write. If there is none, Resolve stores an abort record in its place: the write was not
-// committed, and never will be, and the returned record has the state Aborted. Errors: table.ErrExpired if there is no record and
-// the write is older than commit.Retention; *table.ValueError for a text that is not an operation ID, or of a time more than a day ahead;
-// *table.VersionError. 1 request if there is a record, 2 if there is none, and 3 if the write commits in between. Idempotent.
+// Resolve reads the commit record of a write. If there is none, Resolve stores an abort record in
+// its place: the write was not committed, and never will be, and the returned record has the state
+// Aborted. Errors: table.ErrExpired if there is no record and the write is older than
+// commit.Retention; *table.ValueError for a text that is not an operation ID, or of a time more
+// than a day ahead; *table.VersionError. 1 request if there is a record, 2 if there is none, and 3
+// if the write commits in between. Idempotent.
 func (in *Records) Resolve(ctx context.Context, partition keys.PartitionKey, operationID string) (*commit.Record, error) {
 	return in.read(ctx, "Resolve", partition, operationID, func(ctx context.Context, pk, id string) (*commit.Record, error) {
 		return in.engine.Resolve(ctx, pk, id)
@@ -71,9 +75,10 @@ func (in *Records) read(ctx context.Context, method string, partition keys.Parti
 	return r, nil
 }
 
-// MarkDone marks a pending commit record as done: all its effects, as it was read, are executed. If another worker has completed
-// some of them meanwhile and other effects came in their place ([Completing]), the error is table.ErrChanged: read the record again
-// and execute what it contains now. 1 request, 2 if the record has changed. Idempotent; nothing happens if the record is gone or
+// MarkDone marks a pending commit record as done: all its effects, as it was read, are executed. If
+// another worker has completed some of them meanwhile and other effects came in their place
+// ([Completing]), the error is table.ErrChanged: read the record again and execute what it contains
+// now. 1 request, 2 if the record has changed. Idempotent; nothing happens if the record is gone or
 // done.
 func (in *Records) MarkDone(ctx context.Context, r *commit.Record) error {
 	if r == nil {
@@ -94,9 +99,10 @@ func (in *Records) MarkDone(ctx context.Context, r *commit.Record) error {
 	return in.engine.MarkDone(ctx, r)
 }
 
-// List yields the commit and abort records of a partition that are older than a time, in the order of their writes. A record that
-// cannot be read yields a *table.VersionError or a *table.DecodeError, and the list goes on; any other error ends it. 1 request for
-// each 1,000 records.
+// List yields the commit and abort records of a partition that are older than a time, in the order
+// of their writes. A record that cannot be read yields a *table.VersionError or a
+// *table.DecodeError, and the list goes on; any other error ends it. 1 request for each 1,000
+// records.
 func (in *Records) List(ctx context.Context, partition keys.PartitionKey, before time.Time) iter.Seq2[*commit.Record, error] {
 	const method = "ListCommitRecords"
 	return func(yield func(*commit.Record, error) bool) {
@@ -118,13 +124,13 @@ func (in *Records) List(ctx context.Context, partition keys.PartitionKey, before
 	}
 }
 
-// Pending yields the operation IDs of the writes of a partition that began before a time, by their writers' clocks, and whose
-// effects are still to be executed, in the order of the IDs; only IDs behind the ID after, unless that is "". The effects are not
-// read: see [Records.Get].
+// Pending yields the operation IDs of the writes of a partition that began before a time, by their
+// writers' clocks, and whose effects are still to be executed, in the order of the IDs; only IDs
+// behind the ID after, unless that is "". The effects are not read: see [Records.Get].
 //
-// Requests: 1 for each page of 1,000 rows or fewer. Errors: *table.ValueError for a text that is no operation ID;
-// table.ErrNotCreated; table.ErrRanged if the client's signature is for a range of rows; the other errors of a read (see
-// package table).
+// Requests: 1 for each page of 1,000 rows or fewer. Errors: *table.ValueError for a text that is no
+// operation ID; table.ErrNotCreated; table.ErrRanged if the client's signature is for a range of
+// rows; the other errors of a read (see package table).
 func (in *Records) Pending(ctx context.Context, partition keys.PartitionKey, after string, before time.Time) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		var err error
@@ -145,10 +151,11 @@ func (in *Records) Pending(ctx context.Context, partition keys.PartitionKey, aft
 	}
 }
 
-// Sweep deletes the commit and abort records of a partition that are older than commit.Retention and an hour (for clocks that differ),
-// except records whose effects are not executed yet, or that cannot be read. It also deletes the preparations of writes over several partitions in the other partitions. Requests: 1 for
-// each 1,000 records, 2 for a handle with an outbox; 1 for each 100 that are deleted; and 1 or 2 for each other partition of such
-// a write. Idempotent.
+// Sweep deletes the commit and abort records of a partition that are older than commit.Retention
+// and an hour (for clocks that differ), except records whose effects are not executed yet, or that
+// cannot be read. It also deletes the preparations of writes over several partitions in the other
+// partitions. Requests: 1 for each 1,000 records, 2 for a handle with an outbox; 1 for each 100
+// that are deleted; and 1 or 2 for each other partition of such a write. Idempotent.
 func (in *Records) Sweep(ctx context.Context, partition keys.PartitionKey) (deleted int, err error) {
 	ctx, end := in.engine.Span(ctx, "SweepCommitRecords")
 	defer func() { end(err) }()
@@ -166,15 +173,17 @@ type FinishOptions struct {
 	Orphans commit.Orphans
 }
 
-// FinishPrepared ends writes over several partitions, such as [table.Table.Move], that have prepared rows in a partition and
-// began before a time, by their writers' clocks. A committed write is finished there, any other is rolled back. Workers do that
-// when they receive the message of the write, and so does each program that reads such a row by its key; FinishPrepared is for
-// messages that were lost. Give a time at least a few minutes ago, or writes that are under way are rolled back. It returns how
-// many writes it has ended.
+// FinishPrepared ends writes over several partitions, such as [table.Table.Move], that have
+// prepared rows in a partition and began before a time, by their writers' clocks. A committed write
+// is finished there, any other is rolled back. Workers do that when they receive the message of the
+// write, and so does each program that reads such a row by its key; FinishPrepared is for messages
+// that were lost. Give a time at least a few minutes ago, or writes that are under way are rolled
+// back. It returns how many writes it has ended.
 //
-// Errors: table.ErrRanged if the client's signature is for a range of rows; an error about the first orphan, after all
-// other writes were ended; errors of a read and of a write (see package table). Requests: 1 for each 1,000 rows, and for each
-// write 3 and 1 for each of its rows. Idempotent.
+// Errors: table.ErrRanged if the client's signature is for a range of rows; an error about the
+// first orphan, after all other writes were ended; errors of a read and of a write (see package
+// table). Requests: 1 for each 1,000 rows, and for each write 3 and 1 for each of its rows.
+// Idempotent.
 func (in *Records) FinishPrepared(ctx context.Context, partition keys.PartitionKey, before time.Time, o *FinishOptions) (finished int, err error) {
 	if o == nil {
 		o = &FinishOptions{}
@@ -193,10 +202,14 @@ func (in *Records) FinishPrepared(ctx context.Context, partition keys.PartitionK
 	return finished, in.engine.OpError(method, keys.Key{}, err)
 }
 
-// SweepAll deletes the commit and abort records of a range of partitions, of the whole table if it is unset, that are older than 25 hours, except records whose effects are
-// not executed yet, and returns how many. through is the last partition up to which all is done: the range Behind it is what is left after an error. Call it about once a day for tables with exact writes that belong to no store: the work
-// of a day of a store does the same, and finds tombstones by the records. So do not call it for tables with index.NewGlobal or a view. Idempotent. Requests: 1 for each partition to find it, 10 at a time, and the requests of
-// [Records.Sweep]. Errors: errors of a read and of a write (see package table).
+// SweepAll deletes the commit and abort records of a range of partitions, of the whole table if it
+// is unset, that are older than 25 hours, except records whose effects are not executed yet, and
+// returns how many. through is the last partition up to which all is done: the range Behind it is
+// what is left after an error. Call it about once a day for tables with exact writes that belong to
+// no store: the work of a day of a store does the same, and finds tombstones by the records. So do
+// not call it for tables with index.NewGlobal or a view. Idempotent. Requests: 1 for each partition
+// to find it, 10 at a time, and the requests of [Records.Sweep]. Errors: errors of a read and of a
+// write (see package table).
 func SweepAll[T any](ctx context.Context, t *table.Table[T], in keys.PartitionRange) (deleted int, through keys.PartitionKey, err error) {
 	if err := engine.CheckHandle("t", door.Table(t)); err != nil {
 		return 0, through, fmt.Errorf("records: SweepAll: %w", err)
@@ -215,16 +228,18 @@ func SweepAll[T any](ctx context.Context, t *table.Table[T], in keys.PartitionRa
 	return int(n.Load()), through, err
 }
 
-// Completing returns a handle of t for one write that executes effects of a commit record of the table, as it was read, by their positions, and
-// completes them in the same transaction: the commit record loses these effects and gets the effects of the write
-// instead, for the same worker to execute, without another notification. If no effect is left, the record is done. So each effect
-// is executed just once, and no effect of the write is lost. The write must be in the record's partition. When it succeeds, r is
-// the record as it is stored then.
+// Completing returns a handle of t for one write that executes effects of a commit record of the
+// table, as it was read, by their positions, and completes them in the same transaction: the commit
+// record loses these effects and gets the effects of the write instead, for the same worker to
+// execute, without another notification. If no effect is left, the record is done. So each effect
+// is executed just once, and no effect of the write is lost. The write must be in the record's
+// partition. When it succeeds, r is the record as it is stored then.
 //
-// Errors of the write: table.ErrChanged also if another worker has completed an effect of the commit record since it was read:
-// read it again; *table.ValueError for a commit record that is not pending, has no such effect, or was completed by this handle
-// before; *table.ValueError; and the other errors of the write's method. Requests: the write's own. Completing panics if t
-// is nil or a zero Table.
+// Errors of the write: table.ErrChanged also if another worker has completed an effect of the
+// commit record since it was read: read it again; *table.ValueError for a commit record that is not
+// pending, has no such effect, or was completed by this handle before; *table.ValueError; and the
+// other errors of the write's method. Requests: the write's own. Completing panics if t is nil or a
+// zero Table.
 func Completing[H table.Handle](t H, r *commit.Record, positions ...int) H {
 	c := &engine.Completion{Stored: r, Effects: positions}
 	if r != nil {

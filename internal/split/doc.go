@@ -1,3 +1,3 @@
-// Package split finds the middle of what is left of a table, for work that several share: by the order of keys and some probes, without a count
-// of rows.
+// Package split finds the middle of what is left of a table, for work that several share: by the
+// order of keys and some probes, without a count of rows.
 package split

@@ -10,8 +10,9 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Span is a part of a table: partitions, or rows of one partition. A key belongs to it if From ≤ key, and key < To or To is "". Partitions may have a head
-// besides, which is the rest of a partition before From.
+// Span is a part of a table: partitions, or rows of one partition. A key belongs to it if From ≤
+// key, and key < To or To is "". Partitions may have a head besides, which is the rest of a
+// partition before From.
 type Span struct {
 	Within   *string // the partition of the rows; nil for partitions
 	From, To string
@@ -19,15 +20,18 @@ type Span struct {
 	HeadFrom string  // the first RowKey of the head
 }
 
-// Behind is the first key that sorts behind another one: no key of the service has a character below a space.
+// Behind is the first key that sorts behind another one: no key of the service has a character
+// below a space.
 func Behind(key string) string { return key + " " }
 
-// mostProbes is how many requests a search for the middle of a span takes. All but the first one find that nothing is behind a key, and
-// halve the span: the end of a table is not known at the beginning.
+// mostProbes is how many requests a search for the middle of a span takes. All but the first one
+// find that nothing is behind a key, and halve the span: the end of a table is not known at the
+// beginning.
 const mostProbes = 64
 
-// Halves returns the two halves of a span, or the span alone, perhaps with a closer end; whole says that it cannot be divided. first returns the first key of
-// a span that a row has, and whether there is one.
+// Halves returns the two halves of a span, or the span alone, perhaps with a closer end; whole says
+// that it cannot be divided. first returns the first key of a span that a row has, and whether
+// there is one.
 func Halves(ctx context.Context, s Span, first func(context.Context, Span) (string, bool, error)) (all []Span, whole bool, err error) {
 	for n := range mostProbes {
 		m, is := Middle(s.From, s.To)
@@ -55,7 +59,8 @@ func Halves(ctx context.Context, s Span, first func(context.Context, Span) (stri
 	return []Span{s}, false, nil
 }
 
-// An alphabet is the characters that are expected at a place of a key, in their order; "" means all of Unicode.
+// An alphabet is the characters that are expected at a place of a key, in their order; "" means all
+// of Unicode.
 type alphabet string
 
 // alphabets are from small to large.

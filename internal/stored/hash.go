@@ -9,8 +9,9 @@ import (
 	"github.com/aztablekit/aztablekit/internal/reserved"
 )
 
-// Hasher makes numbers of properties. The sum of the numbers of a row does not depend on the order of its properties, and differs from
-// that of a row with other properties, except by a chance of 1 in 2^64. Its methods may not be called at the same time.
+// Hasher makes numbers of properties. The sum of the numbers of a row does not depend on the order
+// of its properties, and differs from that of a row with other properties, except by a chance of 1
+// in 2^64. Its methods may not be called at the same time.
 type Hasher struct {
 	seed maphash.Seed
 	room []byte
@@ -30,8 +31,8 @@ func (h *Hasher) Sum(row *Row) (sum uint64) {
 	return sum
 }
 
-// SumOfCopy returns the number of a copy of an entity (Row.Copy), in the entity's partition, from the numbers of the properties that
-// the copy contains.
+// SumOfCopy returns the number of a copy of an entity (Row.Copy), in the entity's partition, from
+// the numbers of the properties that the copy contains.
 func (h *Hasher) SumOfCopy(properties uint64, rowKey, projectionID string) uint64 {
 	return properties + h.Number(reserved.Owner, &edm.Value{Kind: edm.String, S: copyOwner(rowKey, projectionID)})
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/aztablekit/aztablekit/internal/reserved"
 )
 
-// Mark is the property of a row that a write over several partitions has prepared. What the row is depends on the commit record of
-// that write, until the write is finished or rolled back.
+// Mark is the property of a row that a write over several partitions has prepared. What the row is
+// depends on the commit record of that write, until the write is finished or rolled back.
 type Mark struct {
 	ID    string        // the operation ID of the write
 	Home  commit.Remote // of its commit record
@@ -39,7 +39,8 @@ func (m Mark) Column() edm.Column {
 	return edm.Column{Name: reserved.Mark, Value: edm.Value{Kind: edm.String, S: text}}
 }
 
-// MarkIn returns the mark of a row's columns. An empty or unreadable mark is none: another program has written it.
+// MarkIn returns the mark of a row's columns. An empty or unreadable mark is none: another program
+// has written it.
 func MarkIn(columns []edm.Column) (Mark, bool) { return MarkOf(Find(columns, reserved.Mark)) }
 
 // MarkOf is MarkIn for the value of the property _tx.
@@ -96,11 +97,13 @@ func (m Mark) Stays() bool { return m.Fate != FateDelete && m.Fate != FateReserv
 // Unmarked returns columns without a mark.
 func Unmarked(columns []edm.Column) []edm.Column { return Without(columns, reserved.Mark) }
 
-// Superseded stands for the ETag of a version that was overwritten before it became known, and of a row that is shown as a write over
-// several partitions has committed it, before the write is finished. It fits no row.
+// Superseded stands for the ETag of a version that was overwritten before it became known, and of a
+// row that is shown as a write over several partitions has committed it, before the write is
+// finished. It fits no row.
 const Superseded = azcore.ETag(`W/"datetime'1601-01-01T00%3A00%3A00Z'"`)
 
-// SameVersion reports whether two reads are known to have found the same version of a row, or no row.
+// SameVersion reports whether two reads are known to have found the same version of a row, or no
+// row.
 func SameVersion(before, after *Row) bool {
 	if before == nil || after == nil {
 		return before == nil && after == nil

@@ -1,11 +1,13 @@
 package stored
 
-// The text of maintainer state is packed with prefix codes: frequent characters take few bits. Which code a character has depends on
-// the kind of the character before it, because letters follow letters, and digits follow digits. A typical character takes 4.6 bits.
+// The text of maintainer state is packed with prefix codes: frequent characters take few bits.
+// Which code a character has depends on the kind of the character before it, because letters follow
+// letters, and digits follow digits. A typical character takes 4.6 bits.
 //
-// packTables has a table for each kind. Its entry n lists the characters with codes of n bits. The codes are canonical: they ascend
-// with their lengths, and in the order of a list. packEscape stands for all characters that a table does not list: 8 bits with the
-// character follow. Its code is the last one of its table, all ones. So the ones that fill the last byte are no character.
+// packTables has a table for each kind. Its entry n lists the characters with codes of n bits. The
+// codes are canonical: they ascend with their lengths, and in the order of a list. packEscape
+// stands for all characters that a table does not list: 8 bits with the character follow. Its code
+// is the last one of its table, all ones. So the ones that fill the last byte are no character.
 //
 // The tables are part of the stored form. Another table needs another version.
 var packTables = [...][]string{
@@ -115,7 +117,8 @@ func appendPacked(b []byte, text []byte) []byte {
 	return b
 }
 
-// unpack returns the text that appendPacked has packed. What it returns for other bytes is any text, of at most 8 characters a byte.
+// unpack returns the text that appendPacked has packed. What it returns for other bytes is any
+// text, of at most 8 characters a byte.
 func unpack(b []byte) []byte {
 	text := make([]byte, 0, 2*len(b))
 	r := bitReader{b: b}

@@ -1,12 +1,13 @@
-// Package stored holds what rows are made of, for the engine, for package table and for definitions:
+// Package stored holds what rows are made of, for the engine, for package table and for
+// definitions:
 //
 //   - row.go: Row, functions of its properties, and the owner of a derived row (property _sys)
 //   - state.go: the maintainer state of an entity (_ix)
 //   - mark.go: the mark of a row that a write over several partitions has prepared (_tx)
 //   - hash.go: numbers of properties, by which verify compares rows without keeping them
 //
-// table.Row has Row as its underlying type, so that *table.Row and *Row convert without a copy. Clone makes a row that does not
-// share edits.
+// table.Row has Row as its underlying type, so that *table.Row and *Row convert without a copy.
+// Clone makes a row that does not share edits.
 package stored
 
 import (
@@ -33,7 +34,8 @@ type Row struct {
 	content
 }
 
-// content is hidden, so that table.Row, which has Row as its underlying type, shows none of it to users.
+// content is hidden, so that table.Row, which has Row as its underlying type, shows none of it to
+// users.
 type content struct {
 	columns []edm.Column // shared with copies of the row: they are never changed, but replaced
 	json    edm.JSON     // as it was read
@@ -57,12 +59,14 @@ func Of(in edm.Entity, columns []edm.Column) *Row {
 	return &Row{Key: keys.Raw(in.PartitionKey, in.RowKey), ETag: azcore.ETag(in.ETag), Timestamp: in.Timestamp, content: content{columns: columns}}
 }
 
-// With returns the row with other columns. It is inlined, as Copy and Project are, so that a row in between costs no allocation.
+// With returns the row with other columns. It is inlined, as Copy and Project are, so that a row in
+// between costs no allocation.
 func (r *Row) With(columns []edm.Column) *Row {
 	return &Row{Key: r.Key, ETag: r.ETag, Timestamp: r.Timestamp, content: content{columns: columns}}
 }
 
-// Clone returns a row that can be edited without a change of r, nil for nil. It does not keep the JSON.
+// Clone returns a row that can be edited without a change of r, nil for nil. It does not keep the
+// JSON.
 func (r *Row) Clone() *Row {
 	if r == nil {
 		return nil
@@ -141,7 +145,8 @@ func Only(columns []edm.Column, names ...string) []edm.Column {
 	return slices.DeleteFunc(slices.Clone(columns), func(c edm.Column) bool { return !slices.Contains(names, c.Name) })
 }
 
-// Same reports whether two rows have the same properties, apart from their operation IDs and empty marks.
+// Same reports whether two rows have the same properties, apart from their operation IDs and empty
+// marks.
 func Same(a, b []edm.Column) bool {
 	a, b = Content(a), Content(b)
 	n := 0
@@ -183,7 +188,8 @@ func putOwner(columns []edm.Column, text string) []edm.Column {
 	return Put(columns, reserved.Owner, edm.Value{Kind: edm.String, S: text})
 }
 
-// copyOf returns the columns of a copy of a row in a partition. It keeps them in r for the next copy.
+// copyOf returns the columns of a copy of a row in a partition. It keeps them in r for the next
+// copy.
 func copyOf(r *Row, partition, projectionID string) []edm.Column {
 	owner := copyOwner(r.Key.RowKey(), projectionID)
 	if partition != r.Key.PartitionKey() {
@@ -206,8 +212,8 @@ func copyOwner(rowKey, projectionID string) string {
 	return rowKey + "/" + projectionID // no key contains a /
 }
 
-// Copied returns the RowKey of the entity that columns are a copy of, the projection ID, and the entity's PartitionKey unless it is
-// that of the copy; "" if they are no copy.
+// Copied returns the RowKey of the entity that columns are a copy of, the projection ID, and the
+// entity's PartitionKey unless it is that of the copy; "" if they are no copy.
 func Copied(columns []edm.Column) (rowKey, projectionID, partition string) {
 	return CopiedBy(Find(columns, reserved.Owner))
 }
@@ -266,7 +272,8 @@ func Tag(columns []edm.Column, tag string, off bool) []edm.Column {
 	return putOwner(columns, "/"+strings.Join(tags, "/"))
 }
 
-// Copy returns a copy of the row under another key; see table.Row.Copy. It is not for concurrent use of the row.
+// Copy returns a copy of the row under another key; see table.Row.Copy. It is not for concurrent
+// use of the row.
 func (r *Row) Copy(k keys.Key, projectionID string) *Row {
 	return New(k, copyOf(r, k.PartitionKey(), projectionID))
 }
@@ -277,8 +284,8 @@ func (r *Row) ProjectionID() string {
 	return id
 }
 
-// Project returns the row with some of its properties, and with its type and version. It has no operation ID, because it is not all
-// that the write has written.
+// Project returns the row with some of its properties, and with its type and version. It has no
+// operation ID, because it is not all that the write has written.
 func (r *Row) Project(properties ...string) *Row {
 	return New(r.Key, projected(r.columns, properties))
 }
@@ -290,11 +297,12 @@ func projected(columns []edm.Column, properties []string) []edm.Column {
 	return Only(columns, slices.Concat(properties, projectedProperties, []string{reserved.Owner})...)
 }
 
-// projectedProperties are the system properties that a copy of some properties contains, besides its own. A pointer does not contain the end.
+// projectedProperties are the system properties that a copy of some properties contains, besides
+// its own. A pointer does not contain the end.
 var projectedProperties = []string{reserved.Type, reserved.Version, reserved.End}
 
-// WithoutSystemProperties returns the row without the system properties of an entity (_life, _ix, tags), as a full copy of it has
-// them.
+// WithoutSystemProperties returns the row without the system properties of an entity (_life, _ix,
+// tags), as a full copy of it has them.
 func (r *Row) WithoutSystemProperties() *Row {
 	return r.With(OwnProperties(r.columns))
 }
@@ -307,7 +315,8 @@ func OwnProperties(columns []edm.Column) []edm.Column {
 // entityProperties are the system properties of an entity that a copy does not contain.
 var entityProperties = []string{reserved.Incarnation, reserved.MaintainerState, reserved.Owner, reserved.Parts}
 
-// InCopy reports whether a copy contains a system property of its entity: a full copy, or one of some properties, or a pointer, which has none.
+// InCopy reports whether a copy contains a system property of its entity: a full copy, or one of
+// some properties, or a pointer, which has none.
 func InCopy(name string, whole bool, properties []string) bool {
 	if whole {
 		return !slices.Contains(entityProperties, name)
@@ -329,8 +338,9 @@ func (r *Row) Own(owner string) *Row {
 // Owner returns the owner of a derived row, "" for none.
 func (r *Row) Owner() string { return Owner(r.columns) }
 
-// Tag returns the row with a tag of a maintainer that has something in it, or without it if off is set. The tag stays when the
-// row's own writers change it, unless they write the row without having read it.
+// Tag returns the row with a tag of a maintainer that has something in it, or without it if off is
+// set. The tag stays when the row's own writers change it, unless they write the row without having
+// read it.
 func (r *Row) Tag(tag string, off bool) *Row {
 	return r.With(Tag(r.columns, tag, off))
 }
@@ -384,9 +394,10 @@ func operationID(columns []edm.Column) (id [16]byte, is bool) {
 // UnassignedID stands for the operation ID in the columns of a row that has not been written yet.
 var UnassignedID = IDColumn(strings.Repeat("Z", commit.IDLength)).Encoded() // of a time that has no ID
 
-// Body returns the row as it is to be sent as a derived row. The operation ID, the incarnation, the maintainer state and the
-// directory of parts belong to the entity, so they are left out. A row that was loaded keeps its incarnation and its directory. named
-// reports that the row gets the operation ID of the write: a copy of a row that gets it, or a row that keeps one.
+// Body returns the row as it is to be sent as a derived row. The operation ID, the incarnation, the
+// maintainer state and the directory of parts belong to the entity, so they are left out. A row
+// that was loaded keeps its incarnation and its directory. named reports that the row gets the
+// operation ID of the write: a copy of a row that gets it, or a row that keeps one.
 func (r *Row) Body(keepsID, keepsIncarnation, keepsParts bool) (body edm.Body, named bool, err error) {
 	w := edm.NewCopyWriter(r.Key.PartitionKey(), r.Key.RowKey(), r.columns)
 	named = keepsID

@@ -13,7 +13,8 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// stateProperties belong to one incarnation of a row. Only a write that knows the stored row writes them, by its ETag.
+// stateProperties belong to one incarnation of a row. Only a write that knows the stored row writes
+// them, by its ETag.
 var stateProperties = []string{reserved.Incarnation, reserved.MaintainerState}
 
 // StateProperties are the properties that a write by key must not store.
@@ -41,13 +42,15 @@ func (r *Row) HasState() bool {
 	return r.Has(reserved.MaintainerState) && HasState(edm.Stored{Columns: r.columns}, r.Key)
 }
 
-// StateCorrupt reports whether the row's maintainer state cannot be read; see Mode.IgnoreCorruptState.
+// StateCorrupt reports whether the row's maintainer state cannot be read; see
+// Mode.IgnoreCorruptState.
 func (r *Row) StateCorrupt() bool {
 	_, err := StateIn(Find(r.columns, reserved.MaintainerState), r.Key.RowKey())
 	return err != nil
 }
 
-// MaintainerState returns a maintainer's part of the row's maintainer state, none if the state is corrupt.
+// MaintainerState returns a maintainer's part of the row's maintainer state, none if the state is
+// corrupt.
 func (r *Row) MaintainerState(maintainer string) []string {
 	was, err := StateIn(Find(r.columns, reserved.MaintainerState), r.Key.RowKey())
 	if err != nil {
@@ -56,8 +59,9 @@ func (r *Row) MaintainerState(maintainer string) []string {
 	return was[maintainer]
 }
 
-// Maintainer state is stored with its entity in the property _ix, an Edm.Binary, in which a character takes one byte instead of the
-// two of an Edm.String. It is a header, and a text, which is packed (pack.go):
+// Maintainer state is stored with its entity in the property _ix, an Edm.Binary, in which a
+// character takes one byte instead of the two of an Edm.String. It is a header, and a text, which
+// is packed (pack.go):
 //
 //	2\xdc\xdd\x50 email/^jonesj@contoso.com#last/^Jones!*?#team/^Jones      (without the space)
 //
@@ -71,12 +75,14 @@ func (r *Row) MaintainerState(maintainer string) []string {
 //	*             in an item: _ and the entity's RowKey
 //	\             before one of \ / ? # ^ * that stands for itself
 //
-// In the example, the entity is empid_000223, and its state is email_jonesj@contoso.com of email, last_Jones!_empid_000223 and / of
-// last, and team_Jones of team. What is left out follows from the row itself, whatever the maintainer's functions are by now.
-// Values are not left out, although a property of the row may contain them: another program may change that property. The RowKey is
-// part of the checksum: if another program copies the row under another key, the copy's _ix is corrupt, and is never taken for the
-// copy's own. An _ix without items is empty, or a header alone: the entity has no derived rows of the maintainers that wrote it. A
-// row without _ix was written without maintainers, or by another program: derived rows of it may exist all the same.
+// In the example, the entity is empid_000223, and its state is email_jonesj@contoso.com of email,
+// last_Jones!_empid_000223 and / of last, and team_Jones of team. What is left out follows from the
+// row itself, whatever the maintainer's functions are by now. Values are not left out, although a
+// property of the row may contain them: another program may change that property. The RowKey is
+// part of the checksum: if another program copies the row under another key, the copy's _ix is
+// corrupt, and is never taken for the copy's own. An _ix without items is empty, or a header alone:
+// the entity has no derived rows of the maintainers that wrote it. A row without _ix was written
+// without maintainers, or by another program: derived rows of it may exist all the same.
 const (
 	statePlain        = '1'
 	statePacked       = '2'

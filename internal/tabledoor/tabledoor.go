@@ -177,8 +177,8 @@ func DeleteOps[T any](ctx context.Context, t *table.Table[T], q table.Query[T]) 
 	return Of(t).DeleteOps(ctx, &q)
 }
 
-// DeleteAll is table.Bulk for deletes of what a query finds. It refuses a token, and returns none: after an error, the query finds
-// what is left.
+// DeleteAll is table.Bulk for deletes of what a query finds. It refuses a token, and returns none:
+// after an error, the query finds what is left.
 func DeleteAll(ctx context.Context, ops iter.Seq2[table.Op, error], pass *table.Pass) (table.Progress, error) {
 	own := table.Pass{}
 	if pass != nil {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Count returns a flag of a test binary: how often a random test repeats itself. The environment can replace the default for all
-// packages at once: AZTABLEKIT_SCHEDULES for the flag schedules.
+// Count returns a flag of a test binary: how often a random test repeats itself. The environment
+// can replace the default for all packages at once: AZTABLEKIT_SCHEDULES for the flag schedules.
 func Count(name string, n int, usage string) *int {
 	env := "AZTABLEKIT_" + strings.ToUpper(name)
 	if text := os.Getenv(env); text != "" {

@@ -8,7 +8,8 @@ import (
 // faultSample leaves out faults: all of them take several times as long as all other tests.
 var faultSample = Count("faultsample", 4, "of so many faults that a test enumerates, one is tried")
 
-// Sample returns the sample of a test with many runs: n times that of the others, unless each fault is to be tried.
+// Sample returns the sample of a test with many runs: n times that of the others, unless each fault
+// is to be tried.
 func Sample(n int) int {
 	if *faultSample == 1 {
 		return 1
@@ -16,9 +17,9 @@ func Sample(n int) int {
 	return n * *faultSample
 }
 
-// Crash returns the options of a crash test. Enumerate runs one of so many faults as the flag faultsample says, unless the options name
-// a sample; each request has other kinds of faults than the one before. With -short and under the race detector, Crash leaves few runs
-// and faults.
+// Crash returns the options of a crash test. Enumerate runs one of so many faults as the flag
+// faultsample says, unless the options name a sample; each request has other kinds of faults than
+// the one before. With -short and under the race detector, Crash leaves few runs and faults.
 func Crash(o crashtest.Options) *crashtest.Options {
 	if o.Sample == 0 {
 		o.Sample = *faultSample

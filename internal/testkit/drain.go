@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// WithoutFailures returns nil for an error of Drain that is of handlers, of which some fail for the moment.
+// WithoutFailures returns nil for an error of Drain that is of handlers, of which some fail for the
+// moment.
 func WithoutFailures(err error) error {
 	if err != nil && strings.HasPrefix(err.Error(), "eventual: Drain: ") {
 		return nil

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// OperationID returns the value of a property _op, a GUID or its text, as an operation ID, and "" for nil.
+// OperationID returns the value of a property _op, a GUID or its text, as an operation ID, and ""
+// for nil.
 func OperationID(guid any) string {
 	if guid == nil {
 		return ""

@@ -7,14 +7,16 @@ import (
 	"testing"
 )
 
-// shortSample leaves out cases of short tests, and of tests under the race detector, which is ten times slower: it finds data races,
-// which need no rare case, and the same tests run without it, too.
+// shortSample leaves out cases of short tests, and of tests under the race detector, which is ten
+// times slower: it finds data races, which need no rare case, and the same tests run without it,
+// too.
 var shortSample = Count("shortsample", 5, "with -short and under the race detector, one of so many cases is tried")
 
 // Few reports whether a test is to leave out cases, because of -short or the race detector.
 func Few() bool { return (race || testing.Short()) && *shortSample > 1 }
 
-// Some returns all cases, or if there are to be few, the first and each fifth after it, as the flag shortsample says.
+// Some returns all cases, or if there are to be few, the first and each fifth after it, as the flag
+// shortsample says.
 func Some[T any](all []T) []T {
 	if !Few() {
 		return all
@@ -43,8 +45,8 @@ func Fewer(n int) int {
 	return max(n, 1)
 }
 
-// EachType returns a property as JSON with each type that another program may store, by the name of the type. The numbers and the
-// digits of the text are n.
+// EachType returns a property as JSON with each type that another program may store, by the name of
+// the type. The numbers and the digits of the text are n.
 func EachType(property string, n int64) map[string]string {
 	typed := func(value, edmType string) string {
 		return fmt.Sprintf(`%q:%s,"%s@odata.type":"Edm.%s"`, property, value, property, edmType)

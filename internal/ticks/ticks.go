@@ -3,8 +3,8 @@ package ticks
 
 import "time"
 
-// Max is 9999-12-31T23:59:59.9999999Z in ticks. Inverted ticks are Max minus ticks: a later time has a
-// smaller number.
+// Max is 9999-12-31T23:59:59.9999999Z in ticks. Inverted ticks are Max minus ticks: a later time
+// has a smaller number.
 const Max int64 = 3155378975999999999
 
 // unix is 1970-01-01 in ticks.

@@ -23,11 +23,13 @@ type Failure struct {
 	Message string
 }
 
-// ParseBatchResponse parses the response to a transaction of n operations. A response has one part for each operation, in their
-// order, or the single part of the failed operation. Content-IDs are ignored, since the service does not always echo them.
+// ParseBatchResponse parses the response to a transaction of n operations. A response has one part
+// for each operation, in their order, or the single part of the failed operation. Content-IDs are
+// ignored, since the service does not always echo them.
 //
-// An error means that the outcome is unknown. A success requires the whole response, up to the last byte of its closing boundary,
-// since the missing end of a truncated response may contain the failure. A failure requires only its own part.
+// An error means that the outcome is unknown. A success requires the whole response, up to the last
+// byte of its closing boundary, since the missing end of a truncated response may contain the
+// failure. A failure requires only its own part.
 func ParseBatchResponse(body []byte, n int) (etags []azcore.ETag, failure *Failure, err error) {
 	p := batchParser{response: body, rest: body, etags: make([]azcore.ETag, 0, n), ends: make([]int, 0, min(n, etagsTogether))}
 	return p.parse(n)
@@ -60,8 +62,8 @@ type batchParser struct {
 	ends           []int  // of each of them
 	failure        *Failure
 
-	// The last part besides its ETag: from its boundary up to the ETag, and behind it up to the end of the next boundary. Most parts
-	// are like the one before.
+	// The last part besides its ETag: from its boundary up to the ETag, and behind it up to the end
+	// of the next boundary. Most parts are like the one before.
 	before, after []byte
 	lineByLine    bool // for tests: parts that are alike are read like others
 }
@@ -157,8 +159,8 @@ func (p *batchParser) changeSet(open []byte, n int) error {
 	}
 }
 
-// alike reads a part that differs from the last one at most by its ETag. It returns false, and reads nothing, if the next part is not
-// one. open is the length of the boundary.
+// alike reads a part that differs from the last one at most by its ETag. It returns false, and
+// reads nothing, if the next part is not one. open is the length of the boundary.
 func (p *batchParser) alike(open int) bool {
 	if p.before == nil || p.lineByLine || !bytes.HasPrefix(p.rest, p.before) {
 		return false
@@ -223,7 +225,8 @@ func (p *batchParser) part(open []byte, n int) (head batchHeader, err error) {
 	return head, nil
 }
 
-// failed reads the response to the failed operation. A truncated response is enough if the JSON is complete.
+// failed reads the response to the failed operation. A truncated response is enough if the JSON is
+// complete.
 func (p *batchParser) failed(status int, open []byte, n int) error {
 	f := &Failure{Status: status}
 	var body struct {
@@ -316,7 +319,8 @@ func (b *batchBody) ReadAt(p []byte, at int64) (n int, err error) {
 	return n, nil
 }
 
-// piece copies the body from a position up to entity next, as far as it is in one piece, and returns how many bytes these are.
+// piece copies the body from a position up to entity next, as far as it is in one piece, and
+// returns how many bytes these are.
 func (b *batchBody) piece(p []byte, next int, at int64) int {
 	from, to := int(at), b.text.Len()
 	if next > 0 {
@@ -333,8 +337,9 @@ func (b *batchBody) piece(p []byte, next int, at int64) int {
 	return copy(p, b.text.String()[from:to])
 }
 
-// BatchWriter writes the body of a transaction, as the SDK writes it: the same headers in the same order. But the quotes of keys are
-// doubled in addresses only, where the service requires it. The JSON of the entities is not copied.
+// BatchWriter writes the body of a transaction, as the SDK writes it: the same headers in the same
+// order. But the quotes of keys are doubled in addresses only, where the service requires it. The
+// JSON of the entities is not copied.
 type BatchWriter struct {
 	body   batchBody
 	table  string // the address of the table
@@ -422,8 +427,8 @@ func (w *BatchWriter) Insert(json []byte, end string) {
 	w.entity(json, end, versions+"Prefer: return-no-content\r\n", "")
 }
 
-// Update writes an update or upsert of a row: PUT replaces it, PATCH merges. match is "" for an upsert. The JSON of the entity is in two
-// parts.
+// Update writes an update or upsert of a row: PUT replaces it, PATCH merges. match is "" for an
+// upsert. The JSON of the entity is in two parts.
 func (w *BatchWriter) Update(method, partitionKey, rowKey, match string, json []byte, end string) {
 	w.row(method, partitionKey, rowKey)
 	w.end(w.query)

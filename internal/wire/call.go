@@ -25,8 +25,8 @@ import (
 
 // Call records one call through the SDK: its response, and how far its request got.
 type Call struct {
-	// MaxBody is the largest request body in bytes; 0 means no limit. Clients with the Probe policies refuse a larger body with a
-	// *BodyError and send nothing.
+	// MaxBody is the largest request body in bytes; 0 means no limit. Clients with the Probe
+	// policies refuse a larger body with a *BodyError and send nothing.
 	MaxBody int64
 
 	ctx   context.Context // of the request
@@ -38,15 +38,16 @@ type Call struct {
 	options aztables.DeleteEntityOptions
 }
 
-// Read returns the context for a call that may be repeated. The client's retry options stay in force.
+// Read returns the context for a call that may be repeated. The client's retry options stay in
+// force.
 func (c *Call) Read(ctx context.Context) context.Context {
 	c.probe.outer = policy.WithCaptureResponse(c.begin(ctx), &c.resp)
 	return c.probe.outer
 }
 
-// Write returns the context for a call that changes something, with a single attempt that ends after timeout. The SDK would repeat
-// a write after a lost response and report the error of the second attempt, such as 'exists' for a row that the first attempt
-// inserted.
+// Write returns the context for a call that changes something, with a single attempt that ends
+// after timeout. The SDK would repeat a write after a lost response and report the error of the
+// second attempt, such as 'exists' for a row that the first attempt inserted.
 func (c *Call) Write(ctx context.Context, timeout time.Duration) context.Context {
 	c.probe.outer = once(c.Read(ctx), timeout, c.keep)
 	return c.probe.outer
@@ -58,8 +59,9 @@ func (c *Call) begin(ctx context.Context) context.Context {
 	return context.WithValue(ctx, probeKey{}, &c.probe)
 }
 
-// keep is called for the response to each attempt. The SDK reads the response to a transaction from its body, which is then empty if a
-// policy of the client has replaced the body that can be read again.
+// keep is called for the response to each attempt. The SDK reads the response to a transaction from
+// its body, which is then empty if a policy of the client has replaced the body that can be read
+// again.
 func (c *Call) keep(resp *http.Response, err error) (again bool) {
 	c.kept = nil
 	if err == nil && resp != nil && resp.StatusCode == http.StatusAccepted {
@@ -72,9 +74,10 @@ func once(ctx context.Context, timeout time.Duration, shouldRetry func(*http.Res
 	return policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: -1, TryTimeout: timeout, ShouldRetry: shouldRetry})
 }
 
-// TakesRequests reports whether Exchange can replace calls like this one, which went through the SDK. The client must have the Probe
-// policies. The SDK would name the span of a client that traces after the small call: hasSpan reports that the library has a span
-// around the call, so that the SDK begins none.
+// TakesRequests reports whether Exchange can replace calls like this one, which went through the
+// SDK. The client must have the Probe policies. The SDK would name the span of a client that traces
+// after the small call: hasSpan reports that the library has a span around the call, so that the
+// SDK begins none.
 func (c *Call) TakesRequests(hasSpan bool) bool {
 	return c.probe.entered.Load() && (hasSpan || !c.probe.changed.Load())
 }
@@ -84,8 +87,9 @@ type Client interface {
 	DeleteEntity(ctx context.Context, partitionKey, rowKey string, o *aztables.DeleteEntityOptions) (aztables.DeleteEntityResponse, error)
 }
 
-// Exchange sends a request of the library by a small call of the SDK, and returns the error that the SDK's own call would return. A
-// request that changes something has a single attempt that ends after timeout; see [Call.Write].
+// Exchange sends a request of the library by a small call of the SDK, and returns the error that
+// the SDK's own call would return. A request that changes something has a single attempt that ends
+// after timeout; see [Call.Write].
 func (c *Call) Exchange(ctx context.Context, client Client, q *Request, timeout time.Duration) error {
 	// What the SDK gets in place of the response is not for a caller that captures responses.
 	ctx, c.probe.request = policy.WithCaptureResponse(c.begin(ctx), &c.resp), q
@@ -140,8 +144,9 @@ func (c *Call) RequestSize() int64 {
 	return c.resp.Request.ContentLength
 }
 
-// SignedForPartitions reports whether a shared access signature limits the request to a range of PartitionKeys. The service omits
-// rows outside the range from lists and reports no error. It is false if there is no response.
+// SignedForPartitions reports whether a shared access signature limits the request to a range of
+// PartitionKeys. The service omits rows outside the range from lists and reports no error. It is
+// false if there is no response.
 func (c *Call) SignedForPartitions() bool {
 	if c.resp == nil || c.resp.Request == nil {
 		return false
@@ -150,8 +155,8 @@ func (c *Call) SignedForPartitions() bool {
 	return q.Has("sig") && (q.Get("spk") != "" || q.Get("epk") != "")
 }
 
-// SignedRows returns the first and the last RowKey to which a shared access signature limits the request, "" for no bound. limited
-// reports whether there is a bound.
+// SignedRows returns the first and the last RowKey to which a shared access signature limits the
+// request, "" for no bound. limited reports whether there is a bound.
 func (c *Call) SignedRows() (first, last string, limited bool) {
 	if c.resp == nil || c.resp.Request == nil {
 		return "", "", false
@@ -161,8 +166,8 @@ func (c *Call) SignedRows() (first, last string, limited bool) {
 	return first, last, q.Has("sig") && (first != "" || last != "")
 }
 
-// PartResponse returns a response with the given status, for one operation of a transaction: the headers belong to the whole
-// response, and the body is empty. It has no signatures.
+// PartResponse returns a response with the given status, for one operation of a transaction: the
+// headers belong to the whole response, and the body is empty. It has no signatures.
 func (c *Call) PartResponse(status int) *http.Response {
 	return &http.Response{
 		StatusCode: status, Status: strconv.Itoa(status) + " " + http.StatusText(status),
@@ -178,14 +183,16 @@ func (c *Call) Header(name string) string {
 	return c.resp.Header.Get(name)
 }
 
-// Date returns when the service has answered, by its own clock, the zero time if the response does not say.
+// Date returns when the service has answered, by its own clock, the zero time if the response does
+// not say.
 func (c *Call) Date() time.Time {
 	t, _ := http.ParseTime(c.Header("Date"))
 	return t
 }
 
-// Body returns the body of the response as the service sent it. The values that the SDK decodes have lost the decimal point of
-// whole doubles. A byte order mark in front of it is left out, as by the SDK.
+// Body returns the body of the response as the service sent it. The values that the SDK decodes
+// have lost the decimal point of whole doubles. A byte order mark in front of it is left out, as by
+// the SDK.
 func (c *Call) Body() ([]byte, error) {
 	if c.resp == nil {
 		return nil, errNoResponse
@@ -200,8 +207,9 @@ func (c *Call) Body() ([]byte, error) {
 	return bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")), err
 }
 
-// NotServiceError reports a response that is not the service's response to the request, so that the outcome is unknown. For example, a
-// transport that follows redirects repeats a POST as a GET and returns the response to the GET.
+// NotServiceError reports a response that is not the service's response to the request, so that the
+// outcome is unknown. For example, a transport that follows redirects repeats a POST as a GET and
+// returns the response to the GET.
 type NotServiceError struct {
 	Status int
 	Reason string
@@ -211,18 +219,20 @@ func (e *NotServiceError) Error() string {
 	return fmt.Sprintf("%s; its status is %d", e.Reason, e.Status)
 }
 
-// isForeignRefusal reports whether a response of status 4xx refuses the request by a code in its body, and has none of the
-// service's headers. The service's refusal of a wrong signature has only x-ms-error-code; refusals by Cosmos DB have only
-// x-ms-request-id. A refusal without a code is not believed anyway; see [Call.Outcome].
+// isForeignRefusal reports whether a response of status 4xx refuses the request by a code in its
+// body, and has none of the service's headers. The service's refusal of a wrong signature has only
+// x-ms-error-code; refusals by Cosmos DB have only x-ms-request-id. A refusal without a code is not
+// believed anyway; see [Call.Outcome].
 func isForeignRefusal(resp *http.Response, err error) bool {
 	var re *azcore.ResponseError
 	h := resp.Header
 	return errors.As(err, &re) && re.ErrorCode != "" && h.Get("X-Ms-Request-Id") == "" && h.Get("X-Ms-Version") == "" && h.Get("X-Ms-Error-Code") == ""
 }
 
-// Check returns err, the result of the call, or a *NotServiceError if the response belongs to another request, or reports success or
-// a refusal without the headers of the service, as the page of a captive portal does. Every response passes it before it is believed, and every
-// error before it is returned, logged or put into a span: it has no signatures; see [Redact].
+// Check returns err, the result of the call, or a *NotServiceError if the response belongs to
+// another request, or reports success or a refusal without the headers of the service, as the page
+// of a captive portal does. Every response passes it before it is believed, and every error before
+// it is returned, logged or put into a span: it has no signatures; see [Redact].
 func (c *Call) Check(err error) error {
 	switch {
 	case c.resp == nil:
@@ -254,8 +264,9 @@ const (
 	Unknown                // the write may have been applied or not
 )
 
-// Outcome returns the outcome of a write from the error that [Call.Check] returned. Whatever is not certain is Unknown: the service
-// may have applied a write that it answers with 500 or a timeout, and a refusal without an error code may come from a proxy.
+// Outcome returns the outcome of a write from the error that [Call.Check] returned. Whatever is not
+// certain is Unknown: the service may have applied a write that it answers with 500 or a timeout,
+// and a refusal without an error code may come from a proxy.
 func (c *Call) Outcome(err error) Outcome {
 	if err == nil {
 		return Done
@@ -292,9 +303,10 @@ func StatusOutcome(status int) Outcome {
 	return Unknown
 }
 
-// Unreached reports whether err, the error of a request that ran with ctx, means that the service was not reached, was unavailable,
-// or denied access. Such an error says nothing about the row, and the same request may succeed later. Unreached is false if the
-// caller ended ctx, since the service might have answered.
+// Unreached reports whether err, the error of a request that ran with ctx, means that the service
+// was not reached, was unavailable, or denied access. Such an error says nothing about the row, and
+// the same request may succeed later. Unreached is false if the caller ended ctx, since the service
+// might have answered.
 func Unreached(ctx context.Context, err error) bool {
 	var re *azcore.ResponseError
 	var large *BodyError
@@ -307,8 +319,8 @@ func Unreached(ctx context.Context, err error) bool {
 	return ctx.Err() == nil || context.Cause(ctx) == ErrRequestTimeout // otherwise the caller has ended ctx
 }
 
-// unavailable reports whether a response is from a service that is down or denies access, or from a proxy: the service sends an
-// error code with every refusal.
+// unavailable reports whether a response is from a service that is down or denies access, or from a
+// proxy: the service sends an error code with every refusal.
 func unavailable(re *azcore.ResponseError) bool {
 	switch s := re.StatusCode; {
 	case s == http.StatusRequestEntityTooLarge: // a proxy's limit, which the same request will exceed again
@@ -327,15 +339,15 @@ func unavailable(re *azcore.ResponseError) bool {
 	return false
 }
 
-// ErrRequestTimeout is the cause of a context that ended because a request exceeded the library's timeout, and not because the
-// caller ended the context.
+// ErrRequestTimeout is the cause of a context that ended because a request exceeded the library's
+// timeout, and not because the caller ended the context.
 var ErrRequestTimeout = errors.New("the service did not answer in the time that one request may take")
 
 // Unreached is the function [Unreached] for the error of this call.
 func (c *Call) Unreached(err error) bool { return Unreached(c.ctx, err) }
 
-// IsNil reports whether x is nil or holds a nil pointer. An interface with a nil pointer is the usual result of passing a variable
-// that was never set.
+// IsNil reports whether x is nil or holds a nil pointer. An interface with a nil pointer is the
+// usual result of passing a variable that was never set.
 func IsNil(x any) bool {
 	v := reflect.ValueOf(x)
 	return x == nil || v.Kind() == reflect.Pointer && v.IsNil()
@@ -354,9 +366,9 @@ func (e *transportError) Timeout() bool {
 	return errors.As(e.err, &t) && t.Timeout()
 }
 
-// Redact returns err without the URLs in its text, since the URL of a failed request may contain a shared access signature. The
-// host and the cause stay. A response that repeats the URL stays as well, without its signatures: its status and code say what is
-// known of a request.
+// Redact returns err without the URLs in its text, since the URL of a failed request may contain a
+// shared access signature. The host and the cause stay. A response that repeats the URL stays as
+// well, without its signatures: its status and code say what is known of a request.
 func Redact(err error) error {
 	if err == nil {
 		return nil
@@ -390,7 +402,8 @@ func (e *signatureError) Is(target error) bool { return errors.Is(e.of, target) 
 // signature matches the signature of a URL, also of a URL that was escaped several times.
 var signature = regexp.MustCompile(`(?i)(sig(?:nature)?(?:=|%(?:25)*3d|&#61;|":\s*"))[^&\s"'<>]*`)
 
-// hasSignature reports whether a text contains a signature. Few texts contain its first letters, which are found faster.
+// hasSignature reports whether a text contains a signature. Few texts contain its first letters,
+// which are found faster.
 func hasSignature(text string) bool {
 	return strings.Contains(strings.ToLower(text), "sig") && signature.MatchString(text)
 }
@@ -410,8 +423,8 @@ func withoutSignature(err error) error {
 	return e
 }
 
-// withoutEcho removes signatures from an error that contains a response, and from the response: from its request, and from what the
-// response repeats of it.
+// withoutEcho removes signatures from an error that contains a response, and from the response:
+// from its request, and from what the response repeats of it.
 func withoutEcho(err error, re *azcore.ResponseError) error {
 	if !hasSigned(re.RawResponse) && !hasSignature(err.Error()) {
 		return err
@@ -423,7 +436,8 @@ func withoutEcho(err error, re *azcore.ResponseError) error {
 	return &signatureError{text: RedactText(err.Error()), of: err, err: clean}
 }
 
-// hasSigned reports whether the URL of the request of a response has a signature, or of an unknown request, a header of the response.
+// hasSigned reports whether the URL of the request of a response has a signature, or of an unknown
+// request, a header of the response.
 func hasSigned(resp *http.Response) bool {
 	switch {
 	case resp == nil:
@@ -457,7 +471,8 @@ func redactResponse(re *azcore.ResponseError) *azcore.ResponseError {
 	return clean
 }
 
-// redactRequest returns a copy of a request without the signatures in its URL and its headers, and without the response that caused it.
+// redactRequest returns a copy of a request without the signatures in its URL and its headers, and
+// without the response that caused it.
 func redactRequest(r *http.Request) *http.Request {
 	if r == nil {
 		return nil
@@ -483,8 +498,8 @@ func redactHeader(h http.Header) http.Header {
 	return h
 }
 
-// RedactSpans returns a provider whose spans contain no signatures: the SDK puts the text of each error into them, and that of a response
-// that repeats its URL.
+// RedactSpans returns a provider whose spans contain no signatures: the SDK puts the text of each
+// error into them, and that of a response that repeats its URL.
 func RedactSpans(p tracing.Provider) tracing.Provider {
 	return tracing.NewProvider(func(module, version string) tracing.Tracer {
 		t := p.NewTracer(module, version)

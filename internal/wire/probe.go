@@ -20,7 +20,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
 )
 
-// ErrCosmosDB refuses Cosmos DB, which has other rules for keys, lists and transactions than the library relies on.
+// ErrCosmosDB refuses Cosmos DB, which has other rules for keys, lists and transactions than the
+// library relies on.
 var ErrCosmosDB = errors.New("the service is Azure Cosmos DB, which has no order of keys and other limits than Table storage; use an account of Azure Storage")
 
 var errNoResponse = errors.New("the client's pipeline captured no response")
@@ -52,7 +53,8 @@ type Ending interface{ Left() time.Duration }
 
 type endKey struct{}
 
-// WithEnd returns a context whose requests are not sent when e is over. They are refused behind the credential, which may take its time.
+// WithEnd returns a context whose requests are not sent when e is over. They are refused behind the
+// credential, which may take its time.
 func WithEnd(ctx context.Context, e Ending) context.Context {
 	return context.WithValue(ctx, endKey{}, e)
 }
@@ -65,14 +67,16 @@ func probeOf(r *policy.Request) *probe {
 	return p
 }
 
-// The Probe policies mark how far a request got, so that a request that failed before the network, for example for lack of a token,
-// is not mistaken for one whose outcome is unknown. And they put a [Request] in the place of the SDK's.
+// The Probe policies mark how far a request got, so that a request that failed before the network,
+// for example for lack of a token, is not mistaken for one whose outcome is unknown. And they put a
+// [Request] in the place of the SDK's.
 type (
 	ProbeCall  struct{} // per call: the request entered the pipeline
 	ProbeRetry struct{} // per retry, after the credential: the request went on to the transport
 )
 
-// Do implements policy.Policy. Errors of the other policies and of the transport lose their signatures; see [Redact].
+// Do implements policy.Policy. Errors of the other policies and of the transport lose their
+// signatures; see [Redact].
 func (ProbeCall) Do(r *policy.Request) (*http.Response, error) {
 	p := probeOf(r)
 	if p == nil {
@@ -90,7 +94,8 @@ func (ProbeCall) Do(r *policy.Request) (*http.Response, error) {
 	return p.next(r)
 }
 
-// exchange sends the library's request. The SDK gets the response only if it is not a success, and an empty success otherwise.
+// exchange sends the library's request. The SDK gets the response only if it is not a success, and
+// an empty success otherwise.
 func (p *probe) exchange(r *policy.Request) (*http.Response, error) {
 	if err := p.replace(r); err != nil {
 		return nil, err
@@ -108,7 +113,8 @@ func (p *probe) exchange(r *policy.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// replace puts the library's request in the place of the SDK's. It is there already if a policy in front sends the request again.
+// replace puts the library's request in the place of the SDK's. It is there already if a policy in
+// front sends the request again.
 func (p *probe) replace(r *policy.Request) error {
 	raw := r.Raw()
 	if was := p.address.Load(); was == nil || raw.URL.Path != *was || raw.Method != p.request.Method {
@@ -148,7 +154,8 @@ func (ProbeRetry) Do(r *policy.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// isCosmos reports whether the SDK takes a host for Cosmos DB. The name of an account of Azure Storage may contain cosmos.
+// isCosmos reports whether the SDK takes a host for Cosmos DB. The name of an account of Azure
+// Storage may contain cosmos.
 func isCosmos(host string) bool {
 	host = strings.ToLower(host)
 	return strings.Contains(host, ".table.cosmos.") || strings.Contains(host, ".table.cosmosdb.") || strings.HasPrefix(host, "localhost:8902")
@@ -164,9 +171,10 @@ const (
 	Batch               // the address for transactions
 )
 
-// Request is a request to a table that the library writes itself. It takes the place of the request of a small call of the SDK, and
-// so passes through the client's pipeline, which signs it, repeats it, and logs it, but not through the SDK's JSON, which decodes each
-// entity to a map and encodes it again.
+// Request is a request to a table that the library writes itself. It takes the place of the request
+// of a small call of the SDK, and so passes through the client's pipeline, which signs it, repeats
+// it, and logs it, but not through the SDK's JSON, which decodes each entity to a map and encodes
+// it again.
 type Request struct {
 	Method               string
 	Target               Target
@@ -180,7 +188,8 @@ type Request struct {
 	Transaction func(u *url.URL) (body io.ReadSeeker, contentType string)
 }
 
-// The small call of the SDK deletes a row with an ETag that no row has. If it were sent, it would change nothing.
+// The small call of the SDK deletes a row with an ETag that no row has. If it were sent, it would
+// change nothing.
 const (
 	standInKey   = "-"
 	standInMatch = `W/"none"`
@@ -222,7 +231,8 @@ func (q *Request) putBody(r *policy.Request) error {
 	return nil
 }
 
-// address turns the address of the small call into the request's. It reports whether it was that of the small call.
+// address turns the address of the small call into the request's. It reports whether it was that of
+// the small call.
 func (q *Request) address(u *url.URL) bool {
 	path, ok := strings.CutSuffix(u.Path, standInPath)
 	escaped, ok2 := strings.CutSuffix(u.EscapedPath(), standInPath)
@@ -260,8 +270,8 @@ func rowPath(partitionKey, rowKey string) string {
 // Doubled returns a key with its quotes doubled, as in an address.
 func Doubled(key string) string { return strings.ReplaceAll(key, "'", "''") }
 
-// succeeded reports whether a response is of a status that the SDK accepts as the request's success. A response to another request is
-// not.
+// succeeded reports whether a response is of a status that the SDK accepts as the request's
+// success. A response to another request is not.
 func (q *Request) succeeded(resp *http.Response) bool {
 	if resp.Request != nil && resp.Request.Response != nil { // see Call.Check
 		return false
@@ -281,11 +291,13 @@ func (q *Request) success() []int {
 	return []int{http.StatusNoContent}
 }
 
-// mostInOne is the length of the longest response body that is read into one allocation. The service's largest response has 4 MiB.
+// mostInOne is the length of the longest response body that is read into one allocation. The
+// service's largest response has 4 MiB.
 const mostInOne = 16 << 20
 
-// download reads the body of a response, in place of azcore's bodyDownloadPolicy. azcore's own reading begins with 512 bytes, also for
-// an empty body, and grows and copies: of a large body, it allocates five times the length.
+// download reads the body of a response, in place of azcore's bodyDownloadPolicy. azcore's own
+// reading begins with 512 bytes, also for an empty body, and grows and copies: of a large body, it
+// allocates five times the length.
 func download(resp *http.Response) error {
 	n := resp.ContentLength
 	if resp.Body == nil || n < 0 || n > mostInOne || resp.StatusCode >= http.StatusBadRequest || newPayload == nil {
@@ -303,13 +315,15 @@ func download(resp *http.Response) error {
 	return nil
 }
 
-// payload is the type in which azcore keeps a body that was read. It uses another type for a body that was not read.
+// payload is the type in which azcore keeps a body that was read. It uses another type for a body
+// that was not read.
 type payload interface {
 	io.ReadCloser
 	Set([]byte)
 }
 
-// newPayload makes a payload, nil if azcore keeps bodies in another way. Its type is found in a response that azcore has read.
+// newPayload makes a payload, nil if azcore keeps bodies in another way. Its type is found in a
+// response that azcore has read.
 var newPayload = func() func() payload {
 	resp := &http.Response{Body: http.NoBody}
 	if _, err := runtime.Payload(resp); err != nil {

@@ -29,8 +29,8 @@ const (
 	propertyLook  = "Look"  // when the tables are searched for commit records without notes
 )
 
-// A process believes that the work is its own for less than ownTime after it has sent the request that was applied. Another process
-// takes the work when the row has not changed for longer.
+// A process believes that the work is its own for less than ownTime after it has sent the request
+// that was applied. Another process takes the work when the row has not changed for longer.
 const (
 	ownTime   = 10 * time.Minute
 	belief    = ownTime - ownTime/50
@@ -59,8 +59,9 @@ type dayRow struct {
 	etag                    azcore.ETag
 }
 
-// TakeDay takes the work of a day if it is due and no other process does it. Otherwise the day is nil, and again is when to call TakeDay
-// again. Requests: 1, 2 if the work is due, 2 for the first call of a store.
+// TakeDay takes the work of a day if it is due and no other process does it. Otherwise the day is
+// nil, and again is when to call TakeDay again. Requests: 1, 2 if the work is due, 2 for the first
+// call of a store.
 func (t *Table) TakeDay(ctx context.Context, every time.Duration) (day *Day, again time.Duration, err error) {
 	row, err := t.readDay(ctx, every)
 	if err != nil {
@@ -153,7 +154,8 @@ func (d *Day) IsDone(task string) bool {
 	return slices.Contains(d.done, task)
 }
 
-// Renew keeps the work, and stores which tasks are done besides. After an error, the work is another process's. 1 request.
+// Renew keeps the work, and stores which tasks are done besides. After an error, the work is
+// another process's. 1 request.
 func (d *Day) Renew(ctx context.Context, done ...string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -165,7 +167,8 @@ func (d *Day) Renew(ctx context.Context, done ...string) error {
 	return nil
 }
 
-// End stores that the work is done, and when it is due again: a whole number of periods after it was due. 1 request.
+// End stores that the work is done, and when it is due again: a whole number of periods after it
+// was due. 1 request.
 func (d *Day) End(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

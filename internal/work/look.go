@@ -8,8 +8,9 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 )
 
-// A store has notes for firstLook before its tables are searched for commit records without: those of programs of an older release are
-// then old enough to be deleted. The search is done once: then the row of the day says never.
+// A store has notes for firstLook before its tables are searched for commit records without: those
+// of programs of an older release are then old enough to be deleted. The search is done once: then
+// the row of the day says never.
 const firstLook = 50 * time.Hour
 
 var never = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
@@ -30,8 +31,9 @@ type Look struct {
 	etag  azcore.ETag
 }
 
-// TakeLook takes the search if it is due, for a day. It returns nil if it is not, and if a process does the work of a day, of which the
-// search is a part. Requests: 1, 2 for the first call of a store and if the search is due.
+// TakeLook takes the search if it is due, for a day. It returns nil if it is not, and if a process
+// does the work of a day, of which the search is a part. Requests: 1, 2 for the first call of a
+// store and if the search is due.
 func (t *Table) TakeLook(ctx context.Context) (*Look, error) {
 	row, err := t.readDay(ctx, 0)
 	if err != nil {
@@ -51,7 +53,8 @@ func (t *Table) TakeLook(ctx context.Context) (*Look, error) {
 	return look, nil
 }
 
-// End stores that the tables were searched. If the row has changed, they will be once more. 1 request.
+// End stores that the tables were searched. If the row has changed, they will be once more. 1
+// request.
 func (l *Look) End(ctx context.Context) error {
 	return ignoreLost(l.store(ctx, never))
 }

@@ -21,9 +21,10 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Note says that commit records or abort records of operations of a day may be in a partition of a table. A program stores it before
-// the first of these records, and the work of each day deletes it behind the last. Its PartitionKey is the day and one of 16 shards,
-// and its RowKey a digest: the names of a table and a partition may be longer than a key.
+// Note says that commit records or abort records of operations of a day may be in a partition of a
+// table. A program stores it before the first of these records, and the work of each day deletes it
+// behind the last. Its PartitionKey is the day and one of 16 shards, and its RowKey a digest: the
+// names of a table and a partition may be longer than a key.
 type Note struct {
 	Table, Partition string
 	Day              time.Time // the beginning
@@ -101,8 +102,8 @@ func (t *Table) Noted(table, partition, id string) bool {
 	return err == nil && t.notes.knows(day, placeOf(table, partition))
 }
 
-// Note implements engine.RecordNotes. A client with a signature for another table alone may not store notes: its records wait for those
-// of other programs. 1 request.
+// Note implements engine.RecordNotes. A client with a signature for another table alone may not
+// store notes: its records wait for those of other programs. 1 request.
 func (t *Table) Note(ctx context.Context, table, partition, id string) error {
 	day, err := dayOf(id)
 	if err != nil {
@@ -127,8 +128,8 @@ func (t *Table) Note(ctx context.Context, table, partition, id string) error {
 	return nil
 }
 
-// Notes yields all notes, by their days. A row that is no note yields an error, and the list goes on. 1 request for each 1,000 notes,
-// and up to 16 for each day.
+// Notes yields all notes, by their days. A row that is no note yields an error, and the list goes
+// on. 1 request for each 1,000 notes, and up to 16 for each day.
 func (t *Table) Notes(ctx context.Context) iter.Seq2[Note, error] {
 	return func(yield func(Note, error) bool) {
 		stopped := false

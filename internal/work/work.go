@@ -1,5 +1,6 @@
-// Package work is what a store keeps beside its tables, in a small table of its own: notes of the partitions in which commit records
-// may be, and the row that says when the work of each day is due. docs/protocols.md describes both protocols.
+// Package work is what a store keeps beside its tables, in a small table of its own: notes of the
+// partitions in which commit records may be, and the row that says when the work of each day is
+// due. docs/protocols.md describes both protocols.
 package work
 
 import (
@@ -22,7 +23,8 @@ type Table struct {
 	notes memory
 }
 
-// New returns the table of a name. It sends nothing. Errors: *errs.ValueError if the options make no IDs.
+// New returns the table of a name. It sends nothing. Errors: *errs.ValueError if the options make
+// no IDs.
 func New(service engine.Service, name string, o engine.Options) (*Table, error) {
 	rows, err := engine.New(service, name, o)
 	if err != nil {
@@ -41,8 +43,8 @@ func (t *Table) Now() time.Time { return t.rows.Options.Now() }
 // Ensure creates the table unless it exists. 1 request.
 func (t *Table) Ensure(ctx context.Context) error { return t.rows.Ensure(ctx) }
 
-// send sends an operation on a row, and returns the new ETag. match is the ETag that the row must have, "" for a row that is replaced
-// whatever it contains. 1 request.
+// send sends an operation on a row, and returns the new ETag. match is the ETag that the row must
+// have, "" for a row that is replaced whatever it contains. 1 request.
 func (t *Table) send(ctx context.Context, method string, kind aztables.TransactionType, k keys.Key, match azcore.ETag, columns ...edm.Column) (azcore.ETag, error) {
 	w := edm.NewWriter(k.PartitionKey(), k.RowKey(), len(columns))
 	for _, c := range columns {

@@ -17,9 +17,10 @@ type Value[V Number] struct {
 	Present bool // whether the slot has a value
 }
 
-// Read returns all slots of the period of a time, in order: of a day, or of a year ([Days]). Errors: *table.DecodeError for a
-// stored value that is no V; *keys.KeyError for a time outside the years 1 to 9999, or a wrong key; *table.ValueError or
-// *table.LimitError for invalid Slots; errors of a read (see package table). 1 request.
+// Read returns all slots of the period of a time, in order: of a day, or of a year ([Days]).
+// Errors: *table.DecodeError for a stored value that is no V; *keys.KeyError for a time outside the
+// years 1 to 9999, or a wrong key; *table.ValueError or *table.LimitError for invalid Slots; errors
+// of a read (see package table). 1 request.
 func (s *Series[V]) Read(ctx context.Context, at time.Time) ([]Value[V], error) {
 	p, err := s.slots.periodOf(at)
 	if err != nil {
@@ -29,13 +30,15 @@ func (s *Series[V]) Read(ctx context.Context, at time.Time) ([]Value[V], error) 
 	return table.Collect(s.list(ctx, "Read", from, to))
 }
 
-// Between yields the slots that begin at from or later and before to, in order. A slot that has no value is yielded as absent.
+// Between yields the slots that begin at from or later and before to, in order. A slot that has no
+// value is yielded as absent.
 //
 //	for v, err := range visits.Between(ctx, monday, sunday) { … }
 //
-// Other properties and other rows are left out. Errors: *table.DecodeError for a stored value that is no V; *table.ValueError for
-// a zero time; *keys.KeyError for a time outside the years 1 to 9999, or a wrong key; errors of a read (see package table).
-// Requests: 1 for each 1,000 entities, and other rows between them; none if from is not before to.
+// Other properties and other rows are left out. Errors: *table.DecodeError for a stored value that
+// is no V; *table.ValueError for a zero time; *keys.KeyError for a time outside the years 1 to
+// 9999, or a wrong key; errors of a read (see package table). Requests: 1 for each 1,000 entities,
+// and other rows between them; none if from is not before to.
 func (s *Series[V]) Between(ctx context.Context, from, to time.Time) iter.Seq2[Value[V], error] {
 	var err error
 	switch {
@@ -101,7 +104,8 @@ func (l *lister[V]) yieldBefore(end time.Time) bool {
 	return true
 }
 
-// yieldPeriod yields the slots of the next period. It reports whether to go on: an error ends the list.
+// yieldPeriod yields the slots of the next period. It reports whether to go on: an error ends the
+// list.
 func (l *lister[V]) yieldPeriod() bool {
 	for _, c := range l.series.slots.cells(l.next) {
 		if c.From.Before(l.from) || !c.From.Before(l.to) {
@@ -151,7 +155,8 @@ func valueOf[V Number](c cell, stored storedPeriod) (Value[V], error) {
 	return Value[V]{c.Slot, v, err == nil}, err
 }
 
-// query returns the query of the entities of a range that is not empty, and its first and last period.
+// query returns the query of the entities of a range that is not empty, and its first and last
+// period.
 func (s *Series[V]) query(from, to time.Time) (q table.Query[table.Row], first, last time.Time, err error) {
 	if first, err = s.slots.periodOf(from); err != nil {
 		return q, first, last, err

@@ -88,17 +88,19 @@ func (s *Series[V]) In(partition keys.PartitionKey) *Series[V] {
 	return &in
 }
 
-// Of returns one of several series in a partition. Its RowKeys are the given key, _ and the period: empid_000223_2014-07-31. The
-// methods of the returned series fail with a *keys.KeyError for a key that cannot begin a RowKey.
+// Of returns one of several series in a partition. Its RowKeys are the given key, _ and the period:
+// empid_000223_2014-07-31. The methods of the returned series fail with a *keys.KeyError for a key
+// that cannot begin a RowKey.
 func (s *Series[V]) Of(row keys.RowKey) *Series[V] {
 	of := *s
 	of.row, of.hasRow = row, true
 	return &of
 }
 
-// Exact returns the same series with exact writes: each write also stores a commit record, so that its outcome is always known or
-// can be resolved, and a copy of its request that arrives late is refused. See [table.Table.Exact] for the requests. The work of a day
-// of the store deletes the commit records.
+// Exact returns the same series with exact writes: each write also stores a commit record, so that
+// its outcome is always known or can be resolved, and a copy of its request that arrives late is
+// refused. See [table.Table.Exact] for the requests. The work of a day of the store deletes the
+// commit records.
 func (s *Series[V]) Exact() *Series[V] {
 	exact := *s
 	exact.rows = s.rows.Exact()
@@ -120,7 +122,8 @@ func (s *Series[V]) key(period string) keys.Key {
 
 const separator = "_"
 
-// parse returns the period and the number of an entity of the series, from its RowKey, and whether it is one.
+// parse returns the period and the number of an entity of the series, from its RowKey, and whether
+// it is one.
 func (s *Series[V]) parse(rowKey string) (p time.Time, entity int, is bool) {
 	if s.hasRow {
 		prefix, _ := s.row.Result()
@@ -145,7 +148,8 @@ type entity[V Number] struct {
 	values map[string]V // by slot
 }
 
-// group groups values by their entities, in the order of the keys. join joins two values of one slot.
+// group groups values by their entities, in the order of the keys. join joins two values of one
+// slot.
 func group[V Number](s *Series[V], values iter.Seq2[time.Time, V], join func(slot Slot, a, b V) (V, error)) ([]entity[V], error) {
 	if values == nil {
 		return nil, &table.ValueError{Field: "values", Reason: "is nil; give a sequence"}
@@ -198,12 +202,14 @@ func (e entity[V]) row() (*table.Row, error) {
 
 // A date is a day by the local clock, stored as its midnight in UTC.
 
-// maxOffset is more than the offset of any time zone from UTC. Only time.FixedZone makes larger offsets, which no Slots have.
+// maxOffset is more than the offset of any time zone from UTC. Only time.FixedZone makes larger
+// offsets, which no Slots have.
 const maxOffset = 48 * time.Hour
 
-// firstAt returns the first instant at which the clock of a time zone shows a reading, or a later one. A reading is the time in UTC
-// that looks the same. If the clock is set forward over the reading, the instant is that of the change. If the clock is set back
-// and shows the reading again, the instant is the first of the two. So later readings never have earlier instants.
+// firstAt returns the first instant at which the clock of a time zone shows a reading, or a later
+// one. A reading is the time in UTC that looks the same. If the clock is set forward over the
+// reading, the instant is that of the change. If the clock is set back and shows the reading again,
+// the instant is the first of the two. So later readings never have earlier instants.
 func firstAt(reading time.Time, zone *time.Location) time.Time {
 	from := reading.Add(-maxOffset).In(zone)
 	for {
@@ -228,8 +234,9 @@ func startOf(date time.Time, zone *time.Location) time.Time { return firstAt(dat
 
 func dayAfter(date time.Time) time.Time { return date.AddDate(0, 0, 1) }
 
-// dayOf returns the day of an instant. This is not always the date that the clock shows: if the clock is set back over midnight,
-// the new day goes on. So each instant is in one day, and a day is one span of time.
+// dayOf returns the day of an instant. This is not always the date that the clock shows: if the
+// clock is set back over midnight, the new day goes on. So each instant is in one day, and a day is
+// one span of time.
 func dayOf(t time.Time, zone *time.Location) (date time.Time) {
 	year, month, day := t.In(zone).Date()
 	date = time.Date(year, month, day, 0, 0, 0, 0, time.UTC)

@@ -14,17 +14,19 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Slots divides time into periods, and each period into slots. A period is a day or a year of a time zone. It is stored as one
-// entity, or as several if it has too many slots, and each slot is a property. [Every], [Days] and [Named] return Slots.
-// The zero value is invalid.
+// Slots divides time into periods, and each period into slots. A period is a day or a year of a
+// time zone. It is stored as one entity, or as several if it has too many slots, and each slot is a
+// property. [Every], [Days] and [Named] return Slots. The zero value is invalid.
 //
-// Each instant is in exactly one slot. If the clock is set back, the repeated hour has slots of its own. A day begins at the first
-// instant at which the clock shows its date or a later one, and goes on if the clock is then set back over midnight. A day that the
-// clock skips has no slots. The clock of a time zone is at most 48 hours from UTC.
+// Each instant is in exactly one slot. If the clock is set back, the repeated hour has slots of its
+// own. A day begins at the first instant at which the clock shows its date or a later one, and goes
+// on if the clock is then set back over midnight. A day that the clock skips has no slots. The
+// clock of a time zone is at most 48 hours from UTC.
 //
-// All programs that use a series must use the same Slots, because stored rows do not name the time zone. If the rules of a time
-// zone change later, stored values keep their places: on a day that changed, a value may then belong to another time, and the value
-// of a slot that the day no longer has is left out. Use UTC if that must not happen.
+// All programs that use a series must use the same Slots, because stored rows do not name the time
+// zone. If the rules of a time zone change later, stored values keep their places: on a day that
+// changed, a value may then belong to another time, and the value of a slot that the day no longer
+// has is left out. Use UTC if that must not happen.
 type Slots struct {
 	zone  *time.Location
 	every time.Duration // of a slot of a day; 0 for days of a year and for slots with names
@@ -52,12 +54,15 @@ const (
 	day         = 24 * time.Hour
 )
 
-// Every returns the slots of a length of each day. Those of time.Hour are H00 to H23, and others are named by the time since the
-// beginning of the day: T1435, or T143510 for slots of less than a minute. Time is counted from the beginning of the day: if the clock
-// is set by an hour, the day has H00 to H22 or H00 to H24, and the later hours differ from the hours of the clock. If it is set by half
-// an hour, the last hour of the day is half an hour. The length must be whole seconds and divide a day into at most 10,000 slots. A day of more than 250 slots is
-// stored in several entities of the same number of slots: of 5 minutes, 2014-07-31 has T0000 to T1155, and 2014-07-31_01 has T1200
-// to T2355. A nil zone is UTC. New returns the *table.ValueError or *table.LimitError of a wrong length.
+// Every returns the slots of a length of each day. Those of time.Hour are H00 to H23, and others
+// are named by the time since the beginning of the day: T1435, or T143510 for slots of less than a
+// minute. Time is counted from the beginning of the day: if the clock is set by an hour, the day
+// has H00 to H22 or H00 to H24, and the later hours differ from the hours of the clock. If it is
+// set by half an hour, the last hour of the day is half an hour. The length must be whole seconds
+// and divide a day into at most 10,000 slots. A day of more than 250 slots is stored in several
+// entities of the same number of slots: of 5 minutes, 2014-07-31 has T0000 to T1155, and
+// 2014-07-31_01 has T1200 to T2355. A nil zone is UTC. New returns the *table.ValueError or
+// *table.LimitError of a wrong length.
 func Every(length time.Duration, zone *time.Location) Slots {
 	s := newSlots(Slots{zone: zone, every: length, per: maxInEntity})
 	if length < time.Second || length%time.Second != 0 || day%length != 0 {
@@ -79,17 +84,19 @@ func Every(length time.Duration, zone *time.Location) Slots {
 	return s
 }
 
-// Days returns the days of each year, as D0101 to D1231. The row 2014 has the days to June, and 2014_01 the days from July. A nil
-// zone is UTC.
+// Days returns the days of each year, as D0101 to D1231. The row 2014 has the days to June, and
+// 2014_01 the days from July. A nil zone is UTC.
 func Days(zone *time.Location) Slots { return newSlots(Slots{zone: zone}) }
 
-// Named returns slots of each day with names, by the local clock, as properties of the row 2014-07-31. The slots are given as the times
-// since midnight at which they begin. The first begins at 0, and each slot ends when the next one begins:
+// Named returns slots of each day with names, by the local clock, as properties of the row
+// 2014-07-31. The slots are given as the times since midnight at which they begin. The first begins
+// at 0, and each slot ends when the next one begins:
 //
 //	series.Named(berlin, map[string]time.Duration{"Night": 0, "Early": 6 * time.Hour, "Late": 14 * time.Hour})
 //
-// If the clock is set forward over a whole slot, the day lacks that slot. A nil zone is UTC. New returns a *table.ValueError or
-// *table.LimitError for slots of which none begins at 0 or two begin together, for more than 250, and for names that no property can have.
+// If the clock is set forward over a whole slot, the day lacks that slot. A nil zone is UTC. New
+// returns a *table.ValueError or *table.LimitError for slots of which none begins at 0 or two begin
+// together, for more than 250, and for names that no property can have.
 func Named(zone *time.Location, slots map[string]time.Duration) Slots {
 	var named []namedSlot
 	for name, from := range slots {
@@ -138,15 +145,15 @@ func (s Slots) check() error {
 // yearly reports whether a period is a year.
 func (s Slots) yearly() bool { return s.every == 0 && s.named == nil }
 
-// At returns the slot of a time. Errors: *keys.KeyError for a time outside the years 1 to 9999; *table.ValueError or
-// *table.LimitError for invalid Slots.
+// At returns the slot of a time. Errors: *keys.KeyError for a time outside the years 1 to 9999;
+// *table.ValueError or *table.LimitError for invalid Slots.
 func (s Slots) At(t time.Time) (Slot, error) {
 	c, err := s.cellAt(t)
 	return c.Slot, err
 }
 
-// All returns the slots of the period of a time, in order. Errors: *keys.KeyError for a time outside the years 1 to 9999;
-// *table.ValueError or *table.LimitError for invalid Slots.
+// All returns the slots of the period of a time, in order. Errors: *keys.KeyError for a time
+// outside the years 1 to 9999; *table.ValueError or *table.LimitError for invalid Slots.
 func (s Slots) All(t time.Time) (all []Slot, err error) {
 	p, err := s.periodOf(t)
 	if err != nil {
@@ -191,8 +198,8 @@ func (s Slots) periodOf(t time.Time) (date time.Time, err error) {
 	return date, nil
 }
 
-// A time before earliest or after latest is outside the years 1 to 9999 in each time zone. The days of times at the ends of what a
-// time.Time can be would not fit into one.
+// A time before earliest or after latest is outside the years 1 to 9999 in each time zone. The days
+// of times at the ends of what a time.Time can be would not fit into one.
 var (
 	earliest = time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)
 	latest   = time.Date(10001, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -237,7 +244,8 @@ func (s Slots) parseRowKey(key string) (p time.Time, entity int, is bool) {
 	return p, entity, is && entity >= 0 && entity < s.maxEntities() && s.rowKey(p, entity) == key
 }
 
-// maxEntities returns how many entities a period can have: a day has at most 48 hours, if a time zone repeats a whole day.
+// maxEntities returns how many entities a period can have: a day has at most 48 hours, if a time
+// zone repeats a whole day.
 func (s Slots) maxEntities() int {
 	switch {
 	case s.yearly():
@@ -321,8 +329,8 @@ func (s Slots) nameOf(since time.Duration) string {
 	return fmt.Sprintf("T%02d%02d", h, m)
 }
 
-// Number is the type of the values of a series. An int32 is stored as Edm.Int32, an int and an int64 as Edm.Int64, a float64 as
-// Edm.Double.
+// Number is the type of the values of a series. An int32 is stored as Edm.Int32, an int and an
+// int64 as Edm.Int64, a float64 as Edm.Double.
 type Number interface {
 	~int | ~int32 | ~int64 | ~float64
 }
@@ -342,8 +350,8 @@ func property[V Number](name string, v V) (any, error) {
 	}
 }
 
-// number returns a stored property as a value. A whole number may be of another type, because another program has stored it, if its
-// value fits.
+// number returns a stored property as a value. A whole number may be of another type, because
+// another program has stored it, if its value fits.
 func number[V Number](name string, x any) (v V, err error) {
 	want := reflect.TypeFor[V]()
 	switch x := x.(type) {

@@ -12,12 +12,13 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Set stores the value of the slot of a time, whether the entity exists or not, and leaves all other slots alone. Concurrent
-// writers of other slots do not conflict. Of two writers of one slot, the last one wins.
+// Set stores the value of the slot of a time, whether the entity exists or not, and leaves all
+// other slots alone. Concurrent writers of other slots do not conflict. Of two writers of one slot,
+// the last one wins.
 //
-// Errors: *keys.KeyError for a time outside the years 1 to 9999, or a wrong key; *table.ValueError for NaN and infinity;
-// table.ErrUnknownOutcome, after which Set can be called again; table.ErrNotCreated and the other errors of a write (see
-// package table). 1 request. Idempotent.
+// Errors: *keys.KeyError for a time outside the years 1 to 9999, or a wrong key; *table.ValueError
+// for NaN and infinity; table.ErrUnknownOutcome, after which Set can be called again;
+// table.ErrNotCreated and the other errors of a write (see package table). 1 request. Idempotent.
 func (s *Series[V]) Set(ctx context.Context, at time.Time, v V) error {
 	entities, err := group(s, func(yield func(time.Time, V) bool) { yield(at, v) }, nil)
 	if err != nil {
@@ -35,10 +36,12 @@ func (s *Series[V]) Set(ctx context.Context, at time.Time, v V) error {
 //
 //	err := visits.SetAll(ctx, maps.All(map[time.Time]int64{monday: 17, tuesday: 9}))
 //
-// The values of one period are one entity, or a few ([Every]). Up to 100 entities are stored together, or none of them; with
-// [Series.Exact], 99. Errors: *keys.KeyError for a time outside the years 1 to 9999, or a wrong key; *table.ValueError for NaN,
-// for infinity and for two values of one slot; *table.BatchError around table.ErrUnknownOutcome, table.ErrNotCreated or another
-// error of a write (see package table). Requests: 1 for each 100 entities. Idempotent: after an error, call SetAll again.
+// The values of one period are one entity, or a few ([Every]). Up to 100 entities are stored
+// together, or none of them; with [Series.Exact], 99. Errors: *keys.KeyError for a time outside the
+// years 1 to 9999, or a wrong key; *table.ValueError for NaN, for infinity and for two values of
+// one slot; *table.BatchError around table.ErrUnknownOutcome, table.ErrNotCreated or another error
+// of a write (see package table). Requests: 1 for each 100 entities. Idempotent: after an error,
+// call SetAll again.
 func (s *Series[V]) SetAll(ctx context.Context, values iter.Seq2[time.Time, V]) error {
 	entities, err := group(s, values, func(slot Slot, _, _ V) (V, error) {
 		return 0, &table.ValueError{Property: true, Field: slot.Name, Reason: "has two values for " + slot.From.Format(time.RFC3339)}
@@ -61,16 +64,18 @@ func (s *Series[V]) SetAll(ctx context.Context, values iter.Seq2[time.Time, V]) 
 	return err
 }
 
-// Add adds to the value of the slot of a time, and returns the sum. An absent slot counts as 0. Add reads the entity and writes it
-// by its ETag. After a conflict with a concurrent writer of any slot of the entity, Add reads and writes again, until
-// Common.WriteTimeout is over, and at most Retry.ConflictAttempts times.
+// Add adds to the value of the slot of a time, and returns the sum. An absent slot counts as 0. Add
+// reads the entity and writes it by its ETag. After a conflict with a concurrent writer of any slot
+// of the entity, Add reads and writes again, until Common.WriteTimeout is over, and at most
+// Retry.ConflictAttempts times.
 //
-// An increment is applied once, or not at all, also if a response is lost. Not idempotent: call Add again only after an error
-// that is not table.ErrUnknownOutcome. After that error, the increment may have been applied. [Series.Exact] resolves such
-// outcomes. Errors: table.ErrUnknownOutcome; table.ErrChanged or table.ErrExists if each attempt met a conflict;
-// *table.ValueError for NaN and infinity, and if the sum exceeds V; *table.DecodeError if the stored value is no V;
-// *keys.KeyError for a time outside the years 1 to 9999, or a wrong key; errors of a read and of a write (see package table). 2
-// requests: 1 read and 1 write; 3 more after each conflict.
+// An increment is applied once, or not at all, also if a response is lost. Not idempotent: call Add
+// again only after an error that is not table.ErrUnknownOutcome. After that error, the increment
+// may have been applied. [Series.Exact] resolves such outcomes. Errors: table.ErrUnknownOutcome;
+// table.ErrChanged or table.ErrExists if each attempt met a conflict; *table.ValueError for NaN and
+// infinity, and if the sum exceeds V; *table.DecodeError if the stored value is no V;
+// *keys.KeyError for a time outside the years 1 to 9999, or a wrong key; errors of a read and of a
+// write (see package table). 2 requests: 1 read and 1 write; 3 more after each conflict.
 func (s *Series[V]) Add(ctx context.Context, at time.Time, v V) (V, error) {
 	slot, err := s.slots.At(at)
 	if err != nil {
@@ -83,12 +88,14 @@ func (s *Series[V]) Add(ctx context.Context, at time.Time, v V) (V, error) {
 	return sums[0].values[slot.Name], nil
 }
 
-// AddAll adds to many slots, as [Series.Add] does, all or nothing: a program that counts in memory calls it now and then, in
-// place of one Add for each event. Values of one slot are added up. Errors: table.ErrUnknownOutcome; *table.LimitError for values
-// of more than 100 entities, or 99 with [Series.Exact]; table.ErrChanged or table.ErrExists if each attempt met a conflict;
-// *table.ValueError for NaN and infinity, and if a sum exceeds V; *table.DecodeError if a stored value is no V; *keys.KeyError
-// for a time outside the years 1 to 9999, or a wrong key; errors of a read and of a write (see package table). Requests: those of
-// Add; if the values are of several entities, 1 read for each 1,000 entities from the first one to the last.
+// AddAll adds to many slots, as [Series.Add] does, all or nothing: a program that counts in memory
+// calls it now and then, in place of one Add for each event. Values of one slot are added up.
+// Errors: table.ErrUnknownOutcome; *table.LimitError for values of more than 100 entities, or 99
+// with [Series.Exact]; table.ErrChanged or table.ErrExists if each attempt met a conflict;
+// *table.ValueError for NaN and infinity, and if a sum exceeds V; *table.DecodeError if a stored
+// value is no V; *keys.KeyError for a time outside the years 1 to 9999, or a wrong key; errors of a
+// read and of a write (see package table). Requests: those of Add; if the values are of several
+// entities, 1 read for each 1,000 entities from the first one to the last.
 func (s *Series[V]) AddAll(ctx context.Context, values iter.Seq2[time.Time, V]) error {
 	_, err := s.add(ctx, "AddAll", values)
 	return err
@@ -192,16 +199,17 @@ func (e entity[V]) write(rows *table.Table[table.Row], stored *table.Entity[tabl
 	return rows.MergeOp(stored, changes...), nil
 }
 
-// Delete deletes the entities of the periods that lie between from and to as a whole, with all of their slots and other properties;
-// see [table.Bulk]. A zero from is no bound.
+// Delete deletes the entities of the periods that lie between from and to as a whole, with all of
+// their slots and other properties; see [table.Bulk]. A zero from is no bound.
 //
 //	done, err := visits.Delete(ctx, time.Time{}, time.Now().AddDate(-1, 0, 0), nil)
 //
-// It uses Concurrency, Rate, Skip and Progress of the pass, which may be nil, as [table.Bulk] does. A value that is stored later
-// makes a new entity. Errors: *table.ValueError for a zero to, or a field of the pass that is wrong or not used; *keys.KeyError for
-// a time outside the years 1 to 9999, or a wrong key; *table.BatchError around table.ErrUnknownOutcome, table.ErrChanged or
-// another error of a write (see package table); errors of a read. Requests: 1 for each 1,000 entities to read their keys, and 1
-// for each 100. Idempotent: after an error, call Delete again.
+// It uses Concurrency, Rate, Skip and Progress of the pass, which may be nil, as [table.Bulk] does.
+// A value that is stored later makes a new entity. Errors: *table.ValueError for a zero to, or a
+// field of the pass that is wrong or not used; *keys.KeyError for a time outside the years 1 to
+// 9999, or a wrong key; *table.BatchError around table.ErrUnknownOutcome, table.ErrChanged or
+// another error of a write (see package table); errors of a read. Requests: 1 for each 1,000
+// entities to read their keys, and 1 for each 100. Idempotent: after an error, call Delete again.
 func (s *Series[V]) Delete(ctx context.Context, from, to time.Time, pass *table.Pass) (table.Progress, error) {
 	if from.IsZero() {
 		from = startOf(time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), s.slots.zone)
@@ -219,13 +227,15 @@ func (s *Series[V]) Delete(ctx context.Context, from, to time.Time, pass *table.
 	return s.deleteAll(ctx, q, from, to, pass)
 }
 
-// Prune is Delete for the entities before a time in a range of partitions, or in all if it is unset:
+// Prune is Delete for the entities before a time in a range of partitions, or in all if it is
+// unset:
 //
 //	done, err := visits.Prune(ctx, keys.PartitionRange{}, time.Now().AddDate(-1, 0, 0), nil)
 //
-// It is about the series that [Series.Of] names, or the one without a key, in each partition. Errors: those of Delete; *keys.KeyError for an
-// invalid range. Requests: 1 for each 1,000 entities that are found, more if the partitions have many other rows, which the service scans; and
-// 1 for each 100 of a partition. Idempotent: after an error, call Prune again.
+// It is about the series that [Series.Of] names, or the one without a key, in each partition.
+// Errors: those of Delete; *keys.KeyError for an invalid range. Requests: 1 for each 1,000 entities
+// that are found, more if the partitions have many other rows, which the service scans; and 1 for
+// each 100 of a partition. Idempotent: after an error, call Prune again.
 func (s *Series[V]) Prune(ctx context.Context, in keys.PartitionRange, before time.Time, pass *table.Pass) (table.Progress, error) {
 	if before.IsZero() {
 		return table.Progress{}, s.wrap("Prune", noBound("before"))
@@ -245,7 +255,8 @@ func (s *Series[V]) Prune(ctx context.Context, in keys.PartitionRange, before ti
 	return s.deleteAll(ctx, q, from, before, pass)
 }
 
-// deleteAll deletes the entities that a query finds and that are of periods which lie in a range as a whole.
+// deleteAll deletes the entities that a query finds and that are of periods which lie in a range as
+// a whole.
 func (s *Series[V]) deleteAll(ctx context.Context, q table.Query[table.Row], from, to time.Time, pass *table.Pass) (table.Progress, error) {
 	return tabledoor.DeleteAll(ctx, func(yield func(table.Op, error) bool) {
 		for op, err := range tabledoor.DeleteOps(ctx, s.rows, q) {
@@ -259,7 +270,8 @@ func (s *Series[V]) deleteAll(ctx context.Context, q table.Query[table.Row], fro
 	}, pass)
 }
 
-// isWithin reports whether an entity is one of the series, and of a period that lies in a range as a whole.
+// isWithin reports whether an entity is one of the series, and of a period that lies in a range as
+// a whole.
 func (s *Series[V]) isWithin(rowKey string, from, to time.Time) bool {
 	p, _, is := s.parse(rowKey)
 	if !is {

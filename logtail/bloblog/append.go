@@ -18,18 +18,21 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Writer appends records to the log of one source. It has blobs of its own, so that any number of writers can write to a source at
-// the same time. A Writer is safe for concurrent use, and starts no goroutine: see [Writer.Run].
+// Writer appends records to the log of one source. It has blobs of its own, so that any number of
+// writers can write to a source at the same time. A Writer is safe for concurrent use, and starts
+// no goroutine: see [Writer.Run].
 type Writer[T any] struct {
 	log    *Log[T]
 	sender *sender
 }
 
-// Writer returns a new writer for a source. It sends nothing. Use one writer of a source for the life of the program, and Close it.
+// Writer returns a new writer for a source. It sends nothing. Use one writer of a source for the
+// life of the program, and Close it.
 //
-// A source is a name such as orders/europe: segments of any characters but \ and control characters, between slashes. Errors:
-// *table.ValueError for a source that is empty, or has a segment that is empty or ends with a dot; *table.LimitError for a source
-// with more than 997 characters or 249 segments.
+// A source is a name such as orders/europe: segments of any characters but \ and control
+// characters, between slashes. Errors: *table.ValueError for a source that is empty, or has a
+// segment that is empty or ends with a dot; *table.LimitError for a source with more than 997
+// characters or 249 segments.
 //
 // A shared access signature for a writer must allow to read, add, create, write and list.
 func (l *Log[T]) Writer(source string) (*Writer[T], error) {
@@ -45,18 +48,21 @@ func (l *Log[T]) Writer(source string) (*Writer[T], error) {
 	return nil, fmt.Errorf("bloblog: Writer: %w", err)
 }
 
-// Append puts a record into the buffer. It stores the buffer if Options.FlushRecords, FlushBytes or FlushInterval is reached,
-// unless another goroutine does. If the buffer is full, it waits for room.
+// Append puts a record into the buffer. It stores the buffer if Options.FlushRecords, FlushBytes or
+// FlushInterval is reached, unless another goroutine does. If the buffer is full, it waits for
+// room.
 //
 //	err := w.Append(ctx, &Event{Order: 17, State: "paid"})
 //
-// An error means that the record is not in the buffer. Append does not report a failed flush if the buffer has room: the
-// records stay in the buffer, and Options.Logger gets the error. [Writer.Flush] reports it.
+// An error means that the record is not in the buffer. Append does not report a failed flush if the
+// buffer has room: the records stay in the buffer, and Options.Logger gets the error.
+// [Writer.Flush] reports it.
 //
-// Errors: *table.ValueError for nil, for a record that is encoded with a line break or as an empty line, and for a time that no
-// name of a blob can contain; *table.LimitError for a line of more than 4 MiB; the error of Options.Encode; ErrClosed; if the
-// buffer is full, also table.ErrUnknownOutcome, table.ErrNotCreated, table.ErrUnreachable, *azcore.ResponseError and the error
-// of ctx, as from Flush. Requests: those of Flush, if Append flushes.
+// Errors: *table.ValueError for nil, for a record that is encoded with a line break or as an empty
+// line, and for a time that no name of a blob can contain; *table.LimitError for a line of more
+// than 4 MiB; the error of Options.Encode; ErrClosed; if the buffer is full, also
+// table.ErrUnknownOutcome, table.ErrNotCreated, table.ErrUnreachable, *azcore.ResponseError and the
+// error of ctx, as from Flush. Requests: those of Flush, if Append flushes.
 func (w *Writer[T]) Append(ctx context.Context, v *T) error {
 	line, at, err := w.log.encode(v)
 	if err == nil {
@@ -79,18 +85,21 @@ func (l *Log[T]) encode(v *T) (line []byte, at time.Time, err error) {
 	return line, at, checkEncoded(line)
 }
 
-// Write puts lines into the buffer, as [Writer.Append] does: Writer is an io.Writer, such as the destination of a slog.Handler. p
-// is one or more whole lines. A line break is added if the last line has none, and empty lines are left out. With Options.Time,
-// Write decodes each line to learn its time.
+// Write puts lines into the buffer, as [Writer.Append] does: Writer is an io.Writer, such as the
+// destination of a slog.Handler. p is one or more whole lines. A line break is added if the last
+// line has none, and empty lines are left out. With Options.Time, Write decodes each line to learn
+// its time.
 //
 //	logger := slog.New(slog.NewJSONHandler(w, nil))
 //
-// Write has no context: Common.WriteTimeout bounds it. A slog.Handler lets all other goroutines wait while its Write flushes.
+// Write has no context: Common.WriteTimeout bounds it. A slog.Handler lets all other goroutines
+// wait while its Write flushes.
 //
-// Errors: *table.ValueError for a line that cannot be decoded, and for a time that no name of a blob can contain;
-// *table.LimitError for a line of more than 4 MiB; ErrClosed; if the buffer is full, also table.ErrUnknownOutcome,
-// table.ErrNotCreated, table.ErrUnreachable and *azcore.ResponseError, as from Flush. If a line is invalid, no line of p is in
-// the buffer; else n is the number of bytes of the lines that are in the buffer.
+// Errors: *table.ValueError for a line that cannot be decoded, and for a time that no name of a
+// blob can contain; *table.LimitError for a line of more than 4 MiB; ErrClosed; if the buffer is
+// full, also table.ErrUnknownOutcome, table.ErrNotCreated, table.ErrUnreachable and
+// *azcore.ResponseError, as from Flush. If a line is invalid, no line of p is in the buffer; else n
+// is the number of bytes of the lines that are in the buffer.
 func (w *Writer[T]) Write(p []byte) (n int, err error) {
 	ctx, cancel := engine.Bound(context.Background(), w.log.client.opt.WriteTimeout)
 	defer cancel()
@@ -131,17 +140,19 @@ func (l *Log[T]) timeOfLine(line []byte, number int) (at time.Time, err error) {
 	return l.timeOf(&v)
 }
 
-// Flush stores all records that were appended before: if it returns nil, each of them is stored once.
+// Flush stores all records that were appended before: if it returns nil, each of them is stored
+// once.
 //
-// After a lost response, the writer reads back what is stored, so that it stores nothing twice. After an error, the records stay in
-// the buffer, and the next flush continues.
+// After a lost response, the writer reads back what is stored, so that it stores nothing twice.
+// After an error, the records stay in the buffer, and the next flush continues.
 //
-// Errors: table.ErrUnknownOutcome if the response to a block was lost and the time ended: the block may be stored, and the next
-// flush finds out; table.ErrNotCreated; table.ErrUnreachable; *azcore.ResponseError; context.Canceled or
-// context.DeadlineExceeded if ctx has ended.
+// Errors: table.ErrUnknownOutcome if the response to a block was lost and the time ended: the block
+// may be stored, and the next flush finds out; table.ErrNotCreated; table.ErrUnreachable;
+// *azcore.ResponseError; context.Canceled or context.DeadlineExceeded if ctx has ended.
 //
-// Requests: 1 for each hour with new records, and for each 4 MiB of them; for a new blob 1 more, and 2 more if another writer has
-// its number; 1 when a blob is left, to store its last time. After a lost response, up to 2 to read back.
+// Requests: 1 for each hour with new records, and for each 4 MiB of them; for a new blob 1 more,
+// and 2 more if another writer has its number; 1 when a blob is left, to store its last time. After
+// a lost response, up to 2 to read back.
 func (w *Writer[T]) Flush(ctx context.Context) error {
 	err := w.sender.acquire(ctx)
 	if err == nil {
@@ -151,16 +162,19 @@ func (w *Writer[T]) Flush(ctx context.Context) error {
 	return w.wrap("Flush", err)
 }
 
-// Close flushes, and stores the time of the last record with each open blob. Afterwards, Append fails with ErrClosed. Close may be
-// called again, after an error or not. The times are not essential: Close does not report an error that concerns them alone.
+// Close flushes, and stores the time of the last record with each open blob. Afterwards, Append
+// fails with ErrClosed. Close may be called again, after an error or not. The times are not
+// essential: Close does not report an error that concerns them alone.
 //
-// Errors: table.ErrUnknownOutcome; table.ErrNotCreated; table.ErrUnreachable; *azcore.ResponseError; the error of ctx, as from
-// Flush. Requests: those of Flush, and 1 for each open blob.
+// Errors: table.ErrUnknownOutcome; table.ErrNotCreated; table.ErrUnreachable;
+// *azcore.ResponseError; the error of ctx, as from Flush. Requests: those of Flush, and 1 for each
+// open blob.
 func (w *Writer[T]) Close(ctx context.Context) error { return w.wrap("Close", w.sender.close(ctx)) }
 
-// Run flushes when Options.FlushInterval has passed since the first record in the buffer was appended, also if no other record is
-// appended, until ctx ends or the writer is closed. Without Run, only Append looks at the time. If a flush fails, Options.Logger
-// gets the error, and the next flush follows after the interval. Run does not flush at its end: see [Writer.Close].
+// Run flushes when Options.FlushInterval has passed since the first record in the buffer was
+// appended, also if no other record is appended, until ctx ends or the writer is closed. Without
+// Run, only Append looks at the time. If a flush fails, Options.Logger gets the error, and the next
+// flush follows after the interval. Run does not flush at its end: see [Writer.Close].
 //
 //	go w.Run(ctx)
 //
@@ -174,10 +188,12 @@ func (w *Writer[T]) wrap(method string, err error) error {
 	return fmt.Errorf("bloblog: %s %q: %w", method, w.sender.source, err)
 }
 
-// appender stores the blocks of one hour, one after another, each exactly once, in blobs that no other writer uses.
+// appender stores the blocks of one hour, one after another, each exactly once, in blobs that no
+// other writer uses.
 //
-// A block is sent to the end of the blob as the appender knows it, again and again under the same condition, until the appender
-// knows that it is stored, or that it is not stored and never will be. Only then does the block go to another blob.
+// A block is sent to the end of the blob as the appender knows it, again and again under the same
+// condition, until the appender knows that it is stored, or that it is not stored and never will
+// be. Only then does the block go to another blob.
 type appender struct {
 	client  client
 	hour    time.Time
@@ -195,8 +211,8 @@ type appender struct {
 	abandoned int    // blobs that did not take the first block
 }
 
-// maxAbandoned is the most blobs that are created in vain for a block. If no blob of the container takes it, the container has a
-// policy that forbids appends.
+// maxAbandoned is the most blobs that are created in vain for a block. If no blob of the container
+// takes it, the container has a policy that forbids appends.
 const maxAbandoned = 3
 
 // state is the state of an appender.
@@ -219,9 +235,9 @@ type blobState struct {
 	first, last time.Time // of its records
 }
 
-// store stores the first pending block. Errors: table.ErrUnknownOutcome if the block may be stored; *table.LimitError if the hour
-// has too many blobs; table.ErrUnreachable; table.ErrNotCreated; *azcore.ResponseError. After an error, the next store goes on
-// with the same block.
+// store stores the first pending block. Errors: table.ErrUnknownOutcome if the block may be stored;
+// *table.LimitError if the hour has too many blobs; table.ErrUnreachable; table.ErrNotCreated;
+// *azcore.ResponseError. After an error, the next store goes on with the same block.
 func (a *appender) store(ctx context.Context) error {
 	ctx, cancel := engine.Bound(ctx, a.client.opt.WriteTimeout)
 	defer cancel()
@@ -271,8 +287,8 @@ func (a *appender) choose() error {
 	return nil
 }
 
-// create creates the blob. If its name is taken, a list of the hour reports whether an earlier request of this appender took it,
-// and the next free number.
+// create creates the blob. If its name is taken, a list of the hour reports whether an earlier
+// request of this appender took it, and the next free number.
 func (a *appender) create(ctx context.Context, conflicts *engine.Conflicts) (again bool, err error) {
 	// An earlier record may still come, so that the blob begins with its hour until it is left.
 	r := a.client.create(ctx, a.blob.name, metadata{writer: a.blob.id, first: a.hour}.format())
@@ -343,7 +359,8 @@ func (a *appender) stored(b *block, etag azcore.ETag) {
 	a.pending, a.state, a.late, a.abandoned = a.pending[1:], stateOpen, false, 0
 }
 
-// readBack finds out whether the block is stored. If it is not, it is sent again, unless the blob takes no more blocks.
+// readBack finds out whether the block is stored. If it is not, it is sent again, unless the blob
+// takes no more blocks.
 func (a *appender) readBack(ctx context.Context, b *block) (again bool, err error) {
 	p, shown, err := a.client.properties(ctx, a.blob.name)
 	switch {
@@ -358,7 +375,8 @@ func (a *appender) readBack(ctx context.Context, b *block) (again bool, err erro
 	case p.length > a.blob.length:
 		return a.compare(ctx, b, p)
 	}
-	// The block is not stored. An earlier request can store it only if the blob is unchanged since, as its ETag shows.
+	// The block is not stored. An earlier request can store it only if the blob is unchanged since,
+	// as its ETag shows.
 	if p.etag != a.blob.etag {
 		a.blob.etag, a.late = p.etag, false
 	}
@@ -378,7 +396,8 @@ func (a *appender) readBack(ctx context.Context, b *block) (again bool, err erro
 	}
 }
 
-// compare finds out whether the bytes at the end of the blob, as the appender knows it, are the block.
+// compare finds out whether the bytes at the end of the blob, as the appender knows it, are the
+// block.
 func (a *appender) compare(ctx context.Context, b *block, p properties) (again bool, err error) {
 	same := false
 	if p.length >= a.blob.length+int64(len(b.data)) {
@@ -401,8 +420,9 @@ func (a *appender) abandon() {
 	a.abandoned++
 }
 
-// leave stores the times of the first and the last record in the metadata of the blob, which takes no more blocks. This is done
-// with 1 request, and an error is ignored: without the times, readers assume the whole hour.
+// leave stores the times of the first and the last record in the metadata of the blob, which takes
+// no more blocks. This is done with 1 request, and an error is ignored: without the times, readers
+// assume the whole hour.
 func (a *appender) leave(ctx context.Context) {
 	if a.state != stateNone && a.blob.blocks > 0 {
 		ctx, cancel := engine.Bound(ctx, a.client.opt.WriteTimeout)
@@ -434,7 +454,8 @@ func (x *block) include(records int, first, last time.Time) {
 	}
 }
 
-// enqueue appends a block to blocks that are still to be stored. If it fits into the last of them, it is joined to it.
+// enqueue appends a block to blocks that are still to be stored. If it fits into the last of them,
+// it is joined to it.
 func enqueue(blocks []*block, b *block) []*block {
 	if n := len(blocks); n > 0 && blocks[n-1].takes(len(b.data)) {
 		last := blocks[n-1]
@@ -445,7 +466,8 @@ func enqueue(blocks []*block, b *block) []*block {
 	return append(blocks, b)
 }
 
-// buffer contains the blocks of a writer that still take lines, by hour. After a full block, another one follows.
+// buffer contains the blocks of a writer that still take lines, by hour. After a full block,
+// another one follows.
 type buffer struct {
 	hours   map[time.Time][]*block
 	records int
@@ -453,7 +475,8 @@ type buffer struct {
 	since   time.Time // when the first record came; zero if there is none
 }
 
-// put appends a line, without its line break, to the block of its hour. at is the time of the record, and now when it came.
+// put appends a line, without its line break, to the block of its hour. at is the time of the
+// record, and now when it came.
 func (b *buffer) put(line []byte, at, now time.Time) {
 	hour := hourOf(at)
 	blocks := b.hours[hour]

@@ -20,7 +20,8 @@ import (
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
 
-// client sends the requests of writers. It sends a write once: the SDK would repeat an append after a lost response.
+// client sends the requests of writers. It sends a write once: the SDK would repeat an append after
+// a lost response.
 type client struct {
 	container *container.Client
 	opt       engine.Options
@@ -55,8 +56,9 @@ func (c client) create(ctx context.Context, n name, metadata map[string]*string)
 	return c.result(&call, resp.ETag, err)
 }
 
-// append stores a block at a position, if the blob ends there and has the ETag. A request that arrives late, when the writer has
-// given it up, therefore changes nothing that the writer relies on.
+// append stores a block at a position, if the blob ends there and has the ETag. A request that
+// arrives late, when the writer has given it up, therefore changes nothing that the writer relies
+// on.
 func (c client) append(ctx context.Context, n name, data []byte, position int64, etag azcore.ETag) result {
 	var call wire.Call
 	resp, err := c.blob(n).AppendBlock(c.write(ctx, &call), streaming.NopCloser(bytes.NewReader(data)), &appendblob.AppendBlockOptions{
@@ -80,8 +82,8 @@ type properties struct {
 	writer string // of the metadata; "" if there is none
 }
 
-// properties returns the properties of a blob, for a writer. err is the error of the service or the transport; shown is what
-// callers get.
+// properties returns the properties of a blob, for a writer. err is the error of the service or the
+// transport; shown is what callers get.
 func (c client) properties(ctx context.Context, n name) (p properties, shown, err error) {
 	ctx, cancel := engine.Bound(ctx, c.opt.Retry.AttemptTimeout)
 	defer cancel()
@@ -123,31 +125,35 @@ func (c client) write(ctx context.Context, call *wire.Call) context.Context {
 	return blobs.Write(ctx, call, c.opt.Retry.AttemptTimeout)
 }
 
-// Blob is a blob of a log. It may be of another program that uses such names, as the service does for its own logs in container
-// $logs.
+// Blob is a blob of a log. It may be of another program that uses such names, as the service does
+// for its own logs in container $logs.
 type Blob struct {
 	Name   string // such as orders/2014/07/31/1800/000001.log
 	Source string
 	Hour   time.Time // the beginning of the hour of its records, in UTC
 	Number int       // the number of the blob in the hour; starts with 1, or with 0 for the service's own logs
 
-	// No record is earlier than First or later than Last. While the blob is written, and after a crash of its writer, First is the
-	// beginning of the hour, and Last is zero. Both are zero if another program has stored the blob without them.
+	// No record is earlier than First or later than Last. While the blob is written, and after a
+	// crash of its writer, First is the beginning of the hour, and Last is zero. Both are zero if
+	// another program has stored the blob without them.
 	First, Last time.Time
 
 	Size int64 // in bytes, when it was listed
 }
 
-// Blobs yields the blobs of a source that may contain records with from ≤ time < to, in the order of their names: by hour and
-// number. A zero from is no bound, and a zero to is an hour from now by the reader's clock. Blobs whose names have another form
-// are left out, and so are blobs of other sources, such as a/b for a.
+// Blobs yields the blobs of a source that may contain records with from ≤ time < to, in the order
+// of their names: by hour and number. A zero from is no bound, and a zero to is an hour from now by
+// the reader's clock. Blobs whose names have another form are left out, and so are blobs of other
+// sources, such as a/b for a.
 //
-// Errors: *table.ValueError and *table.LimitError for a source that is invalid (see [Log.Writer]), and for a time outside the
-// years 1 to 9999; table.ErrNotCreated; table.ErrUnreachable; *azcore.ResponseError.
+// Errors: *table.ValueError and *table.LimitError for a source that is invalid (see [Log.Writer]),
+// and for a time outside the years 1 to 9999; table.ErrNotCreated; table.ErrUnreachable;
+// *azcore.ResponseError.
 //
-// Requests: 1 for each 1,000 blobs of the source in the hour, if from and to are in one hour. Else for each day of the range up to
-// 10 days, for each month up to 10 months, for each year up to 10 years, or for all of the source and the
-// sources below it, such as a/b for a; at least 1 for each of them.
+// Requests: 1 for each 1,000 blobs of the source in the hour, if from and to are in one hour. Else
+// for each day of the range up to 10 days, for each month up to 10 months, for each year up to 10
+// years, or for all of the source and the sources below it, such as a/b for a; at least 1 for each
+// of them.
 func (l *Log[T]) Blobs(ctx context.Context, source string, from, to time.Time) iter.Seq2[*Blob, error] {
 	return func(yield func(*Blob, error) bool) {
 		for b, err := range l.blobs(ctx, source, from, l.endBefore(to)) {
@@ -205,8 +211,8 @@ func (l *Log[T]) blobs(ctx context.Context, source string, from, to time.Time) i
 // maxPrefixes is the most lists that are made instead of one of a longer time.
 const maxPrefixes = 10
 
-// prefixes returns what the names of the blobs of the hours from first to last begin with, as few as possible, unless they are the
-// beginnings of many other names.
+// prefixes returns what the names of the blobs of the hours from first to last begin with, as few
+// as possible, unless they are the beginnings of many other names.
 func prefixes(source string, first, last time.Time) []string {
 	if first.Equal(last) {
 		return []string{name{source: source, hour: first}.prefix()}

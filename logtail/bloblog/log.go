@@ -25,8 +25,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Log stores records of type T in the append blobs of a container, and reads them by source and time. It is safe for concurrent
-// use.
+// Log stores records of type T in the append blobs of a container, and reads them by source and
+// time. It is safe for concurrent use.
 type Log[T any] struct {
 	opt    Options[T]
 	client client
@@ -65,7 +65,8 @@ func (l *Log[T]) check() error {
 	return l.err
 }
 
-// ensure creates the container unless it exists. Errors: table.ErrUnreachable. 1 request; idempotent.
+// ensure creates the container unless it exists. Errors: table.ErrUnreachable. 1 request;
+// idempotent.
 func (l *Log[T]) ensure(ctx context.Context) error {
 	if err := l.check(); err != nil {
 		return err
@@ -98,38 +99,43 @@ type Options[T any] struct {
 	// have no effect.
 	table.Common
 
-	// Time returns the time of a record, which selects the hour of its blob. Readers then filter by it exactly. Defaults to the
-	// time of Append by the writer's clock, which is not stored: readers then know only the first and last time of each blob. For a
-	// record that was encoded and decoded, Time must return the same time, or Between may leave the record out.
+	// Time returns the time of a record, which selects the hour of its blob. Readers then filter by
+	// it exactly. Defaults to the time of Append by the writer's clock, which is not stored:
+	// readers then know only the first and last time of each blob. For a record that was encoded
+	// and decoded, Time must return the same time, or Between may leave the record out.
 	Time func(*T) time.Time
 
 	// Encode returns the line of a record, without a line break. Defaults to json.Marshal.
 	Encode func(*T) ([]byte, error)
 
-	// Decode reads a line, without its line break, into a zero T. It must not keep the line. Defaults to json.Unmarshal.
+	// Decode reads a line, without its line break, into a zero T. It must not keep the line.
+	// Defaults to json.Unmarshal.
 	Decode func(line []byte, v *T) error
 
-	// FlushRecords, FlushBytes and FlushInterval are how many records, how many bytes, and for how long the buffer holds before
-	// Append stores them. They bound what a crash loses, and the number of requests: see the package documentation. Default to
-	// 1,000 records, 1 MiB and 1 s. A negative value is no bound.
+	// FlushRecords, FlushBytes and FlushInterval are how many records, how many bytes, and for how
+	// long the buffer holds before Append stores them. They bound what a crash loses, and the
+	// number of requests: see the package documentation. Default to 1,000 records, 1 MiB and 1 s. A
+	// negative value is no bound.
 	FlushRecords  int
 	FlushBytes    int
 	FlushInterval time.Duration
 
-	// Buffer is the most bytes of records that a writer holds, including records on their way. If the buffer is full, Append
-	// waits. Defaults to 8 MiB. The memory of a writer is at most about twice as much.
+	// Buffer is the most bytes of records that a writer holds, including records on their way. If
+	// the buffer is full, Append waits. Defaults to 8 MiB. The memory of a writer is at most about
+	// twice as much.
 	Buffer int
 
-	// OpenHours is the number of hours whose blobs a writer keeps open at the same time, for records that come late. If a record of
-	// another hour comes, the writer leaves the blob that it has not used for the longest time. Defaults to 3, or to 1 without
-	// Time.
+	// OpenHours is the number of hours whose blobs a writer keeps open at the same time, for
+	// records that come late. If a record of another hour comes, the writer leaves the blob that it
+	// has not used for the longest time. Defaults to 3, or to 1 without Time.
 	OpenHours int
 
-	// BlobBlocks is the number of blocks after which a writer begins another blob. The service allows 50,000. Defaults to 45,000.
+	// BlobBlocks is the number of blocks after which a writer begins another blob. The service
+	// allows 50,000. Defaults to 45,000.
 	BlobBlocks int
 
-	// Skip decides about each line that cannot be read as T: the read continues after it if Skip returns true. Defaults to an end
-	// of the read at the first such line.
+	// Skip decides about each line that cannot be read as T: the read continues after it if Skip
+	// returns true. Defaults to an end of the read at the first such line.
 	Skip func(*LineError) bool
 }
 
@@ -174,7 +180,8 @@ func setDefault[V comparable](value *V, otherwise V) {
 	}
 }
 
-// checkTime returns an error for a time that no name can contain. field is where the time comes from.
+// checkTime returns an error for a time that no name can contain. field is where the time comes
+// from.
 func checkTime(field string, t time.Time) error {
 	if y := t.UTC().Year(); y < 1 || y > 9999 {
 		return &table.ValueError{Field: field, Reason: fmt.Sprintf("is in the year %d; the names of blobs contain the years 1 to 9999", y)}
@@ -182,8 +189,8 @@ func checkTime(field string, t time.Time) error {
 	return nil
 }
 
-// name is the name of a blob: its source, the hour of its records, and a number that is unique in the hour, as in
-// source/2014/07/31/1800/000001.log.
+// name is the name of a blob: its source, the hour of its records, and a number that is unique in
+// the hour, as in source/2014/07/31/1800/000001.log.
 type name struct {
 	source string
 	hour   time.Time // in UTC
@@ -200,8 +207,9 @@ func (n name) String() string { return fmt.Sprintf("%s%06d.log", n.prefix(), n.n
 // prefix returns what the names of all blobs of the hour begin with.
 func (n name) prefix() string { return n.source + "/" + n.hour.Format(hourLayout) + "/" }
 
-// parseName returns what the name of a blob says, and whether it is the name of a log's blob. The text after the source has a
-// fixed length, so that a name belongs to one source: a/2014/07/31/1800/000001.log is of source a, and no blob of source a/2014.
+// parseName returns what the name of a blob says, and whether it is the name of a log's blob. The
+// text after the source has a fixed length, so that a name belongs to one source:
+// a/2014/07/31/1800/000001.log is of source a, and no blob of source a/2014.
 func parseName(text string) (n name, is bool) {
 	at := len(text) - nameLength
 	if at < 1 {
@@ -224,7 +232,8 @@ func parseName(text string) (n name, is bool) {
 // hourOf returns the hour of a time, in UTC.
 func hourOf(t time.Time) time.Time { return t.UTC().Truncate(time.Hour) }
 
-// metadata is what a writer stores with a blob. The service's own logs use the same names for the times.
+// metadata is what a writer stores with a blob. The service's own logs use the same names for the
+// times.
 type metadata struct {
 	writer      string    // the writer's ID and the number of the blob among the blobs of the writer
 	first, last time.Time // no record has an earlier or a later time; zero if that is not known
@@ -260,7 +269,8 @@ func parseMetadata(all map[string]*string) (m metadata) {
 	return m
 }
 
-// overlaps reports whether a blob can have a record with from ≤ time < to. Other programs store times in whole seconds.
+// overlaps reports whether a blob can have a record with from ≤ time < to. Other programs store
+// times in whole seconds.
 func (m metadata) overlaps(from, to time.Time) bool {
 	return m.first.Before(to) && (m.last.IsZero() || m.last.Add(time.Second).After(from))
 }
@@ -288,13 +298,14 @@ func (e *LineError) Error() string {
 // Unwrap returns Err.
 func (e *LineError) Unwrap() error { return e.Err }
 
-// refusal returns the error for a request that the service refused, or that did not reach the service. Nothing was changed.
+// refusal returns the error for a request that the service refused, or that did not reach the
+// service. Nothing was changed.
 func refusal(call *wire.Call, err error) error {
 	return blobs.Refusal(call, err, errs.ErrContainerNotFound, "Store.Ensure")
 }
 
-// ended returns the error for a context that has ended: the error of the caller's context, or table.ErrUnreachable if a bound of
-// Options has passed.
+// ended returns the error for a context that has ended: the error of the caller's context, or
+// table.ErrUnreachable if a bound of Options has passed.
 func ended(ctx context.Context) error {
 	if wire.Unreached(ctx, ctx.Err()) {
 		return errs.With(table.ErrUnreachable, context.Cause(ctx))
@@ -302,8 +313,8 @@ func ended(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// isConflict reports whether a request was refused because of the state of the blob: it has another length, is full, sealed,
-// leased, or of another type.
+// isConflict reports whether a request was refused because of the state of the blob: it has another
+// length, is full, sealed, leased, or of another type.
 func isConflict(err error) bool {
 	var re *azcore.ResponseError
 	return errors.As(err, &re) && (re.StatusCode == http.StatusConflict || re.StatusCode == http.StatusPreconditionFailed) &&

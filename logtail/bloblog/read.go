@@ -26,22 +26,27 @@ type Record[T any] struct {
 	Offset int64     // the position of its line in the blob, in bytes
 }
 
-// Between yields the records of a source with from ≤ time < to, in the order of blobs and lines: by hour, by the number of the
-// blob, and by line. A zero from is no bound, and a zero to is an hour from now by the reader's clock. With Options.Time, Between
-// yields exactly these records. Without it, the time of a record is not stored, and Between yields all records of each blob that
-// may contain such a record, which is of one writer and one hour.
+// Between yields the records of a source with from ≤ time < to, in the order of blobs and lines: by
+// hour, by the number of the blob, and by line. A zero from is no bound, and a zero to is an hour
+// from now by the reader's clock. With Options.Time, Between yields exactly these records. Without
+// it, the time of a record is not stored, and Between yields all records of each blob that may
+// contain such a record, which is of one writer and one hour.
 //
-// The records of one writer are in the order in which they were appended, except that records that come late, or after the
-// clock has stepped back to an earlier hour, are in the blobs of their hour.
+// The records of one writer are in the order in which they were appended, except that records that
+// come late, or after the clock has stepped back to an earlier hour, are in the blobs of their
+// hour.
 //
-// Between reads blobs that are still written, up to the length that they have when their turn comes. A last line without a line
-// break is left out, and so are empty lines. Lines may end with \r\n. A blob that is deleted while Between runs ends there.
+// Between reads blobs that are still written, up to the length that they have when their turn
+// comes. A last line without a line break is left out, and so are empty lines. Lines may end with
+// \r\n. A blob that is deleted while Between runs ends there.
 //
-// Errors: *LineError for a line that cannot be read as T, unless Options.Skip leaves it out; *table.ValueError and
-// *table.LimitError for an invalid source, or a time outside the years 1 to 9999; table.ErrNotCreated; table.ErrUnreachable;
-// *azcore.ResponseError. The records before the error are complete.
+// Errors: *LineError for a line that cannot be read as T, unless Options.Skip leaves it out;
+// *table.ValueError and *table.LimitError for an invalid source, or a time outside the years 1 to
+// 9999; table.ErrNotCreated; table.ErrUnreachable; *azcore.ResponseError. The records before the
+// error are complete.
 //
-// Requests: those of Blobs, and 1 for each blob, and for each response that breaks off. Memory: 1 page of the list, and 1 line.
+// Requests: those of Blobs, and 1 for each blob, and for each response that breaks off. Memory: 1
+// page of the list, and 1 line.
 func (l *Log[T]) Between(ctx context.Context, source string, from, to time.Time) iter.Seq2[*Record[T], error] {
 	return func(yield func(*Record[T], error) bool) {
 		to := l.endBefore(to)
@@ -102,7 +107,8 @@ func (l *Log[T]) read(ctx context.Context, b listed, from, to time.Time, yield f
 	}
 }
 
-// maxBlock is the most bytes of a block, and so of a line. The service allows more only in newer versions of its interface.
+// maxBlock is the most bytes of a block, and so of a line. The service allows more only in newer
+// versions of its interface.
 const maxBlock = 4 << 20
 
 func tooLong(field string, n int) *table.LimitError { // n counts the line break
@@ -133,9 +139,9 @@ type lines struct {
 	end    int64  // of that line
 }
 
-// next returns the next line without its line break. It is valid until the next call. A last line without a line break is left out,
-// since a writer may still write it: then next returns io.EOF. A line that is longer than a block is left out, with a
-// *table.LimitError.
+// next returns the next line without its line break. It is valid until the next call. A last line
+// without a line break is left out, since a writer may still write it: then next returns io.EOF. A
+// line that is longer than a block is left out, with a *table.LimitError.
 func (l *lines) next() (line []byte, err error) {
 	l.number++
 	l.offset = l.end
@@ -173,8 +179,8 @@ const (
 	nameSegments = 5
 )
 
-// checkSource returns an error for a source with which a blob cannot have a name, or a name that clients and tools change: several
-// of them remove . and .. and turn \ into /.
+// checkSource returns an error for a source with which a blob cannot have a name, or a name that
+// clients and tools change: several of them remove . and .. and turn \ into /.
 func checkSource(source string) error {
 	invalid := func(format string, args ...any) error {
 		return &table.ValueError{Field: "source", Reason: fmt.Sprintf(format, args...)}

@@ -30,7 +30,8 @@ type limits struct {
 	blocks         int // of a blob
 }
 
-// sender buffers the lines of a writer, and stores them. Lines are put into the buffer while a flush is under way.
+// sender buffers the lines of a writer, and stores them. Lines are put into the buffer while a
+// flush is under way.
 type sender struct {
 	client client
 	source string
@@ -60,9 +61,9 @@ func newSender(c client, source string, l limits) (*sender, error) {
 	return &sender{client: c, source: source, id: id, limits: l, flushing: make(chan struct{}, 1), done: make(chan struct{}), appenders: map[time.Time]*appender{}}, nil
 }
 
-// add puts a line into the buffer. at is the time of the record; if at is zero, the record has the time of the clock. add waits
-// while the buffer is full. It flushes if a limit is reached and no flush is under way. An error means that the line is not in the
-// buffer.
+// add puts a line into the buffer. at is the time of the record; if at is zero, the record has the
+// time of the clock. add waits while the buffer is full. It flushes if a limit is reached and no
+// flush is under way. An error means that the line is not in the buffer.
 func (s *sender) add(ctx context.Context, line []byte, at time.Time) error {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -109,10 +110,12 @@ func (s *sender) room(n int) bool {
 	return held == 0 || held+n <= s.limits.buffer
 }
 
-// now returns the time with its monotonic clock, so that a flush is not delayed if the clock steps back.
+// now returns the time with its monotonic clock, so that a flush is not delayed if the clock steps
+// back.
 func (s *sender) now() time.Time { return s.client.opt.Now() }
 
-// acquire waits until no other goroutine flushes. It fails if ctx has ended, so that close leaves no blob without its last time.
+// acquire waits until no other goroutine flushes. It fails if ctx has ended, so that close leaves
+// no blob without its last time.
 func (s *sender) acquire(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -149,7 +152,8 @@ func (s *sender) makeRoom(ctx context.Context, n int) error {
 	return err
 }
 
-// flushDue flushes if a limit is reached and no other goroutine flushes. It logs an error: the lines stay in the buffer.
+// flushDue flushes if a limit is reached and no other goroutine flushes. It logs an error: the
+// lines stay in the buffer.
 func (s *sender) flushDue(ctx context.Context) {
 	if s.untilDue() > 0 {
 		return
@@ -185,7 +189,8 @@ func (s *sender) failed(ctx context.Context, err error) {
 // idle is the result of untilDue if the buffer is empty.
 const idle = time.Duration(1<<63 - 1)
 
-// untilDue returns how long it takes until a limit is reached if no more lines come: 0 or less if one is reached.
+// untilDue returns how long it takes until a limit is reached if no more lines come: 0 or less if
+// one is reached.
 func (s *sender) untilDue() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -235,8 +240,9 @@ func (s *sender) blobID() string {
 	return fmt.Sprintf("%s-%d", s.id, s.blobs)
 }
 
-// flush stores all lines that were in the buffer when it began, hour by hour. If an hour fails, the other hours are stored
-// nevertheless, unless no request can succeed now. The caller has acquired the sender.
+// flush stores all lines that were in the buffer when it began, hour by hour. If an hour fails, the
+// other hours are stored nevertheless, unless no request can succeed now. The caller has acquired
+// the sender.
 func (s *sender) flush(ctx context.Context) (err error) {
 	s.take()
 	byHour := func(a, b *appender) int { return a.hour.Compare(b.hour) }
@@ -260,7 +266,8 @@ func (s *sender) flush(ctx context.Context) (err error) {
 	return err
 }
 
-// limitOpen notes that an appender was used, and leaves the blobs that were not used for the longest time, if too many are open.
+// limitOpen notes that an appender was used, and leaves the blobs that were not used for the
+// longest time, if too many are open.
 func (s *sender) limitOpen(ctx context.Context, used *appender) {
 	s.recent = append(slices.DeleteFunc(s.recent, func(a *appender) bool { return a == used }), used)
 	for open := len(s.recent); open > s.limits.hours; open-- {
@@ -268,7 +275,8 @@ func (s *sender) limitOpen(ctx context.Context, used *appender) {
 	}
 }
 
-// leave ends the blob of an appender whose blocks are all stored. Without a blob, nothing is left of the appender.
+// leave ends the blob of an appender whose blocks are all stored. Without a blob, nothing is left
+// of the appender.
 func (s *sender) leave(ctx context.Context, a *appender) {
 	s.recent = slices.DeleteFunc(s.recent, func(other *appender) bool { return other == a })
 	if len(a.pending) > 0 {
@@ -325,9 +333,9 @@ func (s *sender) run(ctx context.Context) {
 	}
 }
 
-// stream reads a blob up to the length that it has when it is opened. If a response breaks off, the stream continues with another
-// request, without a condition: an append changes the ETag of the blob, but not the bytes that it has. A blob that is deleted ends
-// where it was deleted.
+// stream reads a blob up to the length that it has when it is opened. If a response breaks off, the
+// stream continues with another request, without a condition: an append changes the ETag of the
+// blob, but not the bytes that it has. A blob that is deleted ends where it was deleted.
 type stream struct {
 	ctx    context.Context
 	client client

@@ -8,9 +8,10 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
-// Enumerate runs a workload once without faults, and then once for each of its requests and each fault of the request: the faults
-// of Options, a crash of the process before and after the request, and for a write, late arrival and a late duplicate after each
-// number of other requests. Short workloads also run with each pair of faults. The processes run one after the other. The runs use
+// Enumerate runs a workload once without faults, and then once for each of its requests and each
+// fault of the request: the faults of Options, a crash of the process before and after the request,
+// and for a write, late arrival and a late duplicate after each number of other requests. Short
+// workloads also run with each pair of faults. The processes run one after the other. The runs use
 // all processors. With -v, each thousandth run is logged.
 func Enumerate(t *testing.T, build func() Workload, o *Options) *Report {
 	t.Helper()
@@ -94,7 +95,8 @@ func (e *enumeration) lateInjections(r storagetest.Request, at, maxOthers int) (
 	return all
 }
 
-// sample returns one of Options.Sample faults of request number i. Each request has other kinds of faults than the one before.
+// sample returns one of Options.Sample faults of request number i. Each request has other kinds of
+// faults than the one before.
 func (e *enumeration) sample(i int, all []injection) []injection {
 	n := max(e.options.Sample, 1)
 	var some []injection
@@ -176,7 +178,8 @@ func (i injection) String() string {
 	return s
 }
 
-// crashFaults returns the faults of a request whose process crashes. Other faults make no difference to a crashed process.
+// crashFaults returns the faults of a request whose process crashes. Other faults make no
+// difference to a crashed process.
 func crashFaults() []storagetest.Fault {
 	return []storagetest.Fault{storagetest.LostRequest(), storagetest.LostResponse()}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
-// network connects the processes of a run with the account. It holds each request until the run releases the request, injects
-// faults, and records what reaches the account.
+// network connects the processes of a run with the account. It holds each request until the run
+// releases the request, injects faults, and records what reaches the account.
 type network struct {
 	service   *storagetest.Service
 	invariant func(*storagetest.Service) error // may be nil

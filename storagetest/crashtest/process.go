@@ -14,10 +14,11 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
-// Process is a program that uses the account. It is the Transport of the program's clients, and is safe for concurrent use.
+// Process is a program that uses the account. It is the Transport of the program's clients, and is
+// safe for concurrent use.
 //
-// A seed reproduces a run only if the program is deterministic. Turn off the retries of the SDK's clients, because they wait for
-// random times, and take random numbers from [Process.Rand].
+// A seed reproduces a run only if the program is deterministic. Turn off the retries of the SDK's
+// clients, because they wait for random times, and take random numbers from [Process.Rand].
 type Process struct {
 	name    string
 	network *network
@@ -39,11 +40,12 @@ func (p *Process) ConnectionString() string { return p.network.service.Connectio
 // Service returns the account.
 func (p *Process) Service() *storagetest.Service { return p.network.service }
 
-// Rand returns a source of random numbers, which the seed of the run determines. The source is not safe for concurrent use.
+// Rand returns a source of random numbers, which the seed of the run determines. The source is not
+// safe for concurrent use.
 func (p *Process) Rand() *rand.Rand { return p.rng }
 
-// Do sends a request, unless the process has crashed: Process is a policy.Transporter. A request ends with its own context or with
-// the context of the process, whichever ends first.
+// Do sends a request, unless the process has crashed: Process is a policy.Transporter. A request
+// ends with its own context or with the context of the process, whichever ends first.
 func (p *Process) Do(r *http.Request) (*http.Response, error) {
 	if p.hasCrashed() {
 		return nil, ErrCrashed

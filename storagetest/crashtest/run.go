@@ -19,8 +19,8 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
-// run is one run of a workload. When each process waits for a held request, sleeps or has ended, the run releases one request. The
-// order of the releases and the faults thus determine the run.
+// run is one run of a workload. When each process waits for a held request, sleeps or has ended,
+// the run releases one request. The order of the releases and the faults thus determine the run.
 type run struct {
 	*network
 	workload Workload
@@ -146,38 +146,41 @@ func processNames(n int) (names []string) {
 
 // Options of a test. The zero value is ready for use.
 type Options struct {
-	// Service contains the options of the account. The test sets Faults and AfterRequest itself. If ShuffleSeed is not 0, each
-	// schedule has another order of messages.
+	// Service contains the options of the account. The test sets Faults and AfterRequest itself. If
+	// ShuffleSeed is not 0, each schedule has another order of messages.
 	Service storagetest.Options
 
-	// Faults returns the faults to inject into a request, besides late arrival and crashes. Defaults to the function Faults.
+	// Faults returns the faults to inject into a request, besides late arrival and crashes.
+	// Defaults to the function Faults.
 	Faults func(storagetest.Request) []storagetest.Fault
 
-	// MaxLateness is the greatest number of other requests after which a late write or its duplicate arrives. Enumerate tests each
-	// number, and arrival at the end. Schedules choose the arrival at random. Defaults to 16; no write is late if MaxLateness is
-	// negative.
+	// MaxLateness is the greatest number of other requests after which a late write or its
+	// duplicate arrives. Enumerate tests each number, and arrival at the end. Schedules choose the
+	// arrival at random. Defaults to 16; no write is late if MaxLateness is negative.
 	MaxLateness int
 
 	// Timeout bounds each process, Setup and Drain, by the account's clock. Defaults to 10 minutes.
 	Timeout time.Duration
 
-	// PairLimit is the greatest number of requests of a workload for which Enumerate injects two faults into one run. Defaults to
-	// 8; never if PairLimit is negative.
+	// PairLimit is the greatest number of requests of a workload for which Enumerate injects two
+	// faults into one run. Defaults to 8; never if PairLimit is negative.
 	PairLimit int
 
-	// Sample makes Enumerate inject only one of Sample faults, spread evenly over the requests and kinds of faults: for a quick
-	// test, such as a test under the race detector. Defaults to 1, which is all faults.
+	// Sample makes Enumerate inject only one of Sample faults, spread evenly over the requests and
+	// kinds of faults: for a quick test, such as a test under the race detector. Defaults to 1,
+	// which is all faults.
 	Sample int
 
 	// Runs is the number of schedules. Defaults to 2,000.
 	Runs int
 
-	// Seed is the seed of the first schedule. The seeds of later schedules are the numbers that follow. Defaults to 1.
+	// Seed is the seed of the first schedule. The seeds of later schedules are the numbers that
+	// follow. Defaults to 1.
 	Seed uint64
 
-	// FaultRate is the fraction of the requests of a schedule with a fault, and CrashRate the fraction of these faults with which
-	// the process crashes. Default to 0.1 and 0.2; never if negative. If CrashRate is negative, Enumerate injects no crashes
-	// either.
+	// FaultRate is the fraction of the requests of a schedule with a fault, and CrashRate the
+	// fraction of these faults with which the process crashes. Default to 0.1 and 0.2; never if
+	// negative. If CrashRate is negative, Enumerate injects no crashes either.
 	FaultRate, CrashRate float64
 }
 
@@ -207,8 +210,8 @@ func setDefault[T comparable](value *T, defaultValue T) {
 	}
 }
 
-// Faults returns the faults that a request can have, except late arrival and crashes, which Options control, and truncated
-// responses, on some of which the SDK's SubmitTransaction panics.
+// Faults returns the faults that a request can have, except late arrival and crashes, which Options
+// control, and truncated responses, on some of which the SDK's SubmitTransaction panics.
 func Faults(r storagetest.Request) []storagetest.Fault {
 	all := []storagetest.Fault{
 		storagetest.NotSent(), storagetest.LostRequest(), storagetest.LostResponse(), storagetest.Hang(), storagetest.Slow(time.Minute), storagetest.Cut(0),
@@ -229,7 +232,8 @@ func Faults(r storagetest.Request) []storagetest.Fault {
 	return all
 }
 
-// isRead reports whether a request changes nothing. A request for messages is not a read, because it hides the messages.
+// isRead reports whether a request changes nothing. A request for messages is not a read, because
+// it hides the messages.
 func isRead(r storagetest.Request) bool {
 	switch r.Kind {
 	case requests.Get, requests.Query, kinds.TableQuery, kinds.MessagePeek, kinds.QueueGet, kinds.QueueList,
@@ -273,8 +277,8 @@ type Report struct {
 	Violations []Violation
 }
 
-// Require fails the test if runs are missing or have diverged, or if there are violations. Require prints the simplest violation
-// for each of up to three errors.
+// Require fails the test if runs are missing or have diverged, or if there are violations. Require
+// prints the simplest violation for each of up to three errors.
 func (r *Report) Require(t testing.TB) {
 	t.Helper()
 	switch {
@@ -323,8 +327,8 @@ func (r *Report) sorted() *Report {
 	return r
 }
 
-// leftBehind is how long a run waits for what its processes have left behind, such as a client that pauses before it repeats a request: time stands still
-// in a bubble whose function has returned.
+// leftBehind is how long a run waits for what its processes have left behind, such as a client that
+// pauses before it repeats a request: time stands still in a bubble whose function has returned.
 const leftBehind = time.Minute
 
 // bubble calls f in a bubble of testing/synctest. A deadlock in f is an error.
@@ -356,23 +360,25 @@ func recovered(name string, f func() error) (panicked bool, err error) {
 	return false, f()
 }
 
-// Workload is the program under test. The function that builds a Workload is called for each run, so the state that the functions
-// of a Workload share is new in each run.
+// Workload is the program under test. The function that builds a Workload is called for each run,
+// so the state that the functions of a Workload share is new in each run.
 type Workload struct {
 	// Setup fills the account before the first fault. May be nil.
 	Setup func(ctx context.Context, p *Process) error
 
-	// Processes are under test. They may fail, crash and run at the same time, so shared state needs a lock. A returned error is a
-	// violation in the run without faults, and is ignored in other runs: if Check needs the results of the processes, the Workload
-	// stores them. A panic is always a violation.
+	// Processes are under test. They may fail, crash and run at the same time, so shared state
+	// needs a lock. A returned error is a violation in the run without faults, and is ignored in
+	// other runs: if Check needs the results of the processes, the Workload stores them. A panic is
+	// always a violation.
 	Processes []func(ctx context.Context, p *Process) error
 
-	// Drain runs after the Processes, as workers and sweepers do, until no work is left. Drain runs without faults, in another
-	// process, while late requests arrive, and again after the last late request. An error is a violation. May be nil.
+	// Drain runs after the Processes, as workers and sweepers do, until no work is left. Drain runs
+	// without faults, in another process, while late requests arrive, and again after the last late
+	// request. An error is a violation. May be nil.
 	Drain func(ctx context.Context, p *Process) error
 
-	// Invariant must return nil after Setup, and after each later request that reaches the account. Invariant reads the Service and
-	// must not send requests. May be nil.
+	// Invariant must return nil after Setup, and after each later request that reaches the account.
+	// Invariant reads the Service and must not send requests. May be nil.
 	Invariant func(s *storagetest.Service) error
 
 	// Check must return nil at the end of the run. May be nil.

@@ -13,12 +13,13 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
-// Schedules runs a workload once without faults, and then many times with all processes at once. Each run has a random order of
-// requests and random faults, of the same kinds as in [Enumerate]. Time also passes at random while requests are held, so leases
-// and contexts end. The runs use all processors. With -v, each thousandth run is logged.
+// Schedules runs a workload once without faults, and then many times with all processes at once.
+// Each run has a random order of requests and random faults, of the same kinds as in [Enumerate].
+// Time also passes at random while requests are held, so leases and contexts end. The runs use all
+// processors. With -v, each thousandth run is logged.
 //
-// A seed reproduces a run, with the same other options, if the workload is deterministic. A [Violation] reports whether its seed
-// has reproduced the violation.
+// A seed reproduces a run, with the same other options, if the workload is deterministic. A
+// [Violation] reports whether its seed has reproduced the violation.
 func Schedules(t *testing.T, build func() Workload, o *Options) *Report {
 	t.Helper()
 	options := o.withDefaults()
@@ -97,7 +98,8 @@ func runSchedule(t *testing.T, build func() Workload, o Options, seed uint64) *s
 // id identifies the order of the requests and their faults.
 func (s *schedule) id() uint64 { return s.hash.Sum64() }
 
-// choose returns a random chooser: it releases a request, delivers a late request, or lets time pass.
+// choose returns a random chooser: it releases a request, delivers a late request, or lets time
+// pass.
 func (s *schedule) choose(withFaults bool) chooser {
 	return func(held []*heldRequest) {
 		late := len(s.run.service.LateRequests())

@@ -1,6 +1,7 @@
 package main
 
-// all returns the lines, those of the emulator on request those of package verify and of storagetest by size for so many entities, and a function that stops the emulator.
+// all returns the lines, those of the emulator on request those of package verify and of
+// storagetest by size for so many entities, and a function that stops the emulator.
 func all(onEmulator bool, entities int) (lines []line, stop func()) {
 	for _, g := range ratios() {
 		lines = append(lines, g.line())

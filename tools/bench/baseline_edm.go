@@ -11,7 +11,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 )
 
-// This file contains baseline (b): aztables.EDMEntity, as the documentation of the SDK shows it, and a copy from or to the struct.
+// This file contains baseline (b): aztables.EDMEntity, as the documentation of the SDK shows it,
+// and a copy from or to the struct.
 
 // marshalEDM returns the JSON of an order under a RowKey.
 func marshalEDM(o *order, rowKey string) ([]byte, error) {
@@ -45,7 +46,8 @@ func unmarshalEDM(b []byte, o *order) error {
 	return setFromEDM(&e, o)
 }
 
-// unmarshalCopyEDM is unmarshalEDM for the copy of an order in an index, whose RowKey ends in that of the order.
+// unmarshalCopyEDM is unmarshalEDM for the copy of an order in an index, whose RowKey ends in that
+// of the order.
 func unmarshalCopyEDM(b []byte, o *order) error {
 	var e aztables.EDMEntity
 	if err := json.Unmarshal(b, &e); err != nil {

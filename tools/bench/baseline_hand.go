@@ -11,8 +11,9 @@ import (
 	"github.com/aztablekit/aztablekit/internal/edm"
 )
 
-// This file contains a decoder that is written by hand for orders: the fastest that a general codec can be compared with. It reads
-// the JSON of the service, checks its syntax as far as it reads it, and knows no other type.
+// This file contains a decoder that is written by hand for orders: the fastest that a general codec
+// can be compared with. It reads the JSON of the service, checks its syntax as far as it reads it,
+// and knows no other type.
 
 var errSyntax = errors.New("the JSON is not that of an order")
 

@@ -49,7 +49,8 @@ func marshalJSON(o *order) ([]byte, error) {
 	})
 }
 
-// unmarshalJSON sets the fields of an order from the JSON of the service or of the SDK, and parses its Timestamp.
+// unmarshalJSON sets the fields of an order from the JSON of the service or of the SDK, and parses
+// its Timestamp.
 func unmarshalJSON(b []byte, o *order) (err error) {
 	var j orderJSON
 	if err = json.Unmarshal(b, &j); err != nil {

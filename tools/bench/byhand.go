@@ -71,7 +71,8 @@ func expectETag(etag string, err error) error {
 	return expect("length of the ETag", len(etag), etagLength)
 }
 
-// plainPair returns the operation by hand, by a client without the tap, beside the baseline of another pair.
+// plainPair returns the operation by hand, by a client without the tap, beside the baseline of
+// another pair.
 func plainPair(of func() (pair, error), ours func(*aztables.Client) func() error) (pair, error) {
 	p, err := of()
 	if err != nil {

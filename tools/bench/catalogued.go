@@ -12,9 +12,11 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// This file measures what the catalogue of a table costs: a handle of a store, which goes by the catalogue, beside a handle without a store.
+// This file measures what the catalogue of a table costs: a handle of a store, which goes by the
+// catalogue, beside a handle without a store.
 
-// cataloguedSides opens a table with an index by a store, and by a handle without one. Both contain orders with one address.
+// cataloguedSides opens a table with an index by a store, and by a handle without one. Both contain
+// orders with one address.
 func cataloguedSides(orders int) (byStore, byAttach *table.Table[order], byEmail *index.Index[order, string], err error) {
 	ctx := context.Background()
 	byEmail = emailIndex("email")
@@ -58,7 +60,8 @@ func cataloguedSides(orders int) (byStore, byAttach *table.Table[order], byEmail
 	return byStore, byAttach, byEmail, err
 }
 
-// insertInParts is insertAll for entities with copies, fewer rows at a time than a transaction may have.
+// insertInParts is insertAll for entities with copies, fewer rows at a time than a transaction may
+// have.
 func insertInParts(t *table.Table[order], all []order) error {
 	for from := 0; from < len(all); from += 20 {
 		if err := insertAll(t, all[from:min(from+20, len(all))]); err != nil {
@@ -68,7 +71,8 @@ func insertInParts(t *table.Table[order], all []order) error {
 	return nil
 }
 
-// cataloguedInserts measures Insert with a full copy. The baseline is the same by a handle without a store.
+// cataloguedInserts measures Insert with a full copy. The baseline is the same by a handle without
+// a store.
 func cataloguedInserts() (pair, error) {
 	ctx := context.Background()
 	byStore, byAttach, _, err := cataloguedSides(1)
@@ -79,7 +83,8 @@ func cataloguedInserts() (pair, error) {
 	return pair{ours: insert(byStore), base: insert(byAttach)}, err
 }
 
-// cataloguedLists measures a list of 100 full copies of an index. The baseline is the same by a handle without a store.
+// cataloguedLists measures a list of 100 full copies of an index. The baseline is the same by a
+// handle without a store.
 func cataloguedLists() (pair, error) {
 	const n = 100
 	ctx := context.Background()

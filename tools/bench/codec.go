@@ -13,7 +13,8 @@ import (
 
 // This file measures the codec alone, without requests.
 
-// codec contains the JSON of one order and of a page, as the service sends them and as the SDK returns them.
+// codec contains the JSON of one order and of a page, as the service sends them and as the SDK
+// returns them.
 type codec struct {
 	codec                *edm.Codec
 	one, page            []byte // of the service

@@ -50,8 +50,8 @@ func (o *office) requests(f func() error) (int, error) {
 	return o.service.Count().Total(), err
 }
 
-// ofWorker returns the number of requests that a worker takes for the messages of the queue, without the last one, which finds the
-// queue empty.
+// ofWorker returns the number of requests that a worker takes for the messages of the queue,
+// without the last one, which finds the queue empty.
 func (o *office) ofWorker(ctx context.Context, h host.Handler) (int, error) {
 	w, err := bareworker.New(o.acc.Queues().NewQueueClient("notifications"), o.acc.Queues().NewQueueClient("poison"), []host.Handler{h}, nil)
 	if err != nil {
@@ -71,7 +71,8 @@ func (o *office) ofWorker(ctx context.Context, h host.Handler) (int, error) {
 	return counts.Total() - counts[kinds.MessageGet] + 1, nil
 }
 
-// maintained returns the table with indexes in the entities' partitions, in which an order is stored, and the order.
+// maintained returns the table with indexes in the entities' partitions, in which an order is
+// stored, and the order.
 func (o *office) maintained(ctx context.Context, definitions ...extend.Definition[order]) (*table.Table[order], *table.Entity[order], error) {
 	t, err := bare.Attach(o.base, definitions...)
 	if err != nil {
@@ -82,8 +83,8 @@ func (o *office) maintained(ctx context.Context, definitions ...extend.Definitio
 	return t, e, err
 }
 
-// remote returns the table with an index in another table, in which an order is stored, and the order. A worker has executed its
-// effects.
+// remote returns the table with an index in another table, in which an order is stored, and the
+// order. A worker has executed its effects.
 func (o *office) remote(ctx context.Context, byEmail *index.Global[order, string]) (*table.Table[order], *table.Entity[order], error) {
 	notifying, err := bare.WithOutbox(o.base, o.outbox)
 	if err != nil {

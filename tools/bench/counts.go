@@ -129,8 +129,8 @@ func countPointerList(ctx context.Context) (int, error) {
 	})
 }
 
-// countElsewhere counts the requests of a change of an entity that has a pointer in another table: those of the writer, or those of
-// the worker.
+// countElsewhere counts the requests of a change of an entity that has a pointer in another table:
+// those of the writer, or those of the worker.
 func countElsewhere(ctx context.Context, moves, byKey, ofWorker bool) (int, error) {
 	o, err := openOffice(ctx)
 	if err != nil {
@@ -158,7 +158,8 @@ func countElsewhere(ctx context.Context, moves, byKey, ofWorker bool) (int, erro
 	return n, err
 }
 
-// countMove counts the requests of a move to another table: those of the requester, or those of the worker.
+// countMove counts the requests of a move to another table: those of the requester, or those of the
+// worker.
 func countMove(ctx context.Context, ofWorker bool) (int, error) {
 	o, err := openOffice(ctx)
 	if err != nil {
@@ -364,7 +365,8 @@ func countDeletes(ctx context.Context) (int, error) {
 	})
 }
 
-// countPlainTransaction counts the requests of a transaction by a client without the options of the library (P12).
+// countPlainTransaction counts the requests of a transaction by a client without the options of the
+// library (P12).
 func countPlainTransaction(ctx context.Context) (int, error) {
 	o, err := openOffice(ctx)
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// processTime returns the processor time of this process: unlike the wall clock, it does not contain the work of other processes.
+// processTime returns the processor time of this process: unlike the wall clock, it does not
+// contain the work of other processes.
 func processTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -15,7 +15,8 @@ import (
 // serviceDelay is the time that the service takes for a request, in lines that measure waits.
 const serviceDelay = 5 * time.Millisecond
 
-// delayed is a service in memory that takes serviceDelay for each request, or delay if it is set, once it is slow.
+// delayed is a service in memory that takes serviceDelay for each request, or delay if it is set,
+// once it is slow.
 type delayed struct {
 	*storagetest.Service
 	slow  atomic.Bool

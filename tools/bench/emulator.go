@@ -19,7 +19,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// This file measures ratios on the emulator Azurite, by the wall clock: the emulator is another process.
+// This file measures ratios on the emulator Azurite, by the wall clock: the emulator is another
+// process.
 
 // emulator is the emulator, which starts with the first line.
 type emulator struct {
@@ -182,7 +183,8 @@ func (e *emulator) indexed(ctx context.Context) (pair, error) {
 	}, err
 }
 
-// deletes compares a delete of 1,000 entities with deletes one by one, 16 at a time. The entities are inserted before each of them.
+// deletes compares a delete of 1,000 entities with deletes one by one, 16 at a time. The entities
+// are inserted before each of them.
 func (e *emulator) deletes(ctx context.Context, s settings) (spread, error) {
 	t, c, err := e.sides(ctx, nil)
 	if err != nil {

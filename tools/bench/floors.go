@@ -15,9 +15,10 @@ import (
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
 
-// floors returns lines without goals. T20 is what it costs that the SDK decodes a page to maps and encodes it again. The others are what
-// the SDK's smallest call costs with a codec that is written by hand for orders, without keys, entities, plans, limits and operation
-// IDs; see also wholeFloors. A goal below its floor cannot be reached as long as requests pass through the SDK.
+// floors returns lines without goals. T20 is what it costs that the SDK decodes a page to maps and
+// encodes it again. The others are what the SDK's smallest call costs with a codec that is written
+// by hand for orders, without keys, entities, plans, limits and operation IDs; see also
+// wholeFloors. A goal below its floor cannot be reached as long as requests pass through the SDK.
 func floors() []ratio {
 	return append([]ratio{
 		{"floor1", "Get / raw, by hand (P13)", "", 0, noMemory, 0, handGets(nil)},
@@ -163,8 +164,9 @@ func handDecodes() (pair, error) {
 	return p, err
 }
 
-// handPlainGets is Get of a client without the tap: the SDK's GetEntity, and a decoder by hand for the response that the pipeline has
-// captured, since the SDK's own bytes have lost the points of doubles.
+// handPlainGets is Get of a client without the tap: the SDK's GetEntity, and a decoder by hand for
+// the response that the pipeline has captured, since the SDK's own bytes have lost the points of
+// doubles.
 func handPlainGets() (pair, error) {
 	return plainPair(gets(plainOrders, nil), func(c *aztables.Client) func() error {
 		row := rowKey(42)
@@ -172,8 +174,8 @@ func handPlainGets() (pair, error) {
 	})
 }
 
-// handPlainTransactions is the SDK's transaction of the bodies that the library sends, which have an operation ID, and the types of
-// doubles: the SDK drops the points of whole ones.
+// handPlainTransactions is the SDK's transaction of the bodies that the library sends, which have
+// an operation ID, and the types of doubles: the SDK drops the points of whole ones.
 func handPlainTransactions() (pair, error) {
 	codec, err := edm.NewCodec(reflect.TypeFor[order](), [][]int{{0}, {1}})
 	if err != nil {

@@ -22,8 +22,9 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// This file measures what it costs by hand to do for orders all that the methods of a table promise: a bound of the time, an operation
-// ID, keys and values within the limits of the service, and an entity with its key, its ETag, its time and the content that is stored.
+// This file measures what it costs by hand to do for orders all that the methods of a table
+// promise: a bound of the time, an operation ID, keys and values within the limits of the service,
+// and an entity with its key, its ETag, its time and the content that is stored.
 
 // wholeFloors returns lines without goals.
 func wholeFloors() []ratio {

@@ -1,7 +1,7 @@
 package main
 
-// ratios returns the goals for single operations. Numbers P1 to P18 are those of the performance goals of the project; a row is a
-// row of the table of its step 'speed'.
+// ratios returns the goals for single operations. Numbers P1 to P18 are those of the performance
+// goals of the project; a row is a row of the table of its step 'speed'.
 func ratios() []ratio {
 	raw := encoded()
 	return []ratio{

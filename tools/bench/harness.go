@@ -26,8 +26,8 @@ type settings struct {
 // spread is the median of ratios, and the ratios below and above which a tenth of them are.
 type spread struct{ median, low, high float64 }
 
-// compare returns the ratio of the times of a pair: slices alternate in the order ours, baseline, baseline, ours. It runs on one
-// processor.
+// compare returns the ratio of the times of a pair: slices alternate in the order ours, baseline,
+// baseline, ours. It runs on one processor.
 func compare(p pair, s settings) (spread, error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	clock := p.clock
@@ -86,7 +86,8 @@ func wallClock() time.Duration { return time.Duration(time.Now().UnixNano()) }
 // cost is what one call allocates.
 type cost struct{ allocs, bytes float64 }
 
-// costOf returns the least cost of f of several runs. Other goroutines and emptied pools can only add to the cost.
+// costOf returns the least cost of f of several runs. Other goroutines and emptied pools can only
+// add to the cost.
 func costOf(f func() error) (cost, error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	const runs, most = 5, 50
@@ -115,7 +116,8 @@ func costOf(f func() error) (cost, error) {
 	return least, nil
 }
 
-// expect returns an error unless a number is as it should be: an operation that does nothing is fast.
+// expect returns an error unless a number is as it should be: an operation that does nothing is
+// fast.
 func expect(what string, got, want int) error {
 	if got != want {
 		return fmt.Errorf("got %d %s, want %d", got, what, want)

@@ -30,7 +30,8 @@ func withCopies(t *table.Table[order], n int) (*table.Table[order], error) {
 	return bare.Attach(t, definitions...)
 }
 
-// indexedInserts measures Insert with n full copies. The baseline is a transaction of n + 1 entities of EDMEntity.
+// indexedInserts measures Insert with n full copies. The baseline is a transaction of n + 1
+// entities of EDMEntity.
 func indexedInserts(n int) func() (pair, error) {
 	return func() (pair, error) {
 		ctx := context.Background()
@@ -66,7 +67,8 @@ func indexedInserts(n int) func() (pair, error) {
 	}
 }
 
-// indexLists measures a list of 100 full copies of an index. The baseline lists the copies with the SDK and decodes with EDMEntity.
+// indexLists measures a list of 100 full copies of an index. The baseline lists the copies with the
+// SDK and decodes with EDMEntity.
 func indexLists() (pair, error) {
 	const n = 100
 	ctx := context.Background()

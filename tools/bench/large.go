@@ -72,7 +72,8 @@ func filmSchema() table.Schema[film] {
 	}
 }
 
-// largeSides returns the two sides for a table of entities of type T. In the service of each, the library has stored v.
+// largeSides returns the two sides for a table of entities of type T. In the service of each, the
+// library has stored v.
 func largeSides[T any](schema table.Schema[T], o *table.Options, v T) (*table.Table[T], *aztables.Client, error) {
 	ours, theirs := newReplay(), newReplay()
 	for _, r := range []*replay{ours, theirs} {
@@ -161,7 +162,8 @@ func scanWrites() (pair, error) {
 	}, nil
 }
 
-// filmReads measures Get of 2.6 MB in several rows. The baseline lists the rows and joins their properties.
+// filmReads measures Get of 2.6 MB in several rows. The baseline lists the rows and joins their
+// properties.
 func filmReads() (pair, error) {
 	ctx := context.Background()
 	want := film{"site", "name", data(reelSize, 0)}
@@ -209,7 +211,8 @@ func filmReads() (pair, error) {
 	}, nil
 }
 
-// filmWrites measures Insert of 2.6 MB in several rows. The baseline is a transaction of as many rows.
+// filmWrites measures Insert of 2.6 MB in several rows. The baseline is a transaction of as many
+// rows.
 func filmWrites() (pair, error) {
 	ctx := context.Background()
 	t, c, err := largeSides(filmSchema(), nil, film{"site", "other", []byte{1}})

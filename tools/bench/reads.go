@@ -12,7 +12,8 @@ import (
 
 // This file measures reads of one entity and of a page.
 
-// ordersFilter is the filter of a list of the orders: the rows of the schema, as the library's query.
+// ordersFilter is the filter of a list of the orders: the rows of the schema, as the library's
+// query.
 const ordersFilter = "PartitionKey eq 'customer' and RowKey ge 'order_' and RowKey lt 'order`'"
 
 // opener opens the table of the library's side: ordersOf or plainOrders.

@@ -12,9 +12,10 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
-// replay is a transport that sends each request once to a service in memory, and then returns the recorded response to all
-// requests of the same method, address and preference. So a measurement does not contain the work of the service, and the responses
-// have the headers, the metadata and the ETags of the service.
+// replay is a transport that sends each request once to a service in memory, and then returns the
+// recorded response to all requests of the same method, address and preference. So a measurement
+// does not contain the work of the service, and the responses have the headers, the metadata and
+// the ETags of the service.
 type replay struct {
 	service *storagetest.Service
 
@@ -22,8 +23,8 @@ type replay struct {
 	recorded map[request]*response
 }
 
-// request is what distinguishes requests of one measurement. Requests of the two sides have different preferences: the SDK asks for
-// the entity that it has inserted.
+// request is what distinguishes requests of one measurement. Requests of the two sides have
+// different preferences: the SDK asks for the entity that it has inserted.
 type request struct{ method, path, query, accept, prefer string }
 
 type response struct {
@@ -101,7 +102,8 @@ func one(values []string) string {
 	return values[0]
 }
 
-// body is the body of a response from a network: a read returns no more than 32 KiB, and there is no WriteTo.
+// body is the body of a response from a network: a read returns no more than 32 KiB, and there is
+// no WriteTo.
 type body struct{ r *bytes.Reader }
 
 func (b *body) Read(p []byte) (int, error) { return b.r.Read(p[:min(len(p), 32<<10)]) }

@@ -20,9 +20,11 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
-// This file compares the services under tests: how many times longer Azurite takes than storagetest, by the wall clock.
+// This file compares the services under tests: how many times longer Azurite takes than
+// storagetest, by the wall clock.
 
-// services returns the lines of the services: by raw requests, and by the client of the SDK, which is then the limit.
+// services returns the lines of the services: by raw requests, and by the client of the SDK, which
+// is then the limit.
 func (e *emulator) services() []line {
 	var lines []line
 	for _, l := range []struct {
@@ -49,7 +51,8 @@ func (e *emulator) services() []line {
 	return lines
 }
 
-// serve returns the same requests to Azurite and to storagetest, each with a new table of one entity.
+// serve returns the same requests to Azurite and to storagetest, each with a new table of one
+// entity.
 func (e *emulator) serve(side func(service) (func() error, error)) (pair, error) {
 	server, err := e.start()
 	if err != nil {

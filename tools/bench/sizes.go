@@ -14,7 +14,8 @@ import (
 // smallTable is the number of rows of the baseline.
 const smallTable = 1_000
 
-// sizes returns the lines of point operations in a table of so many rows: in one partition, and in a partition each.
+// sizes returns the lines of point operations in a table of so many rows: in one partition, and in
+// a partition each.
 func sizes(rows int) (lines []line) {
 	for i, l := range []struct {
 		what string
@@ -95,7 +96,8 @@ func (f filled) path(n int) string {
 	return fmt.Sprintf("/%s(PartitionKey='%s',RowKey='%s')", f.table, partition, row)
 }
 
-// each returns a function that calls send for one of a hundred rows after another, which are signed once.
+// each returns a function that calls send for one of a hundred rows after another, which are signed
+// once.
 func (f filled) each(method, contentType string, status int, body func(n int) []byte) (func() error, error) {
 	var all []func() error
 	for i := range 100 {

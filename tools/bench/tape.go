@@ -15,8 +15,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// tape is a replay whose responses are in a file, so that many pages take no memory of the process. A read of the file costs about
-// what a read from a connection does.
+// tape is a replay whose responses are in a file, so that many pages take no memory of the process.
+// A read of the file costs about what a read from a connection does.
 type tape struct {
 	service *storagetest.Service // nil if everything is recorded
 	address string               // its connection string
@@ -76,7 +76,8 @@ func (t *tape) Do(q *http.Request) (*http.Response, error) {
 	return &resp, nil
 }
 
-// section is the body of a response on a tape: a read returns no more than 32 KiB, and there is no WriteTo.
+// section is the body of a response on a tape: a read returns no more than 32 KiB, and there is no
+// WriteTo.
 type section struct{ r io.SectionReader }
 
 func (s *section) Read(p []byte) (int, error) { return s.r.Read(p[:min(len(p), 32<<10)]) }

@@ -19,8 +19,8 @@ import (
 
 // This file measures package verify on a table of entities with one full copy each.
 
-// verifies returns the goals for package verify on n entities, in one partition and in partitions of 100. The goal of the heap is for
-// 100,000.
+// verifies returns the goals for package verify on n entities, in one partition and in partitions
+// of 100. The goal of the heap is for 100,000.
 func verifies(n int) (lines []line) {
 	for _, c := range []struct {
 		id, where  string
@@ -121,7 +121,8 @@ func (v *verified) run(ctx context.Context) error {
 	return err
 }
 
-// cost returns the microseconds of processor time and the allocations of a run, for each entity: the least of several runs.
+// cost returns the microseconds of processor time and the allocations of a run, for each entity:
+// the least of several runs.
 func (v *verified) cost(ctx context.Context) (cpu, allocs float64, err error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for i := range 5 {

@@ -149,8 +149,9 @@ func sharedByThree() []extend.Definition[order] {
 	return []extend.Definition[order]{index.NewLists("list", rest, of, nil), index.NewSummary("sum", rest, of, nil)}
 }
 
-// bulkShared inserts orders of 10 customers, n each, over a service that takes 20 ms for each request. It returns the seconds, and
-// how often each shared row was read if definitions are those of sharedByThree.
+// bulkShared inserts orders of 10 customers, n each, over a service that takes 20 ms for each
+// request. It returns the seconds, and how often each shared row was read if definitions are those
+// of sharedByThree.
 func bulkShared(ctx context.Context, n int, definitions ...extend.Definition[order]) (took, reads float64, err error) {
 	t, d, err := indexedOrders(ctx, definitions...)
 	if err != nil {
@@ -188,7 +189,8 @@ func transactUpserts(ctx context.Context) (float64, error) {
 	})
 }
 
-// listening returns a table of n orders on a service behind a port, its service, which is still fast, and the connection string.
+// listening returns a table of n orders on a service behind a port, its service, which is still
+// fast, and the connection string.
 func listening(n int) (t *table.Table[order], s *storagetest.Service, connection string, err error) {
 	s = storagetest.New(&storagetest.Options{RequestLogSize: -1})
 	defer func() {
@@ -209,8 +211,9 @@ func listening(n int) (t *table.Table[order], s *storagetest.Service, connection
 	return t, s, connection, err
 }
 
-// bursts reads orders in bursts, over a service that takes a time for each. It returns the connections that are opened after the first burst, and the median of the times of
-// the bursts in milliseconds.
+// bursts reads orders in bursts, over a service that takes a time for each. It returns the
+// connections that are opened after the first burst, and the median of the times of the bursts in
+// milliseconds.
 func bursts(ctx context.Context, n, width int, each time.Duration) (opened, median float64, err error) {
 	t, s, _, err := listening(width)
 	if err != nil {
@@ -234,8 +237,8 @@ func bursts(ctx context.Context, n, width int, each time.Duration) (opened, medi
 	return float64(c.opened.Load()), median, err
 }
 
-// pointReads reads n orders with GetMany, nine times, over a service that takes a time for each. It returns the median of the
-// milliseconds, and the connections that are opened.
+// pointReads reads n orders with GetMany, nine times, over a service that takes a time for each. It
+// returns the median of the milliseconds, and the connections that are opened.
 func pointReads(ctx context.Context, n int, each time.Duration) (took, opened float64, err error) {
 	t, s, _, err := listening(n)
 	if err != nil {
@@ -259,7 +262,8 @@ func pointReads(ctx context.Context, n int, each time.Duration) (took, opened fl
 	return took, float64(c.opened.Load()), err
 }
 
-// sdkReads returns how many milliseconds the same reads take by the SDK, which leaves an entity as JSON.
+// sdkReads returns how many milliseconds the same reads take by the SDK, which leaves an entity as
+// JSON.
 func sdkReads(ctx context.Context, n int, each time.Duration) (float64, error) {
 	_, s, connection, err := listening(n)
 	if err != nil {
@@ -283,8 +287,8 @@ func sdkReads(ctx context.Context, n int, each time.Duration) (float64, error) {
 	return medianTime(9, func() error { return together(ctx, n, 10, get) })
 }
 
-// bareRequests returns how many milliseconds n requests of net/http take, 10 at a time, each to a handler that sleeps as long as the
-// service.
+// bareRequests returns how many milliseconds n requests of net/http take, 10 at a time, each to a
+// handler that sleeps as long as the service.
 func bareRequests(ctx context.Context, n int) (float64, error) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		time.Sleep(serviceDelay)

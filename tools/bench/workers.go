@@ -13,7 +13,8 @@ import (
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 )
 
-// This file measures how fast a worker executes messages over a service that takes 5 ms for each request.
+// This file measures how fast a worker executes messages over a service that takes 5 ms for each
+// request.
 
 // slots is how many messages the worker executes at a time.
 const slots = 16
@@ -37,8 +38,8 @@ func workers() []wait {
 	}
 }
 
-// work inserts n orders with an effect each, over so many partitions, and returns how long a worker takes for the messages. Its
-// handler does nothing.
+// work inserts n orders with an effect each, over so many partitions, and returns how long a worker
+// takes for the messages. Its handler does nothing.
 func work(ctx context.Context, n, partitions int) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()

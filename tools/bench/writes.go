@@ -10,8 +10,8 @@ import (
 
 // This file measures writes of one entity, and of a transaction.
 
-// sides returns the table of the library and the client of the baseline. Each has a service of its own, with the first orders: so
-// each records the response to its own request.
+// sides returns the table of the library and the client of the baseline. Each has a service of its
+// own, with the first orders: so each records the response to its own request.
 func sides(open opener, o *table.Options, orders int) (*table.Table[order], *aztables.Client, error) {
 	ours, theirs := newReplay(), newReplay()
 	for _, r := range []*replay{ours, theirs} {
@@ -30,7 +30,8 @@ func sides(open opener, o *table.Options, orders int) (*table.Table[order], *azt
 // blind are the options of writes that send no read: the operations of the SDK send none.
 func blind() *table.Options { return &table.Options{BlindWrites: true} }
 
-// inserts measures Insert. The SDK receives the inserted entity in the response, as it asks for by default.
+// inserts measures Insert. The SDK receives the inserted entity in the response, as it asks for by
+// default.
 func inserts() (pair, error) {
 	ctx := context.Background()
 	t, c, err := sides(ordersOf, nil, 0)
@@ -50,7 +51,8 @@ func inserts() (pair, error) {
 	}, nil
 }
 
-// exactInserts measures Insert of an exact handle in comparison with Insert of a handle that is not exact.
+// exactInserts measures Insert of an exact handle in comparison with Insert of a handle that is not
+// exact.
 func exactInserts() (pair, error) {
 	ctx := context.Background()
 	t, _, err := sides(ordersOf, nil, 0)
@@ -141,8 +143,8 @@ func deletes() (pair, error) {
 	}, nil
 }
 
-// transactions measures a transaction of 100 blind upserts. The library returns their ETags. The baseline is SubmitTransaction of
-// the bodies that encode returns.
+// transactions measures a transaction of 100 blind upserts. The library returns their ETags. The
+// baseline is SubmitTransaction of the bodies that encode returns.
 func transactions(open opener, encode func(*order) ([]byte, error)) func() (pair, error) {
 	return func() (pair, error) {
 		const n = 100
@@ -181,10 +183,12 @@ func transactions(open opener, encode func(*order) ([]byte, error)) func() (pair
 	}
 }
 
-// etagLength is the length of W/"datetime'2026-11-20T23%3A47%3A59.0152163Z'", which has seven digits behind the second.
+// etagLength is the length of W/"datetime'2026-11-20T23%3A47%3A59.0152163Z'", which has seven
+// digits behind the second.
 const etagLength = 46
 
-// encoded returns a function that returns bodies that were encoded before, so that the baseline is the call of the SDK alone.
+// encoded returns a function that returns bodies that were encoded before, so that the baseline is
+// the call of the SDK alone.
 func encoded() func(*order) ([]byte, error) {
 	bodies := map[int][]byte{}
 	return func(o *order) ([]byte, error) {

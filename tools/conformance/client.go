@@ -16,11 +16,12 @@ type Client struct {
 	endpoints map[string]string // of "table", "queue", "blob"
 	transport Transport
 
-	// Scheme is the form of signatures with the account's key: SharedKey, or SharedKeyLite. NewClient sets SharedKey.
+	// Scheme is the form of signatures with the account's key: SharedKey, or SharedKeyLite.
+	// NewClient sets SharedKey.
 	Scheme string
 
-	// Connection says that the headers are compared, too, that belong to the connection and to the program that serves it:
-	// Content-Length, Transfer-Encoding and Server.
+	// Connection says that the headers are compared, too, that belong to the connection and to the
+	// program that serves it: Content-Length, Transfer-Encoding and Server.
 	Connection bool
 }
 
@@ -33,7 +34,8 @@ type Transport interface {
 const developmentStorage = "AccountName=devstoreaccount1;AccountKey=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==;" +
 	"BlobEndpoint=http://127.0.0.1:10000/devstoreaccount1;QueueEndpoint=http://127.0.0.1:10001/devstoreaccount1;TableEndpoint=http://127.0.0.1:10002/devstoreaccount1"
 
-// NewClient returns a client of the account of a connection string that names an endpoint for each service.
+// NewClient returns a client of the account of a connection string that names an endpoint for each
+// service.
 func NewClient(connection string, t Transport) (*Client, error) {
 	if strings.TrimSuffix(connection, ";") == "UseDevelopmentStorage=true" {
 		connection = developmentStorage

@@ -1,8 +1,11 @@
-// Package conformance holds a service against exchanges with the live services, as the tests of the official SDKs recorded them.
+// Package conformance holds a service against exchanges with the live services, as the tests of the
+// official SDKs recorded them.
 //
-// Each file in the folder cases is a topic: a list of [Case] values as text, in which lines of requests begin with > and lines of
-// responses with <. [Cases] parses them. [Run] sends the requests of a case to a service and compares the status, the header and the
-// body of the responses. [Score] sums up by topic. The command tools/conformance/main prints the score of a service.
+// Each file in the folder cases is a topic: a list of [Case] values as text, in which lines of
+// requests begin with > and lines of responses with <. [Cases] parses them. [Run] sends the
+// requests of a case to a service and compares the status, the header and the body of the
+// responses. [Score] sums up by topic. The command tools/conformance/main prints the score of a
+// service.
 //
 // A case is
 //
@@ -22,9 +25,11 @@
 //	<
 //	< {"odata.metadata":"{base}/$metadata#{name}","value":[...]}
 //
-// A response of a status alone belongs to the set-up: only its status is compared. A status with + belongs to the set-up, too, and only
-// the headers and the body that the case lists are compared. Of other responses all is compared, also the
-// headers that a case does not list: the lines after "standard" list those of all responses of a topic, and a name without a value
-// takes a header away. {kind} in a response stands for text of this kind, and {name:kind} for the same text everywhere: a time and
-// the same time in an ETag count as the same. A line after >*n is repeated n times, with the number in place of #.
+// A response of a status alone belongs to the set-up: only its status is compared. A status with +
+// belongs to the set-up, too, and only the headers and the body that the case lists are compared.
+// Of other responses all is compared, also the headers that a case does not list: the lines after
+// "standard" list those of all responses of a topic, and a name without a value takes a header
+// away. {kind} in a response stands for text of this kind, and {name:kind} for the same text
+// everywhere: a time and the same time in an ETag count as the same. A line after >*n is repeated n
+// times, with the number in place of #.
 package conformance

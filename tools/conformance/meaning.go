@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// sameMeaning reports whether a response means the same to a client as the recorded response: the status, the error codes, and
-// the values of an entity with their types. The order of properties, escapes, the text of errors and of odata.metadata do not
-// count.
+// sameMeaning reports whether a response means the same to a client as the recorded response: the
+// status, the error codes, and the values of an entity with their types. The order of properties,
+// escapes, the text of errors and of odata.metadata do not count.
 func (v variables) sameMeaning(s step, got *response) bool {
 	want := strings.TrimPrefix(v.fill(s.want), "\ufeff")
 	body := strings.TrimPrefix(got.body, "\ufeff")
@@ -32,7 +32,8 @@ func (v variables) sameMeaning(s step, got *response) bool {
 	return v.matchLoosely(want, body)
 }
 
-// sameNames reports whether a header has the recorded names that matter to a client: ETags, tokens, metadata.
+// sameNames reports whether a header has the recorded names that matter to a client: ETags, tokens,
+// metadata.
 func sameNames(want []line, got http.Header) bool {
 	tells := func(name string) bool {
 		return name == "Etag" || strings.HasPrefix(name, "X-Ms-Continuation-") || strings.HasPrefix(name, "X-Ms-Meta-")

@@ -32,7 +32,8 @@ var place = regexp.MustCompile(`\{(?:([a-z][a-z0-9]*):)?([a-z][a-z0-9]*)\}`)
 // variables are the texts that places with names stand for.
 type variables map[string]string
 
-// fill fills the places whose names have a value. {name.esc} of a time is its form in an ETag, {name.query} is the form in a query.
+// fill fills the places whose names have a value. {name.esc} of a time is its form in an ETag,
+// {name.query} is the form in a query.
 func (v variables) fill(s string) string {
 	for name, value := range v {
 		s = strings.ReplaceAll(s, "{"+name+"}", value)
@@ -42,13 +43,15 @@ func (v variables) fill(s string) string {
 	return s
 }
 
-// match reports whether a text is what a pattern says, and sets the variables that occur for the first time.
+// match reports whether a text is what a pattern says, and sets the variables that occur for the
+// first time.
 func (v variables) match(pattern, got string) bool {
 	return v.matchKinds(pattern, got, nil)
 }
 
-// bind sets the variables that occur for the first time, also if the digits of times differ from the pattern, as those of one in ten
-// ETags of the emulator do: a later request of a recording sends them.
+// bind sets the variables that occur for the first time, also if the digits of times differ from
+// the pattern, as those of one in ten ETags of the emulator do: a later request of a recording
+// sends them.
 func (v variables) bind(pattern, got string) { v.matchKinds(pattern, got, looseKinds) }
 
 func (v variables) matchKinds(pattern, got string, replaced map[string]string) bool {
@@ -78,7 +81,8 @@ func (v variables) matchLoosely(pattern, got string) bool {
 	return expr.MatchString(got)
 }
 
-// expression returns the regular expression of a pattern, and the names of its groups. Some kinds may be replaced.
+// expression returns the regular expression of a pattern, and the names of its groups. Some kinds
+// may be replaced.
 func expression(pattern string, replaced map[string]string) (expr *regexp.Regexp, names []string) {
 	var (
 		b    strings.Builder

@@ -58,7 +58,8 @@ func (x *Exchange) source() string {
 	return ""
 }
 
-// Download returns the recordings of the module. The go command downloads the module into the module cache.
+// Download returns the recordings of the module. The go command downloads the module into the
+// module cache.
 func (m Module) Download(ctx context.Context) ([]Recording, error) {
 	temporary, err := os.MkdirTemp("", "recordings")
 	if err != nil {
@@ -75,7 +76,8 @@ func (m Module) Download(ctx context.Context) ([]Recording, error) {
 	return m.Read(os.DirFS(filepath.Join(downloaded.Dir, filepath.FromSlash(m.Folder))))
 }
 
-// Read returns the recordings in a folder in the order of their names, without the exchanges with other services.
+// Read returns the recordings in a folder in the order of their names, without the exchanges with
+// other services.
 func (m Module) Read(folder fs.FS) (all []Recording, err error) {
 	extension, parse := ".json", parseProxy
 	if m.parse != nil {
@@ -129,7 +131,8 @@ type message struct {
 	body   string
 }
 
-// exchange returns the exchange without what the recorder added and without the recorded access data.
+// exchange returns the exchange without what the recorder added and without the recorded access
+// data.
 func (e entry) exchange(u *url.URL) (x Exchange, err error) {
 	x.method, x.status, x.body, x.want = e.method, e.status, e.request.body, e.respond.body
 	x.secondary = strings.Contains(u.Host, "-secondary.")

@@ -31,7 +31,8 @@ const (
 	Different
 )
 
-// Replay sends the requests of a recording to a service in their order. at is called with the time of each exchange before it.
+// Replay sends the requests of a recording to a service in their order. at is called with the time
+// of each exchange before it.
 func Replay(c *Client, service string, r Recording, at func(time.Time)) (all []Replayed) {
 	v := variables{"account": c.account, "bom": "\ufeff"}
 	touched := map[string]string{} // why the state of a resource is not the recorded one
@@ -68,7 +69,8 @@ func Replay(c *Client, service string, r Recording, at func(time.Time)) (all []R
 	return all
 }
 
-// judge gives a response that differs its reason, if the operation, or one before it on the same resource, is not offered.
+// judge gives a response that differs its reason, if the operation, or one before it on the same
+// resource, is not offered.
 func (out *Replayed) judge(x Exchange, resource string, touched map[string]string) {
 	reason := notOffered(x)
 	if of := touched[x.source()]; of != "" {
@@ -108,7 +110,8 @@ func nameOf(kind, text string) string {
 	return kind + notInName.ReplaceAllString(strings.ToLower(text), "")
 }
 
-// request returns a text of a request with what the service returned in place of what the live service returned.
+// request returns a text of a request with what the service returned in place of what the live
+// service returned.
 func (v variables) request(s string) string {
 	s = recordedHost.ReplaceAllLiteralString(s, v["base"])
 	s = recordedETag.ReplaceAllStringFunc(s, func(tag string) string {
@@ -254,7 +257,8 @@ func (v variables) differing(want []line, got http.Header) (names []string) {
 	return names
 }
 
-// canonical returns JSON without the escapes that the recorder added, in the order of its members. Other text stays as it is.
+// canonical returns JSON without the escapes that the recorder added, in the order of its members.
+// Other text stays as it is.
 func canonical(s string) string {
 	if !strings.HasPrefix(s, "{") {
 		return s

@@ -15,7 +15,8 @@ const (
 	frontEnds  = "some recorded front ends do not have the header yet"
 )
 
-// acceptedHeaders are the headers in which a response may differ from a recorded one, with the reasons.
+// acceptedHeaders are the headers in which a response may differ from a recorded one, with the
+// reasons.
 var acceptedHeaders = map[string]string{
 	"Vary":                       otherRules,
 	"X-Ms-Sku-Name":              redundancy,
@@ -42,7 +43,8 @@ var acceptedTexts = []struct {
 	{regexp.MustCompile(`<(AccessTier|AccessTierInferred)>[^<]*</(AccessTier|AccessTierInferred)>`), "", tiers},
 }
 
-// offers are the requests that storagetest does not offer, as the request line and the header, with the reasons.
+// offers are the requests that storagetest does not offer, as the request line and the header, with
+// the reasons.
 var offers = []struct {
 	request *regexp.Regexp
 	reason  string
@@ -61,7 +63,8 @@ var offers = []struct {
 	{regexp.MustCompile(`x-ms-blob-public-access`), "public access"},
 }
 
-// before are reads of the state that an account had before a recording, with the reasons. Their bodies are not compared.
+// before are reads of the state that an account had before a recording, with the reasons. Their
+// bodies are not compared.
 var before = []struct {
 	request *regexp.Regexp
 	reason  string

@@ -15,7 +15,8 @@ import (
 type Result struct {
 	Case
 
-	// Meaning says whether all responses mean the same to a client as the recorded ones: the status, the error code and the values.
+	// Meaning says whether all responses mean the same to a client as the recorded ones: the
+	// status, the error code and the values.
 	Meaning bool
 
 	// Header and Body say whether those of all responses are as recorded, to the letter.
@@ -84,12 +85,14 @@ func (r *Result) compare(c *Client, s step, got *response, v variables) bool {
 	return true
 }
 
-// sameSetUp reports whether a set-up has its status, or another status of success if the case lists the status alone.
+// sameSetUp reports whether a set-up has its status, or another status of success if the case lists
+// the status alone.
 func sameSetUp(s step, got *response) bool {
 	return got.status == s.status || !s.partial && s.status/100 == 2 && got.status/100 == 2
 }
 
-// ofConnection are the headers that belong to the connection and to the program that serves it, not to the service.
+// ofConnection are the headers that belong to the connection and to the program that serves it, not
+// to the service.
 var ofConnection = []string{"Connection", "Content-Length", "Keep-Alive", "Server", "Transfer-Encoding"}
 
 // matchHeader reports whether a header is what the lines say, and has no other names.

@@ -15,12 +15,13 @@ type Score struct {
 	Topics []TopicScore
 	Misses []*Result `json:",omitempty"`
 
-	// Modules counts the exchanges of each module: those that are answered with the same meaning, and those to the letter.
+	// Modules counts the exchanges of each module: those that are answered with the same meaning,
+	// and those to the letter.
 	Modules []TopicScore `json:",omitempty"`
 }
 
-// TopicScore counts the cases of a topic: all, those that are answered with the same meaning, those whose header or body is as
-// recorded to the letter, and those for which all three are true.
+// TopicScore counts the cases of a topic: all, those that are answered with the same meaning, those
+// whose header or body is as recorded to the letter, and those for which all three are true.
 type TopicScore struct {
 	Topic                        string
 	Cases                        int
@@ -61,8 +62,8 @@ func (s *Score) add(t *TopicScore, r *Result) {
 	}
 }
 
-// Account returns a client of the account for a recording, and a function that sets the clock of the account. Without such a function,
-// the times in requests are moved to the present.
+// Account returns a client of the account for a recording, and a function that sets the clock of
+// the account. Without such a function, the times in requests are moved to the present.
 type Account func() (c *Client, at func(time.Time), err error)
 
 // Measure downloads the recordings of a module and sends their requests to accounts.
@@ -121,8 +122,8 @@ func (s *Score) Total() TopicScore {
 	return total
 }
 
-// Table compares the scores of several services, as a table in Markdown: the cases that are answered with the same meaning, and in
-// brackets those that are answered to the letter.
+// Table compares the scores of several services, as a table in Markdown: the cases that are
+// answered with the same meaning, and in brackets those that are answered to the letter.
 func Table(names []string, scores []*Score) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "| topic | cases | %s |\n|---|---|%s\n", strings.Join(names, " | "), strings.Repeat("---|", len(names)))

@@ -24,7 +24,8 @@ func (c *credential) signature(text string) string {
 	return base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// authorize sets the Authorization header of a request. If the case says "wrong key", the signature is wrong.
+// authorize sets the Authorization header of a request. If the case says "wrong key", the signature
+// is wrong.
 func (c *credential) authorize(scheme, service string, r *http.Request, length int) {
 	text := c.signedText(service, scheme, r, length)
 	if r.Header.Get("Authorization") == "wrong key" {
@@ -83,8 +84,8 @@ func ownHeaders(h http.Header) []string {
 	return all
 }
 
-// shared returns the signature of the shared access signature in a query: for the account if it has ss, for a table if it has tn,
-// else for the queue or the container that the path names.
+// shared returns the signature of the shared access signature in a query: for the account if it has
+// ss, for a table if it has tn, else for the queue or the container that the path names.
 func (c *credential) shared(service, path string, q url.Values) string {
 	list := func(names ...string) (all []string) {
 		for _, name := range names {

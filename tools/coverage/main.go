@@ -2,10 +2,11 @@
 //
 //	go -C tools run ./coverage [-tests packages] [-packages packages] [-profile file]
 //
-// The program runs the short tests of the public packages, of the behaviour suite and of the catalogue, and counts a statement of a
-// public package as covered if any of these tests executes the statement. The program prints the percentage of each package, and the
-// uncovered statements by function. A function for which docs/coverage.md gives no reason is marked with an exclamation mark, and a
-// function of docs/coverage.md that is covered with a question mark.
+// The program runs the short tests of the public packages, of the behaviour suite and of the
+// catalogue, and counts a statement of a public package as covered if any of these tests executes
+// the statement. The program prints the percentage of each package, and the uncovered statements by
+// function. A function for which docs/coverage.md gives no reason is marked with an exclamation
+// mark, and a function of docs/coverage.md that is covered with a question mark.
 package main
 
 import (
@@ -150,8 +151,8 @@ func read(profile string, statements map[block]int, covered map[block]bool) erro
 	return lines.Err()
 }
 
-// reasons returns the functions that a page gives reasons for. In the section of a package, a list item names files in backquotes, and
-// after each file its functions.
+// reasons returns the functions that a page gives reasons for. In the section of a package, a list
+// item names files in backquotes, and after each file its functions.
 func reasons(page string) (map[place]bool, error) {
 	text, err := os.ReadFile(page)
 	all, quoted := map[place]bool{}, regexp.MustCompile("`([^`]+)`")

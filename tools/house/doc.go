@@ -1,3 +1,3 @@
-// Package house tests the rules of the house: imports, names, comments, words, links, and programs in the documentation. See
-// CONTRIBUTING.md.
+// Package house tests the rules of the house: imports, names, comments, words, links, and programs
+// in the documentation. See CONTRIBUTING.md.
 package house

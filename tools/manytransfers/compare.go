@@ -19,7 +19,8 @@ import (
 //go:embed digest.js
 var digestJS string
 
-// compare compares the two tables by three readers: this library, package aztables, and @azure/data-tables of JavaScript.
+// compare compares the two tables by three readers: this library, package aztables, and
+// @azure/data-tables of JavaScript.
 func compare(ctx context.Context, service *storagetest.Service, connection string, from, to table.Handle) error {
 	for d, err := range transfer.Compare(ctx, transfer.Of(from), transfer.Of(to), nil) {
 		return fmt.Errorf("the tables differ, by this library: %+v, %v", d, err)
@@ -45,7 +46,8 @@ func compare(ctx context.Context, service *storagetest.Service, connection strin
 	return nil
 }
 
-// digestGo returns the number of rows and a hash of the bytes of the responses, without times and ETags.
+// digestGo returns the number of rows and a hash of the bytes of the responses, without times and
+// ETags.
 func digestGo(ctx context.Context, service *storagetest.Service, name string) (string, error) {
 	h, n := sha256.New(), 0
 	for p := service.Tables().NewClient(name).NewListEntitiesPager(nil); p.More(); {

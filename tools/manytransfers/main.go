@@ -1,8 +1,10 @@
-// Command manytransfers measures an export and an import of a large table by worker processes, some of which are killed, and compares the two tables by three readers.
+// Command manytransfers measures an export and an import of a large table by worker processes, some
+// of which are killed, and compares the two tables by three readers.
 //
 //	go -C tools run ./manytransfers -partitions 10000 -each 100 -workers 3 -kill 100 -rate 20000
 //
-// It serves an account in memory on loopback, which takes some time for each request, and prints requests, times, and the memory and processor time of the workers.
+// It serves an account in memory on loopback, which takes some time for each request, and prints
+// requests, times, and the memory and processor time of the workers.
 package main
 
 import (

@@ -1,8 +1,10 @@
-// Command manyworkers measures how long worker processes take to fill indexes of a large table: one, and several of them, some of which are killed.
+// Command manyworkers measures how long worker processes take to fill indexes of a large table:
+// one, and several of them, some of which are killed.
 //
 //	go -C tools run ./manyworkers -workers 4 -kill 20
 //
-// It serves an account in memory on loopback, which takes some time for each request, and prints requests, time, and the memory of each worker.
+// It serves an account in memory on loopback, which takes some time for each request, and prints
+// requests, time, and the memory of each worker.
 package main
 
 import (

@@ -1,11 +1,13 @@
-// Program measure measures the house: the size of its files and packages, and what each method runs through.
+// Program measure measures the house: the size of its files and packages, and what each method runs
+// through.
 //
 //	go -C tools run ./measure
 //
-// The program prints, of the product (all packages but those that only test and measure): files, their lines, the share of package
-// clauses and imports, and changes of state in the initializer of an if or switch whose condition is about something else. Then, of
-// each package, the files, lines and exported names, and of each method of program trace the files and functions of the product that
-// one call executes. With MEASURE_FILES set, the program also prints the names of these files.
+// The program prints, of the product (all packages but those that only test and measure): files,
+// their lines, the share of package clauses and imports, and changes of state in the initializer of
+// an if or switch whose condition is about something else. Then, of each package, the files, lines
+// and exported names, and of each method of program trace the files and functions of the product
+// that one call executes. With MEASURE_FILES set, the program also prints the names of these files.
 package main
 
 import (
@@ -125,8 +127,8 @@ func header(fset *token.FileSet, f *ast.File) int {
 	return n
 }
 
-// foreignInitializers finds the if statements and switches whose initializer changes something, by a call, and defines nothing that
-// the condition uses.
+// foreignInitializers finds the if statements and switches whose initializer changes something, by
+// a call, and defines nothing that the condition uses.
 func foreignInitializers(f *ast.File) (found []token.Pos) {
 	ast.Inspect(f, func(node ast.Node) bool {
 		var init ast.Stmt

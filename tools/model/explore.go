@@ -14,12 +14,15 @@ type Model[S comparable] struct {
 	Next func(s S, step func(actor, what string, to S))
 	// Check returns the fault of s, "" if there is none.
 	Check func(s S) string
-	// Quiet reports whether no work is in progress in s. CheckQuiet returns the fault of a quiet state.
+	// Quiet reports whether no work is in progress in s. CheckQuiet returns the fault of a quiet
+	// state.
 	Quiet      func(s S) bool
 	CheckQuiet func(s S) string
-	// Termination also checks that a quiet state is reachable from every state. It needs memory for each step.
+	// Termination also checks that a quiet state is reachable from every state. It needs memory for
+	// each step.
 	Termination bool
-	// Limit ends the exploration after so many states, and then says nothing of termination. 0 means no limit.
+	// Limit ends the exploration after so many states, and then says nothing of termination. 0
+	// means no limit.
 	Limit int
 	// Show returns the text of s in a trace.
 	Show func(s S) string
@@ -44,8 +47,8 @@ func (r Result) String() string {
 	return fmt.Sprintf("%s, after %d steps (%d states seen)\n\t%s", r.Wrong, len(r.Trace), r.States, strings.Join(r.Trace, "\n\t"))
 }
 
-// Explore visits every state in order of distance from the start, until one has a fault. A state without steps is a fault unless it
-// is quiet.
+// Explore visits every state in order of distance from the start, until one has a fault. A state
+// without steps is a fault unless it is quiet.
 func (m Model[S]) Explore() Result {
 	e := explorer[S]{seed: maphash.MakeSeed(), table: make([]entry, 1<<12)}
 	e.add(m.Start, 0)
@@ -94,7 +97,8 @@ func (m Model[S]) Explore() Result {
 	return r
 }
 
-// explorer numbers the states. States are stored in blocks, since a single slice would be copied when it grows.
+// explorer numbers the states. States are stored in blocks, since a single slice would be copied
+// when it grows.
 type explorer[S comparable] struct {
 	seed   maphash.Seed
 	n      int
@@ -106,7 +110,8 @@ type explorer[S comparable] struct {
 	quiet  []uint32
 }
 
-// entry is a state in the hash table. Its part of the hash spares most comparisons with states that are elsewhere in memory.
+// entry is a state in the hash table. Its part of the hash spares most comparisons with states that
+// are elsewhere in memory.
 type entry struct{ hash, number uint32 } // the number from 1; 0 is a free slot
 
 const block = 1 << 12
@@ -178,7 +183,8 @@ func (e *explorer[S]) endless() int {
 	return slices.Index(can, false)
 }
 
-// trace returns the steps from the start to a state. It computes their names again, which saves the memory for millions of names.
+// trace returns the steps from the start to a state. It computes their names again, which saves the
+// memory for millions of names.
 func (m Model[S]) trace(e *explorer[S], at int) []string {
 	var back []string
 	for at != 0 {

@@ -13,7 +13,8 @@ import (
 	"sync"
 )
 
-// collect is for the tests' own program: its calls of Run append their bugs to this file, and do nothing else.
+// collect is for the tests' own program: its calls of Run append their bugs to this file, and do
+// nothing else.
 var collect = flag.String("collect", "", "append the bugs to this file, and plant none")
 
 // bugs are the bugs of all calls of Run, compiled together.
@@ -35,8 +36,9 @@ var once struct {
 	err  error
 }
 
-// everything plants the bugs of all calls of Run, and finds them by running the tests' program with -collect. The sources stay in
-// a folder of the system's temporary files, where the next run replaces them.
+// everything plants the bugs of all calls of Run, and finds them by running the tests' program with
+// -collect. The sources stay in a folder of the system's temporary files, where the next run
+// replaces them.
 func everything(root string) (bugs, error) {
 	once.Lock()
 	defer once.Unlock()

@@ -1,4 +1,5 @@
-// Package mutants shows that tests can fail: it plants bugs in the source as it is shipped, and runs the tests that must find them.
+// Package mutants shows that tests can fail: it plants bugs in the source as it is shipped, and
+// runs the tests that must find them.
 package mutants
 
 import (
@@ -18,9 +19,10 @@ import (
 
 var planted = flag.Bool("planted", false, "compile the bugs and run the tests on each, which takes half an hour on two cores; without it, the bugs are planted in the sources only")
 
-// Run plants each bug by itself and runs its test in a package of the project, which must fail, and not without a bug. The bugs of
-// all calls are compiled into the same sources, because compilation takes longer than most tests. Without the flag -planted, Run
-// only plants and parses its own bugs, and looks up the tests' names. A bug that cannot be planted any more fails, too.
+// Run plants each bug by itself and runs its test in a package of the project, which must fail, and
+// not without a bug. The bugs of all calls are compiled into the same sources, because compilation
+// takes longer than most tests. Without the flag -planted, Run only plants and parses its own bugs,
+// and looks up the tests' names. A bug that cannot be planted any more fails, too.
 func Run(t *testing.T, pkg string, all []Mutant) {
 	t.Helper()
 	root := root(t)

@@ -15,8 +15,9 @@ import (
 // variable says which bug is planted, from 1, in the environment of a program.
 const variable = "PLANTED_BUG"
 
-// plant writes sources in which a program finds all bugs, and the overlay that has them compiled instead of those of the module. A
-// function stands there with a body for each of its bugs beside the right one:
+// plant writes sources in which a program finds all bugs, and the overlay that has them compiled
+// instead of those of the module. A function stands there with a body for each of its bugs beside
+// the right one:
 //
 //	func (x *T) Verb(a A) error {
 //		switch plantedBug {

@@ -107,7 +107,8 @@ func show(all record.Table, top int) {
 // source is a package with tests.
 type source struct{ name, folder string }
 
-// list returns the packages that the patterns match. A pattern below ./tools is for the module there.
+// list returns the packages that the patterns match. A pattern below ./tools is for the module
+// there.
 func list(patterns []string) (all []source, err error) {
 	for _, pattern := range patterns {
 		cmd := exec.Command("go", "list", "-f", `{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Dir}}{{end}}`)

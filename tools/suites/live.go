@@ -22,8 +22,9 @@ import (
 // publicHost ends the host names of the live services.
 const publicHost = ".core.windows.net"
 
-// live starts services that answer to the host names of the live services, behind a proxy. It returns the variables of the environment
-// that lead a program there, and let it trust the certificate. Requests to other hosts are refused.
+// live starts services that answer to the host names of the live services, behind a proxy. It
+// returns the variables of the environment that lead a program there, and let it trust the
+// certificate. Requests to other hosts are refused.
 func live(t *testing.T, services http.Handler) (environment []string) {
 	t.Helper()
 	certificate, file := certificate(t)
@@ -63,7 +64,8 @@ func tunnel(w http.ResponseWriter, address string) {
 	_, _ = io.Copy(from, to)
 }
 
-// certificate makes a certificate for the host names of the live services. file holds it for programs that are to trust it.
+// certificate makes a certificate for the host names of the live services. file holds it for
+// programs that are to trust it.
 func certificate(t *testing.T) (_ tls.Certificate, file string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

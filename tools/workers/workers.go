@@ -1,4 +1,5 @@
-// Package workers runs the worker processes of a measurement: the program itself, with another environment.
+// Package workers runs the worker processes of a measurement: the program itself, with another
+// environment.
 package workers
 
 import (

@@ -1,4 +1,5 @@
-// Command install downloads the npm packages of Azurite ahead of time. The tests need nothing else apart from Go and Node.js.
+// Command install downloads the npm packages of Azurite ahead of time. The tests need nothing else
+// apart from Go and Node.js.
 package main
 
 import (

@@ -7,15 +7,16 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
 )
 
-// Need is what an operation needs: the type of its resource, s for a service, c for a container, a queue or a table, and o for what
-// is in it, and all letters of one of the permissions.
+// Need is what an operation needs: the type of its resource, s for a service, c for a container, a
+// queue or a table, and o for what is in it, and all letters of one of the permissions.
 type Need struct {
 	Type        string
 	Permissions []string
 	Account     bool // only a signature for the account permits the operation
 }
 
-// Valid checks that the rights are valid at a time. policies are the policies of the resource. Nil rights are all rights.
+// Valid checks that the rights are valid at a time. policies are the policies of the resource. Nil
+// rights are all rights.
 func (s *Rights) Valid(policies Policies, now time.Time) *protocol.Failure {
 	if s == nil {
 		return nil
@@ -57,8 +58,8 @@ func contains(permissions, all string) bool {
 	return true
 }
 
-// resolve returns the permissions of the signature and its policy, and whether they are valid at a time. The two must not say the
-// same thing.
+// resolve returns the permissions of the signature and its policy, and whether they are valid at a
+// time. The two must not say the same thing.
 func (s *Rights) resolve(policies Policies, now time.Time) (permissions string, valid bool) {
 	p := policy{Permission: s.permissions, Start: s.start, Expiry: s.end}
 	if s.policy != "" {

@@ -47,8 +47,8 @@ type policyElement struct {
 	Permission string `xml:",omitempty"`
 }
 
-// ParsePolicies parses an XML document. An empty body has no policies. permissions are the letters of the permissions that the
-// service has, in their order.
+// ParsePolicies parses an XML document. An empty body has no policies. permissions are the letters
+// of the permissions that the service has, in their order.
 func ParsePolicies(body []byte, permissions string) (all Policies, fault *protocol.DocumentFault) {
 	if len(bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\ufeff")))) == 0 {
 		return nil, nil

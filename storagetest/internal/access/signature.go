@@ -118,7 +118,8 @@ func (s *Rights) text(r *protocol.Request, resource string, more []string) strin
 	return strings.Join(append(lines, more...), "\n")
 }
 
-// inRange reports whether an address is in a range of addresses of the form a or a-b. Requests in this process have no address.
+// inRange reports whether an address is in a range of addresses of the form a or a-b. Requests in
+// this process have no address.
 func inRange(remote, addresses string) bool {
 	if addresses == "" || remote == "" {
 		return true

@@ -139,8 +139,8 @@ func (c *call) createBlob(parent *container, name string, old, from *blob, now t
 	return &xmlform.Response{Status: http.StatusCreated, Header: header}
 }
 
-// checkPut checks the type and the body of a request that creates a blob. The MD5 of the blob, which describes the body of a block
-// blob, counts more than that of the body.
+// checkPut checks the type and the body of a request that creates a blob. The MD5 of the blob,
+// which describes the body of a block blob, counts more than that of the body.
 func (c *call) checkPut() *xmlform.Failure {
 	switch kind := c.Header.Get("x-ms-blob-type"); {
 	case kind == "PageBlob":
@@ -270,11 +270,12 @@ func (c *call) checkBlock(limits []sizeLimit) *xmlform.Failure {
 	return c.checkChecksum(c.Header.Get("Content-MD5"))
 }
 
-// The first and the last time that an ETag can name, as numbers of 100 ns since the year 1, for the years 1601 to 9999.
+// The first and the last time that an ETag can name, as numbers of 100 ns since the year 1, for the
+// years 1601 to 9999.
 const firstETag, lastETag = 0x701CE1722770000, 0x2BCA2875F4373FFF
 
-// checkETagForm checks the form of the ETag in If-Match. Recordings show that appends refuse a number without quotes that is no time.
-// Other text is only another ETag.
+// checkETagForm checks the form of the ETag in If-Match. Recordings show that appends refuse a
+// number without quotes that is no time. Other text is only another ETag.
 func (c *call) checkETagForm() *xmlform.Failure {
 	number, ok := strings.CutPrefix(c.Header.Get("If-Match"), "0x")
 	if at, err := strconv.ParseInt(number, 16, 64); ok && (err != nil || at < firstETag || at > lastETag) {
@@ -339,7 +340,8 @@ func (b *blob) properties(now time.Time) http.Header {
 	return h
 }
 
-// blobProperties returns the properties and the metadata of a blob, or with comp=metadata the metadata alone.
+// blobProperties returns the properties and the metadata of a blob, or with comp=metadata the
+// metadata alone.
 func (c *call) blobProperties(b *blob, now time.Time) *xmlform.Response {
 	if f := c.checkRead(b, now); f != nil {
 		return xmlform.Refuse(f)

@@ -13,8 +13,8 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest/internal/xmlform"
 )
 
-// putBlock puts an uncommitted block. b is nil if there is no blob; a blob with uncommitted blocks only is created then. The ETag
-// of a blob does not change, and conditions are not checked.
+// putBlock puts an uncommitted block. b is nil if there is no blob; a blob with uncommitted blocks
+// only is created then. The ETag of a blob does not change, and conditions are not checked.
 func (c *call) putBlock(parent *container, name string, b *blob, now time.Time) *xmlform.Response {
 	id, f := c.blockID()
 	if f == nil {
@@ -57,8 +57,8 @@ func (c *call) checkStaged(b *blob, id string, now time.Time) *xmlform.Failure {
 	return nil
 }
 
-// commitBlocks creates or replaces a block blob by a list of its blocks. b is nil if there is no blob. All other blocks are
-// discarded.
+// commitBlocks creates or replaces a block blob by a list of its blocks. b is nil if there is no
+// blob. All other blocks are discarded.
 func (c *call) commitBlocks(parent *container, name string, b *blob, now time.Time) *xmlform.Response {
 	list, f := parseBlockList(c.Body)
 	if f == nil {
@@ -137,7 +137,8 @@ func (c *call) getBlockList(b *blob, now time.Time) *xmlform.Response {
 	return &xmlform.Response{Status: http.StatusOK, Header: header, Body: b.blocksXML(kind)}
 }
 
-// checkBlockListRead checks the conditions and the lease ID of a request for the blocks of a blob, and its type.
+// checkBlockListRead checks the conditions and the lease ID of a request for the blocks of a blob,
+// and its type.
 func (c *call) checkBlockListRead(b *blob, now time.Time) *xmlform.Failure {
 	var f *xmlform.Failure
 	if b.exists() {
@@ -185,7 +186,8 @@ func parseBlockList(body []byte) (list []listedBlock, f *xmlform.Failure) {
 	return list, nil
 }
 
-// blocksXML returns the blocks of a kind, "committed", "uncommitted" or "all", as the body of a response.
+// blocksXML returns the blocks of a kind, "committed", "uncommitted" or "all", as the body of a
+// response.
 func (b *blob) blocksXML(kind string) []byte {
 	var w bytes.Buffer
 	w.WriteString(xmlform.Head + "<BlockList>")

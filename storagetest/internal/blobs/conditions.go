@@ -61,7 +61,8 @@ func matches(condition, etag string) bool {
 // whole returns a time as responses report it, in seconds.
 func whole(t time.Time) time.Time { return t.Truncate(time.Second) }
 
-// checkCombination checks the number of the conditions of a write. Only reads support several ETags.
+// checkCombination checks the number of the conditions of a write. Only reads support several
+// ETags.
 func (x conditions) checkCombination() *xmlform.Failure {
 	switch {
 	case strings.Contains(x.match+x.noneMatch, ","),
@@ -125,7 +126,8 @@ func crc64Of(content []byte) []byte {
 
 func crc64Text(content []byte) string { return base64.StdEncoding.EncodeToString(crc64Of(content)) }
 
-// checkChecksum checks the checksums of the body: an MD5, which may be empty, and the CRC64, if the request has one.
+// checkChecksum checks the checksums of the body: an MD5, which may be empty, and the CRC64, if the
+// request has one.
 func (c *call) checkChecksum(sum string) *xmlform.Failure {
 	return c.checkSums(sum, "x-ms-content-crc64", c.Body)
 }
@@ -224,8 +226,8 @@ func (c *call) checkSize(limits []sizeLimit) *xmlform.Failure {
 	return nil
 }
 
-// ownBody returns the body of the request for a blob to keep, without much spare capacity. Blobs never change the bytes of a block,
-// so a body of the right capacity is not copied.
+// ownBody returns the body of the request for a blob to keep, without much spare capacity. Blobs
+// never change the bytes of a block, so a body of the right capacity is not copied.
 func (c *call) ownBody() []byte {
 	if cap(c.Body)-len(c.Body) <= len(c.Body)/64 {
 		return c.Body

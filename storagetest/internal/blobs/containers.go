@@ -24,7 +24,8 @@ func (c *call) metadata() ([]xmlform.Metadata, *xmlform.Failure) {
 	return all, f
 }
 
-// validators returns a header with an ETag and a time of the last change. A blob with uncommitted blocks only has neither.
+// validators returns a header with an ETag and a time of the last change. A blob with uncommitted
+// blocks only has neither.
 func validators(etag string, modified time.Time) http.Header {
 	h := http.Header{}
 	if etag != "" {
@@ -64,8 +65,8 @@ func (c *call) createContainer(name string, now time.Time) *xmlform.Response {
 	return &xmlform.Response{Status: http.StatusCreated, Header: target.header()}
 }
 
-// checkContainer checks the conditions and the lease ID of a request to a container. A read supports no conditions, and only a
-// deletion requires the lease ID.
+// checkContainer checks the conditions and the lease ID of a request to a container. A read
+// supports no conditions, and only a deletion requires the lease ID.
 func (c *call) checkContainer(target *container, now time.Time) *xmlform.Failure {
 	x, f := c.parseConditions()
 	if f == nil && !c.reads() {
@@ -91,7 +92,8 @@ func (c *call) deleteContainer(target *container, now time.Time) *xmlform.Respon
 	return &xmlform.Response{Status: http.StatusAccepted}
 }
 
-// containerProperties returns the properties and the metadata of a container, or with comp=metadata the metadata alone.
+// containerProperties returns the properties and the metadata of a container, or with comp=metadata
+// the metadata alone.
 func (c *call) containerProperties(target *container, now time.Time) *xmlform.Response {
 	if f := c.checkContainer(target, now); f != nil {
 		return xmlform.Refuse(f)
@@ -126,7 +128,8 @@ func (c *call) setContainerMetadata(target *container, now time.Time) *xmlform.R
 	return &xmlform.Response{Status: http.StatusOK, Header: target.header()}
 }
 
-// accountInformation returns the kind of the account. Clients can ask for it at the address of the account, of a container or of a blob.
+// accountInformation returns the kind of the account. Clients can ask for it at the address of the
+// account, of a container or of a blob.
 func (c *call) accountInformation(now time.Time) *xmlform.Response {
 	if !c.reads() {
 		return xmlform.Refuse(xmlform.ErrMethod)

@@ -1,2 +1,3 @@
-// Package blobs is the Blob service of an account: its containers and blobs in memory, and the requests to them.
+// Package blobs is the Blob service of an account: its containers and blobs in memory, and the
+// requests to them.
 package blobs

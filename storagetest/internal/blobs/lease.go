@@ -110,7 +110,8 @@ func (l *lease) setHeader(h http.Header, now time.Time) {
 	}
 }
 
-// leaseID returns the lease ID in a header. It returns an error if the ID is required and missing, or has an invalid form.
+// leaseID returns the lease ID in a header. It returns an error if the ID is required and missing,
+// or has an invalid form.
 func (c *call) leaseID(name string, required bool) (string, *xmlform.Failure) {
 	value := c.Header.Get(name)
 	id, ok := protocol.ParseGUID(value)
@@ -123,8 +124,8 @@ func (c *call) leaseID(name string, required bool) (string, *xmlform.Failure) {
 	return id, nil
 }
 
-// leaseSeconds returns a number of seconds in a header. It returns an error if the number is missing, or valid does not accept
-// it.
+// leaseSeconds returns a number of seconds in a header. It returns an error if the number is
+// missing, or valid does not accept it.
 func (c *call) leaseSeconds(name string, valid func(int64) bool) (int64, *xmlform.Failure) {
 	value := c.Header.Get(name)
 	n, err := strconv.ParseInt(value, 10, 64)
@@ -137,8 +138,8 @@ func (c *call) leaseSeconds(name string, valid func(int64) bool) (int64, *xmlfor
 	return n, nil
 }
 
-// changeLease acquires, renews, changes, releases or breaks the lease of a container or of a blob with an ETag and a time of its
-// last change, neither of which changes.
+// changeLease acquires, renews, changes, releases or breaks the lease of a container or of a blob
+// with an ETag and a time of its last change, neither of which changes.
 func (c *call) changeLease(l *lease, etag string, modified, now time.Time, with leaseFailures) *xmlform.Response {
 	x, f := c.parseConditions()
 	if f == nil {
@@ -256,8 +257,8 @@ func (c *call) releaseLease(l *lease, _ time.Time, with leaseFailures) (int, *xm
 	return http.StatusOK, nil
 }
 
-// breakLease ends a lease after a time: that of the request, but at the latest when the lease expires. Without a time in the
-// request, an infinite lease ends at once.
+// breakLease ends a lease after a time: that of the request, but at the latest when the lease
+// expires. Without a time in the request, an infinite lease ends at once.
 func (c *call) breakLease(l *lease, now time.Time, with leaseFailures) (int, *xmlform.Failure) {
 	const header = "x-ms-lease-break-period"
 	state := l.state(now)

@@ -38,8 +38,8 @@ func (c *call) pageSize(limit *int, words []string) (int, *xmlform.Failure) {
 	return int(n), f
 }
 
-// listContainers returns a page of containers in the order of their names. A marker consists of the account's name and that of the
-// next container.
+// listContainers returns a page of containers in the order of their names. A marker consists of the
+// account's name and that of the next container.
 func (c *call) listContainers(now time.Time, limit *int) *xmlform.Response {
 	n, f := c.pageSize(limit, containerWords)
 	if f != nil {
@@ -58,8 +58,8 @@ func (c *call) listContainers(now time.Time, limit *int) *xmlform.Response {
 	return &xmlform.Response{Status: http.StatusOK, Body: c.containersXML(page, next, now)}
 }
 
-// listBlobs returns a page of the blobs of a container in the order of their names. With a delimiter, blobs with the same beginning
-// up to the delimiter are one entry.
+// listBlobs returns a page of the blobs of a container in the order of their names. With a
+// delimiter, blobs with the same beginning up to the delimiter are one entry.
 func (c *call) listBlobs(target *container, now time.Time, limit *int) *xmlform.Response {
 	n, f := c.pageSize(limit, blobWords)
 	if f == nil {
@@ -202,7 +202,8 @@ func writeProperties(b *bytes.Buffer, all [][2]string) {
 	}
 }
 
-// writeProperties writes the properties of a blob. In a list, the ETag of a blob has no quotes, and that of a container has.
+// writeProperties writes the properties of a blob. In a list, the ETag of a blob has no quotes, and
+// that of a container has.
 func (b *blob) writeProperties(to *bytes.Buffer, withCopy bool, now time.Time) {
 	to.WriteString("<Properties>")
 	if !b.exists() {
@@ -235,8 +236,8 @@ func (b *blob) writeProperties(to *bytes.Buffer, withCopy bool, now time.Time) {
 	to.WriteString("</Properties>")
 }
 
-// writeName writes the name of a blob or of a prefix. XML cannot contain some characters; a name with such a character is encoded
-// like a part of an address.
+// writeName writes the name of a blob or of a prefix. XML cannot contain some characters; a name
+// with such a character is encoded like a part of an address.
 func writeName(b *bytes.Buffer, name string) {
 	if strings.ContainsFunc(name, notInXML) {
 		b.WriteString(`<Name Encoded="true">` + url.PathEscape(name) + "</Name>")

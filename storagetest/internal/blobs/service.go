@@ -40,7 +40,8 @@ func (s *Service) Receive(r *protocol.Request, now time.Time) protocol.Call {
 	return c
 }
 
-// versionChallenge is the first version whose response to a request without a signature says how to authenticate.
+// versionChallenge is the first version whose response to a request without a signature says how to
+// authenticate.
 const versionChallenge = "2019-12-12"
 
 // Blob is a stored blob.
@@ -51,8 +52,8 @@ type Blob struct {
 	Created, Modified             time.Time
 }
 
-// Blobs returns the blobs of a container in the order of their names, without blobs that have uncommitted blocks only. The blocks
-// are not copies. The caller holds the account's lock.
+// Blobs returns the blobs of a container in the order of their names, without blobs that have
+// uncommitted blocks only. The blocks are not copies. The caller holds the account's lock.
 func (s *Service) Blobs(name string) []Blob {
 	c := s.store.containers[name]
 	if c == nil {
@@ -123,7 +124,8 @@ func (c *call) Fail(f protocol.Failure, now time.Time) *protocol.Response {
 	return c.respond(xmlform.Refuse(&xmlform.Failure{Failure: f}), now)
 }
 
-// execute executes the call. Each operation checks the whole call before its first change, so no change is rolled back.
+// execute executes the call. Each operation checks the whole call before its first change, so no
+// change is rolled back.
 func (c *call) execute(now time.Time, in protocol.Injection) *xmlform.Response {
 	a, f := parseAddress(c.Path, c.Query)
 	kind := c.kind(a, f)
@@ -352,8 +354,8 @@ const rootContainer = "$root"
 // address is what a path addresses: the account, a container, or a blob.
 type address struct{ container, blob string }
 
-// parseAddress parses a path: /, /logs, /logs/a/b.txt. A path of one segment is a container if the query says so, and otherwise a
-// blob of the root container.
+// parseAddress parses a path: /, /logs, /logs/a/b.txt. A path of one segment is a container if the
+// query says so, and otherwise a blob of the root container.
 func parseAddress(path string, query url.Values) (a address, f *xmlform.Failure) {
 	container, blob, nested := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	for _, s := range []*string{&container, &blob} {
@@ -397,7 +399,8 @@ func checkBlobName(name string) *xmlform.Failure {
 // permissions are the letters of the permissions for a container or a blob, in their order.
 const permissions = "racwdxyltfmeopi"
 
-// needs are the rights that the operations need. An operation that is not listed cannot be permitted by a signature.
+// needs are the rights that the operations need. An operation that is not listed cannot be
+// permitted by a signature.
 var needs = map[requests.Kind]access.Need{
 	kinds.ContainerList:   {Type: "s", Permissions: []string{"l"}, Account: true},
 	kinds.ContainerCreate: {Type: "c", Permissions: []string{"c", "w"}, Account: true},
@@ -444,8 +447,8 @@ func verify(r *protocol.Request) (*access.Rights, *protocol.Failure) {
 	return access.Verify(r, access.Of{Service: "blob", Resource: resource, Permissions: permissions, More: more})
 }
 
-// permits returns the failure of an operation that the rights of the caller do not permit. The permission to create does not permit
-// to replace.
+// permits returns the failure of an operation that the rights of the caller do not permit. The
+// permission to create does not permit to replace.
 func (c *call) permits(a address, kind requests.Kind, now time.Time) *xmlform.Failure {
 	if c.rights == nil {
 		return nil
@@ -472,7 +475,8 @@ func (c *call) policies(a address) access.Policies {
 	return nil
 }
 
-// accessPolicies reads or replaces the stored access policies of a container. There is no public access.
+// accessPolicies reads or replaces the stored access policies of a container. There is no public
+// access.
 func (c *call) accessPolicies(target *container, now time.Time) *xmlform.Response {
 	switch {
 	case c.rights != nil:

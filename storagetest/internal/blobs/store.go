@@ -13,7 +13,8 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest/internal/xmlform"
 )
 
-// store holds the containers. ETags are numbered by the clock, so the same requests at the same times produce the same ETags.
+// store holds the containers. ETags are numbered by the clock, so the same requests at the same
+// times produce the same ETags.
 type store struct {
 	containers map[string]*container
 	deleted    map[string]time.Time // when each container was deleted
@@ -48,7 +49,8 @@ type blob struct {
 	copied   *copied // from where the blob was copied; nil: it was not, or has been changed since
 }
 
-// exists reports whether the blob has been written. A blob with uncommitted blocks only exists for writes of blocks and for leases.
+// exists reports whether the blob has been written. A blob with uncommitted blocks only exists for
+// writes of blocks and for leases.
 func (b *blob) exists() bool { return b != nil && b.etag != "" }
 
 // lookup returns the blob with a name, which may have uncommitted blocks only, or nil.
@@ -71,8 +73,8 @@ func ticks(t time.Time) int64 {
 	return (t.Unix()+epoch)*10_000_000 + int64(t.Nanosecond())/100
 }
 
-// nextETag returns a new ETag. Like the ETags of the live service, it is a time. The time advances where necessary to make each
-// ETag unique.
+// nextETag returns a new ETag. Like the ETags of the live service, it is a time. The time advances
+// where necessary to make each ETag unique.
 func (s *store) nextETag(now time.Time) string {
 	s.lastETag = max(s.lastETag+1, ticks(now))
 	return fmt.Sprintf(`"0x%X"`, s.lastETag)
@@ -214,7 +216,8 @@ var contentHeaders = []string{"Content-Type", "Content-Encoding", "Content-Langu
 // defaultContentType is the Content-Type of a blob without one.
 const defaultContentType = "application/octet-stream"
 
-// ownHeaders returns the headers for a blob that the request contains as x-ms-blob-content-type and so on.
+// ownHeaders returns the headers for a blob that the request contains as x-ms-blob-content-type and
+// so on.
 func (c *call) ownHeaders() map[string]string {
 	own := map[string]string{}
 	for _, name := range contentHeaders {

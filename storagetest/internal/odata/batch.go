@@ -27,7 +27,8 @@ type BatchOperation struct {
 	Body     []byte
 }
 
-// ParseBatch parses the body of a batch up to its closing boundaries. base is the account's address.
+// ParseBatch parses the body of a batch up to its closing boundaries. base is the account's
+// address.
 func ParseBatch(contentType string, body []byte, base string) (*Batch, *Failure) {
 	outer, ok := boundary(contentType)
 	if !ok {
@@ -72,7 +73,8 @@ func boundary(contentType string) (string, bool) {
 	return params["boundary"], err == nil && t == "multipart/mixed" && params["boundary"] != ""
 }
 
-// splitParts splits a multipart body, which must be complete, into its body parts. Lines end in CR LF or LF.
+// splitParts splits a multipart body, which must be complete, into its body parts. Lines end in CR
+// LF or LF.
 func splitParts(body []byte, boundary string) (parts [][]byte, ok bool) {
 	open := []byte("--" + boundary)
 	for from, at := -1, 0; ; {
@@ -221,7 +223,8 @@ func belowAccount(address, base string) string {
 	return path
 }
 
-// BatchResponse is the response to a batch. Each body part is an HTTP response. The boundaries are made of the request's ID.
+// BatchResponse is the response to a batch. Each body part is an HTTP response. The boundaries are
+// made of the request's ID.
 type BatchResponse struct {
 	Body         []byte
 	outer, inner string

@@ -149,7 +149,8 @@ func parseProperty(m Member, t Type, annotated bool) (Property, *Failure) {
 	return p, nil
 }
 
-// ParseObject reads the members of a JSON object in order. Values are not nested, text is UTF-8, and escapes are whole characters.
+// ParseObject reads the members of a JSON object in order. Values are not nested, text is UTF-8,
+// and escapes are whole characters.
 func ParseObject(body []byte) ([]Member, bool) {
 	if !utf8.Valid(body) || loneSurrogate(body) {
 		return nil, false
@@ -210,8 +211,8 @@ func loneSurrogate(body []byte) bool {
 	}
 }
 
-// unescape reads the escape at the start of body. It returns the code unit of \uXXXX, or 0 for another escape, and the escape's
-// length.
+// unescape reads the escape at the start of body. It returns the code unit of \uXXXX, or 0 for
+// another escape, and the escape's length.
 func unescape(body []byte) (rune, int) {
 	if len(body) < 6 || body[0] != '\\' || body[1] != 'u' {
 		return 0, min(2, len(body))
@@ -229,14 +230,15 @@ type Member struct {
 	Value any
 }
 
-// plain reads a JSON object of the frequent form, in which no text has escapes. It stops at the first byte of another form. The
-// values are sections of the body's text.
+// plain reads a JSON object of the frequent form, in which no text has escapes. It stops at the
+// first byte of another form. The values are sections of the body's text.
 type plain struct {
 	rest string
 	ok   bool
 }
 
-// parsePlain reads the members of an object as ParseObject does. ok is false if the object is invalid or has another form.
+// parsePlain reads the members of an object as ParseObject does. ok is false if the object is
+// invalid or has another form.
 func parsePlain(body []byte) (members []Member, ok bool) {
 	p := plain{rest: string(body), ok: true}
 	p.take('{')

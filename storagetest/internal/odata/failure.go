@@ -11,7 +11,8 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
 )
 
-// Failure is an error response of an OData service, with the form in which the live service sends it.
+// Failure is an error response of an OData service, with the form in which the live service sends
+// it.
 type Failure struct {
 	protocol.Failure
 	FrontEnd        bool // sent as XML, by the front end of the service

@@ -131,8 +131,8 @@ func (p *filterParser) unary(depth int) *Filter {
 // mirrored maps an operator to the operator with its sides exchanged.
 var mirrored = map[string]string{"eq": "eq", "ne": "ne", "gt": "lt", "ge": "le", "lt": "gt", "le": "ge"}
 
-// comparison parses a property, an operator and a literal, in this order or reversed. A property alone is compared with true.
-// true and false stand for all rows and for none.
+// comparison parses a property, an operator and a literal, in this order or reversed. A property
+// alone is compared with true. true and false stand for all rows and for none.
 func (p *filterParser) comparison() *Filter {
 	p.comparisons++
 	left, leftIsName := p.operand()
@@ -234,7 +234,8 @@ func (p *filterParser) literal(t Type) (v Property) {
 	return v
 }
 
-// untyped is the name of a large literal of digits alone. Such a literal adopts the type of the property.
+// untyped is the name of a large literal of digits alone. Such a literal adopts the type of the
+// property.
 const untyped = "untyped"
 
 // number parses 5, 5L, 5.0, 5e3, 5.0d.
@@ -269,8 +270,8 @@ type Row interface {
 	Property(name string) (p Property, ok bool)
 }
 
-// Matches reports whether the filter matches a row. A comparison is false if the row lacks the property or the property has another
-// type, whatever the operator is.
+// Matches reports whether the filter matches a row. A comparison is false if the row lacks the
+// property or the property has another type, whatever the operator is.
 func (f *Filter) Matches(row Row) bool {
 	switch f.operator {
 	case "":
@@ -309,8 +310,8 @@ func (f *Filter) Matches(row Row) bool {
 // unordered is the result of a comparison with NaN.
 const unordered = math.MaxInt
 
-// compare compares a property with a literal. A literal of digits alone adopts a wider numeric type. ok is false if the types
-// differ.
+// compare compares a property with a literal. A literal of digits alone adopts a wider numeric
+// type. ok is false if the types differ.
 func compare(p, literal Property) (n int, ok bool) {
 	if i, is := literal.Value.(int32); is && literal.Type == Int32 {
 		switch p.Type {
@@ -373,7 +374,8 @@ func (r KeyRange) Contains(key string) bool {
 // Single reports whether the range contains exactly one key, From.
 func (r KeyRange) Single() bool { return !r.NoEnd && r.From == r.To }
 
-// KeyRange returns a range that contains the key property called name of every row that the filter matches.
+// KeyRange returns a range that contains the key property called name of every row that the filter
+// matches.
 func (f *Filter) KeyRange(name string) KeyRange {
 	switch {
 	case f.operator == "and":

@@ -12,8 +12,8 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
 )
 
-// parseValue parses the text of an annotated value. ok is false if the text is not of type t; inRange is false if the value is
-// outside the range of t.
+// parseValue parses the text of an annotated value. ok is false if the text is not of type t;
+// inRange is false if the value is outside the range of t.
 func parseValue(t Type, s string) (v any, ok, inRange bool) {
 	switch t {
 	case String:
@@ -63,8 +63,8 @@ func parseDouble(s string) (float64, bool) {
 	return f, err == nil
 }
 
-// formatDouble formats a double as .NET does: 15 digits if they are sufficient, otherwise 17, always with a point or an exponent,
-// so that a whole number remains a double.
+// formatDouble formats a double as .NET does: 15 digits if they are sufficient, otherwise 17,
+// always with a point or an exponent, so that a whole number remains a double.
 func formatDouble(f float64) string {
 	digits := 15
 	s := strconv.FormatFloat(f, 'E', digits-1, 64)
@@ -102,7 +102,8 @@ func formatDouble(f float64) string {
 	return s
 }
 
-// parseTime parses a DateTime. The service stores units of 100 ns, and no time before the year 1601.
+// parseTime parses a DateTime. The service stores units of 100 ns, and no time before the year
+// 1601.
 func parseTime(s string) (v any, ok, inRange bool) {
 	layout := "2006-01-02T15:04:05"
 	rest := strings.TrimLeft(s, "0123456789-T:.")
@@ -169,7 +170,8 @@ func isGUID(s string) bool {
 	return true
 }
 
-// Units returns the number of UTF-16 code units of s, in which the service's limits on text are stated.
+// Units returns the number of UTF-16 code units of s, in which the service's limits on text are
+// stated.
 func Units(s string) int {
 	n := 0
 	for _, r := range s {
@@ -216,7 +218,8 @@ func compareCharacters(a, b string) int {
 	return len(a) - len(b)
 }
 
-// CutQuoted reads a quoted text, in which a doubled quote stands for a quote. It returns the text and the remainder of s.
+// CutQuoted reads a quoted text, in which a doubled quote stands for a quote. It returns the text
+// and the remainder of s.
 func CutQuoted(s string) (text, rest string, ok bool) {
 	s = strings.TrimSpace(s)
 	if !strings.HasPrefix(s, "'") {
@@ -269,7 +272,8 @@ const (
 	Binary   Type = "Edm.Binary"
 )
 
-// Property is a named value: a string (also for GUID, in lower case), int32, bool, float64, int64, time.Time or []byte.
+// Property is a named value: a string (also for GUID, in lower case), int32, bool, float64, int64,
+// time.Time or []byte.
 type Property struct {
 	Name  string
 	Type  Type

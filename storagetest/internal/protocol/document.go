@@ -19,7 +19,8 @@ type Element struct {
 	Text     string
 	Children []*Element
 
-	// End is the position of the name in the end tag. Next is the position of the name in the tag after the end tag.
+	// End is the position of the name in the end tag. Next is the position of the name in the tag
+	// after the end tag.
 	End, Next Position
 }
 

@@ -110,7 +110,8 @@ func (r *Request) SignedPath() string {
 	return "/" + r.Account.Name + path
 }
 
-// SignedResource returns the path, and the parameter comp of the query, as the short forms of a signature contain them.
+// SignedResource returns the path, and the parameter comp of the query, as the short forms of a
+// signature contain them.
 func (r *Request) SignedResource() string {
 	if comp := r.Query.Get("comp"); comp != "" {
 		return r.SignedPath() + "?comp=" + comp
@@ -118,8 +119,9 @@ func (r *Request) SignedResource() string {
 	return r.SignedPath()
 }
 
-// HasKeySignature reports whether the request has a date that is near the account's time, and the credential in the Authorization
-// header is the account's name and the signature of text with the account's key.
+// HasKeySignature reports whether the request has a date that is near the account's time, and the
+// credential in the Authorization header is the account's name and the signature of text with the
+// account's key.
 func (r *Request) HasKeySignature(text string, now time.Time) bool {
 	_, credential := r.Authorization()
 	name, signature, _ := strings.Cut(credential, ":")
@@ -160,8 +162,8 @@ var (
 	InvalidResourceName  = Failure{http.StatusBadRequest, "InvalidResourceName", "The specifed resource name contains invalid characters."} // sic
 )
 
-// StandardHeader returns the header that each response has: the server, the ID of the request, and what the client's version
-// implies.
+// StandardHeader returns the header that each response has: the server, the ID of the request, and
+// what the client's version implies.
 func StandardHeader(r *Request, server string) http.Header {
 	h := http.Header{}
 	h.Set("Server", server+" Microsoft-HTTPAPI/2.0")
@@ -195,25 +197,30 @@ func (a *Account) Signed(signature, text string) bool {
 	return hmac.Equal([]byte(signature), []byte(a.Sign(text)))
 }
 
-// Service is one service of an account, as the Table service is. The account's lock protects its state.
+// Service is one service of an account, as the Table service is. The account's lock protects its
+// state.
 type Service interface {
-	// Receive authenticates a request and reads its head. It reads no state, so the caller need not hold the account's lock.
+	// Receive authenticates a request and reads its head. It reads no state, so the caller need not
+	// hold the account's lock.
 	Receive(r *Request, now time.Time) Call
 }
 
 // Call is a request that a service has received.
 type Call interface {
-	// Accepted reports whether the head of the request is valid. Execute then executes the request; otherwise Execute returns the
-	// refusal.
+	// Accepted reports whether the head of the request is valid. Execute then executes the request;
+	// otherwise Execute returns the refusal.
 	Accepted() bool
 
-	// Describe returns what the request addresses. Without withBody, Describe reads only the address.
+	// Describe returns what the request addresses. Without withBody, Describe reads only the
+	// address.
 	Describe(withBody bool) Description
 
-	// Execute executes the request completely, or not at all. The caller holds the account's lock. A call may be executed again.
+	// Execute executes the request completely, or not at all. The caller holds the account's lock.
+	// A call may be executed again.
 	Execute(now time.Time, in Injection) *Response
 
-	// Fail returns the response that reports f, in the form of the service. Fail changes nothing. The caller holds the lock.
+	// Fail returns the response that reports f, in the form of the service. Fail changes nothing.
+	// The caller holds the lock.
 	Fail(f Failure, now time.Time) *Response
 }
 

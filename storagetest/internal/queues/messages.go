@@ -98,8 +98,8 @@ func (c *call) peekMessages(q *queue, now time.Time, limit int) *xmlform.Respons
 	return &xmlform.Response{Status: http.StatusOK, Body: messagesXML(q.next(min(int(n), limit), now, c.options.ShuffleSeed), messageParts{text: true})}
 }
 
-// find returns the index of a message whose receipt the call has. A receipt is valid until there is a newer receipt, also after the
-// message has become visible.
+// find returns the index of a message whose receipt the call has. A receipt is valid until there is
+// a newer receipt, also after the message has become visible.
 func (c *call) find(q *queue, id string) (int, *xmlform.Failure) {
 	receipt := c.Query.Get("popreceipt")
 	i := q.index(id)

@@ -61,8 +61,8 @@ func (c *call) setMetadata(q *queue) *xmlform.Response {
 	return &xmlform.Response{Status: http.StatusNoContent}
 }
 
-// listQueues returns a page of queues in the order of their names. A marker consists of the account's name and that of the next
-// queue.
+// listQueues returns a page of queues in the order of their names. A marker consists of the
+// account's name and that of the next queue.
 func (c *call) listQueues() *xmlform.Response {
 	n, f := xmlform.Number(c.Query, "maxresults", maxList, 1, 1<<31-1)
 	if f == nil {

@@ -43,8 +43,9 @@ type Message struct {
 	Dequeued                   int
 }
 
-// Messages returns the messages of a queue, including hidden messages, oldest first. Messages changes nothing: an expired message
-// is left out, and stays until the next request. The caller holds the account's lock.
+// Messages returns the messages of a queue, including hidden messages, oldest first. Messages
+// changes nothing: an expired message is left out, and stays until the next request. The caller
+// holds the account's lock.
 func (s *Service) Messages(name string, now time.Time) []Message {
 	q := s.store.queues[name]
 	if q == nil {
@@ -123,7 +124,8 @@ func (c *call) policies(a address) access.Policies {
 	return nil
 }
 
-// execute executes the call. Each operation checks the whole call before its first change, so no change is rolled back.
+// execute executes the call. Each operation checks the whole call before its first change, so no
+// change is rolled back.
 func (c *call) execute(now time.Time, in protocol.Injection) *xmlform.Response {
 	a, f := parseAddress(c.Path)
 	kind := c.kind(a, f)
@@ -277,7 +279,8 @@ func parseAddress(path string) (a address, f *xmlform.Failure) {
 	return a, nil
 }
 
-// needs are the rights that the operations need. An operation that is not listed cannot be permitted by a signature.
+// needs are the rights that the operations need. An operation that is not listed cannot be
+// permitted by a signature.
 var needs = map[requests.Kind]access.Need{
 	kinds.QueueList:     {Type: "s", Permissions: []string{"l"}, Account: true},
 	kinds.QueueCreate:   {Type: "c", Permissions: []string{"c", "w"}, Account: true},

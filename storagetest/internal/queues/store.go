@@ -12,7 +12,8 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest/internal/xmlform"
 )
 
-// store holds the queues. Message IDs and receipts are numbered, so the same requests produce the same IDs and receipts.
+// store holds the queues. Message IDs and receipts are numbered, so the same requests produce the
+// same IDs and receipts.
 type store struct {
 	queues      map[string]*queue
 	deleted     map[string]time.Time // when each queue was deleted
@@ -54,8 +55,8 @@ func (s *store) queue(name string, now time.Time) *queue {
 	return q
 }
 
-// expire removes the expired messages permanently: they do not return if the clock is set back. Most calls return early, because
-// firstExpiry is later than now.
+// expire removes the expired messages permanently: they do not return if the clock is set back.
+// Most calls return early, because firstExpiry is later than now.
 func (q *queue) expire(now time.Time) {
 	if now.Before(q.firstExpiry) {
 		return
@@ -82,7 +83,8 @@ func (q *queue) index(id string) int {
 	return slices.IndexFunc(q.messages, func(m *message) bool { return m.id == id })
 }
 
-// next returns up to n visible messages: the oldest, or if seed is not 0, random messages in random order.
+// next returns up to n visible messages: the oldest, or if seed is not 0, random messages in random
+// order.
 func (q *queue) next(n int, now time.Time, seed uint64) []*message {
 	q.receives++
 	var all []*message
@@ -111,8 +113,9 @@ func (s *store) nextMessageID() string {
 // The file times of Windows count 100 nanoseconds from 1601.
 const fileTimeEpoch = 116444736000000000
 
-// nextReceipt returns a new receipt for messages that become visible at a time. Like the receipts of the live service, it contains
-// a file time, and that of an update is longer. The file time advances where necessary to make each receipt unique.
+// nextReceipt returns a new receipt for messages that become visible at a time. Like the receipts
+// of the live service, it contains a file time, and that of an update is longer. The file time
+// advances where necessary to make each receipt unique.
 func (s *store) nextReceipt(visible time.Time, update bool) string {
 	s.lastReceipt = max(s.lastReceipt+1, uint64(fileTimeEpoch+visible.UnixMilli()*10_000))
 	b := make([]byte, 20, 24)

@@ -19,8 +19,8 @@ type Settings struct {
 	rules    []rule
 }
 
-// form is the form of a property: its elements in the order in which the service writes them, and the properties of a new
-// account. An element without a default is written once it is set.
+// form is the form of a property: its elements in the order in which the service writes them, and
+// the properties of a new account. An element without a default is written once it is set.
 type form struct {
 	name     string
 	parts    []form
@@ -42,7 +42,8 @@ var (
 // retention is the form of the time for which a service retains what it records.
 var retention = form{name: "RetentionPolicy", parts: []form{enabled, days}}
 
-// forms are the properties of a service in the order in which the service writes them. Cors is written from the rules.
+// forms are the properties of a service in the order in which the service writes them. Cors is
+// written from the rules.
 var forms = []form{
 	{name: "Logging", parts: []form{version, boolean("Read", "false"), boolean("Write", "false"), boolean("Delete", "false"), retention}},
 	{name: "HourMetrics", parts: []form{version, enabled, apis, retention}},
@@ -197,7 +198,8 @@ func (f form) write(b *bytes.Buffer, e *protocol.Element, of string) {
 	b.WriteString("</" + f.name + ">")
 }
 
-// WantsStatistics reports whether a request is for the statistics of the service, if it is for the account.
+// WantsStatistics reports whether a request is for the statistics of the service, if it is for the
+// account.
 func WantsStatistics(r *protocol.Request) bool {
 	return r.Method == http.MethodGet && r.Query.Get("restype") == "service" && r.Query.Get("comp") == "stats"
 }

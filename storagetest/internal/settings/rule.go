@@ -60,7 +60,8 @@ func (u *rule) allows(origin, method string) bool {
 	return origin != "" && (slices.Contains(origins, "*") || slices.Contains(origins, origin)) && slices.Contains(methods, method)
 }
 
-// allowsHeaders reports whether all headers of a list are allowed: by their names, or by the beginnings of their names.
+// allowsHeaders reports whether all headers of a list are allowed: by their names, or by the
+// beginnings of their names.
 func (u *rule) allowsHeaders(list string) bool {
 	for _, name := range split(list) {
 		if !slices.ContainsFunc(split(u.AllowedHeaders), func(allowed string) bool {
@@ -116,7 +117,8 @@ func IsPreflight(r *protocol.Request) bool { return r.SentMethod == http.MethodO
 // requiredOfPreflight are the headers that each preflight request has.
 var requiredOfPreflight = []string{"Origin", "Access-Control-Request-Method"}
 
-// MissingOfPreflight returns the name of a header that a preflight request must have and does not have, or "".
+// MissingOfPreflight returns the name of a header that a preflight request must have and does not
+// have, or "".
 func MissingOfPreflight(r *protocol.Request) string {
 	for _, name := range requiredOfPreflight {
 		if r.Header.Get(name) == "" {
@@ -126,7 +128,8 @@ func MissingOfPreflight(r *protocol.Request) string {
 	return ""
 }
 
-// Preflight returns the header of the answer to a preflight request. ok is false if no rule allows what the request asks for.
+// Preflight returns the header of the answer to a preflight request. ok is false if no rule allows
+// what the request asks for.
 func (s *Settings) Preflight(r *protocol.Request) (header http.Header, ok bool) {
 	method, headers := r.Header.Get("Access-Control-Request-Method"), r.Header.Get("Access-Control-Request-Headers")
 	for _, u := range s.rules {
@@ -144,8 +147,9 @@ func (s *Settings) Preflight(r *protocol.Request) (header http.Header, ok bool) 
 	return nil, false
 }
 
-// Header returns the headers that the response to a request, other than a preflight request, has because of the rules. Only
-// responses to reads name the header Origin in Vary, because clients store no other responses.
+// Header returns the headers that the response to a request, other than a preflight request, has
+// because of the rules. Only responses to reads name the header Origin in Vary, because clients
+// store no other responses.
 func (s *Settings) Header(r *protocol.Request) http.Header {
 	if IsPreflight(r) {
 		return nil

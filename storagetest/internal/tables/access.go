@@ -44,7 +44,8 @@ func (r *response) asXML() *response {
 	return r
 }
 
-// grant holds the rights of a shared access signature. A nil grant holds all rights, as the account's key does.
+// grant holds the rights of a shared access signature. A nil grant holds all rights, as the
+// account's key does.
 type grant struct {
 	*access.Rights
 	table            string // in lower case; "" for the account
@@ -60,7 +61,8 @@ func refusalOf(f *protocol.Failure) *odata.Failure {
 	return &odata.Failure{Failure: *f}
 }
 
-// covers reports whether an entity is in the range of the grant. The service compares both keys together.
+// covers reports whether an entity is in the range of the grant. The service compares both keys
+// together.
 func (g *grant) covers(pk, rk string) bool {
 	if g == nil {
 		return true
@@ -77,8 +79,8 @@ func (g *grant) covers(pk, rk string) bool {
 	return n < 0 || n == 0 && (g.endRK == "" || odata.CompareText(rk, g.endRK) <= 0)
 }
 
-// authenticate checks the key's signature, the token or the shared access signature of a request, and returns the rights of the
-// caller.
+// authenticate checks the key's signature, the token or the shared access signature of a request,
+// and returns the rights of the caller.
 func authenticate(r *protocol.Request, table string, now time.Time) (*grant, *odata.Failure) {
 	switch {
 	case access.HasSignature(r):
@@ -120,8 +122,8 @@ func verify(r *protocol.Request, table string) (*grant, *odata.Failure) {
 	return &grant{Rights: rights, table: name, startPK: q.Get("spk"), startRK: q.Get("srk"), endPK: q.Get("epk"), endRK: q.Get("erk")}, nil
 }
 
-// permits returns the failure of an operation on entities that the grant does not permit: all letters of one of the permissions are
-// needed.
+// permits returns the failure of an operation on entities that the grant does not permit: all
+// letters of one of the permissions are needed.
 func (c *call) permits(permissions ...string) *odata.Failure {
 	return c.check(access.Need{Type: "o", Permissions: permissions})
 }

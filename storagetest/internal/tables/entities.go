@@ -105,7 +105,8 @@ func (e *entity) check() *odata.Failure {
 	return nil
 }
 
-// propertySize returns the bytes that a property adds to the size of an entity, by the documented formula.
+// propertySize returns the bytes that a property adds to the size of an entity, by the documented
+// formula.
 func propertySize(p odata.Property) int {
 	n := 8 + 2*odata.Units(p.Name)
 	switch v := p.Value.(type) {
@@ -138,7 +139,8 @@ func (e *entity) merge(old *entity) {
 	}
 }
 
-// entityOperation executes a call that reads or writes one entity. The caller rolls back the changes of a failed call.
+// entityOperation executes a call that reads or writes one entity. The caller rolls back the
+// changes of a failed call.
 func (c *call) entityOperation(a address, now time.Time) *response {
 	switch {
 	case c.grant != nil && !c.grant.IsAccount() && strings.ToLower(a.resource) != c.grant.table:
@@ -242,7 +244,8 @@ func (c *call) insert(a address, now time.Time) *response {
 	return r
 }
 
-// created returns the response to an insert, with or without the content that was created, as the client prefers.
+// created returns the response to an insert, with or without the content that was created, as the
+// client prefers.
 func (c *call) created(location string, content func() []byte) *response {
 	r := &response{status: http.StatusCreated, preference: c.preference(), location: location}
 	if r.preference == "return-no-content" {
@@ -253,8 +256,8 @@ func (c *call) created(location string, content func() []byte) *response {
 	return r
 }
 
-// update replaces an entity or merges with it. With If-Match the entity must exist. The keys in the address count, and not the
-// keys in the body.
+// update replaces an entity or merges with it. With If-Match the entity must exist. The keys in the
+// address count, and not the keys in the body.
 func (c *call) update(a address, now time.Time, merge bool) *response {
 	t := c.store.table(a.resource)
 	if t == nil {

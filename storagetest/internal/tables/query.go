@@ -124,7 +124,8 @@ func (c *call) query(a address, in protocol.Injection) *response {
 	return r
 }
 
-// selectionAsSent returns the text of the metadata address that names the selected properties, also of an empty selection.
+// selectionAsSent returns the text of the metadata address that names the selected properties, also
+// of an empty selection.
 func (c *call) selectionAsSent(q query) string {
 	if c.Query.Has("$select") && q.selected == nil {
 		return "&$select=" + c.Query.Get("$select")
@@ -132,7 +133,8 @@ func (c *call) selectionAsSent(q query) string {
 	return q.selected.String()
 }
 
-// A continuation token is 1!length!text, where text is the base64 of a key in an alphabet that is plain in URLs.
+// A continuation token is 1!length!text, where text is the base64 of a key in an alphabet that is
+// plain in URLs.
 var (
 	toTokenAlphabet   = strings.NewReplacer("=", "-", "/", "_", "+", "*")
 	fromTokenAlphabet = strings.NewReplacer("-", "=", "_", "/", "*", "+")

@@ -119,8 +119,8 @@ func (r *response) xmlHeader(h http.Header) {
 	}
 }
 
-// appendPart appends the response to an operation inside a transaction. The lines of the header have the order in which the service
-// sends them.
+// appendPart appends the response to an operation inside a transaction. The lines of the header
+// have the order in which the service sends them.
 func (r *response) appendPart(b []byte, contentID string) []byte {
 	b = append(append(strconv.AppendInt(append(b, "HTTP/1.1 "...), int64(r.status), 10), ' '), http.StatusText(r.status)...)
 	b = append(b, "\r\n"...)
@@ -163,7 +163,8 @@ func (r *response) appendPart(b []byte, contentID string) []byte {
 	return append(b, "\r\n"...)
 }
 
-// invalid returns a failure with status 400, whose text begins with the index of the operation in a transaction.
+// invalid returns a failure with status 400, whose text begins with the index of the operation in a
+// transaction.
 func invalid(code, text string) *odata.Failure {
 	f := odata.NewFailure(http.StatusBadRequest, code, text)
 	f.AlwaysWithIndex = true

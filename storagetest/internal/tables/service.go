@@ -151,7 +151,8 @@ type parsedBody struct {
 	failure *odata.Failure
 }
 
-// tunnel replaces the method of a POST by the method that X-HTTP-Method names, for clients whose proxies allow few methods.
+// tunnel replaces the method of a POST by the method that X-HTTP-Method names, for clients whose
+// proxies allow few methods.
 func (c *call) tunnel() {
 	if c.Method != http.MethodPost {
 		return
@@ -174,7 +175,8 @@ func (c *call) address() (address, *odata.Failure) {
 	return c.parsed.address, c.parsed.failure
 }
 
-// entity parses the body of a write. A call may be executed twice: the caller may sort the properties and append to them.
+// entity parses the body of a write. A call may be executed twice: the caller may sort the
+// properties and append to them.
 func (c *call) entity() (odata.Entity, *odata.Failure) {
 	b := c.parsedBody()
 	e := b.entity
@@ -396,7 +398,8 @@ type address struct {
 	isEntity  bool // the path has keys
 }
 
-// parseAddress parses a path: Tables, Tables('staff'), staff, staff(), staff(PartitionKey='a',RowKey='b'), $batch.
+// parseAddress parses a path: Tables, Tables('staff'), staff, staff(),
+// staff(PartitionKey='a',RowKey='b'), $batch.
 func parseAddress(path string) (a address, f *odata.Failure) {
 	path, err := url.PathUnescape(strings.TrimPrefix(path, "/"))
 	if err != nil {
@@ -464,7 +467,8 @@ func (a *address) parseKeys(args string) *odata.Failure {
 	return nil
 }
 
-// formatKeys formats keys as the service does in addresses: with doubled quotes, and percent-encoded.
+// formatKeys formats keys as the service does in addresses: with doubled quotes, and
+// percent-encoded.
 func formatKeys(pk, rk string) string {
 	return "(PartitionKey='" + escapeKey(pk) + "',RowKey='" + escapeKey(rk) + "')"
 }

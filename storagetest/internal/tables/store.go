@@ -53,7 +53,8 @@ func newStore() store {
 // table returns a table, or nil if no table has the name.
 func (s *store) table(name string) *table { return s.tables[strings.ToLower(name)] }
 
-// createTable creates a table. Its entities get later Timestamps than the entities of a deleted table with the same name.
+// createTable creates a table. Its entities get later Timestamps than the entities of a deleted
+// table with the same name.
 func (s *store) createTable(name string) {
 	key := strings.ToLower(name)
 	s.tables[key] = &table{name: name, lastDeletedRow: s.deleted[key].lastTimestamp}
@@ -124,8 +125,9 @@ func (t *table) set(pk, rk string, e *entity) {
 	}
 }
 
-// nextTimestamp returns the Timestamp of a write over old, which may be nil. A new entity gets a later Timestamp than every deleted
-// entity, because otherwise the ETag of a deleted entity could match the new entity.
+// nextTimestamp returns the Timestamp of a write over old, which may be nil. A new entity gets a
+// later Timestamp than every deleted entity, because otherwise the ETag of a deleted entity could
+// match the new entity.
 func (t *table) nextTimestamp(now time.Time, old *entity) time.Time {
 	last := t.lastDeletedRow
 	if old != nil {
@@ -150,8 +152,8 @@ func (t *table) lastTimestamp() time.Time {
 	return last
 }
 
-// scan visits in order the entities in two ranges of keys, until visit returns false. The scan starts at start, if start is in the
-// ranges.
+// scan visits in order the entities in two ranges of keys, until visit returns false. The scan
+// starts at start, if start is in the ranges.
 func (t *table) scan(pks, rks odata.KeyRange, start position, visit func(*entity) bool) {
 	if start.pk != nil && odata.CompareText(*start.pk, pks.From) > 0 {
 		pks.From = *start.pk
@@ -175,14 +177,15 @@ func (t *table) scan(pks, rks odata.KeyRange, start position, visit func(*entity
 	}
 }
 
-// position is a place in a table's order, as a continuation token names it. A row key needs a partition key.
+// position is a place in a table's order, as a continuation token names it. A row key needs a
+// partition key.
 type position struct{ pk, rk *string }
 
 // maxBlock is the most items in a block of a sorted list.
 const maxBlock = 512
 
-// sorted is a list of items in the service's order of their keys. Reads and changes of one item take about the same time in long and
-// in short lists. The zero value is an empty list.
+// sorted is a list of items in the service's order of their keys. Reads and changes of one item
+// take about the same time in long and in short lists. The zero value is an empty list.
 type sorted[T keyed] struct {
 	blocks [][]T // none is empty
 }

@@ -82,7 +82,8 @@ func (c *call) executeOperation(i int, now time.Time, written map[string]bool) *
 	return op.entityOperation(a, now)
 }
 
-// appendFailedPart appends the response to a failed operation, whose text begins with the index of the operation.
+// appendFailedPart appends the response to a failed operation, whose text begins with the index of
+// the operation.
 func (op *call) appendFailedPart(b []byte, r *response, i int, changeSet bool, contentID string, now time.Time) []byte {
 	r.writeError(op, now)
 	prefix := ""

@@ -1,3 +1,3 @@
-// Package xmlform is the form of requests and responses that the Queue service and the Blob service share: signatures, parameters,
-// metadata, failures and XML.
+// Package xmlform is the form of requests and responses that the Queue service and the Blob service
+// share: signatures, parameters, metadata, failures and XML.
 package xmlform

@@ -24,8 +24,8 @@ func InvalidDocument(fault protocol.DocumentFault) *Failure {
 		With("<LineNumber>%d</LineNumber><LinePosition>%d</LinePosition>%s", fault.Line, fault.Position, elementOf("Reason", fault.Reason))
 }
 
-// ParseDocument decodes a body that is one XML document into root, as xml.Unmarshal does. Only comments and space may follow the
-// document.
+// ParseDocument decodes a body that is one XML document into root, as xml.Unmarshal does. Only
+// comments and space may follow the document.
 func ParseDocument(body []byte, root any) *Failure {
 	if _, fault := protocol.ParseDocument(body); fault != nil {
 		return InvalidDocument(*fault)
@@ -39,7 +39,8 @@ func ParseDocument(body []byte, root any) *Failure {
 // Head is the start of each XML document of the services, with a byte order mark.
 const Head = "\ufeff" + `<?xml version="1.0" encoding="utf-8"?>`
 
-// escape escapes a text as the services do. Quotes are not escaped. A carriage return is, because XML parsers drop it.
+// escape escapes a text as the services do. Quotes are not escaped. A carriage return is, because
+// XML parsers drop it.
 var escape = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\r", "&#xD;")
 
 // WriteElement writes an element that contains a text.
@@ -109,8 +110,8 @@ func Includes(query url.Values, word string) bool {
 	return slices.Contains(strings.Split(query.Get("include"), ","), word)
 }
 
-// WriteParameters writes the parameters of a query for a list that are not empty. The names of the elements are the names of the
-// parameters.
+// WriteParameters writes the parameters of a query for a list that are not empty. The names of the
+// elements are the names of the parameters.
 func WriteParameters(b *bytes.Buffer, query url.Values, elements ...string) {
 	for _, element := range elements {
 		if value := query.Get(strings.ToLower(element)); value != "" {
@@ -124,8 +125,8 @@ type Metadata struct{ Name, Value string }
 
 var validMetadataName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// ParseMetadata returns the metadata in the x-ms-meta- headers, sorted by name. Names in Go's spelling of headers do not show how
-// the client wrote them; they are stored in lower case.
+// ParseMetadata returns the metadata in the x-ms-meta- headers, sorted by name. Names in Go's
+// spelling of headers do not show how the client wrote them; they are stored in lower case.
 func ParseMetadata(header http.Header) (all []Metadata, f *Failure) {
 	for name, values := range header {
 		if !protocol.IsMetadata(name) {

@@ -12,8 +12,9 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest/internal/settings"
 )
 
-// Check checks the address, the signature with the account's key, the shared access signature or the token, and the version of a
-// request. verify checks the shared access signature. Check returns the rights of such a signature, nil for all rights, or the refusal.
+// Check checks the address, the signature with the account's key, the shared access signature or
+// the token, and the version of a request. verify checks the shared access signature. Check returns
+// the rights of such a signature, nil for all rights, or the refusal.
 func Check(r *protocol.Request, now time.Time, verify func() (*access.Rights, *protocol.Failure)) (rights *access.Rights, f *Failure) {
 	switch {
 	case r.OtherAccount:
@@ -44,7 +45,8 @@ func Check(r *protocol.Request, now time.Time, verify func() (*access.Rights, *p
 	return rights, nil
 }
 
-// hasKeySignature reports whether a request has a signature with the account's key, in the long form or in the short one.
+// hasKeySignature reports whether a request has a signature with the account's key, in the long
+// form or in the short one.
 func hasKeySignature(r *protocol.Request, now time.Time) bool {
 	switch scheme, _ := r.Authorization(); scheme {
 	case "SharedKey":
@@ -78,8 +80,8 @@ func signedHeaders(r *protocol.Request) (lines []string) {
 	return lines
 }
 
-// signedText returns the text that the signature of a request signs. It contains the whole query and more of the header than the
-// Table service signs.
+// signedText returns the text that the signature of a request signs. It contains the whole query
+// and more of the header than the Table service signs.
 func signedText(r *protocol.Request) string {
 	length := ""
 	if len(r.Body) > 0 {
@@ -109,7 +111,8 @@ func signedText(r *protocol.Request) string {
 // withoutHyphens sorts an underscore before digits and letters.
 var withoutHyphens = strings.NewReplacer("-", "", "_", "!")
 
-// compareHeaders compares names of headers in the order of a signature: hyphens count only between names that are otherwise equal.
+// compareHeaders compares names of headers in the order of a signature: hyphens count only between
+// names that are otherwise equal.
 func compareHeaders(a, b string) int {
 	if c := strings.Compare(withoutHyphens.Replace(a), withoutHyphens.Replace(b)); c != 0 {
 		return c

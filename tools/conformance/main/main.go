@@ -27,7 +27,8 @@ func main() {
 
 var errMisses = errors.New("the service differs from the recordings")
 
-// run measures a service and prints the score. The error is errMisses if a case is not answered as recorded.
+// run measures a service and prints the score. The error is errMisses if a case is not answered as
+// recorded.
 func run(args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("conformance", flag.ContinueOnError)
 	endpoint := flags.String("endpoint", "", "the connection `string` of the account; by default, an account of storagetest")

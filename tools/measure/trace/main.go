@@ -1,5 +1,6 @@
-// Program trace calls methods on a service in memory, and writes the coverage counters of each call into a folder of the method's
-// name. Program measure builds it with -cover, and counts what a method runs through.
+// Program trace calls methods on a service in memory, and writes the coverage counters of each call
+// into a folder of the method's name. Program measure builds it with -cover, and counts what a
+// method runs through.
 package main
 
 import (
@@ -62,7 +63,8 @@ func run(ctx context.Context, dir string) error {
 	if err := outbox.Ensure(ctx); err != nil {
 		return err
 	}
-	// Each method is called twice, and the second call counts: the first call of a handle learns what its client can do.
+	// Each method is called twice, and the second call counts: the first call of a handle learns
+	// what its client can do.
 	at := func(id int) keys.Key { return keys.At(dept.Of("Sales"), empid.Of(id)) }
 	methods := []struct {
 		name string
