@@ -118,6 +118,8 @@ func TestFillAfterKilledRetire(t *testing.T) {
 // sends anything. So does Fill with options that cannot be used together.
 func TestOptionsOfRetire(t *testing.T) {
 	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // Retire with valid options waits longer
+	defer cancel()
 	some := dept.Of("Sales").Point()
 	service := storagetest.New(nil)
 	r := newer(t, service)
@@ -130,7 +132,7 @@ func TestOptionsOfRetire(t *testing.T) {
 		"Skip": {Skip: func(keys.Key, error) bool { return true }},
 	} {
 		var wrong *table.ValueError
-		if err := r.store.Retire(t.Context(), "staff", "name", pass); !errors.As(err, &wrong) || wrong.Field != "Pass."+field {
+		if err := r.store.Retire(ctx, "staff", "name", pass); !errors.As(err, &wrong) || wrong.Field != "Pass."+field {
 			t.Errorf("Retire with %s: got error %v; want a *ValueError that names it", field, err)
 		}
 	}
@@ -139,7 +141,7 @@ func TestOptionsOfRetire(t *testing.T) {
 		"Concurrency": {Pass: table.Pass{Concurrency: 2}, Workers: true}, "Table": {Table: "other"},
 	} {
 		var wrong *table.ValueError
-		if _, err := r.store.Fill(t.Context(), o); !errors.As(err, &wrong) || wrong.Field != "FillOptions."+field {
+		if _, err := r.store.Fill(ctx, o); !errors.As(err, &wrong) || wrong.Field != "FillOptions."+field {
 			t.Errorf("Fill with %s: got error %v; want a *ValueError that names it", field, err)
 		}
 	}

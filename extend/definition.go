@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
@@ -174,6 +175,9 @@ func (d *declaration) handle(h Handler) error {
 	})
 }
 
+// errOtherHandle: a definition of the library has returned a handle of another type.
+var errOtherHandle = &table.ValueError{Field: "t", Reason: "is not a handle of the type of the table"}
+
 func (d *declaration) isZero() bool { return d == nil || door.Table(d.table) == nil }
 
 func (d *declaration) attach(f func(table.Handle) (table.Handle, error)) error {
@@ -181,10 +185,14 @@ func (d *declaration) attach(f func(table.Handle) (table.Handle, error)) error {
 		return errNil
 	}
 	t, err := f(d.table)
-	if err == nil {
-		d.table = t
+	if err != nil {
+		return err
 	}
-	return err
+	if reflect.TypeOf(t) != reflect.TypeOf(d.table) {
+		return errOtherHandle
+	}
+	d.table = t
+	return nil
 }
 
 func (d *declaration) need(parts func(table.Handle) (host.Parts, error)) error {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/door"
-	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -28,12 +27,12 @@ var ErrTooLate = errors.New("the record is too old to be stored: followers might
 // ErrPastRetention if the record's period is not kept; table.ErrExists if the service reports a row
 // that does not exist; the other errors of a write (see package table). 1 request.
 func (l *Log[T]) Append(ctx context.Context, v *T) (*Record[T], error) {
-	r, err := l.c.append(ctx, entityOf(v))
+	r, err := l.c.append(ctx, valueOf(v))
 	return typed[T](r), err
 }
 
-func (l *core) append(ctx context.Context, v tabledoor.Entity) (*record, error) {
-	rs, err := l.newRecords([]tabledoor.Entity{v})
+func (l *core) append(ctx context.Context, v any) (record, error) {
+	rs, err := l.newRecords([]any{v})
 	if err != nil {
 		return nil, fmt.Errorf("logtail: Append %s: %w", l.tables.name, err)
 	}
@@ -56,11 +55,12 @@ func (l *core) append(ctx context.Context, v tabledoor.Entity) (*record, error) 
 // transaction.
 func (l *Log[T]) AppendAll(ctx context.Context, values ...*T) (all []*Record[T], err error) {
 	for chunk := range slices.Chunk(values, maxBatch) {
-		entities := make([]tabledoor.Entity, len(chunk))
+		of := make([]any, len(chunk))
 		for i, v := range chunk {
-			entities[i] = entityOf(v)
+			of[i] = valueOf(v)
 		}
-		rs, err := l.c.appendChunk(ctx, entities, len(all))
+		rs, err := l.c.appendChunk(ctx, of, len(all))
+		all = slices.Grow(all, len(rs))
 		for _, r := range rs {
 			all = append(all, typed[T](r))
 		}
@@ -73,8 +73,9 @@ func (l *Log[T]) AppendAll(ctx context.Context, values ...*T) (all []*Record[T],
 
 // appendChunk stores the values of one transaction, or of a few. before is the number of values
 // before them. It returns the records that may be stored.
-func (l *core) appendChunk(ctx context.Context, chunk []tabledoor.Entity, before int) ([]*record, error) {
-	rs, err := l.newRecords(chunk) // now, because followers wait for a record only for some time after its own
+func (l *core) appendChunk(ctx context.Context, chunk []any, before int) ([]record, error) {
+	// Now, because followers wait for a record only for some time after its own.
+	rs, err := l.newRecords(chunk)
 	if err != nil {
 		return nil, fmt.Errorf("logtail: AppendAll %s: %w", l.tables.name, err)
 	}
@@ -95,20 +96,22 @@ func (l *core) appendChunk(ctx context.Context, chunk []tabledoor.Entity, before
 // of AppendAll; for records that are stored, up to 5 more for each transaction and 1 for each
 // record. Idempotent.
 func (l *Log[T]) Resend(ctx context.Context, records ...*Record[T]) error {
-	all := make([]*record, len(records))
+	all := make([]record, len(records))
 	for i, r := range records {
-		all[i] = untyped(r)
+		if r != nil {
+			all[i] = r
+		}
 	}
 	return l.c.resend(ctx, all)
 }
 
-func (l *core) resend(ctx context.Context, records []*record) error {
+func (l *core) resend(ctx context.Context, records []record) error {
 	fail := func(err error) error { return fmt.Errorf("logtail: Resend %s: %w", l.tables.name, err) }
 	if l.err != nil {
 		return fail(l.err)
 	}
 	late := l.writer.now().Add(-l.opt.Overlap + l.writeTimeout)
-	var rs []*record
+	var rs []record
 	for _, r := range records {
 		switch {
 		case r == nil:
@@ -116,10 +119,10 @@ func (l *core) resend(ctx context.Context, records []*record) error {
 		case !l.has(r):
 			return fail(&table.ValueError{Field: "record", Reason: "is not of this source, or was not appended by this library"})
 		}
-		if err := l.tables.keeps(r.time); err != nil {
+		if err := l.tables.keeps(r.place().time); err != nil {
 			return fail(err)
 		}
-		if !r.time.Before(late) {
+		if !r.place().time.Before(late) {
 			rs = append(rs, r)
 		} else if err := l.confirm(ctx, r, ErrTooLate); err != nil {
 			return fail(err)
@@ -132,16 +135,16 @@ func (l *core) resend(ctx context.Context, records []*record) error {
 }
 
 // has reports whether a record can be one of the source that the library has appended.
-func (l *core) has(r *record) bool {
-	p, is := positionOf(r.Key.RowKey())
-	return is && p == r.position && p.writer != "" && slices.ContainsFunc(l.partitions, func(of keys.PartitionKey) bool { return of.String() == r.Key.PartitionKey() })
+func (l *core) has(r record) bool {
+	p, is := positionOf(r.key().RowKey())
+	return is && p == r.place() && p.writer != "" && slices.ContainsFunc(l.partitions, func(of keys.PartitionKey) bool { return of.String() == r.key().PartitionKey() })
 }
 
 // maxBatch is the most records of a transaction.
 const maxBatch = 100
 
 // newRecords returns records of one partition with the next keys of the writer.
-func (l *core) newRecords(values []tabledoor.Entity) ([]*record, error) {
+func (l *core) newRecords(values []any) ([]record, error) {
 	if slices.Contains(values, nil) {
 		return nil, &table.ValueError{Field: "value", Reason: "is nil"}
 	}
@@ -156,9 +159,10 @@ func (l *core) newRecords(values []tabledoor.Entity) ([]*record, error) {
 		return nil, err
 	}
 	partition := l.partitions[l.bucket(p)]
-	rs := make([]*record, len(values))
+	rs := make([]record, len(values))
 	for i, v := range values {
-		rs[i] = newRecord(partition, p.later(i), v)
+		at := p.later(i)
+		rs[i] = l.record(v, keys.At(partition, at.rowKey()), at)
 	}
 	return rs, nil
 }
@@ -175,13 +179,13 @@ func (l *core) bucket(p position) int {
 }
 
 // store stores a record. No other record has its key, so a row with the key is the record itself.
-func (l *core) store(ctx context.Context, r *record) error {
-	rows, err := l.tables.periodAt(r.time)
+func (l *core) store(ctx context.Context, r record) error {
+	rows, err := l.tables.periodAt(r.place().time)
 	if err != nil {
 		return err
 	}
 	ctx, end := door.Table(rows).Span(ctx, "Append")
-	err = rows.InsertAt(ctx, r.Key, r.entity)
+	err = rows.InsertAt(ctx, r.key(), r.entity())
 	if errors.Is(err, table.ErrExists) {
 		err = l.confirm(ctx, r, err)
 	}
@@ -190,16 +194,16 @@ func (l *core) store(ctx context.Context, r *record) error {
 }
 
 // storeAll stores records in transactions.
-func (l *core) storeAll(ctx context.Context, rs []*record) error {
+func (l *core) storeAll(ctx context.Context, rs []record) error {
 	refused := map[int]error{}
 	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for _, r := range rs {
-			rows, err := l.tables.periodAt(r.time)
+			rows, err := l.tables.periodAt(r.place().time)
 			if err != nil {
 				yield(table.Op{}, err)
 				return
 			}
-			if !yield(rows.InsertAtOp(r.Key, r.entity), nil) {
+			if !yield(rows.InsertAtOp(r.key(), r.entity()), nil) {
 				return
 			}
 		}
@@ -217,7 +221,7 @@ func (l *core) storeAll(ctx context.Context, rs []*record) error {
 	for i, r := range rs { // there are few: a transaction whose response was lost is recognized by itself
 		if refusal := refused[i]; refusal != nil {
 			if err := l.confirm(ctx, r, refusal); err != nil {
-				return &table.BatchError{Index: i, Key: r.Key, Err: err}
+				return &table.BatchError{Index: i, Key: r.key(), Err: err}
 			}
 		}
 	}
@@ -225,12 +229,12 @@ func (l *core) storeAll(ctx context.Context, rs []*record) error {
 }
 
 // confirm returns nil if a record is stored, and otherwise refusal.
-func (l *core) confirm(ctx context.Context, r *record, refusal error) error {
-	rows, err := l.tables.periodAt(r.time)
+func (l *core) confirm(ctx context.Context, r record, refusal error) error {
+	rows, err := l.tables.periodAt(r.place().time)
 	if err != nil {
 		return err
 	}
-	is, err := tabledoor.Exists(ctx, rows, r.Key)
+	is, err := rows.Exists(ctx, r.key())
 	if err == nil && !is {
 		return refusal
 	}
@@ -244,7 +248,7 @@ func (l *core) confirm(ctx context.Context, r *record, refusal error) error {
 // already. It is for records that several attempts may append, such as the attempts of a handler of
 // package eventual:
 //
-//	id := j.OperationID + "-" + j.Key.RowKey() // a write of several entities has one operation ID
+//	id := j.OperationID + "-" + j.Key.RowKey() // a write of several values has one operation ID
 //	_, err := changes.AppendOnce(ctx, id, j.Time, &change)
 //
 // Give each record of a source an ID of its own, and at each attempt the same ID and time. With
@@ -262,20 +266,20 @@ func (l *core) confirm(ctx context.Context, r *record, refusal error) error {
 // ID that no key can contain; the other errors of a write (see package table). 1 request, and 1
 // more if the record is stored already. Idempotent.
 func (l *Log[T]) AppendOnce(ctx context.Context, id string, at time.Time, v *T) (r *Record[T], err error) {
-	of, err := l.c.appendOnce(ctx, id, at, entityOf(v))
+	of, err := l.c.appendOnce(ctx, id, at, valueOf(v))
 	return typed[T](of), err
 }
 
-func (l *core) appendOnce(ctx context.Context, id string, at time.Time, v tabledoor.Entity) (r *record, err error) {
+func (l *core) appendOnce(ctx context.Context, id string, at time.Time, v any) (r record, err error) {
 	r, err = l.identified(id, at, v)
 	if err != nil {
 		return nil, fmt.Errorf("logtail: AppendOnce %s: %w", l.tables.name, err)
 	}
-	rows, err := l.tables.periodAt(r.time)
+	rows, err := l.tables.periodAt(r.place().time)
 	if err == nil {
 		spanned, end := door.Table(rows).Span(ctx, "AppendOnce")
 		defer func() { end(err) }()
-		err = rows.InsertAt(spanned, r.Key, v)
+		err = rows.InsertAt(spanned, r.key(), r.entity())
 	}
 	if err != nil && !errors.Is(err, table.ErrExists) { // an earlier attempt has stored it
 		return nil, err
@@ -284,7 +288,7 @@ func (l *core) appendOnce(ctx context.Context, id string, at time.Time, v tabled
 }
 
 // identified returns the record with an ID and a time.
-func (l *core) identified(id string, at time.Time, v tabledoor.Entity) (*record, error) {
+func (l *core) identified(id string, at time.Time, v any) (record, error) {
 	switch {
 	case l.err != nil:
 		return nil, l.err
@@ -299,8 +303,8 @@ func (l *core) identified(id string, at time.Time, v tabledoor.Entity) (*record,
 	}
 	p := position{time: at, writer: id}
 	// The first partition does not depend on Options.Spread, which may grow between two attempts.
-	r := newRecord(l.partitions[0], p, v)
-	if err := r.Key.Err(); err != nil {
+	r := l.record(v, keys.At(l.partitions[0], p.rowKey()), p)
+	if err := r.key().Err(); err != nil {
 		return nil, err
 	}
 	return r, l.tables.keeps(at)

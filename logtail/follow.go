@@ -41,19 +41,19 @@ import (
 // source with several partitions twice as many if a record is missing between other records.
 // Memory: the new records of one pause, and at first the records of Overlap.
 func (l *Log[T]) Follow(ctx context.Context, c *Cursor) iter.Seq2[*Record[T], error] {
-	return records[T](l.c.following(ctx, c))
+	return typedList[T](l.c.following(ctx, c))
 }
 
-func (l *core) following(ctx context.Context, c *Cursor) iter.Seq2[*record, error] {
-	return func(yield func(*record, error) bool) {
-		if err := l.follow(ctx, c, func(r *record) bool { return yield(r, nil) }); err != nil {
+func (l *core) following(ctx context.Context, c *Cursor) iter.Seq2[record, error] {
+	return func(yield func(record, error) bool) {
+		if err := l.follow(ctx, c, func(r record) bool { return yield(r, nil) }); err != nil {
 			yield(nil, fmt.Errorf("logtail: Follow %s: %w", l.tables.name, err))
 		}
 	}
 }
 
 // follow yields records until an error or until yield returns false.
-func (l *core) follow(ctx context.Context, c *Cursor, yield func(*record) bool) error {
+func (l *core) follow(ctx context.Context, c *Cursor, yield func(record) bool) error {
 	if l.err != nil {
 		return l.err
 	}
@@ -139,7 +139,7 @@ const smallestWindow = 10_000
 
 // catchUp yields the records of the next window of time before end, and chooses the next window so
 // that it takes about 1 request for each partition.
-func (l *core) catchUp(ctx context.Context, c *Cursor, end time.Time, w *window, yield func(*record) bool) (more bool, err error) {
+func (l *core) catchUp(ctx context.Context, c *Cursor, end time.Time, w *window, yield func(record) bool) (more bool, err error) {
 	if !c.from.Before(end) {
 		return true, nil
 	}
@@ -174,7 +174,7 @@ func (l *core) catchUp(ctx context.Context, c *Cursor, end time.Time, w *window,
 }
 
 // poll yields the new records from the cursor on, up to a time.
-func (l *core) poll(ctx context.Context, c *Cursor, final, to time.Time, yield func(*record) bool) (more bool, err error) {
+func (l *core) poll(ctx context.Context, c *Cursor, final, to time.Time, yield func(record) bool) (more bool, err error) {
 	if !c.from.Before(to) {
 		return true, nil
 	}
@@ -203,11 +203,11 @@ func (l *core) poll(ctx context.Context, c *Cursor, final, to time.Time, yield f
 
 // collect returns the records of a range that the cursor has not yielded, and the number of records
 // that the partition with the most has in the range. With a limit, it reads no more of a partition.
-func (l *core) collect(ctx context.Context, c *Cursor, in []tabledoor.Untyped, rows keys.RowRange, limit int) (all []*record, most int, err error) {
+func (l *core) collect(ctx context.Context, c *Cursor, in []tabledoor.Untyped, rows keys.RowRange, limit int) (all []record, most int, err error) {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxConcurrent)
 	lists := l.lists(ctx, in, rows, page, limit)
-	found, counts := make([][]*record, len(lists)), make([]int, len(lists))
+	found, counts := make([][]record, len(lists)), make([]int, len(lists))
 	for i, list := range lists {
 		group.Go(func() error {
 			for r, err := range list {
@@ -215,7 +215,7 @@ func (l *core) collect(ctx context.Context, c *Cursor, in []tabledoor.Untyped, r
 					return err
 				}
 				counts[i]++
-				if !c.seen.has(r.Key, r.position) {
+				if !c.seen.has(r.key(), r.place()) {
 					found[i] = append(found[i], r)
 				}
 			}
@@ -231,12 +231,12 @@ func (l *core) collect(ctx context.Context, c *Cursor, in []tabledoor.Untyped, r
 // gaps reports whether a record of a writer is missing, with a lower number than a new record. One
 // partition is read in the order of the records, so that a record is not read without the records
 // before it. Several partitions are read at different instants.
-func gaps(s *seen, all []*record) bool {
+func gaps(s *seen, all []record) bool {
 	newest, count := map[string]int64{}, map[string]int64{}
 	for _, r := range all {
-		if was := s.newest(r.writer); r.sequence > was {
-			newest[r.writer] = max(newest[r.writer], r.sequence-was)
-			count[r.writer]++
+		if was := s.newest(r.place().writer); r.place().sequence > was {
+			newest[r.place().writer] = max(newest[r.place().writer], r.place().sequence-was)
+			count[r.place().writer]++
 		}
 	}
 	for w, n := range newest {
@@ -249,18 +249,18 @@ func gaps(s *seen, all []*record) bool {
 
 // complete reads the range again, and adds the records that are older than the same writer's
 // records in all. They were stored before the first read.
-func (l *core) complete(ctx context.Context, c *Cursor, in []tabledoor.Untyped, rows keys.RowRange, all []*record) ([]*record, error) {
+func (l *core) complete(ctx context.Context, c *Cursor, in []tabledoor.Untyped, rows keys.RowRange, all []record) ([]record, error) {
 	again, _, err := l.collect(ctx, c, in, rows, 0)
 	if err != nil {
 		return nil, err
 	}
 	newest, have := map[string]int64{}, map[string]bool{}
 	for _, r := range all {
-		newest[r.writer] = max(newest[r.writer], r.sequence) // stays 0 for records without a writer
-		have[r.Key.RowKey()] = true
+		newest[r.place().writer] = max(newest[r.place().writer], r.place().sequence) // stays 0 for records without a writer
+		have[r.key().RowKey()] = true
 	}
 	for _, r := range again {
-		if r.sequence < newest[r.writer] && !have[r.Key.RowKey()] {
+		if r.place().sequence < newest[r.place().writer] && !have[r.key().RowKey()] {
 			all = append(all, r)
 		}
 	}
@@ -268,10 +268,10 @@ func (l *core) complete(ctx context.Context, c *Cursor, in []tabledoor.Untyped, 
 }
 
 // yieldAll yields records, the oldest first. A record counts as yielded before the loop gets it.
-func yieldAll(c *Cursor, all []*record, yield func(*record) bool) bool {
-	slices.SortFunc(all, func(a, b *record) int { return cmp.Compare(b.Key.RowKey(), a.Key.RowKey()) })
+func yieldAll(c *Cursor, all []record, yield func(record) bool) bool {
+	slices.SortFunc(all, func(a, b record) int { return cmp.Compare(b.key().RowKey(), a.key().RowKey()) })
 	for _, r := range all {
-		c.seen.add(r.Key, r.position)
+		c.seen.add(r.key(), r.place())
 		if !yield(r) {
 			return false
 		}

@@ -68,6 +68,7 @@ type Log[T any] struct{ c *core }
 type core struct {
 	tables       *tables
 	opt          Options
+	record       recorder
 	writeTimeout time.Duration
 	writer       *writer
 	source       string
@@ -86,12 +87,12 @@ type core struct {
 // or that something else has, an option out of range, and for a declaration after a method of the
 // store was called.
 func New[T any](s extend.Store, name string, o *Options) *Log[T] {
-	return &Log[T]{newLog(s, name, opener[T], o)}
+	return &Log[T]{newLog(s, name, opener[T], recorderOf[T], o)}
 }
 
-func newLog(s extend.Store, name string, open openFunc, o *Options) *core {
+func newLog(s extend.Store, name string, open openFunc, record recorder, o *Options) *core {
 	h := host.Of(s)
-	l, err := newCore(h, h.TableName(name), nil, open, o)
+	l, err := newCore(h, h.TableName(name), nil, open, record, o)
 	return declared(h, "log "+name, l, err)
 }
 
@@ -126,15 +127,15 @@ func opener[T any](service engine.Service, name string, o *Options) (table.Handl
 // Options.Overlap are read with the present one. Follow takes 1 more each time that it catches up,
 // and reads at each pause the tables of Options.Overlap before and after the present.
 func NewByPeriod[T any](s extend.Store, prefix string, p *PeriodOptions, o *Options) *Log[T] {
-	return &Log[T]{newLogByPeriod(s, prefix, p, opener[T], o)}
+	return &Log[T]{newLogByPeriod(s, prefix, p, opener[T], recorderOf[T], o)}
 }
 
-func newLogByPeriod(s extend.Store, prefix string, p *PeriodOptions, open openFunc, o *Options) *core {
+func newLogByPeriod(s extend.Store, prefix string, p *PeriodOptions, open openFunc, record recorder, o *Options) *core {
 	h := host.Of(s)
 	periods, err := newPeriods(h, h.TableName(prefix), p)
 	var l *core
 	if err == nil {
-		l, err = newCore(h, periods.prefix, periods, open, o)
+		l, err = newCore(h, periods.prefix, periods, open, record, o)
 	}
 	of := "log by period " + prefix
 	if err == nil { // logs of one prefix have the same periods
@@ -169,7 +170,7 @@ func declared(h *host.Host, name string, l *core, err error) *core {
 // Periods returns the periods of a log of [NewByPeriod], nil for another log.
 func (l *Log[T]) Periods() *Periods { return l.c.tables.periods }
 
-func newCore(h *host.Host, name string, p *Periods, of openFunc, o *Options) (*core, error) {
+func newCore(h *host.Host, name string, p *Periods, of openFunc, record recorder, o *Options) (*core, error) {
 	opt := Options{}
 	if o != nil {
 		opt = *o
@@ -199,6 +200,7 @@ func newCore(h *host.Host, name string, p *Periods, of openFunc, o *Options) (*c
 	l := &core{
 		tables:       &tables{name: name, periods: p, open: open},
 		opt:          opt,
+		record:       record,
 		writeTimeout: common.WriteTimeout,
 		writer:       &writer{now: common.Now, newID: common.NewID, overlap: opt.Overlap},
 	}
@@ -279,57 +281,57 @@ type Record[T any] struct {
 	Sequence int64
 }
 
-// record is a Record without its type parameter.
-type record struct {
-	entity tabledoor.Entity // with the value
-	Key    keys.Key
-	position
+// record is a *Record of any type.
+type record interface {
+	key() keys.Key
+	place() position
+	entity() tabledoor.Entity
 }
 
-// newRecord returns a record that is to be stored in a partition.
-func newRecord(partition keys.PartitionKey, p position, e tabledoor.Entity) *record {
-	return &record{e, keys.At(partition, p.rowKey()), p}
+func (r *Record[T]) key() keys.Key { return r.Key }
+
+func (r *Record[T]) place() position { return position{r.Time, r.Writer, r.Sequence} }
+
+// entity returns a new entity with the value.
+func (r *Record[T]) entity() tabledoor.Entity { return &table.Entity[T]{Value: r.Value} }
+
+// recorder makes records of values, each a pointer to a T.
+type recorder func(value any, k keys.Key, p position) record
+
+//go:noinline
+func recorderOf[T any](value any, k keys.Key, p position) record {
+	return &Record[T]{*value.(*T), k, p.time, p.writer, p.sequence}
+}
+
+// valueOf returns a value for a recorder, nil for nil.
+func valueOf[T any](v *T) any {
+	if v == nil {
+		return nil
+	}
+	return v
+}
+
+// typed returns a record with its type, nil for nil.
+func typed[T any](r record) *Record[T] {
+	of, _ := r.(*Record[T])
+	return of
+}
+
+// typedList returns a list with the type of its records.
+func typedList[T any](of iter.Seq2[record, error]) iter.Seq2[*Record[T], error] {
+	return func(yield func(*Record[T], error) bool) {
+		of(func(r record, err error) bool { return yield(typed[T](r), err) })
+	}
 }
 
 // recordOf returns the record of an entity, nil if its key is not the key of a record.
-func recordOf(e tabledoor.Entity) *record {
+func (l *core) recordOf(e tabledoor.Entity) record {
 	k := tabledoor.KeyOf(e)
 	p, is := positionOf(k.RowKey())
 	if !is {
 		return nil
 	}
-	return &record{e, k, p}
-}
-
-// entityOf returns a value as an entity, nil for nil.
-func entityOf[T any](v *T) tabledoor.Entity {
-	if v == nil {
-		return nil
-	}
-	return &table.Entity[T]{Value: *v}
-}
-
-// typed returns a record with its type, nil for nil.
-func typed[T any](r *record) *Record[T] {
-	if r == nil {
-		return nil
-	}
-	return &Record[T]{r.entity.(*table.Entity[T]).Value, r.Key, r.time, r.writer, r.sequence}
-}
-
-// untyped returns a record without its type, nil for nil.
-func untyped[T any](r *Record[T]) *record {
-	if r == nil {
-		return nil
-	}
-	return &record{entityOf(&r.Value), r.Key, position{r.Time, r.Writer, r.Sequence}}
-}
-
-// records returns a list with the type of its records.
-func records[T any](of iter.Seq2[*record, error]) iter.Seq2[*Record[T], error] {
-	return func(yield func(*Record[T], error) bool) {
-		of(func(r *record, err error) bool { return yield(typed[T](r), err) })
-	}
+	return l.record(tabledoor.ValueOf(e), k, p)
 }
 
 // The RowKey of a record is its time in inverted ticks, its writer and its sequence number. Other
@@ -446,11 +448,11 @@ func (l *core) nextPeriod(ctx context.Context, c *Cursor, known *calendar, final
 
 // merge yields the records of lists that have the newest first, the newest of all first. The first
 // records of the lists are read at the same time.
-func merge(lists []iter.Seq2[*record, error]) iter.Seq2[*record, error] {
+func merge(lists []iter.Seq2[record, error]) iter.Seq2[record, error] {
 	if len(lists) == 1 {
 		return lists[0]
 	}
-	return func(yield func(*record, error) bool) {
+	return func(yield func(record, error) bool) {
 		heads := make([]head, len(lists))
 		var reading errgroup.Group
 		reading.SetLimit(maxConcurrent)
@@ -469,7 +471,7 @@ func merge(lists []iter.Seq2[*record, error]) iter.Seq2[*record, error] {
 				case h.err != nil:
 					yield(nil, h.err)
 					return
-				case h.record != nil && (newest == nil || h.record.Key.RowKey() < newest.record.Key.RowKey()):
+				case h.record != nil && (newest == nil || h.record.key().RowKey() < newest.record.key().RowKey()):
 					newest = h
 				}
 			}
@@ -483,9 +485,9 @@ func merge(lists []iter.Seq2[*record, error]) iter.Seq2[*record, error] {
 
 // head is the newest record of a list that is not yielded yet, nil at the end.
 type head struct {
-	record *record
+	record record
 	err    error
-	next   func() (*record, error, bool)
+	next   func() (record, error, bool)
 	stop   func()
 }
 

@@ -27,7 +27,7 @@ import (
 // Requests: ⌈n / 1000⌉. If the source has several partitions, 1 for each of them, 32 at the same
 // time, and more for a partition that has many of the n records.
 func (l *Log[T]) Tail(ctx context.Context, n int) iter.Seq2[*Record[T], error] {
-	return records[T](l.c.tail(ctx, n))
+	return typedList[T](l.c.tail(ctx, n))
 }
 
 // Between yields the records with from ≤ time < to, the newest first. A zero to is no bound:
@@ -36,7 +36,7 @@ func (l *Log[T]) Tail(ctx context.Context, n int) iter.Seq2[*Record[T], error] {
 // Options.Skip leaves it out; table.ErrNotCreated and the other errors of a read (see package
 // table). Requests: 1 for each 1,000 records of a partition, and at least 1 for each partition.
 func (l *Log[T]) Between(ctx context.Context, from, to time.Time) iter.Seq2[*Record[T], error] {
-	return records[T](l.c.readBetween(ctx, from, to))
+	return typedList[T](l.c.readBetween(ctx, from, to))
 }
 
 // Since yields the records with from ≤ time, the newest first: [Log.Between] without a bound.
@@ -44,28 +44,28 @@ func (l *Log[T]) Since(ctx context.Context, from time.Time) iter.Seq2[*Record[T]
 	return l.Between(ctx, from, time.Time{})
 }
 
-func (l *core) tail(ctx context.Context, n int) iter.Seq2[*record, error] {
+func (l *core) tail(ctx context.Context, n int) iter.Seq2[record, error] {
 	if n < 1 {
 		return failed(&table.ValueError{Field: "n", Reason: "is not positive"})
 	}
 	return l.read(ctx, time.Time{}, time.Time{}, n)
 }
 
-func (l *core) readBetween(ctx context.Context, from, to time.Time) iter.Seq2[*record, error] {
+func (l *core) readBetween(ctx context.Context, from, to time.Time) iter.Seq2[record, error] {
 	if l.err == nil && !to.IsZero() && !nextTick(from).Before(nextTick(to)) {
-		return func(func(*record, error) bool) {}
+		return func(func(record, error) bool) {}
 	}
 	return l.read(ctx, from, to, 0)
 }
 
-func failed(err error) iter.Seq2[*record, error] {
-	return func(yield func(*record, error) bool) { yield(nil, err) }
+func failed(err error) iter.Seq2[record, error] {
+	return func(yield func(record, error) bool) { yield(nil, err) }
 }
 
 // read yields the records with from ≤ time < to, the newest first, at most limit unless that is 0.
 // A zero to is no bound.
-func (l *core) read(ctx context.Context, from, to time.Time, limit int) iter.Seq2[*record, error] {
-	fail := func(err error) iter.Seq2[*record, error] {
+func (l *core) read(ctx context.Context, from, to time.Time, limit int) iter.Seq2[record, error] {
+	fail := func(err error) iter.Seq2[record, error] {
 		return failed(fmt.Errorf("logtail: %s: %w", l.tables.name, err))
 	}
 	if l.err != nil {
@@ -75,7 +75,7 @@ func (l *core) read(ctx context.Context, from, to time.Time, limit int) iter.Seq
 	if err := rows.Err(); err != nil {
 		return fail(err)
 	}
-	return func(yield func(*record, error) bool) {
+	return func(yield func(record, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		now := l.writer.now().UTC()
@@ -99,7 +99,7 @@ func (l *core) read(ctx context.Context, from, to time.Time, limit int) iter.Seq
 }
 
 // lists returns the list of each partition of each table.
-func (l *core) lists(ctx context.Context, in []tabledoor.Untyped, rows keys.RowRange, share, limit int) (all []iter.Seq2[*record, error]) {
+func (l *core) lists(ctx context.Context, in []tabledoor.Untyped, rows keys.RowRange, share, limit int) (all []iter.Seq2[record, error]) {
 	for _, t := range in {
 		for _, p := range l.partitions {
 			all = append(all, l.list(ctx, t, p, rows, share, limit))
@@ -110,8 +110,8 @@ func (l *core) lists(ctx context.Context, in []tabledoor.Untyped, rows keys.RowR
 
 // list yields the records of a range of one partition, at most limit unless that is 0. The first
 // request is for share records, each further request for all that are left.
-func (l *core) list(ctx context.Context, in tabledoor.Untyped, partition keys.PartitionKey, rows keys.RowRange, share, limit int) iter.Seq2[*record, error] {
-	return func(yield func(*record, error) bool) {
+func (l *core) list(ctx context.Context, in tabledoor.Untyped, partition keys.PartitionKey, rows keys.RowRange, share, limit int) iter.Seq2[record, error] {
+	return func(yield func(record, error) bool) {
 		left := limit
 		q := table.Query[table.Row]{Partition: partition, Rows: rows, PageSize: min(share, page), Cursor: table.NewCursor(""), Skip: func(k keys.Key, err error) bool {
 			_, is := positionOf(k.RowKey())
@@ -126,7 +126,7 @@ func (l *core) list(ctx context.Context, in tabledoor.Untyped, partition keys.Pa
 					yield(nil, err)
 					return
 				}
-				if r := recordOf(e); r != nil {
+				if r := l.recordOf(e); r != nil {
 					if left--; !yield(r, nil) || left == 0 {
 						return
 					}

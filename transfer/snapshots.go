@@ -43,6 +43,7 @@ func (s snapshots[T]) Name() string { return s.name }
 // Define implements extend.Definition.
 func (s snapshots[T]) Define(d *extend.Declaration[T]) error { return define(d, s.name) }
 
+// define adds the definition to a declaration, d.
 func define(d any, name string) error {
 	if name == "" {
 		return &table.ValueError{Field: "name", Reason: "is empty; give Snapshots one, such as snapshots"}
