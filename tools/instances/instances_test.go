@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// A program pays for machine code at each of its builds: about 5 CPU seconds of the compiler for a
+// A program pays for machine code at each of its builds: about 3 CPU seconds of the compiler for a
 // million bytes. # is the number of a type.
 var bounds = []struct {
 	kind    string
