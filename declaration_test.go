@@ -114,10 +114,12 @@ func TestFaults(t *testing.T) {
 			logtail.New[badge](s, "staff", nil)
 			return plain()(s)
 		}, "table staff: table staff belongs to log staff"},
-		"an error of what a definition needs": {plain(&needy{parts: func(table.Handle) (host.Parts, error) { return host.Parts{}, errNeeds }}), "table staff: definition needy: it needs more"},
-		"zero definitions":                    {plain(&index.Lists[employee, string]{}), "table staff: definition : "},
-		"a zero summary":                      {plain(&index.Summary[employee, string]{}), "table staff: definition : "},
-		"zero values":                         {plain(&largeentity.Values[employee]{}), "table staff: definition large values: "},
+		"an error of what a definition needs": {plain(&needy{parts: func(table.Handle) (host.Parts, error) {
+			return host.Parts{}, errNeeds
+		}}), "table staff: definition needy: it needs more"},
+		"zero definitions": {plain(&index.Lists[employee, string]{}), "table staff: definition : "},
+		"a zero summary":   {plain(&index.Summary[employee, string]{}), "table staff: definition : "},
+		"zero values":      {plain(&largeentity.Values[employee]{}), "table staff: definition large values: "},
 		"a kind of an effect of another type": {func(s *aztablekit.Store) *table.Table[employee] {
 			aztablekit.Table(s, "staff", badgeDept, badgeNo, eventual.On("mail", func(*eventual.Change[badge]) (int, bool) { return 0, true }, nil))
 			return plain(&needy{parts: func(table.Handle) (host.Parts, error) {
@@ -138,7 +140,8 @@ func TestFaults(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			service := storagetest.New(nil)
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // Retire of a table without a fault waits longer
+			// Retire of a table without a fault waits longer.
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
 			s := aztablekit.Open(service, "company", nil)
 			staff := test.declare(s)
@@ -152,8 +155,10 @@ func TestFaults(t *testing.T) {
 				t.Errorf("Insert: got %v; want %q", inserted, test.want)
 			}
 			for method, err := range map[string]error{
-				"Ensure": s.Ensure(ctx), "Run": s.Run(endedContext(t)), "Drain": s.Drain(ctx), "RunDaily": s.RunDaily(ctx), "Verify": verified, "Ready": s.Ready(), "Err": s.Err(),
-				"Backlog": backlog, "Poison": poison, "Fill": filled, "Retire": s.Retire(ctx, "staff", "email", nil), "NotifyPending": notified,
+				"Ensure": s.Ensure(ctx), "Run": s.Run(endedContext(t)), "Drain": s.Drain(ctx),
+				"RunDaily": s.RunDaily(ctx), "Verify": verified, "Ready": s.Ready(), "Err": s.Err(),
+				"Backlog": backlog, "Poison": poison, "Fill": filled,
+				"Retire": s.Retire(ctx, "staff", "email", nil), "NotifyPending": notified,
 			} {
 				if err == nil || !strings.Contains(err.Error(), test.want) {
 					t.Errorf("%s: got %v; want %q", method, err, test.want)

@@ -220,10 +220,12 @@ func TestVerify(t *testing.T) {
 		t.Errorf("got %q, %+v, %v; want %q", got, report, err, want)
 	}
 	for field, pass := range map[string]table.Pass{
-		"Partitions": {Partitions: dept.Of("Sales").Point()}, "Token": {Token: "2:x"}, "Skip": {Skip: func(keys.Key, error) bool { return true }},
+		"Partitions": {Partitions: dept.Of("Sales").Point()}, "Token": {Token: "2:x"},
+		"Skip": {Skip: func(keys.Key, error) bool { return true }},
 	} {
 		var wrong *table.ValueError
-		if _, err := company.Verify(ctx, &verify.Options{Pass: pass}); !errors.As(err, &wrong) || !strings.HasSuffix(wrong.Field, "."+field) {
+		_, err := company.Verify(ctx, &verify.Options{Pass: pass})
+		if !errors.As(err, &wrong) || !strings.HasSuffix(wrong.Field, "."+field) {
 			t.Errorf("%s, of one table only: got error %v; want a *ValueError that names it", field, err)
 		}
 	}

@@ -134,7 +134,8 @@ func (m *mover) bind(from table.Handle, to Destination, outbox commit.Outbox) (e
 	if err != nil {
 		return err
 	}
-	if _, err := bare.WithAny(from, &restoreMaintainer{kind: m.kind}); err != nil { // an entity that is archived must be able to come back
+	// An entity that is archived must be able to come back.
+	if _, err := bare.WithAny(from, &restoreMaintainer{kind: m.kind}); err != nil {
 		return err
 	}
 	m.from, m.archiving, m.to = tabledoor.Of(from), tabledoor.Of(archiving), to
@@ -228,7 +229,9 @@ func (a *archiveMaintainer) Maintain(_ context.Context, p *extend.Plan, c *engin
 		if err != nil {
 			return err
 		}
-		if err := to.Check(&ArchivedRow{ID: id, Kind: a.kind, Row: (*table.Row)(row.Clone()), Moves: []string{longestOperationID}, Time: longestTime}); err != nil {
+		archived := &ArchivedRow{ID: id, Kind: a.kind, Row: (*table.Row)(row.Clone())}
+		archived.Moves, archived.Time = []string{longestOperationID}, longestTime
+		if err := to.Check(archived); err != nil {
 			return err
 		}
 	}
@@ -386,7 +389,9 @@ func (m *Mover[T]) Archived(ctx context.Context, t *table.Table[T], partition ke
 	return tabledoor.Typed[*table.Entity[T]](of.archived(ctx, partition))
 }
 
-func (m *mover) archived(ctx context.Context, partition keys.PartitionKey) func(yield func(tabledoor.Entity, error) bool) {
+func (m *mover) archived(
+	ctx context.Context, partition keys.PartitionKey,
+) func(yield func(tabledoor.Entity, error) bool) {
 	return func(yield func(tabledoor.Entity, error) bool) {
 		l, is := m.to.(lister)
 		if !is {
@@ -447,7 +452,8 @@ func (m *mover) restore(ctx context.Context, k keys.Key) (tabledoor.Entity, erro
 	if err != nil {
 		return nil, fmt.Errorf("archive: Restore: %w", err)
 	}
-	t, err := bare.WithAny(m.moveHandle(engine.Move{Restored: archived.Incarnation}), &restoreMaintainer{m.kind, archived.Incarnation})
+	of := m.moveHandle(engine.Move{Restored: archived.Incarnation})
+	t, err := bare.WithAny(of, &restoreMaintainer{m.kind, archived.Incarnation})
 	if err != nil {
 		return nil, fmt.Errorf("archive: Restore: %w", err)
 	}

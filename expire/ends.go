@@ -73,9 +73,14 @@ func At[T any](at func(*T) time.Time, o *Options) *Ends[T] {
 		c.fault = &table.ValueError{Field: "at", Reason: "is nil; give a function that returns the end of an entity"}
 	}
 	c.at = func(v any) time.Time { return at(v.(*T)) }
-	hours := index.New(c.opt.Name, keys.Digits[int](hourDigits), func(v *T) (int, bool) { return hourOfEnd(at(v)) }, &index.Options{Reserved: true}).Only()
-	c.due = func(ctx context.Context, t table.Handle, partition keys.PartitionKey, hour int) iter.Seq2[keys.Key, error] {
-		return hours.Keys(ctx, t.(*table.Table[T]), table.Query[T]{Partition: partition, Rows: hours.Rows().AtMost(hour)})
+	hours := index.New(c.opt.Name, keys.Digits[int](hourDigits), func(v *T) (int, bool) {
+		return hourOfEnd(at(v))
+	}, &index.Options{Reserved: true}).Only()
+	c.due = func(
+		ctx context.Context, t table.Handle, partition keys.PartitionKey, hour int,
+	) iter.Seq2[keys.Key, error] {
+		q := table.Query[T]{Partition: partition, Rows: hours.Rows().AtMost(hour)}
+		return hours.Keys(ctx, t.(*table.Table[T]), q)
 	}
 	return &Ends[T]{c, hours}
 }

@@ -132,7 +132,9 @@ func (s *sweep) partitions(ctx context.Context) iter.Seq2[keys.PartitionKey, err
 
 // sweep deletes what is over in some partitions. It returns those in which something that was due
 // could not be deleted at once.
-func (s *sweep) sweep(ctx context.Context, partitions iter.Seq2[keys.PartitionKey, error]) (left map[string]bool, err error) {
+func (s *sweep) sweep(
+	ctx context.Context, partitions iter.Seq2[keys.PartitionKey, error],
+) (left map[string]bool, err error) {
 	left = map[string]bool{}
 	of := door.Table(s.table)
 	var entities []keys.Key // by the index of their operations

@@ -251,7 +251,9 @@ func (m *detailsMaintainer) contentState(row *table.Row) string {
 }
 
 // setDetails writes an entity's details into a target, or deletes them there if from is nil.
-func (m *detailsMaintainer) setDetails(ctx context.Context, p *extend.Plan, entity keys.Key, target string, from *table.Row) error {
+func (m *detailsMaintainer) setDetails(
+	ctx context.Context, p *extend.Plan, entity keys.Key, target string, from *table.Row,
+) error {
 	k := keys.Raw(entity.PartitionKey(), target)
 	row, err := p.Load(ctx, k.Row())
 	switch {

@@ -154,7 +154,9 @@ func (ix *core) queryOf(ctx context.Context, t tabledoor.Untyped, of wanted, q q
 }
 
 // keysWith is Global.Keys.
-func (ix *core) keysWith(ctx context.Context, t tabledoor.Untyped, of wanted, q query.Query) iter.Seq2[keys.Key, error] {
+func (ix *core) keysWith(
+	ctx context.Context, t tabledoor.Untyped, of wanted, q query.Query,
+) iter.Seq2[keys.Key, error] {
 	if err := ix.complete(&q, of); err != nil {
 		return func(yield func(keys.Key, error) bool) { yield(keys.Key{}, err) }
 	}
@@ -162,7 +164,9 @@ func (ix *core) keysWith(ctx context.Context, t tabledoor.Untyped, of wanted, q 
 }
 
 // pageOf is Global.Page.
-func (ix *core) pageOf(ctx context.Context, t tabledoor.Untyped, of wanted, q query.Query, token string) (*page, error) {
+func (ix *core) pageOf(
+	ctx context.Context, t tabledoor.Untyped, of wanted, q query.Query, token string,
+) (*page, error) {
 	if err := ix.complete(&q, of); err != nil {
 		return nil, err
 	}

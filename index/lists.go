@@ -55,7 +55,9 @@ func NewLists[T, K any](name string, layout keys.Layout[K], key func(*T) (K, boo
 }
 
 //go:noinline
-func lists[T, K any](name string, layout keys.Layout[K], key func(*T) (K, bool), property string, o options) (*listsCore, *keyed[K]) {
+func lists[T, K any](
+	name string, layout keys.Layout[K], key func(*T) (K, bool), property string, o options,
+) (*listsCore, *keyed[K]) {
 	o.unique = true // a list has the RowKey that the row of a unique index would have
 	ix, k := single(name, layout, key, o)
 	return newLists(ix, property), k
@@ -109,7 +111,9 @@ func (l *Lists[T, K]) Keys(ctx context.Context, t *table.Table[T], partition key
 // for a list that another program has stored with other types, or an entity that does not fit T;
 // *keys.KeyError; *table.DefinitionError for a wrong definition, and for a handle without it;
 // errors of a read (see package table). 1 request, and 1 for each entity, 10 at a time.
-func (l *Lists[T, K]) List(ctx context.Context, t *table.Table[T], partition keys.PartitionKey, k K) iter.Seq2[*table.Entity[T], error] {
+func (l *Lists[T, K]) List(
+	ctx context.Context, t *table.Table[T], partition keys.PartitionKey, k K,
+) iter.Seq2[*table.Entity[T], error] {
 	c, v := l.core()
 	return entities[T](c.list(ctx, tabledoor.Of(t), partition, v.wanted(c.ix, k)))
 }
@@ -118,7 +122,9 @@ func (l *Lists[T, K]) List(ctx context.Context, t *table.Table[T], partition key
 func (l *listsCore) Name() string { return l.ix.name }
 
 // keysOf is Lists.Keys.
-func (l *listsCore) keysOf(ctx context.Context, t tabledoor.Untyped, partition keys.PartitionKey, of wanted) ([]keys.Key, error) {
+func (l *listsCore) keysOf(
+	ctx context.Context, t tabledoor.Untyped, partition keys.PartitionKey, of wanted,
+) ([]keys.Key, error) {
 	all, _, err := l.keys(ctx, t, partition, of)
 	if err != nil {
 		return nil, withDefinition(l.ix.name, err)
@@ -126,7 +132,9 @@ func (l *listsCore) keysOf(ctx context.Context, t tabledoor.Untyped, partition k
 	return all, nil
 }
 
-func (l *listsCore) keys(ctx context.Context, t tabledoor.Untyped, partition keys.PartitionKey, of wanted) (all []keys.Key, list keys.Key, err error) {
+func (l *listsCore) keys(
+	ctx context.Context, t tabledoor.Untyped, partition keys.PartitionKey, of wanted,
+) (all []keys.Key, list keys.Key, err error) {
 	rows, err := l.ix.readable(t)
 	if err != nil {
 		return nil, list, err
@@ -295,7 +303,9 @@ func (m *listsMaintainer) contentState() []string {
 }
 
 // setMember adds the entity to a list, or removes it.
-func (m *listsMaintainer) setMember(ctx context.Context, p *extend.Plan, entity keys.Key, list string, member bool) error {
+func (m *listsMaintainer) setMember(
+	ctx context.Context, p *extend.Plan, entity keys.Key, list string, member bool,
+) error {
 	k := keys.Raw(entity.PartitionKey(), list)
 	row, err := p.Load(ctx, k.Row())
 	switch {

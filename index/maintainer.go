@@ -126,7 +126,9 @@ func (m *indexMaintainer) Maintain(ctx context.Context, p *extend.Plan, c *engin
 //   - In a repair, the row is unique: another program may have deleted it, and another entity taken
 //     its value.
 //   - In a repair, the row is foreign or was not read.
-func (m *indexMaintainer) removeRow(ctx context.Context, p *extend.Plan, entity keys.Key, rk string, unproven bool) error {
+func (m *indexMaintainer) removeRow(
+	ctx context.Context, p *extend.Plan, entity keys.Key, rk string, unproven bool,
+) error {
 	k := keys.Raw(entity.PartitionKey(), rk)
 	unread := m.mode.Active && (!m.mode.RowsRead || m.mode.Foreign[rk])
 	ambiguous := m.mode.Active

@@ -46,7 +46,9 @@ type wanted struct {
 }
 
 // lookUp is Index.Get.
-func (ix *core) lookUp(ctx context.Context, t tabledoor.Untyped, partition keys.PartitionKey, of wanted) (tabledoor.Entity, error) {
+func (ix *core) lookUp(
+	ctx context.Context, t tabledoor.Untyped, partition keys.PartitionKey, of wanted,
+) (tabledoor.Entity, error) {
 	ctx, end := door.Table(t).Span(ctx, "Get")
 	e, err := ix.get(ctx, t, partition, of)
 	end(err)
@@ -56,7 +58,9 @@ func (ix *core) lookUp(ctx context.Context, t tabledoor.Untyped, partition keys.
 	return e, nil
 }
 
-func (ix *core) get(ctx context.Context, t tabledoor.Untyped, partition keys.PartitionKey, of wanted) (tabledoor.Entity, error) {
+func (ix *core) get(
+	ctx context.Context, t tabledoor.Untyped, partition keys.PartitionKey, of wanted,
+) (tabledoor.Entity, error) {
 	if !ix.opt.unique {
 		if err := ix.checkPartition(t, partition); err != nil {
 			return nil, err
@@ -143,7 +147,9 @@ func (ix *core) list(ctx context.Context, t tabledoor.Untyped, partition keys.Pa
 }
 
 // listIn is Index.Between and Index.Prefix.
-func (ix *core) listIn(ctx context.Context, t tabledoor.Untyped, partition keys.PartitionKey, rows keys.RowRange) listed {
+func (ix *core) listIn(
+	ctx context.Context, t tabledoor.Untyped, partition keys.PartitionKey, rows keys.RowRange,
+) listed {
 	return ix.queryIn(ctx, t, partition, query.Query{Partition: partition, Rows: rows})
 }
 
@@ -412,8 +418,10 @@ func (ix *core) rowsQuery(t tabledoor.Untyped, q query.Query) (from tabledoor.Un
 			q.PageSize = max(q.PageSize, pointerBatch)
 		}
 	}
-	q.ReadAhead = q.ReadAhead && q.Limit <= 0 && (q.Budget.Requests == 0 || !ix.readsEntity()) // else the list cannot tell which page is needed
-	q.Limit = min(q.Limit, 0)                                                                  // not the rows' limit, but an invalid limit stays an error
+	// It reads ahead only if the list can tell which page is needed.
+	q.ReadAhead = q.ReadAhead && q.Limit <= 0 && (q.Budget.Requests == 0 || !ix.readsEntity())
+	// The rows have no limit of their own, but an invalid limit stays an error.
+	q.Limit = min(q.Limit, 0)
 	return from, q, nil
 }
 

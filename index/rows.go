@@ -206,7 +206,9 @@ func (ix *core) entityOf(ctx context.Context, t tabledoor.Untyped, row *table.Ro
 
 // entityOfCopy is entityOf for what Copies yields: e is the entity of a full copy, nil for other
 // rows. hasRow is core.hasRow or a matcher.
-func (ix *core) entityOfCopy(ctx context.Context, t tabledoor.Untyped, row *stored.Row, e tabledoor.Entity, hasRow func(v any, primary, row keys.Key) bool) (tabledoor.Entity, error) {
+func (ix *core) entityOfCopy(
+	ctx context.Context, t tabledoor.Untyped, row *stored.Row, e tabledoor.Entity, hasRow func(v any, primary, row keys.Key) bool,
+) (tabledoor.Entity, error) {
 	switch {
 	case e == nil:
 		return ix.entityOf(ctx, t, (*table.Row)(row))

@@ -218,7 +218,9 @@ func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition ke
 // an unset partition; *keys.KeyError if the layout cannot decode a value; *table.DecodeError for a
 // row that another program has stored with other types; *table.DefinitionError for a wrong
 // definition, and for a handle without it; errors of a read (see package table).
-func (s *Summary[T, K]) All(ctx context.Context, t *table.Table[T], partition keys.PartitionKey) iter.Seq2[*Group[K], error] {
+func (s *Summary[T, K]) All(
+	ctx context.Context, t *table.Table[T], partition keys.PartitionKey,
+) iter.Seq2[*Group[K], error] {
 	c, _ := s.core()
 	return groups[K](c.all(ctx, tabledoor.Of(t), partition))
 }
@@ -243,7 +245,9 @@ type group struct {
 }
 
 // get is Summary.Get.
-func (s *summaryCore) get(ctx context.Context, t tabledoor.Untyped, partition keys.PartitionKey, of wanted) (g group, err error) {
+func (s *summaryCore) get(
+	ctx context.Context, t tabledoor.Untyped, partition keys.PartitionKey, of wanted,
+) (g group, err error) {
 	fail := func(err error) (group, error) { return group{}, withDefinition(s.ix.name, err) }
 	rows, err := s.ix.readable(t)
 	if err != nil {
@@ -271,7 +275,9 @@ func (s *summaryCore) get(ctx context.Context, t tabledoor.Untyped, partition ke
 }
 
 // all is Summary.All.
-func (s *summaryCore) all(ctx context.Context, t tabledoor.Untyped, partition keys.PartitionKey) func(yield func(group, error) bool) {
+func (s *summaryCore) all(
+	ctx context.Context, t tabledoor.Untyped, partition keys.PartitionKey,
+) func(yield func(group, error) bool) {
 	return func(yield func(group, error) bool) {
 		fail := func(err error) { yield(group{}, withDefinition(s.ix.name, err)) }
 		rows, err := s.ix.readable(t)

@@ -89,7 +89,9 @@ func (m *summaryMaintainer) Maintain(ctx context.Context, p *extend.Plan, c *eng
 
 // changeCounted changes the groups of an entity whose maintainer state names the group that counts
 // it, and of a new entity.
-func (m *summaryMaintainer) changeCounted(ctx context.Context, p *extend.Plan, entity keys.Key, had, want contribution) error {
+func (m *summaryMaintainer) changeCounted(
+	ctx context.Context, p *extend.Plan, entity keys.Key, had, want contribution,
+) error {
 	if had.group != "" && had.group == want.group {
 		return m.changeGroup(ctx, p, entity, want.group, &had, &had, &want, m.mode.Rewrite)
 	}
@@ -124,7 +126,9 @@ func (m *summaryMaintainer) leaveGroup(ctx context.Context, p *extend.Plan, enti
 // not: in was, the group that the stored entity is in, or in any group if it is in none. A repair
 // has counted all entities before it writes one. Other writes count each group once in a
 // transaction; later operations of the transaction then find their entities counted.
-func (m *summaryMaintainer) changeUncounted(ctx context.Context, p *extend.Plan, entity keys.Key, was, want contribution) error {
+func (m *summaryMaintainer) changeUncounted(
+	ctx context.Context, p *extend.Plan, entity keys.Key, was, want contribution,
+) error {
 	counted := m.mode.CountsGroups
 	switch {
 	case counted && m.mode.Foreign[want.group]:
@@ -155,7 +159,9 @@ func (m *summaryMaintainer) changeUncounted(ctx context.Context, p *extend.Plan,
 // changeGroup subtracts a contribution from a group and adds another. recount counts all entities
 // of the group, whatever its row says. was is what the entity contributes to the group as it is
 // stored, nil for none, whether the row counts it or not.
-func (m *summaryMaintainer) changeGroup(ctx context.Context, p *extend.Plan, entity keys.Key, group string, was, less, more *contribution, recount bool) error {
+func (m *summaryMaintainer) changeGroup(
+	ctx context.Context, p *extend.Plan, entity keys.Key, group string, was, less, more *contribution, recount bool,
+) error {
 	k := keys.Raw(entity.PartitionKey(), group)
 	row, err := p.Load(ctx, k.Row())
 	switch {
@@ -311,7 +317,9 @@ func (s *summaryMaintainer) rowOf(k keys.Key, t total) (*table.Row, error) {
 // totalsOf counts the entities of a group, or of all groups for "". An entity contributes what its
 // maintainer state records, or, if it has none, what follows from its content. If seen is not nil,
 // totalsOf calls it for each contribution.
-func (m *summaryMaintainer) totalsOf(rows iter.Seq2[*table.Row, error], group string, seen func(row *table.Row, of contribution, recorded bool)) (map[string]*total, error) {
+func (m *summaryMaintainer) totalsOf(
+	rows iter.Seq2[*table.Row, error], group string, seen func(row *table.Row, of contribution, recorded bool),
+) (map[string]*total, error) {
 	all := map[string]*total{}
 	for row, err := range rows {
 		if err != nil {

@@ -145,7 +145,10 @@ const shortSlices = 5
 
 func newSlice(ctx context.Context, j *bound, h *head, r *part) (*slice, error) {
 	counted := *r
-	s := &slice{table: j.table, typed: j.typed, job: h.Name, began: h.Began, rate: h.Rate, ledger: j.ledger, byRows: j.byRows, part: &counted, looks: time.Now().Add(lookEvery)}
+	s := &slice{
+		table: j.table, typed: j.typed, byRows: j.byRows, ledger: j.ledger,
+		job: h.Name, began: h.Began, rate: h.Rate, part: &counted, looks: time.Now().Add(lookEvery),
+	}
 	of := r.span()
 	if of.Within == nil {
 		s.partitions = keys.RawPartitions(of.From, of.To)

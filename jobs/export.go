@@ -47,7 +47,8 @@ func Export[T any](kind string, place func(job string) transfer.Place) *Job[T, s
 		}
 		return export[T](ctx, s, at)
 	}
-	j.k.last = func(ctx context.Context, t table.Handle, job string) error { // what lies between the ranges of the job, where there were hardly any rows
+	// It exports what lies between the ranges of the job, where there were hardly any rows.
+	j.k.last = func(ctx context.Context, t table.Handle, job string) error {
 		at, err := to(job)
 		if err == nil {
 			_, err = transfer.Export(ctx, t.(*table.Table[T]), at, &transfer.ExportOptions{ChunkTime: chunkTime, GoOn: true})

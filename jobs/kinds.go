@@ -23,7 +23,9 @@ import (
 )
 
 // onRows is a kind of work on the entities of a query, which can stop between two of them.
-func onRows[T, P any](name string, query func(arg P) table.Query[T], work func(ctx context.Context, s *slice, q table.Query[T], arg P) error) *Job[T, P] {
+func onRows[T, P any](
+	name string, query func(arg P) table.Query[T], work func(ctx context.Context, s *slice, q table.Query[T], arg P) error,
+) *Job[T, P] {
 	if query == nil {
 		query = func(P) table.Query[T] { return table.Query[T]{} }
 	}

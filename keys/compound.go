@@ -241,12 +241,16 @@ type RowOf3[T, A, B, C any] struct {
 }
 
 // Partition3 is a PartitionKey that holds three fields of a T; see [Partition].
-func Partition3[T, A, B, C any](a Component[A], b Component[B], c Component[C], at func(*T) (*A, *B, *C)) *PartitionOf3[T, A, B, C] {
+func Partition3[T, A, B, C any](
+	a Component[A], b Component[B], c Component[C], at func(*T) (*A, *B, *C),
+) *PartitionOf3[T, A, B, C] {
 	return partitionOf3[T](newBound3(a, b, c, anyAt3(at)))
 }
 
 // Row3 is a RowKey that holds three fields of a T; see [Row2].
-func Row3[T, A, B, C any](a Component[A], b Component[B], c Component[C], at func(*T) (*A, *B, *C)) *RowOf3[T, A, B, C] {
+func Row3[T, A, B, C any](
+	a Component[A], b Component[B], c Component[C], at func(*T) (*A, *B, *C),
+) *RowOf3[T, A, B, C] {
 	return rowOf3[T](newBound3(a, b, c, anyAt3(at)))
 }
 
@@ -320,7 +324,9 @@ type bound3[A, B, C any] struct {
 }
 
 //go:noinline
-func newBound3[A, B, C any](a Component[A], b Component[B], c Component[C], at func(any) (*A, *B, *C)) *bound3[A, B, C] {
+func newBound3[A, B, C any](
+	a Component[A], b Component[B], c Component[C], at func(any) (*A, *B, *C),
+) *bound3[A, B, C] {
 	l := &bound3[A, B, C]{name: a.name, a: a, b: b, c: c, at: at}
 	l.a.name = name{}
 	l.name.err = cmp.Or(errors.Join(unnamed(2, &b), unnamed(3, &c)), l.name.err)

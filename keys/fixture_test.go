@@ -22,7 +22,9 @@ func pairOf[A, B any](a keys.Component[A], b keys.Component[B]) *keys.RowOf2[pai
 }
 
 // tripleOf is a RowKey of three values.
-func tripleOf[A, B, C any](a keys.Component[A], b keys.Component[B], c keys.Component[C]) *keys.RowOf3[triple[A, B, C], A, B, C] {
+func tripleOf[A, B, C any](
+	a keys.Component[A], b keys.Component[B], c keys.Component[C],
+) *keys.RowOf3[triple[A, B, C], A, B, C] {
 	return keys.Row3(a, b, c, func(t *triple[A, B, C]) (*A, *B, *C) { return &t.a, &t.b, &t.c })
 }
 

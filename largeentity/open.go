@@ -122,7 +122,9 @@ func (v *Values[T]) OpenAt(ctx context.Context, t *table.Table[T], k keys.Key, v
 	return r, entity, err
 }
 
-func (v *values) openAt(ctx context.Context, k keys.Key, value func(v any) Blob) (io.ReadCloser, tabledoor.Entity, error) {
+func (v *values) openAt(
+	ctx context.Context, k keys.Key, value func(v any) Blob,
+) (io.ReadCloser, tabledoor.Entity, error) {
 	for read := 1; ; read++ {
 		e, err := v.table.Get(ctx, k)
 		if err != nil {

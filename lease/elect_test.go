@@ -237,7 +237,9 @@ func (named) Define(d *extend.Declaration[register]) error {
 	err := host.Needs(d, func(table.Handle) (host.Parts, error) {
 		return host.Parts{Handlers: []host.Handler{{Kind: "told"}}}, nil
 	})
-	return errors.Join(err, host.Attach(d, func(t table.Handle) (table.Handle, error) { return bare.With(t.(*table.Table[register]), named{}) }))
+	return errors.Join(err, host.Attach(d, func(t table.Handle) (table.Handle, error) {
+		return bare.With(t.(*table.Table[register]), named{})
+	}))
 }
 
 func (named) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[register]) error {

@@ -137,7 +137,9 @@ func (l *core) resend(ctx context.Context, records []record) error {
 // has reports whether a record can be one of the source that the library has appended.
 func (l *core) has(r record) bool {
 	p, is := positionOf(r.key().RowKey())
-	return is && p == r.place() && p.writer != "" && slices.ContainsFunc(l.partitions, func(of keys.PartitionKey) bool { return of.String() == r.key().PartitionKey() })
+	return is && p == r.place() && p.writer != "" && slices.ContainsFunc(l.partitions, func(of keys.PartitionKey) bool {
+		return of.String() == r.key().PartitionKey()
+	})
 }
 
 // maxBatch is the most records of a transaction.

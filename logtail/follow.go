@@ -139,7 +139,9 @@ const smallestWindow = 10_000
 
 // catchUp yields the records of the next window of time before end, and chooses the next window so
 // that it takes about 1 request for each partition.
-func (l *core) catchUp(ctx context.Context, c *Cursor, end time.Time, w *window, yield func(record) bool) (more bool, err error) {
+func (l *core) catchUp(
+	ctx context.Context, c *Cursor, end time.Time, w *window, yield func(record) bool,
+) (more bool, err error) {
 	if !c.from.Before(end) {
 		return true, nil
 	}
@@ -174,7 +176,9 @@ func (l *core) catchUp(ctx context.Context, c *Cursor, end time.Time, w *window,
 }
 
 // poll yields the new records from the cursor on, up to a time.
-func (l *core) poll(ctx context.Context, c *Cursor, final, to time.Time, yield func(record) bool) (more bool, err error) {
+func (l *core) poll(
+	ctx context.Context, c *Cursor, final, to time.Time, yield func(record) bool,
+) (more bool, err error) {
 	if !c.from.Before(to) {
 		return true, nil
 	}
@@ -203,7 +207,9 @@ func (l *core) poll(ctx context.Context, c *Cursor, final, to time.Time, yield f
 
 // collect returns the records of a range that the cursor has not yielded, and the number of records
 // that the partition with the most has in the range. With a limit, it reads no more of a partition.
-func (l *core) collect(ctx context.Context, c *Cursor, in []tabledoor.Untyped, rows keys.RowRange, limit int) (all []record, most int, err error) {
+func (l *core) collect(
+	ctx context.Context, c *Cursor, in []tabledoor.Untyped, rows keys.RowRange, limit int,
+) (all []record, most int, err error) {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxConcurrent)
 	lists := l.lists(ctx, in, rows, page, limit)
@@ -249,14 +255,17 @@ func gaps(s *seen, all []record) bool {
 
 // complete reads the range again, and adds the records that are older than the same writer's
 // records in all. They were stored before the first read.
-func (l *core) complete(ctx context.Context, c *Cursor, in []tabledoor.Untyped, rows keys.RowRange, all []record) ([]record, error) {
+func (l *core) complete(
+	ctx context.Context, c *Cursor, in []tabledoor.Untyped, rows keys.RowRange, all []record,
+) ([]record, error) {
 	again, _, err := l.collect(ctx, c, in, rows, 0)
 	if err != nil {
 		return nil, err
 	}
 	newest, have := map[string]int64{}, map[string]bool{}
 	for _, r := range all {
-		newest[r.place().writer] = max(newest[r.place().writer], r.place().sequence) // stays 0 for records without a writer
+		// It stays 0 for records without a writer.
+		newest[r.place().writer] = max(newest[r.place().writer], r.place().sequence)
 		have[r.key().RowKey()] = true
 	}
 	for _, r := range again {

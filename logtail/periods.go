@@ -487,7 +487,9 @@ func (s *tables) add(all []tabledoor.Untyped, period time.Time) ([]tabledoor.Unt
 // to be read at the same time. A log of one table has one group. By period, the first group has the
 // newest tables: the table of the present, and tables that begin before soon. Older tables are
 // looked up when they are needed, and then more of them come with each group, at most so many.
-func (s *tables) groups(ctx context.Context, from, to, now, soon time.Time, most int) iter.Seq2[[]tabledoor.Untyped, error] {
+func (s *tables) groups(
+	ctx context.Context, from, to, now, soon time.Time, most int,
+) iter.Seq2[[]tabledoor.Untyped, error] {
 	return func(yield func([]tabledoor.Untyped, error) bool) {
 		if s.periods == nil {
 			yield(s.all(from, to))

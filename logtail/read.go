@@ -99,7 +99,9 @@ func (l *core) read(ctx context.Context, from, to time.Time, limit int) iter.Seq
 }
 
 // lists returns the list of each partition of each table.
-func (l *core) lists(ctx context.Context, in []tabledoor.Untyped, rows keys.RowRange, share, limit int) (all []iter.Seq2[record, error]) {
+func (l *core) lists(
+	ctx context.Context, in []tabledoor.Untyped, rows keys.RowRange, share, limit int,
+) (all []iter.Seq2[record, error]) {
 	for _, t := range in {
 		for _, p := range l.partitions {
 			all = append(all, l.list(ctx, t, p, rows, share, limit))
@@ -110,7 +112,9 @@ func (l *core) lists(ctx context.Context, in []tabledoor.Untyped, rows keys.RowR
 
 // list yields the records of a range of one partition, at most limit unless that is 0. The first
 // request is for share records, each further request for all that are left.
-func (l *core) list(ctx context.Context, in tabledoor.Untyped, partition keys.PartitionKey, rows keys.RowRange, share, limit int) iter.Seq2[record, error] {
+func (l *core) list(
+	ctx context.Context, in tabledoor.Untyped, partition keys.PartitionKey, rows keys.RowRange, share, limit int,
+) iter.Seq2[record, error] {
 	return func(yield func(record, error) bool) {
 		left := limit
 		q := table.Query[table.Row]{Partition: partition, Rows: rows, PageSize: min(share, page), Cursor: table.NewCursor(""), Skip: func(k keys.Key, err error) bool {

@@ -117,7 +117,8 @@ func (m *maintainer) Drop(ctx context.Context, each func(context.Context, func(c
 		if !mine || n.gone {
 			continue
 		}
-		of := &target{maintainer: m, entity: n.entity, key: keys.Raw(row.Key.PartitionKey(), row.Key.RowKey()[len(reserved.View):])}
+		k := keys.Raw(row.Key.PartitionKey(), row.Key.RowKey()[len(reserved.View):])
+		of := &target{maintainer: m, entity: n.entity, key: k}
 		if err := each(ctx, func(ctx context.Context) error { return reconcile.Reconcile(ctx, m.from, n.entity, of) }); err != nil {
 			return err
 		}

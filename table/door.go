@@ -60,7 +60,9 @@ func (doors) Op(op any) *engine.Op { return op.(Op).engine() }
 // queried is a *Query of any type.
 type queried interface{ engine() query.Query }
 
-func (doors) Scan(ctx context.Context, t, q any, entities bool, h *stored.Hasher, yield func(*engine.Scanned) bool) error {
+func (doors) Scan(
+	ctx context.Context, t, q any, entities bool, h *stored.Hasher, yield func(*engine.Scanned) bool,
+) error {
 	of := t.(Handle).inner().h
 	query := q.(queried).engine()
 	query.WithoutJSON = !entities

@@ -32,7 +32,9 @@ func (s *consistentRead) stateOf(definition string) []string {
 // no write changed its rows in between. If there is no entity, the rows are read again instead: an
 // insert and a delete of the entity would write them. It fails with errChanging if something did
 // change.
-func (p *partition) readConsistently(ctx context.Context, entity string, candidates []candidate) (s consistentRead, err error) {
+func (p *partition) readConsistently(
+	ctx context.Context, entity string, candidates []candidate,
+) (s consistentRead, err error) {
 	if s.entity, s.stored, err = p.getEntity(ctx, entity); err != nil {
 		return s, err
 	}

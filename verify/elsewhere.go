@@ -405,7 +405,9 @@ type faultElsewhere struct {
 }
 
 // faultsOf returns the faults of rows; if evident is set, only those that the entity alone shows.
-func (r *elsewhereRun) faultsOf(entity keys.Key, rows []rowElsewhere, s *entityElsewhere, evident bool) (all []faultElsewhere, err error) {
+func (r *elsewhereRun) faultsOf(
+	entity keys.Key, rows []rowElsewhere, s *entityElsewhere, evident bool,
+) (all []faultElsewhere, err error) {
 	for i, k := range rows {
 		d := r.elsewhere[k.definition]
 		wanted, recorded := false, false

@@ -56,7 +56,9 @@ func (r *elsewhereRun) rewritten(faults []faultElsewhere) (definitions []string)
 
 // writeEntity writes an entity with its rows. written is the error of the write, and taken the
 // fault of the row that another entity has, if that is this error.
-func (r *elsewhereRun) writeEntity(ctx context.Context, s *entityElsewhere, faults []faultElsewhere, rewrite []string) (written error, taken *Fault, err error) {
+func (r *elsewhereRun) writeEntity(
+	ctx context.Context, s *entityElsewhere, faults []faultElsewhere, rewrite []string,
+) (written error, taken *Fault, err error) {
 	if err := r.pacer.Spend(ctx, 2+len(faults)); err != nil {
 		return nil, nil, err
 	}
@@ -114,7 +116,9 @@ func (r *elsewhereRun) repairRow(ctx context.Context, f faultElsewhere, evident 
 // takenRow returns the fault of the row that another entity has, if that is the error of a write,
 // with its owner. If confirm is set, it confirms that row, and repairs it if its owner should not
 // have it.
-func (r *elsewhereRun) takenRow(ctx context.Context, written error, faults []faultElsewhere, confirm bool) (*Fault, error) {
+func (r *elsewhereRun) takenRow(
+	ctx context.Context, written error, faults []faultElsewhere, confirm bool,
+) (*Fault, error) {
 	var de *table.DerivedError
 	if !errors.Is(written, derived.ErrTaken) || !errors.As(written, &de) {
 		return nil, nil
@@ -160,7 +164,9 @@ func (r *elsewhereRun) writer(rewrite []string, out commit.Outbox) tabledoor.Unt
 
 // hasPendingRecord reports whether a commit record is pending that will change rows of an entity.
 // With Repair, it notifies the workers of records that are overdue.
-func (r *elsewhereRun) hasPendingRecord(ctx context.Context, entity keys.Key, faults []faultElsewhere) (is bool, err error) {
+func (r *elsewhereRun) hasPendingRecord(
+	ctx context.Context, entity keys.Key, faults []faultElsewhere,
+) (is bool, err error) {
 	var kinds []string
 	for _, f := range faults {
 		if kind := r.elsewhere[f.of.definition].Kind(); kind != "" && !slices.Contains(kinds, kind) {

@@ -65,7 +65,9 @@ func (p *partition) confirmAndNote(ctx context.Context, entity string, candidate
 // write of the entity, or by writes of rows that do not belong to the entity and are not in its
 // maintainer state. It adds to b, if b is not nil, what is better repaired for many entities
 // together. The error is errChanging if a candidate could not be confirmed.
-func (p *partition) confirm(ctx context.Context, entity string, candidates []candidate, b *batch) (faults []Fault, err error) {
+func (p *partition) confirm(
+	ctx context.Context, entity string, candidates []candidate, b *batch,
+) (faults []Fault, err error) {
 	c := &confirmation{
 		p: p, entity: entity, candidates: candidates, checks: make([]check, len(candidates)), batch: b, failed: map[string]error{}, cause: errChanging,
 	}
@@ -141,7 +143,9 @@ func (c *confirmation) any(s status) bool {
 
 // check compares the entity of a consistent read with one row, and repairs a fault that needs no
 // write of the entity.
-func (c *confirmation) check(ctx context.Context, k *check, of candidate, s consistentRead, row *table.Row) (status, error) {
+func (c *confirmation) check(
+	ctx context.Context, k *check, of candidate, s consistentRead, row *table.Row,
+) (status, error) {
 	p, d := c.p, c.p.snapshots[of.snapshot].maintainer
 	kind, owner, err := p.classify(d, c.entity, of.row, s, row)
 	switch {
@@ -201,7 +205,9 @@ func (c *confirmation) check(ctx context.Context, k *check, of candidate, s cons
 // classify returns the kind of the fault between an entity and a row, "" for none. owner is the
 // entity that the row names now, if the row can name only one and names another: a unique row, or
 // the entity that holds the details.
-func (p *partition) classify(d derived.PerEntity, entity, rowKey string, s consistentRead, row *table.Row) (kind string, owner string, err error) {
+func (p *partition) classify(
+	d derived.PerEntity, entity, rowKey string, s consistentRead, row *table.Row,
+) (kind string, owner string, err error) {
 	var wanted, stored []string
 	if s.entity != nil {
 		if wanted, err = d.WantedRows(s.entity); err != nil {

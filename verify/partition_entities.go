@@ -144,7 +144,9 @@ func (p *partition) wantedOf(e tabledoor.Entity) (rows, groups [][]string, err e
 
 // noteComparison notes the faults of an entity, or leaves them to a confirmation or repair.
 // miscounted are the faults of its groups.
-func (p *partition) noteComparison(ctx context.Context, e tabledoor.Entity, c *entityComparison, miscounted []Fault) error {
+func (p *partition) noteComparison(
+	ctx context.Context, e tabledoor.Entity, c *entityComparison, miscounted []Fault,
+) error {
 	switch {
 	case len(c.faults)+len(miscounted) == 0:
 	case c.unsure && !p.opt.DryRun:
@@ -202,7 +204,9 @@ func (p *partition) siftRows(i int, e tabledoor.Entity, want uint64, recorded, w
 
 // compareRows compares the rows of an entity with a snapshot: the wanted rows, which should have a
 // digest, and the recorded rows.
-func (p *partition) compareRows(c *entityComparison, i int, e tabledoor.Entity, want uint64, recorded, wanted []string) {
+func (p *partition) compareRows(
+	c *entityComparison, i int, e tabledoor.Entity, want uint64, recorded, wanted []string,
+) {
 	s := p.snapshots[i]
 	d := s.maintainer
 	for _, rk := range wanted {

@@ -160,7 +160,9 @@ func (p *partition) verifyGroups(ctx context.Context, d derived.PerGroup, first 
 
 // verifyOpenGroups compares the groups that are open, or all if open is nil. It returns those to
 // read again.
-func (p *partition) verifyOpenGroups(ctx context.Context, d derived.PerGroup, g *groupsRead, open map[string]string) (again map[string]string, err error) {
+func (p *partition) verifyOpenGroups(
+	ctx context.Context, d derived.PerGroup, g *groupsRead, open map[string]string,
+) (again map[string]string, err error) {
 	groups := open
 	if open == nil {
 		groups = map[string]string{}
@@ -192,7 +194,9 @@ type groupCheck struct {
 // verifyGroup compares the row of a group with its total, and repairs it. known is the fault that
 // an earlier attempt found, "" for none. If again is set, the group must be read again, with kind
 // as the fault that is known.
-func (p *partition) verifyGroup(ctx context.Context, d derived.PerGroup, g *groupsRead, rk string, known string) (kind string, again bool, err error) {
+func (p *partition) verifyGroup(
+	ctx context.Context, d derived.PerGroup, g *groupsRead, rk string, known string,
+) (kind string, again bool, err error) {
 	c := groupCheck{d: d, read: g, is: g.after[rk], want: g.totals.Rows[rk], fault: Fault{Definition: d.Name(), Kind: known, Row: keys.Raw(p.pk, rk)}}
 	switch {
 	case p.isDone(&c):
@@ -287,7 +291,9 @@ func (p *partition) insertEmptyGroup(ctx context.Context, d derived.PerGroup, gr
 }
 
 // groupIsMissing reports whether an entity was in a group that had no row, at one instant.
-func (p *partition) groupIsMissing(ctx context.Context, d derived.PerGroup, group, member string) (missing bool, err error) {
+func (p *partition) groupIsMissing(
+	ctx context.Context, d derived.PerGroup, group, member string,
+) (missing bool, err error) {
 	row, err := p.getRow(ctx, member)
 	if err != nil || row == nil || !slices.Contains((*stored.Row)(row).MaintainerState(d.Name()), group) {
 		return false, err

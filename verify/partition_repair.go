@@ -179,7 +179,9 @@ func (p *partition) writeAdditions(ctx context.Context) error {
 // writeTogether writes entities in as few transactions as possible, with no more rows at a time
 // than may be written in a second. It returns why entities were skipped, by their position; nil for
 // those that were not reached.
-func (p *partition) writeTogether(ctx context.Context, all []addition, definitions ...string) (skipped map[int]error, err error) {
+func (p *partition) writeTogether(
+	ctx context.Context, all []addition, definitions ...string,
+) (skipped map[int]error, err error) {
 	skipped = map[int]error{}
 	// CheckUnique costs a request for each unique row.
 	writer := p.repairTable(derived.RepairMode{CheckUnique: p.unverifiedUnique(), Foreign: p.foreign}, definitions...)
@@ -266,7 +268,9 @@ func (p *partition) releaseRows(ctx context.Context, d derived.PerEntity, e tabl
 }
 
 // repairEntity writes an entity by a handle of repairTable.
-func (p *partition) repairEntity(ctx context.Context, e tabledoor.Entity, mode derived.RepairMode, definitions ...string) error {
+func (p *partition) repairEntity(
+	ctx context.Context, e tabledoor.Entity, mode derived.RepairMode, definitions ...string,
+) error {
 	p.entitiesWritten.Store(true)
 	return p.repairTable(mode, definitions...).Touch(ctx, e)
 }

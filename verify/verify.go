@@ -133,7 +133,9 @@ func Repair(ctx context.Context, t table.Handle, o *Options, definitions ...Defi
 	return verify(ctx, t, o, "Repair", definitions)
 }
 
-func verify(ctx context.Context, t table.Handle, o *Options, call string, definitions []Definition) (table.Progress, error) {
+func verify(
+	ctx context.Context, t table.Handle, o *Options, call string, definitions []Definition,
+) (table.Progress, error) {
 	if err := engine.CheckHandle("t", door.Table(t)); err != nil {
 		return table.Progress{}, fmt.Errorf("verify: %s: %w", call, err)
 	}

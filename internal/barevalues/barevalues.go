@@ -35,7 +35,9 @@ type bound interface {
 func (v Values[T]) Bound() any { return v.bound }
 
 // OpenAt is largeentity.Values.OpenAt.
-func (v Values[T]) OpenAt(ctx context.Context, k keys.Key, value func(*T) largeentity.Blob) (io.ReadCloser, *table.Entity[T], error) {
+func (v Values[T]) OpenAt(
+	ctx context.Context, k keys.Key, value func(*T) largeentity.Blob,
+) (io.ReadCloser, *table.Entity[T], error) {
 	return v.definition.OpenAt(ctx, v.table, k, value)
 }
 

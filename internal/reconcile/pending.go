@@ -26,7 +26,9 @@ type PendingEffect struct {
 // PendingEffects yields the pending commit records in the partition of an entity that contain an
 // effect of the entity, of one of some kinds. An error with an operation ID is that of one commit
 // record. Requests: 1 for each 1,000 commit records, and 1 for each.
-func PendingEffects(ctx context.Context, t table.Handle, entity keys.Key, kinds []string) iter.Seq2[PendingEffect, error] {
+func PendingEffects(
+	ctx context.Context, t table.Handle, entity keys.Key, kinds []string,
+) iter.Seq2[PendingEffect, error] {
 	return func(yield func(PendingEffect, error) bool) {
 		now := door.Table(t).Options.Now()
 		records := records.Of(t)

@@ -86,7 +86,7 @@ func TestPageAhead(t *testing.T) {
 		{Name: "a query of an index reads behind its limit", File: "index/query.go",
 			Old: "q.ReadAhead = q.ReadAhead && q.Limit <= 0 &&", New: "q.ReadAhead = q.ReadAhead &&", Test: "TestReadAhead"},
 		{Name: "entities that pointers name are not counted", File: "index/query.go",
-			Old: "(q.Budget.Requests == 0 || !ix.readsEntity()) //", New: "(q.Budget.Requests == 0 || ix.readsEntity()) //", Test: "TestReadAhead"},
+			Old: "(q.Budget.Requests == 0 || !ix.readsEntity())\n", New: "(q.Budget.Requests == 0 || ix.readsEntity())\n", Test: "TestReadAhead"},
 	})
 }
 
