@@ -7,7 +7,6 @@ import (
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/extend"
-	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -91,7 +90,7 @@ func (bySeat) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[emplo
 		c.SetState(seat) // so that later versions of this program find the row
 	}
 	had, stays := c.State(), false
-	if door.ChangeOf(c).StateMissing() { // another program has replaced the row, so only its content tells the seat
+	if c.Old != nil && len(had) == 0 { // another program has replaced the row, so only its content tells the seat
 		had = []string{seats.PartitionKey(fmt.Sprint(c.Old.Age)).String()}
 	}
 	for _, was := range had {

@@ -328,8 +328,6 @@ func (doors) Maintain(t *engine.Table, m any) (func(*engine.Mode), error) {
 
 func (doors) Plan(p any) *engine.Plan { return p.(*Plan).plan }
 
-func (doors) Change(c any) *engine.Change { return c.(changed).engine() }
-
 func (doors) Retake(p any, r *stored.Row) (bool, error) {
 	plan := p.(*Plan)
 	ok, err := plan.plan.Retake(r)
@@ -353,8 +351,3 @@ func (doors) Remote(p any, t *engine.Table, partition string) (any, error) {
 	}
 	return &Plan{plan: remote, parent: parent}, nil
 }
-
-// changed is a *Change of any type.
-type changed interface{ engine() *engine.Change }
-
-func (c *Change[T]) engine() *engine.Change { return c.change }

@@ -41,7 +41,6 @@ var Plans interface {
 	Put(p any, r *stored.Row) error
 	Maintain(t *engine.Table, m any) (func(*engine.Mode), error)
 	Plan(p any) *engine.Plan
-	Change(c any) *engine.Change
 	Retake(p any, r *stored.Row) (bool, error)
 	Remote(p any, t *engine.Table, partition string) (any, error)
 }
@@ -166,9 +165,6 @@ func Put(p any, r *stored.Row) error { return Plans.Put(p, r) }
 
 // PlanOf returns an extend.Plan as the engine's, whose errors are not those of derived rows.
 func PlanOf(p any) *engine.Plan { return Plans.Plan(p) }
-
-// ChangeOf returns an extend.Change as the engine's.
-func ChangeOf(c any) *engine.Change { return Plans.Change(c) }
 
 // Retake plans another content for a row that a maintainer has planned in a transaction, perhaps
 // for another entity, and reports whether there is such a row. So an entity can take over what
