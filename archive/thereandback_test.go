@@ -13,17 +13,14 @@ import (
 // journeys are the ways on which clerk 1 leaves its key and comes back.
 var journeys = map[string]struct {
 	leave, back func(*fixture, context.Context) error
-	requests    string // of the worker that archives the clerk in the end, and finishes the journey
 }{
 	"Rekey": {
 		func(fx *fixture, ctx context.Context) error { return fx.rekeyClerk(ctx, 1, 77) },
 		func(fx *fixture, ctx context.Context) error { return fx.rekeyClerk(ctx, 77, 1) },
-		"5 get, 1 message-delete, 2 message-get, 3 transaction",
 	},
 	"Move": {
 		func(fx *fixture, ctx context.Context) error { return fx.moveClerk(ctx, "S", "T") },
 		func(fx *fixture, ctx context.Context) error { return fx.moveClerk(ctx, "T", "S") },
-		"7 get, 1 merge, 2 message-delete, 3 message-get, 3 transaction",
 	},
 }
 
@@ -68,7 +65,7 @@ func TestThereAndBack(t *testing.T) {
 			before := storedIncarnation(s)
 			s.Count()
 			must(t, fx.work(ctx))
-			testkit.Expect(t, "requests", s.Count().String(), journey.requests)
+			testkit.Expect(t, "requests", s.Count().String(), "5 get, 1 message-delete, 2 message-get, 3 transaction") // none is of the journey
 			wantClerks(t, s, nil, []string{"c_000001=Name1"})
 			_, err := fx.mover.Restore(ctx, at(1))
 			must(t, err)

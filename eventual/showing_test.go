@@ -32,6 +32,7 @@ type travelling struct {
 
 	mu       sync.Mutex
 	now      []string
+	arrived  []string
 	together map[string]bool // pairs
 	most     map[string]int  // of one kind
 }
@@ -43,7 +44,7 @@ func (s *travelling) Do(r *http.Request) (*http.Response, error) {
 	for _, other := range s.now {
 		s.together[min(kind, other)+" beside "+max(kind, other)] = true
 	}
-	s.now = append(s.now, kind)
+	s.now, s.arrived = append(s.now, kind), append(s.arrived, kind)
 	n := 0
 	for _, other := range s.now {
 		if other == kind {
@@ -81,6 +82,7 @@ func (s *travelling) take(t *testing.T) (pairs string, updates int) {
 	}
 	slices.Sort(all)
 	updates = s.most["message-update"]
+	s.arrived = nil
 	clear(s.together)
 	clear(s.most)
 	return strings.Join(all, ", "), updates
@@ -157,26 +159,24 @@ func TestShownBesideBulk(t *testing.T) {
 	}
 }
 
-// TestShownBesideMove: the notification of a move is shown while the move is finished, unless Show may execute effects. When Move
-// returns, both are done, and the entity can be written by its ETag.
-func TestShownBesideMove(t *testing.T) {
+// TestShownAfterMove: the notification of a move with effects is shown when the move is finished, so that no worker is faster than the writer. The entity can be written
+// by its ETag then.
+func TestShownAfterMove(t *testing.T) {
 	t.Parallel()
-	for _, beside := range []bool{true, false} {
+	for _, executes := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx := context.Background()
 			o, s := travellingOffice(t)
-			if !beside {
+			if executes {
 				o.staff = door.InMode(o.staff, func(m *engine.Mode) { m.Outbox = around{m.Outbox} })
 			}
 			e, err := o.staff.Get(ctx, at("first", 0))
 			noError(t, err)
 			s.take(t)
-			s.Count()
 			e.Value.Dept = "second"
 			noError(t, o.staff.Move(ctx, e))
-			pairs, _ := s.take(t)
-			testkit.Expect(t, fmt.Sprintf("beside %v: shown beside a transaction", beside), pairs, map[bool]string{true: "message-update beside transaction"}[beside])
-			testkit.Expect(t, "requests", s.Count().String(), "1 message-put, 1 message-update, 3 transaction")
+			testkit.Expect(t, fmt.Sprintf("executes %v: requests", executes), fmt.Sprint(s.arrived), "[message-put transaction transaction transaction message-update]")
+			s.take(t)
 			testkit.Expect(t, "all notifications visible", allVisible(s, 2), true)
 			e.Value.Last = "Smith"
 			noError(t, o.staff.Replace(ctx, e))
@@ -192,9 +192,9 @@ type afar struct {
 
 func (afar) Name() string   { return "afar" }
 func (m afar) MaxRows() int { return 1 }
-func (m afar) Maintain(_ context.Context, p *extend.Plan, _ *extend.Change[clerk]) error {
+func (m afar) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[clerk]) error {
 	for i := range m.n {
-		partition := keys.RawPartition(fmt.Sprint("far", i))
+		partition := keys.RawPartition(fmt.Sprint("far", i, c.New.ID))
 		q, err := door.Remote(p, door.Table(m.staff), partition.String())
 		if err == nil {
 			err = q.Insert(&table.Row{Key: keys.At(partition, keys.RawRow("row"))}, nil)
@@ -206,22 +206,78 @@ func (m afar) Maintain(_ context.Context, p *extend.Plan, _ *extend.Change[clerk
 	return nil
 }
 
-// TestShownAfterMany: if not all other partitions of a write are finished at once, the notification is shown after the last, so that no worker
-// is faster than the writer.
-func TestShownAfterMany(t *testing.T) {
+// withRows returns the staff of an office with rows in n other partitions, and no effects.
+func withRows(t *testing.T, o *office, n int) *table.Table[clerk] {
+	t.Helper()
+	staff, err := bare.WithOutbox(o.base, o.out)
+	noError(t, err)
+	staff, err = bare.With(staff, afar{staff, n})
+	noError(t, err)
+	return staff
+}
+
+// TestEndsItself: a write over several partitions without effects ends itself, with a message that no worker sees: finish, mark done, withdraw. If one of these fails, the
+// message is shown, and a worker ends the write.
+func TestEndsItself(t *testing.T) {
 	t.Parallel()
-	for n, beside := range map[int]bool{engine.FanOut: true, engine.FanOut + 1: false} {
-		synctest.Test(t, func(t *testing.T) {
-			o, s := travellingOffice(t)
-			var err error
-			o.staff, err = bare.With(o.staff, afar{o.staff, n})
-			noError(t, err)
-			o.insert(t, clerk{"S", 1, "Jones"})
-			pairs, _ := s.take(t)
-			testkit.Expect(t, fmt.Sprintf("%d partitions: shown beside a transaction", n), strings.Contains(pairs, "message-update beside transaction"), beside)
-			testkit.Expect(t, "all notifications visible", allVisible(s, 2), true)
+	ended := "message-put transaction transaction transaction transaction transaction merge message-delete"
+	for _, c := range []struct {
+		what    string
+		fails   requests.Kind // the n-th of the kind, and those behind it for a minute
+		n       int
+		arrived string
+		left    int // messages, when the write has ended
+	}{
+		{"all is well", "", 0, ended, 0},
+		{"a partition cannot be finished", requests.Transaction, 4, "message-put transaction transaction transaction transaction transaction get get get get get get transaction transaction message-update", 1},
+		{"the record cannot be marked", requests.Merge, 1, "message-put transaction transaction transaction transaction transaction merge message-update", 1},
+		{"the message cannot be withdrawn", kinds.MessageDelete, 1, ended, 1},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				o, s := travellingOffice(t)
+				staff := withRows(t, o, 2)
+				seen := 0
+				s.SetFaults(func(q storagetest.Request) storagetest.Fault {
+					if q.Kind == c.fails {
+						if seen++; seen >= c.n {
+							return storagetest.Refuse(403, "AuthorizationFailure")
+						}
+					}
+					return storagetest.Fault{}
+				})
+				_, err := staff.Insert(t.Context(), &clerk{"S", 1, "Jones"})
+				noError(t, err)
+				testkit.Expect(t, "requests", strings.Join(s.arrived, " "), c.arrived)
+				s.SetFaults(nil)
+				testkit.Expect(t, "messages left", len(s.Messages("notifications"))-1, c.left)
+				s.take(t)
+			})
 		})
 	}
+}
+
+// TestEndsBesideBulk: in bulk work, records are marked as done and messages withdrawn beside the transactions that follow.
+func TestEndsBesideBulk(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o, s := travellingOffice(t)
+		staff := withRows(t, o, 1)
+		r, err := door.Bulk(t.Context(), func(yield func(table.Op, error) bool) {
+			for i := range 40 {
+				if !yield(staff.InsertOp(&clerk{fmt.Sprint("S", i), i, "Jones"}), nil) {
+					return
+				}
+			}
+		}, nil)
+		noError(t, err)
+		testkit.Expect(t, "done", r.Applied, 40)
+		pairs, _ := s.take(t)
+		testkit.Expect(t, "beside transactions", strings.Contains(pairs, "message-delete beside transaction"), true)
+		testkit.Expect(t, "requests", s.Count().String(), "40 merge, 40 message-delete, 40 message-put, 120 transaction")
+		testkit.Expect(t, "messages left", len(s.Messages("notifications")), 1)
+	})
 }
 
 // callsAfter is a maintainer whose plans have a call after the commit.

@@ -90,7 +90,7 @@ func TestGlobal(t *testing.T) {
 	}
 	jones, err := s.staff.Insert(ctx, &worker{"S", 1, "Jones", "a", 44, nil})
 	check(t, err)
-	expect("an insert", "1 message-put, 1 message-update, 3 transaction")
+	expect("an insert", "1 merge, 1 message-delete, 1 message-put, 3 transaction")
 	find("A", 1)
 	expect("a look-up", "2 get")
 	_, err = s.staff.Insert(ctx, &worker{"M", 2, "Smith", "A", 44, nil})
@@ -107,7 +107,7 @@ func TestGlobal(t *testing.T) {
 	expect("a write that keeps the value", "1 replace")
 	jones.Value.Email = "c"
 	check(t, s.staff.Replace(ctx, jones))
-	expect("a change of the value", "1 get, 1 message-put, 1 message-update, 5 transaction")
+	expect("a change of the value", "1 get, 1 merge, 1 message-delete, 1 message-put, 5 transaction")
 	smith.Value.Email = "a"
 	check(t, s.staff.Replace(ctx, smith))
 	find("a", 2)
@@ -116,7 +116,7 @@ func TestGlobal(t *testing.T) {
 	s.Count()
 	smith.Value.Dept = "S"
 	check(t, s.staff.Move(ctx, smith))
-	expect("a move", "1 get, 1 message-put, 1 message-update, 5 transaction")
+	expect("a move", "1 get, 1 merge, 1 message-delete, 1 message-put, 5 transaction")
 	find("a", 2)
 	check(t, s.staff.Delete(ctx, smith))
 	find("a", 0)
@@ -204,7 +204,7 @@ func TestUniqueScope(t *testing.T) {
 	s.Count()
 	e.Value.Email = "b"
 	check(t, s.staff.Replace(ctx, e))
-	testkit.Expect(t, "requests of a change in one partition", s.Count().String(), "1 get, 1 message-put, 1 message-update, 3 transaction")
+	testkit.Expect(t, "requests of a change in one partition", s.Count().String(), "1 get, 1 merge, 1 message-delete, 1 message-put, 3 transaction")
 }
 
 // TestGlobalOptions: what does not fit together is an error of Attach.

@@ -69,7 +69,7 @@ func TestMove(t *testing.T) {
 	must(t, fx.move(ctx, e))
 	expectCounts(t, s, "copy and move", requests.Counts{
 		kinds.BlobGet: 1, kinds.BlobStage: 7, kinds.BlobCommit: 1, // the copy
-		kinds.MessagePut: 1, requests.Transaction: 3, kinds.MessageUpdate: 1, // the move
+		kinds.MessagePut: 1, requests.Transaction: 3, requests.Merge: 1, kinds.MessageDelete: 1, // the move
 		kinds.BlobDelete: 1,
 	})
 	testkit.Expect(t, "states", states(s), "live unlinked, 1 blobs")

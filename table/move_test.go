@@ -69,8 +69,8 @@ func TestMove(t *testing.T) {
 	e.Value.Dept = "M"
 	noError(t, people.Move(ctx, e))
 	// The lists of both partitions are read.
-	if got := s.Count().String(); got != "2 get, 3 transaction" || strings.Join(out.calls, " ") != "notify show" {
-		t.Errorf("got %s and the calls %q; want 2 get, 3 transaction and notify show", got, out.calls)
+	if got := s.Count().String(); got != "2 get, 1 merge, 3 transaction" || strings.Join(out.calls, " ") != "notify withdraw" {
+		t.Errorf("got %s and the calls %q; want 2 get, 1 merge, 3 transaction and notify withdraw", got, out.calls)
 	}
 	if got := storedRows(s); got != townAfter {
 		t.Errorf("got %s; want %s", got, townAfter)
@@ -84,8 +84,8 @@ func TestMove(t *testing.T) {
 		t.Errorf("after a write: got %s; want %s", got, want)
 	}
 	record, err := records.Of(people).Get(ctx, keys.RawPartition("S"), out.last.OperationID)
-	if err != nil || record.State != commit.Pending {
-		t.Errorf("got %+v, %v; want a pending record", record, err)
+	if err != nil || record.State != commit.Done {
+		t.Errorf("got %+v, %v; want a record that is done", record, err)
 	}
 }
 

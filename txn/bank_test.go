@@ -101,19 +101,20 @@ func (b *bank) cents(t *testing.T) (all string) {
 	return all
 }
 
-// TestTransfer: money moves between partitions, and a ledger in another table, with 2P − 1 transactions and 2 messages for P partitions.
+// TestTransfer: money moves between partitions, and a ledger in another table, with 2P − 1 transactions for P partitions, one message that is withdrawn, and nothing for a worker.
 func TestTransfer(t *testing.T) {
 	t.Parallel()
 	s, b := newBank(t)
 	testkit.NoError(t, b.transfer(t.Context(), accountKey("Bern", 1), accountKey("Zug", 3), 30, ""))
-	testkit.Expect(t, "requests for two partitions", s.Count().String(), "2 get, 1 insert-or-replace, 1 message-put, 1 message-update, 3 transaction")
+	testkit.Expect(t, "requests for two partitions", s.Count().String(), "2 get, 1 insert-or-replace, 1 merge, 1 message-delete, 1 message-put, 3 transaction")
 	testkit.Expect(t, "accounts", b.cents(t), "Bern 1: 70; Ulm 2: 100; Zug 3: 130; ")
 	s.Count()
 	testkit.NoError(t, b.transfer(t.Context(), accountKey("Bern", 1), accountKey("Zug", 3), 30, "first"))
-	testkit.Expect(t, "requests for three partitions", s.Count().String(), "3 get, 1 message-put, 1 message-update, 5 transaction")
+	testkit.Expect(t, "requests for three partitions", s.Count().String(), "3 get, 1 merge, 1 message-delete, 1 message-put, 5 transaction")
 	err := b.transfer(t.Context(), accountKey("Bern", 1), accountKey("Zug", 3), 41, "second")
 	testkit.Expect(t, "too much", errors.Is(err, errNoMoney), true)
 	testkit.Expect(t, "requests of what is refused", s.Count().String(), "3 get")
 	testkit.NoError(t, b.Drain(t.Context()))
+	testkit.Expect(t, "requests of the worker", s.Count().String(), "1 message-get")
 	testkit.Expect(t, "accounts", b.cents(t), "Bern 1: 40; Ulm 2: 100; Zug 3: 160; ")
 }

@@ -42,9 +42,10 @@
 // # Costs
 //
 // With P partitions that are read or written, those of unique values elsewhere included: 2P − 1
-// transactions of the service and 2 messages, besides the reads; with one, 1 transaction. A row
-// that is read as absent, and not inserted, in the only partition that is written costs 2
-// transactions and 2 messages more. A function that writes nothing, or returns an error, reads all
+// transactions of the service and 3 requests more, for a message that is withdrawn and for the
+// commit record, besides the reads; with one, 1 transaction. The workers have nothing to do. A row
+// that is read as absent, and not inserted, in the only partition that is written costs 5 requests
+// more. A function that writes nothing, or returns an error, reads all
 // rows but one again; with two absent rows it is a transaction. If an insert is refused in the only
 // partition, all rows are read again. A row that is read gets another ETag, so transactions that
 // read one row refuse each other, and the functions are called again.

@@ -209,7 +209,7 @@ func TestRemoteTableGone(t *testing.T) {
 		testkit.Expect(t, "accounts", b.cents(t), map[bool]string{false: untouched, true: "Bern 1: 1; Ulm 2: 100; Zug 3: 100; "}[committed])
 		time.Sleep(5 * time.Minute) // until the message is visible
 		testkit.NoError(t, testkit.WithoutFailures(b.Drain(ctx)))
-		testkit.Expect(t, "messages while the table is gone", len(s.Messages("bank-writes")), 1)
+		testkit.Expect(t, "messages while the table is gone", len(s.Messages("bank-writes")), map[bool]int{true: 1}[before <= 3]) // else the program has ended it
 		testkit.NoError(t, b.Ensure(ctx))
 		time.Sleep(time.Hour) // until the worker tries again
 		testkit.NoError(t, errors.Join(b.Drain(ctx), left(s, "accounts", "ledger")))

@@ -73,8 +73,8 @@ func TestReadsAlone(t *testing.T) {
 		{"three", []keys.Key{bern, zug, ulm}, "5 get"},
 		{"the last is absent", []keys.Key{bern, none}, "3 get"},
 		{"the first is absent", []keys.Key{none, bern}, "4 get"},
-		{"two are absent: they are reserved", []keys.Key{none, nowhere}, "2 get, 1 insert-or-replace, 1 message-put, 1 message-update, 5 transaction"},
-		{"two are absent in one partition", []keys.Key{none, accountKey("Bern", 8)}, "2 get, 1 message-put, 1 message-update, 3 transaction"},
+		{"two are absent: they are reserved", []keys.Key{none, nowhere}, "2 get, 1 insert-or-replace, 1 merge, 1 message-delete, 1 message-put, 5 transaction"},
+		{"two are absent in one partition", []keys.Key{none, accountKey("Bern", 8)}, "2 get, 1 merge, 1 message-delete, 1 message-put, 3 transaction"},
 	} {
 		s.Count()
 		testkit.NoError(t, reads(c.keys...))
@@ -124,7 +124,7 @@ func TestReservedInHome(t *testing.T) {
 		return nil
 	})
 	testkit.NoError(t, err)
-	testkit.Expect(t, "requests", s.Count().String(), "2 get, 1 insert-or-replace, 1 message-put, 1 message-update, 3 transaction")
+	testkit.Expect(t, "requests", s.Count().String(), "2 get, 1 insert-or-replace, 1 merge, 1 message-delete, 1 message-put, 3 transaction")
 	testkit.NoError(t, errors.Join(b.Drain(t.Context()), left(s, "accounts")))
 	testkit.Expect(t, "accounts", b.cents(t), "Bern 1: 101; Ulm 2: 100; Zug 3: 100; ")
 }
@@ -145,7 +145,7 @@ func TestHome(t *testing.T) {
 		return errors.Join(err1, err2)
 	})
 	testkit.NoError(t, err)
-	testkit.Expect(t, "requests, with an absent row in one of two partitions that are written", s.Count().String(), "3 get, 1 insert-or-replace, 1 message-put, 1 message-update, 3 transaction")
+	testkit.Expect(t, "requests, with an absent row in one of two partitions that are written", s.Count().String(), "3 get, 1 insert-or-replace, 1 merge, 1 message-delete, 1 message-put, 3 transaction")
 	testkit.NoError(t, errors.Join(b.Drain(ctx), left(s, "accounts")))
 }
 

@@ -41,7 +41,7 @@ import (
 //   - *table.ValueError: an operation without an ETag, tables of different stores, a nil f;
 //   - the other errors of a write (see package table).
 //
-// Requests: those of f, and for P partitions 2P − 1 transactions and 2 messages; for 1 partition, 1
+// Requests: those of f, and for P partitions 2P − 1 transactions and 3 more; for 1 partition, 1
 // transaction. See the doc of the package for reservations, and for what a function costs that
 // writes nothing. Not idempotent: let f insert an entity with the key that the caller gives, and
 // read it first, as the recipe money does.

@@ -18,10 +18,12 @@ import (
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/wire"
+	"github.com/aztablekit/aztablekit/keys"
 )
 
 // done ends a write that was applied.
 func (w *write) done(ctx context.Context, etags []azcore.ETag) state {
+	ends := w.endsItself()
 	w.out = outcome{kind: wire.Done, etags: etags}
 	if n := len(w.corrections); n > 0 {
 		w.table.shared.repaired.Add(int64(n))
@@ -29,10 +31,34 @@ func (w *write) done(ctx context.Context, etags []azcore.ETag) state {
 	}
 	w.updateCompleted(etags)
 	w.notifyAgain(ctx)
-	w.show(ctx)
-	w.finish(ctx)
-	w.showLate(ctx)
+	if finished := w.finish(ctx); ends && finished {
+		w.end(ctx, etags[0])
+	} else {
+		w.show(ctx)
+	}
 	return stateCommitted
+}
+
+// endsItself reports whether the write leaves nothing to the workers once its remotes are finished:
+// it has no other effects, the response of the transaction has told the ETag of the commit record,
+// and no worker can have ended it yet.
+func (w *write) endsItself() bool {
+	return w.currentTransaction.own && w.out.responded && w.notification != nil && !w.stale()
+}
+
+// end marks the commit record as done, and then withdraws the notification. If it cannot, a worker
+// ends the write. After a crash between the two, a notification is left with nothing to do; in the
+// other order, it would be a pending commit record.
+func (w *write) end(ctx context.Context, record azcore.ETag) {
+	n, t, rec := w.notification, w.table, &commit.Record{Partition: keys.Raw(w.partition(), "").Partition(), OperationID: w.id, State: commit.Pending}
+	commit.SetETag(rec, record)
+	w.beside(ctx, func(ctx context.Context) {
+		if t.MarkDone(ctx, rec) != nil {
+			show(ctx, n, &t.Options)
+			return
+		}
+		withdraw(ctx, n, &t.Options)
+	})
 }
 
 // doneBySight is done for a write of which the stored rows show that it was applied. They do not
@@ -107,30 +133,34 @@ func (w *write) abortAndRollBack(ctx context.Context) (committed bool, err error
 
 // finish finishes the remotes of a committed write, all at the same time. If it fails, programs
 // that read a prepared row, or a worker, do that.
-func (w *write) finish(ctx context.Context) {
+func (w *write) finish(ctx context.Context) (finished bool) {
+	finished = true
 	if len(w.currentTransaction.remotes) == 0 {
-		return
+		return finished
 	}
 	InOrder(ctx, w.currentTransaction.remotes, func(ctx context.Context, m *remote) (struct{}, error) {
-		w.finishRemote(ctx, m)
-		return struct{}{}, nil
-	}, func(struct{}, error) bool { return true })
+		return struct{}{}, w.finishRemote(ctx, m)
+	}, func(_ struct{}, err error) bool {
+		finished = finished && err == nil
+		return true
+	})
+	return finished
 }
 
-func (w *write) finishRemote(ctx context.Context, m *remote) {
+func (w *write) finishRemote(ctx context.Context, m *remote) error {
 	if m.etags != nil {
 		if t, err := m.finishTransaction(w.id, w.place()); err == nil {
 			withID(t.steps, w.id)
 			etags, _, verdict, _ := m.send(ctx, t.steps, w.id)
 			if verdict == wire.Done {
 				m.finished(etags)
-				return
+				return nil
 			}
 		}
 	}
 	home := w.place()
-	_ = m.table.believing(home).endPrepared(ctx, m.at.Partition, w.id, ender{home: &home})
 	m.finished(nil)
+	return m.table.believing(home).endPrepared(ctx, m.at.Partition, w.id, ender{home: &home})
 }
 
 // finished keeps the ETags that the rows of the caller's operations have now.
@@ -238,40 +268,37 @@ func (w *write) notifyAgain(ctx context.Context) {
 	}
 }
 
-// show makes the notification visible to the workers, before finish. The write is committed, so it
-// does not fail any more: at worst they see it later. Nothing depends on the notification, so it is
-// shown beside what is left to do: beside finish and the calls after the commit, or in bulk work
-// beside the transactions that follow. The caller gets the result when the notification is shown: a
-// program that ends at once, or whose context does, would otherwise often leave it hidden, and
+// show makes the notification visible to the workers. The write is committed, so it does not fail
+// any more: at worst they see it later. The caller gets the result when the notification is shown:
+// a program that ends at once, or whose context does, would otherwise often leave it hidden, and
 // nothing that the library has begun goes on.
+//
+// If Show executes effects, these are the program's own functions, like the calls after the commit,
+// which come behind them.
 func (w *write) show(ctx context.Context) {
-	o := &w.table.Options
-	switch {
-	case w.notification == nil || w.showsLate():
-	case w.showing != nil:
-		w.showing.begin(w.notification, o)
-	case len(w.currentTransaction.remotes)+len(w.currentTransaction.after) > 0:
-		w.showing, w.awaitsShow = newShowing(ctx, 1), true
-		w.showing.begin(w.notification, o)
-	default:
-		show(ctx, w.notification, o)
-	}
-}
-
-// showLate shows, after finish, a notification that show has left.
-func (w *write) showLate(ctx context.Context) {
-	if w.notification != nil && w.showsLate() {
-		show(ctx, w.notification, &w.table.Options)
-	}
-}
-
-// showsLate reports whether the notification is shown after finish. If Show executes effects, they
-// read what finish writes, and are the program's own functions, like the calls after the commit.
-// And a worker that received the notification could be faster than the writer if the remotes are so
-// many that not all are finished at once: the writer would not know the ETags of its entities.
-func (w *write) showsLate() bool {
+	n, o := w.notification, &w.table.Options
 	_, executes := w.outbox.(AroundOutbox)
-	return executes || len(w.currentTransaction.remotes) > FanOut
+	switch {
+	case n == nil:
+	case executes:
+		show(ctx, n, o)
+	default:
+		w.beside(ctx, func(ctx context.Context) { show(ctx, n, o) })
+	}
+}
+
+// beside does the work of a notification: in bulk work beside the transactions that follow,
+// otherwise beside the calls after the commit. Nothing depends on it.
+func (w *write) beside(ctx context.Context, f func(context.Context)) {
+	switch {
+	case w.showing != nil:
+		w.showing.begin(&w.table.Options, f)
+	case len(w.currentTransaction.after) > 0:
+		w.showing, w.awaitsShow = newShowing(ctx, 1), true
+		w.showing.begin(&w.table.Options, f)
+	default:
+		f(ctx)
+	}
 }
 
 // awaitShow waits until the notification is shown, unless bulk work does.
@@ -286,26 +313,31 @@ func (w *write) withdraw(ctx context.Context) {
 	if w.notification == nil {
 		return
 	}
-	ctx, cancel := Bound(ctx, w.table.Options.Retry.AttemptTimeout)
-	defer cancel()
-	_ = w.notification.Withdraw(ctx)
+	withdraw(ctx, w.notification, &w.table.Options)
 	w.notification = nil
 }
 
-// showing is the notifications of committed writes that are made visible beside other work.
+func withdraw(ctx context.Context, n commit.SentNotification, o *Options) {
+	ctx, cancel := Bound(ctx, o.Retry.AttemptTimeout)
+	defer cancel()
+	_ = n.Withdraw(ctx)
+}
+
+// showing is the notifications of committed writes that are made visible, or withdrawn, beside
+// other work.
 type showing struct {
 	ctx      context.Context
-	slots    chan struct{} // full when as many are being shown as may be
+	slots    chan struct{} // full when the work is on as many as may be
 	panicked atomic.Pointer[string]
 }
 
-// newShowing shows so many notifications at a time. They end with ctx.
+// newShowing works on so many notifications at a time. They end with ctx.
 func newShowing(ctx context.Context, most int) *showing {
 	return &showing{ctx: ctx, slots: make(chan struct{}, most)}
 }
 
-// begin begins to show a notification, once fewer than the most are being shown.
-func (s *showing) begin(n commit.SentNotification, o *Options) {
+// begin begins the work on a notification, once it is on fewer than the most.
+func (s *showing) begin(o *Options, f func(context.Context)) {
 	s.slots <- struct{}{}
 	go func() {
 		defer func() {
@@ -317,12 +349,12 @@ func (s *showing) begin(n commit.SentNotification, o *Options) {
 		}()
 		ctx, cancel := Bound(s.ctx, o.WriteTimeout)
 		defer cancel()
-		show(ctx, n, o)
+		f(ctx)
 	}()
 }
 
-// end waits until all notifications are shown. None can begin any more. What panics in an outbox
-// panics here.
+// end waits until the work on all notifications is done. None can begin any more. What panics in an
+// outbox panics here.
 func (s *showing) end() {
 	for range cap(s.slots) {
 		s.slots <- struct{}{}

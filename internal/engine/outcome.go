@@ -180,12 +180,11 @@ func (w *write) resolve(ctx context.Context) (done bool, err error) {
 	if state != commit.Aborted {
 		w.state = stateCommitted
 		w.showing = nil // the bulk work of the write has ended
+		w.finish(ctx)
 		w.show(ctx)
 		defer w.awaitShow()
-		w.finish(ctx)
 		w.applied(callersItems(w, w.etags(ctx, -1, "")))
 		w.appliedRemotes()
-		w.showLate(ctx)
 		return true, nil
 	}
 	w.state = stateAborted

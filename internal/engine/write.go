@@ -110,6 +110,7 @@ type transaction struct {
 	lead    bool   // the first step is a commit record: the write's own, or one of which it completes an effect
 	effects bool
 	remotes []*remote
+	own     bool // there are remotes, and the commit record has no other effects: the write can end itself
 	after   afterCommit
 	before  []namedWork
 	late    time.Time // zero for a transaction that may be sent at any time
@@ -414,6 +415,7 @@ func (w *write) makeTransaction(ctx context.Context) (tx transaction, failed int
 	}
 	w.mayDropTail = false // another plan has the same operations, because this plan may be applied
 	tx = transaction{steps: p.steps, batch: w.asTransaction, effects: len(p.effects) > 0, after: p.after, before: p.before, remotes: p.remotes, late: p.late}
+	tx.own = len(p.remotes) > 0 && (len(p.effects) == 1 || w.completes != nil)
 	if err := w.addLead(&tx, p.effects); err != nil {
 		return transaction{}, -1, err
 	}

@@ -19,7 +19,11 @@ type kernelProtocol struct {
 	// Mutants.
 	noFence, backUnfenced, resolveUnfenced, dropsAbsent, noTombstone, controlDeleted, finishBlind, writeFirst bool
 	ignoreMarks, namesNothing, lateRelease, closesEarly, ageAfterRead                                         bool
+	ends                                                                                                      []uint8
 }
+
+// kernelEnds is what a user does after the commit, in this order.
+var kernelEnds = []uint8{kFinishes, kMarksDone, kTakesBack}
 
 // kernelAction is a line of a script. Each attempt has an operation of its own.
 type kernelAction struct {
@@ -42,6 +46,8 @@ const (
 	kFinishes
 	kRollsBack
 	kWithdraws
+	kMarksDone
+	kTakesBack
 )
 
 // The steps of a user, or of Verify, that resolves a mark.

@@ -175,6 +175,12 @@ func TestKernelMutants(t *testing.T) {
 		{"the message does not name the remote partitions", "move", func(k *kernelProtocol) { k.namesNothing = true }, leftPending},
 		{"a released value is not marked", "a unique value is handed over", func(k *kernelProtocol) { k.lateRelease = true }, partCommitted},
 		{"the commit record is closed before the remote partitions are finished", "move", func(k *kernelProtocol) { k.closesEarly = true }, leftPending},
+		{"a user marks the commit record as done before it has finished", "move while the retention passes",
+			func(k *kernelProtocol) { k.ends = []uint8{kMarksDone, kFinishes, kTakesBack} }, inconsistent},
+		{"a user withdraws the message before it has finished", "move",
+			func(k *kernelProtocol) { k.ends = []uint8{kTakesBack, kFinishes, kMarksDone} }, leftPending},
+		{"a user withdraws the message before the commit record is done", "move",
+			func(k *kernelProtocol) { k.ends = []uint8{kFinishes, kTakesBack, kMarksDone} }, leftPending},
 		{"the age is checked after the commit record was read", "move while the retention passes", func(k *kernelProtocol) { k.ageAfterRead = true }, changedWithout},
 		{"the queue is cleared without Verify", "move and the queue is cleared", func(k *kernelProtocol) { k.verify = false }, leftPending},
 		{"rows that are only read are not marked", "two that read each other", func(k *kernelProtocol) {

@@ -1,6 +1,9 @@
 package model
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 func (k *kernelProtocol) user(s kernelState, i int, step kernelStep) {
 	u := s.users[i]
@@ -112,11 +115,21 @@ func (k *kernelProtocol) user(s kernelState, i int, step kernelStep) {
 				if me(n).left &^= 1 << p; me(n).left != 0 {
 					return
 				}
-				if next(n); k.writeFirst {
+				if k.ended(n, i, kFinishes); k.writeFirst {
 					n.users[i] = kernelUser{at: u.at, attempt: u.attempt, pc: kNotifies}
 				}
 			}, nil, nil)
 		}
+	case kMarksDone:
+		if n.records[op] == pending {
+			n.records[op] = done
+		}
+		k.ended(&n, i, kMarksDone)
+		step(actor, "marks the commit record as done", n)
+	case kTakesBack:
+		n.messages &^= 1 << op
+		k.ended(&n, i, kTakesBack)
+		step(actor, "withdraws the message of what has ended", n)
 	case kRollsBack:
 		if u.left == 0 {
 			me(&n).pc = kWithdraws
@@ -179,9 +192,27 @@ func (k *kernelProtocol) afterCommit(n *kernelState, i int) {
 		*u = kernelUser{at: u.at + 1}
 		return
 	}
-	if u.pc, u.fresh = kFinishes, 0; !k.finishBlind && !k.lateRelease {
+	u.pc, u.fresh = kFinishes, 0
+	if k.ends != nil {
+		u.pc = k.ends[0]
+	}
+	if !k.finishBlind && !k.lateRelease {
 		u.plan = kernelPlan{}
 	}
+}
+
+// ended leads a user to what follows a step after the commit.
+func (k *kernelProtocol) ended(n *kernelState, i int, pc uint8) {
+	order := kernelEnds
+	if k.ends != nil {
+		order = k.ends
+	}
+	at := slices.Index(order, pc) + 1
+	if at == len(order) {
+		n.users[i] = kernelUser{at: n.users[i].at + 1}
+		return
+	}
+	n.users[i].pc = order[at]
 }
 
 func (k *kernelProtocol) remotesOf(plan kernelPlan, home uint8) (parties uint8) {
