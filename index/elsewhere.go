@@ -392,6 +392,8 @@ func (m *elsewhereMaintainer) IsTombstone(row *table.Row) bool {
 	return m.Owns(row) && m.form.isTombstone(row)
 }
 
+func (m *elsewhereMaintainer) InFlight(*table.Row) bool { return false }
+
 func (m *elsewhereMaintainer) Content(row *table.Row) *table.Row {
 	if !m.form.comparable() {
 		return nil

@@ -289,8 +289,14 @@ func (ix *core) maintainer(t tabledoor.Untyped) (maintainer, error) {
 		return m, err
 	}
 	e, err := newElsewhere(t, ix, m, copyForm{m})
-	if err == nil && ix.isUniqueElsewhere() {
+	switch {
+	case err != nil:
+		return e, err
+	case ix.isUniqueElsewhere():
 		return &uniqueElsewhere{e, 2 * ix.maxValues}, nil
+	case ix.pointsElsewhere():
+		e.formText, e.formerText = "pointers: "+e.formText, ""
+		return &pointersElsewhere{e}, nil
 	}
-	return e, err
+	return e, nil
 }

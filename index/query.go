@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/derived"
@@ -189,7 +190,7 @@ func (ix *core) checkPartition(t tabledoor.Untyped, partition keys.PartitionKey)
 // keysOf is Index.Keys.
 func (ix *core) keysOf(ctx context.Context, t tabledoor.Untyped, q query.Query) iter.Seq2[keys.Key, error] {
 	return func(yield func(keys.Key, error) bool) {
-		limit := q.Limit
+		limit, last := q.Limit, keys.Key{}
 		from, q, err := ix.rowsQuery(t, q)
 		if err != nil {
 			yield(keys.Key{}, withDefinition(ix.name, err))
@@ -205,6 +206,10 @@ func (ix *core) keysOf(ctx context.Context, t tabledoor.Untyped, q query.Query) 
 				yield(keys.Key{}, withDefinition(ix.name, err))
 				return
 			}
+			if base, points := baseOf(row.Key); ix.pointsElsewhere() {
+				is = is && points && base != last // several writes may have stored one for a while
+				last = base
+			}
 			if is && door.Table(t).Mode.Schema.Mine((*stored.Row)(row)) {
 				if limit--; !yield(k, nil) || limit == 0 {
 					return
@@ -219,6 +224,7 @@ func (ix *core) keysOf(ctx context.Context, t tabledoor.Untyped, q query.Query) 
 type queryRun struct {
 	ix       *core
 	table    tabledoor.Untyped
+	rows     tabledoor.Untyped // the table where the index rows are
 	q        query.Query
 	ofRows   query.Query   // finds the index rows
 	cursor   *query.Cursor // the caller's, or nil; the cursor of q may be ahead of it
@@ -232,6 +238,7 @@ type queryRun struct {
 type pointer struct {
 	entity   keys.Key
 	row      keys.Key
+	stored   time.Time     // by the service's clock
 	position *query.Cursor // behind the row
 }
 
@@ -248,6 +255,7 @@ func (ix *core) run(ctx context.Context, t tabledoor.Untyped, q query.Query, yie
 		r.deadline = time.Now().Add(q.Budget.Time)
 	}
 	rows, q, err := ix.rowsQuery(t, r.q)
+	r.rows = rows
 	switch {
 	case err != nil:
 		yield(nil, err)
@@ -335,7 +343,7 @@ func (r *queryRun) yieldPointed(ctx context.Context, rows iter.Seq2[*table.Row, 
 			return
 		}
 		if is {
-			all = append(all, pointer{k, row.Key, r.position()})
+			all = append(all, pointer{k, row.Key, row.Timestamp, r.position()})
 		}
 		b := r.q.Budget.Requests
 		if len(all) == batch || b > 0 && len(all) > 0 && r.q.Stats.Requests+len(all) >= b {
@@ -377,6 +385,7 @@ func (r *queryRun) fetchBatch(ctx context.Context, all []pointer) bool {
 	i := 0
 	r.q.Stats.Requests += len(ks)
 	goOn := true
+	var wrong []pointer
 	r.table.GetMany(ctx, ks, func(e tabledoor.Entity, err error) bool {
 		if err == nil {
 			e = r.ix.ifCurrent(e, all[i].row)
@@ -386,10 +395,14 @@ func (r *queryRun) fetchBatch(ctx context.Context, all []pointer) bool {
 		if err == nil {
 			r.moveTo(all[i].position)
 		}
+		if err == nil && e == nil {
+			wrong = append(wrong, all[i])
+		}
 		i++
 		goOn = r.yieldEntity(e, err)
 		return goOn
 	})
+	r.dropOld(ctx, wrong)
 	if !goOn {
 		return false
 	}
@@ -398,6 +411,19 @@ func (r *queryRun) fetchBatch(ctx context.Context, all []pointer) bool {
 		return false
 	}
 	return true
+}
+
+// dropOld deletes pointers that crashed programs have left a day ago. A program that may not do
+// that leaves them.
+func (r *queryRun) dropOld(ctx context.Context, wrong []pointer) {
+	if !r.ix.pointsElsewhere() {
+		return
+	}
+	now := door.Table(r.table).Options.Now()
+	wrong = slices.DeleteFunc(wrong, func(p pointer) bool { return now.Sub(p.stored) < pointerAge })
+	engine.InOrder(ctx, wrong, func(ctx context.Context, p pointer) (bool, error) {
+		return r.ix.dropOld(ctx, r.table, door.Table(r.rows), p.row, p.entity)
+	}, func(bool, error) bool { return true })
 }
 
 // rowsQuery returns the query of the index rows for a query, and the table where the rows are.

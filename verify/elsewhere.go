@@ -437,6 +437,8 @@ func (r *elsewhereRun) faultsOf(
 			if f.row != nil && !d.Owns(f.row) {
 				f.Err = derived.ForeignRow(d.Name(), k.key)
 			}
+		case !wanted && has && d.InFlight(f.row):
+			continue
 		case !wanted && has:
 			f.Kind = Dangling
 		case wanted != recorded:

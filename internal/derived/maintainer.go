@@ -123,6 +123,10 @@ type Elsewhere interface {
 	EntitiesIn(row *table.Row) []keys.Key
 	IsTombstone(row *table.Row) bool
 
+	// InFlight reports whether a row is right although its entity does not name it: the entity may
+	// still be on its way.
+	InFlight(row *table.Row) bool
+
 	// Content returns the properties of a row that follow from its entity, and WantedContent what
 	// these should be. Both return nil if the row need only name the entity.
 	Content(row *table.Row) *table.Row

@@ -66,7 +66,7 @@ func (w *write) end(ctx context.Context, record azcore.ETag) {
 // delete what another writer still needs.
 func (w *write) doneBySight(ctx context.Context, etags []azcore.ETag) state {
 	if w.sent.mayStillApply {
-		w.currentTransaction.after = nil
+		w.currentTransaction.after, w.currentTransaction.outer, w.outerStored = nil, outer{}, nil
 	}
 	return w.done(ctx, etags)
 }

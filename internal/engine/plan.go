@@ -41,7 +41,8 @@ type Plan struct {
 	order   []string // of rows
 	effects []commit.Effect
 	after   afterCommit
-	before  []namedWork     // see Before
+	before  []namedWork // see Before
+	outer   outer
 	late    time.Time       // the plan is not sent after this time, unless it is zero
 	first   map[string]bool // the texts that First was asked about
 	blamed  int             // the operation that an error of Put is about, if it is not the current one; else -1

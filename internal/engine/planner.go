@@ -33,6 +33,7 @@ type planner struct {
 	effects []commit.Effect
 	after   afterCommit
 	before  []namedWork
+	outer   outer
 	late    time.Time
 	remotes []*remote
 }
@@ -77,7 +78,7 @@ func (k *planner) planAll(ctx context.Context) (failed int, err error) {
 	if err := k.addRemotes(ctx, p); err != nil {
 		return -1, err
 	}
-	k.effects, k.after, k.before, k.late = p.effects, p.after, p.before, p.late
+	k.effects, k.after, k.before, k.late, k.outer = p.effects, p.after, p.before, p.late, p.outer
 	return -1, nil
 }
 
@@ -183,6 +184,7 @@ func (k *planner) addRemotes(ctx context.Context, p *Plan) error {
 	for _, m := range others.all {
 		p.after = append(p.after, m.plan.after...)
 		p.before = append(p.before, m.plan.before...)
+		p.outer = p.outer.and(m.plan.outer)
 		if !m.plan.late.IsZero() {
 			p.NotAfter(m.plan.late)
 		}

@@ -56,11 +56,12 @@ type write struct {
 	lastConflict       outcome // the last one that a concurrent writer caused
 	seen               seenRow // the row that was read last to learn the outcome
 
-	participants []*write // of this write, in other partitions
-	only         string   // the partition of a participant
-	first        string   // the partition that is prepared before the others, if there is one
-	home         *write   // of a participant
-	prepared     []string // the names of the work before the transaction that is done
+	participants []*write   // of this write, in other partitions
+	only         string     // the partition of a participant
+	first        string     // the partition that is prepared before the others, if there is one
+	home         *write     // of a participant
+	prepared     []string   // the names of the work before the transaction that is done
+	outerStored  []outerRow // or perhaps stored
 
 	resolving sync.Mutex // by UnknownError.Resolve
 }
@@ -113,6 +114,7 @@ type transaction struct {
 	own     bool // there are remotes, and the commit record has no other effects: the write can end itself
 	after   afterCommit
 	before  []namedWork
+	outer   outer
 	late    time.Time // zero for a transaction that may be sent at any time
 }
 
@@ -212,6 +214,7 @@ func (w *write) execute(ctx context.Context, k keys.Key) (etags []azcore.ETag, e
 	if err == nil {
 		w.applied(etags)
 		w.appliedRemotes()
+		w.dropOuter(ctx, w.currentTransaction.outer)
 		for _, c := range w.currentTransaction.after {
 			c.call(ctx) // the write has ended, so that its own bound of time does not count
 		}
@@ -219,6 +222,9 @@ func (w *write) execute(ctx context.Context, k keys.Key) (etags []azcore.ETag, e
 	}
 	if isUnknown(err) {
 		w.tellTargets(true)
+	}
+	if w.state == stateAborted {
+		w.dropOuter(ctx, outer{})
 	}
 	return nil, t.OpError(method, k, err)
 }
@@ -301,6 +307,7 @@ func (w *write) workBefore() (all []namedWork) {
 			all = append(all, work)
 		}
 	}
+	all = append(all, w.storeOuter()...)
 	if tx.record && !w.table.noted(w.partition(), w.id) {
 		all = append(all, namedWork{"note", func(ctx context.Context) error { return w.table.noteRecord(ctx, w.partition(), w.id) }})
 	}
@@ -414,7 +421,7 @@ func (w *write) makeTransaction(ctx context.Context) (tx transaction, failed int
 		return transaction{}, -1, err
 	}
 	w.mayDropTail = false // another plan has the same operations, because this plan may be applied
-	tx = transaction{steps: p.steps, batch: w.asTransaction, effects: len(p.effects) > 0, after: p.after, before: p.before, remotes: p.remotes, late: p.late}
+	tx = transaction{steps: p.steps, batch: w.asTransaction, effects: len(p.effects) > 0, after: p.after, before: p.before, remotes: p.remotes, late: p.late, outer: p.outer}
 	tx.own = len(p.remotes) > 0 && (len(p.effects) == 1 || w.completes != nil)
 	if err := w.addLead(&tx, p.effects); err != nil {
 		return transaction{}, -1, err
@@ -453,6 +460,7 @@ func (w *write) makePreparations(all []*remote) (err error) {
 // write, or of the one that it completes.
 func (w *write) addLead(tx *transaction, effects []commit.Effect) (err error) {
 	var lead step
+	w.exact = w.exact || tx.outer.record // from now on: a late duplicate of this transaction must be refused, also if another plan follows
 	switch {
 	case w.completes != nil && len(tx.remotes) == 0:
 		tx.effects = false // the worker of the commit record executes them

@@ -22,6 +22,7 @@ type pointersProtocol struct {
 	blind        bool // a pointer is deleted without its ETag
 	noRecord     bool // an insert without a commit record
 	sleeps       bool // a writer goes on however old its pointer is
+	insertsOnly  bool // only the insert itself has a record, and not what follows it under the same operation
 	noAbort      bool // a writer that gives up an insert stores no abort record
 	keepsPointer bool // no mutant: a writer that gives up leaves its pointer to the cleaner
 }
@@ -51,6 +52,7 @@ type pointedEntity struct{ value, by uint8 }
 
 type pointerWriter struct {
 	pc, step, age uint8
+	record        bool // the operation has a commit record: it was sent as an insert
 	read          pointedEntity
 }
 
@@ -65,6 +67,7 @@ type pointersState struct {
 	lateUsed bool
 	late     struct {
 		kind, op, age uint8 // kind 0 for none
+		record        bool
 		read          pointedEntity
 	}
 }
@@ -87,16 +90,16 @@ func (k *pointersProtocol) pointerOf(op uint8) uint8 {
 }
 
 // apply executes a request, and reports whether the storage accepted it.
-func (k *pointersProtocol) apply(s *pointersState, kind, op uint8, read pointedEntity) bool {
+func (k *pointersProtocol) apply(s *pointersState, kind, op uint8, record bool, read pointedEntity) bool {
 	switch kind {
 	case pStores:
 		s.pointers[k.pointerOf(op)] = 1
 	case pWrites:
 		insert := read.value == 0 // "absent" has no ETag: any absence will do
-		if insert && (s.entity.value != 0 || s.records&(1<<op) != 0 && !k.noRecord) || !insert && s.entity != read {
+		if insert && s.entity.value != 0 || !insert && s.entity != read || record && s.records&(1<<op) != 0 {
 			return false
 		}
-		if insert {
+		if record {
 			s.records |= 1 << op
 		}
 		s.entity = pointedEntity{k.valueOf(op), op}
@@ -127,9 +130,9 @@ func (k *pointersProtocol) next(s pointersState, step func(actor, what string, t
 	}
 	if q := s.late; q.kind != 0 {
 		n := s
-		n.late.kind, n.late.op, n.late.age, n.late.read = 0, 0, 0, pointedEntity{}
+		n.late = pointersState{}.late
 		step("late", "request never arrives", n)
-		if k.apply(&n, q.kind, q.op, q.read) {
+		if k.apply(&n, q.kind, q.op, q.record, q.read) {
 			step("late", fmt.Sprintf("%s of %d arrives", pointerRequests[q.kind], q.op), n)
 		}
 	}
@@ -145,7 +148,7 @@ func (k *pointersProtocol) send(s pointersState, i int, step func(actor, what st
 	op := k.op(i, w.step)
 	what := fmt.Sprintf("%s of %d", pointerRequests[w.pc], op)
 	n := s
-	if k.apply(&n, w.pc, op, w.read) {
+	if k.apply(&n, w.pc, op, w.record, w.read) {
 		accepted(&n.writers[i])
 	} else {
 		what += ": refused"
@@ -156,7 +159,7 @@ func (k *pointersProtocol) send(s pointersState, i int, step func(actor, what st
 		return
 	}
 	n.lateUsed = true
-	n.late.kind, n.late.op, n.late.read = w.pc, op, w.read
+	n.late.kind, n.late.op, n.late.record, n.late.read = w.pc, op, w.record, w.read
 	step(actor, what+", and again later", n)
 	lost := s
 	lost.lateUsed, lost.late, lost.writers[i] = true, n.late, pointerWriter{pc: pGone}
@@ -188,6 +191,7 @@ func (k *pointersProtocol) writer(s pointersState, i int, step func(actor, what 
 			return
 		}
 		me.read, me.age, me.pc = s.entity, 0, pStores
+		me.record = (s.entity.value == 0 || me.record && !k.insertsOnly) && !k.noRecord
 		if value == 0 || k.after {
 			me.pc = pWrites
 		}
@@ -222,10 +226,10 @@ func (k *pointersProtocol) writer(s pointersState, i int, step func(actor, what 
 		}
 		k.send(s, i, step, ends, nil)
 	case pAborts:
-		*me = pointerWriter{step: w.step}
+		*me = pointerWriter{step: w.step, record: w.record}
 		step(actor, "reads again", n)
 		n = s
-		if w.read.value == 0 && !k.noAbort {
+		if w.record && !k.noAbort {
 			if s.records&(1<<op) != 0 {
 				ends(&n.writers[i])
 				step(actor, "finds that its insert has committed", n)
@@ -314,12 +318,14 @@ func TestPointers(t *testing.T) {
 		{"delete and insert again, beside a change", p{start: 1, scripts: [][]uint8{{0, 1}, {2}}, ticks: 3}, ""},
 		{"insert and delete, beside an insert of the same value", p{scripts: [][]uint8{{1, 0}, {1}}, ticks: 3}, ""},
 		{"insert, change, delete, beside an insert", p{scripts: [][]uint8{{1, 2, 0}, {1}}, ticks: 3, noLate: true}, ""},
+		{"an insert that becomes a change, beside an insert and a delete", p{scripts: [][]uint8{{2, 0}, {1}}, ticks: 3}, ""},
 		{"pointers are left to the cleaner", p{scripts: [][]uint8{{1, 0}, {1}}, ticks: 3, keepsPointer: true}, ""},
 		{"the pointer after the entity", p{start: 1, scripts: [][]uint8{{2}}, ticks: 3, after: true}, pointerMissing},
 		{"one pointer for all operations with a value", p{scripts: [][]uint8{{1, 0}, {1}}, ticks: 3, shared: true, noLate: true}, pointerMissing},
 		{"young pointers are deleted", p{start: 1, scripts: [][]uint8{{2}}, ticks: 3, cleansYoung: true, noLate: true}, pointerMissing},
 		{"deleted without its ETag", p{scripts: [][]uint8{{1, 0}, {1}}, ticks: 4, blind: true}, pointerMissing},
 		{"an insert without a commit record", p{scripts: [][]uint8{{1, 0}}, ticks: 2, noRecord: true}, pointerMissing},
+		{"only the insert itself has a record", p{scripts: [][]uint8{{2, 0}, {1}}, ticks: 3, insertsOnly: true}, pointerMissing},
 		{"a writer that has slept goes on", p{start: 1, scripts: [][]uint8{{2}}, ticks: 4, sleeps: true, noLate: true}, pointerMissing},
 		{"an insert is given up without an abort record", p{start: 1, scripts: [][]uint8{{2, 0}, {0, 1}}, ticks: 3, noAbort: true}, pointerMissing},
 	} {

@@ -1,0 +1,166 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/commit"
+	"github.com/aztablekit/aztablekit/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// pointersElsewhere keeps pointers in other partitions than their entities, without a worker. A
+// pointer is stored before its entity, which names it, and deleted after the entity names it no
+// more. A look-up reads the entity anyway, so a pointer too many does no harm. Each write of an
+// entity that changes a value stores a pointer of its own: the RowKey ends with its operation ID.
+type pointersElsewhere struct {
+	*elsewhereMaintainer
+}
+
+// Kind returns "": no worker changes the rows.
+func (m *pointersElsewhere) Kind() string { return "" }
+
+func (m *pointersElsewhere) InRepairMode(mode derived.RepairMode) derived.Maintainer {
+	return &pointersElsewhere{m.elsewhereMaintainer.InRepairMode(mode).(*elsewhereMaintainer)}
+}
+
+// Maintain stores the pointers that the entity names from now on, and plans the deletion of those
+// that it named. The state of another program is not trusted: a pointer of another entity stays.
+func (m *pointersElsewhere) Maintain(_ context.Context, p *extend.Plan, c *engine.Change) error {
+	want, err := m.rowsOf(c.New, c.Key)
+	if err != nil {
+		return err
+	}
+	had, _, err := m.recorded(c.State())
+	if err != nil {
+		return err
+	}
+	plan := door.PlanOf(p)
+	var state []string
+	for _, base := range want {
+		at := slices.IndexFunc(had, func(k keys.Key) bool { return isPointer(k, base) })
+		if at >= 0 && !m.mode.Rewrite {
+			state = append(state, stateText(had[at]))
+			had = slices.Delete(slices.Clone(had), at, at+1)
+			continue
+		}
+		row := keys.Raw(base.PartitionKey(), base.RowKey()+memberSeparator+plan.OperationID())
+		if err := row.Err(); err != nil {
+			return err
+		}
+		if err := plan.StoreBefore(door.Table(m.rows), (*stored.Row)(pointerTo(c.Key, row)), c.Old == nil); err != nil {
+			return err
+		}
+		state = append(state, stateText(row))
+	}
+	for _, k := range had {
+		if base, is := baseOf(k); is && m.form.mayBe(c.Key, base) {
+			plan.DropAfter(door.Table(m.rows), k)
+		}
+	}
+	c.SetState(state...)
+	return nil
+}
+
+// baseOf returns the key of a pointer without the operation ID of its write.
+func baseOf(row keys.Key) (base keys.Key, is bool) {
+	n := len(row.RowKey()) - commit.IDLength - len(memberSeparator)
+	if n < 0 || row.RowKey()[n:n+len(memberSeparator)] != memberSeparator {
+		return keys.Key{}, false
+	}
+	if _, err := commit.TimeOf(row.RowKey()[n+len(memberSeparator):]); err != nil {
+		return keys.Key{}, false
+	}
+	return keys.Raw(row.PartitionKey(), row.RowKey()[:n]), true
+}
+
+// isPointer reports whether a row is a pointer of some write with a key.
+func isPointer(row, base keys.Key) bool {
+	of, is := baseOf(row)
+	return is && of == base
+}
+
+// pointsElsewhere reports whether the rows are kept by pointersElsewhere.
+func (ix *core) pointsElsewhere() bool {
+	return ix.elsewhere && !ix.opt.unique && ix.content == keyOnly
+}
+
+// names reports whether an entity names a pointer.
+func (ix *core) names(e tabledoor.Entity, row keys.Key) bool {
+	of, err := tabledoor.RowOf(e)
+	return err == nil && of != nil && slices.Contains((*stored.Row)(of).MaintainerState(ix.name), stateText(row))
+}
+
+// pointed returns the entity of a pointer if it names the pointer and has its value, else nil.
+func (ix *core) pointed(e tabledoor.Entity, row keys.Key) tabledoor.Entity {
+	base, is := baseOf(row)
+	if !is || !ix.names(e, row) {
+		return nil
+	}
+	return current(e, base, ix.hasRow)
+}
+
+// pointerAge is how old a pointer is that no entity can name later: the write that has stored it
+// began before, and none of its requests arrives after the retention.
+const pointerAge = commit.Retention + time.Hour
+
+// dropOld deletes a pointer that a crashed program has left, if it is old and its entity does not
+// name it.
+func (ix *core) dropOld(ctx context.Context, t tabledoor.Untyped, rows *engine.Table, row, entity keys.Key) (dropped bool, err error) {
+	return rows.DropOld(ctx, row, pointerAge, func(ctx context.Context) (bool, error) {
+		e, err := t.Get(ctx, entity)
+		if errors.Is(err, table.ErrNotFound) || derived.IsForeign(err) {
+			return false, nil
+		}
+		return err == nil && ix.names(e, row), err
+	})
+}
+
+// The methods of derived.Elsewhere.
+
+// WantedRows returns for each value the pointer that the entity names, or its key without an
+// operation ID if it names none.
+func (m *pointersElsewhere) WantedRows(e tabledoor.Entity) ([]keys.Key, error) {
+	want, err := m.elsewhereMaintainer.WantedRows(e)
+	if err != nil {
+		return nil, err
+	}
+	row, err := tabledoor.RowOf(e)
+	if err != nil || row == nil {
+		return want, err
+	}
+	had := m.RecordedRows(row)
+	for i, base := range want {
+		if at := slices.IndexFunc(had, func(k keys.Key) bool { return isPointer(k, base) }); at >= 0 {
+			want[i] = had[at]
+		}
+	}
+	return want, nil
+}
+
+// InFlight reports whether a pointer may be older than its entity.
+func (m *pointersElsewhere) InFlight(row *table.Row) bool {
+	return door.Table(m.rows).Options.Now().Sub(row.Timestamp) < pointerAge
+}
+
+// Delete deletes a pointer that no entity names, unless it is younger by the service's clock.
+func (m *pointersElsewhere) Delete(ctx context.Context, row *table.Row) error {
+	entity, _ := (*stored.Row)(row).Primary()
+	_, err := m.core().dropOld(ctx, m.table, door.Table(m.rows), row.Key, entity)
+	return err
+}
+
+// WantedContent is what verify compares a pointer with.
+func (m *pointersElsewhere) WantedContent(entity *table.Row, row keys.Key) *table.Row {
+	return pointerTo(entity.Key, row)
+}
+
+func (m *pointersElsewhere) core() *core { return m.form.(copyForm).core }

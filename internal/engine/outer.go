@@ -1,0 +1,168 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/internal/commit"
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/internal/wire"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// outer is rows of the library in other partitions or tables that are stored before a transaction
+// and deleted after one, such as pointers. A row belongs to one write: its key ends with the
+// operation ID. So there may be too many rows for a while, and never too few.
+type outer struct {
+	store, drop []outerRow
+	record      bool // the transaction needs a commit record: a late duplicate must not bring back what it has inserted
+}
+
+// outerRow is such a row. A row that is only deleted has no body.
+type outerRow struct {
+	table *Table
+	key   keys.Key
+	body  edm.Body
+}
+
+// is reports whether two are one row.
+func (r outerRow) is(other outerRow) bool { return r.key == other.key && r.table.Same(other.table) }
+
+// among reports whether a row is among others.
+func (r outerRow) among(all []outerRow) bool { return slices.ContainsFunc(all, r.is) }
+
+// and returns the rows of two plans.
+func (o outer) and(other outer) outer {
+	return outer{slices.Concat(o.store, other.store), slices.Concat(o.drop, other.drop), o.record || other.record}
+}
+
+// OperationID is that of the write.
+func (p *Plan) OperationID() string { return p.root.id }
+
+// StoreBefore plans a row of the library in another partition that is stored before the transaction
+// is sent. Its key ends with OperationID. inserts reports that the entity which names the row does
+// not exist yet. If the write is refused, the row is deleted again.
+func (p *Plan) StoreBefore(t *Table, r *stored.Row, inserts bool) error {
+	if p.preview != nil {
+		return nil
+	}
+	began, err := commit.TimeOf(p.root.id)
+	if err != nil {
+		return err
+	}
+	p.NotAfter(began.Add(p.root.table.Options.mostAge()))
+	body, _, err := r.Body(false, false, false)
+	p.outer = p.outer.and(outer{store: []outerRow{{t, r.Key, body}}, record: inserts})
+	return err
+}
+
+// DropAfter plans the deletion of such a row once the transaction is applied.
+func (p *Plan) DropAfter(t *Table, k keys.Key) {
+	if p.preview == nil {
+		p.outer = p.outer.and(outer{drop: []outerRow{{table: t, key: k}}})
+	}
+}
+
+// storeOuter returns the work that stores the rows of the next transaction which this write has not
+// stored yet: those of one partition together.
+func (w *write) storeOuter() (all []namedWork) {
+	missing := slices.DeleteFunc(slices.Clone(w.nextTransaction.outer.store), func(r outerRow) bool { return r.among(w.outerStored) })
+	w.outerStored = append(w.outerStored, missing...) // from now on: a request whose response is lost may have stored them
+	for _, rows := range together(missing) {
+		all = append(all, namedWork{"rows elsewhere", func(ctx context.Context) error { return w.sendOuter(ctx, rows, aztables.TransactionTypeInsertReplace) }})
+	}
+	return all
+}
+
+// dropOuter deletes what the write has left behind: what its entities do not name any more and, of
+// what it has stored, all that its transaction does not name. It is best effort: nothing counts
+// such a row.
+func (w *write) dropOuter(ctx context.Context, applied outer) {
+	left := slices.Clone(applied.drop)
+	for _, r := range w.outerStored {
+		if !r.among(applied.store) {
+			left = append(left, r)
+		}
+	}
+	w.outerStored = nil
+	if len(left) == 0 {
+		return
+	}
+	ctx, cancel := Bound(ctx, w.table.Options.WriteTimeout)
+	defer cancel()
+	InOrder(ctx, together(left), func(ctx context.Context, rows []outerRow) (struct{}, error) {
+		err := w.sendOuter(ctx, rows, aztables.TransactionTypeDelete)
+		if errors.Is(err, errs.ErrNotFound) && len(rows) > 1 { // one is gone, so none was deleted
+			for i := range rows {
+				_ = w.sendOuter(ctx, rows[i:i+1], aztables.TransactionTypeDelete)
+			}
+		}
+		return struct{}{}, nil
+	}, func(struct{}, error) bool { return true })
+}
+
+// together returns rows by their tables and partitions, as many as fit into a transaction.
+func together(all []outerRow) (groups [][]outerRow) {
+	for _, r := range all {
+		i := slices.IndexFunc(groups, func(g []outerRow) bool {
+			return len(g) < maxOperations && g[0].key.PartitionKey() == r.key.PartitionKey() && g[0].table.Same(r.table)
+		})
+		if i < 0 {
+			groups = append(groups, []outerRow{r})
+		} else if !r.among(groups[i]) {
+			groups[i] = append(groups[i], r)
+		}
+	}
+	return groups
+}
+
+// sendOuter stores or deletes rows of a partition, again until the outcome is known.
+func (w *write) sendOuter(ctx context.Context, rows []outerRow, kind aztables.TransactionType) error {
+	t := rows[0].table
+	steps := make([]step, len(rows))
+	for i, r := range rows {
+		steps[i] = step{Op: &Op{Table: t, Kind: kind, Key: r.key, Body: r.body}, opIndex: -1}
+		if kind == aztables.TransactionTypeDelete {
+			steps[i].Match = azcore.ETagAny
+		}
+	}
+	return Retry(w.table.Options.Retry).Repeat(ctx, w.log(), func() (again bool, err error) {
+		verdict := wire.Done
+		if len(steps) == 1 {
+			_, verdict, err = steps[0].sendAlone(ctx)
+		} else {
+			_, _, verdict, err = t.transact(ctx, steps)
+		}
+		return verdict != wire.Refused, err
+	})
+}
+
+// DropOld deletes a row that DropAfter or a failed write may have left, by its ETag, if no program
+// can store any more what names it. It is older than age by the service's clock, and named, which
+// is asked behind that, tells that nothing names it. Requests: 1; 2 with that of named; 1 to delete
+// the row.
+func (t *Table) DropOld(ctx context.Context, k keys.Key, age time.Duration, named func(context.Context) (bool, error)) (dropped bool, err error) {
+	f, err := t.readStored(ctx, k)
+	if err != nil || f.row == nil || f.date.Sub(f.row.Timestamp) < age {
+		return false, err
+	}
+	if is, err := named(ctx); is || err != nil {
+		return false, err
+	}
+	s, err := libraryStep(t, aztables.TransactionTypeDelete, k, f.row.ETag, nil)
+	if err != nil {
+		return false, err
+	}
+	_, _, err = s.sendAlone(ctx)
+	if errors.Is(err, errs.ErrChanged) || errors.Is(err, errs.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
