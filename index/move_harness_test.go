@@ -37,6 +37,11 @@ type movers struct {
 // openMovers returns the handles of a process, with operation IDs that repeat with the schedule. The definitions default to
 // moveDefinitions.
 func openMovers(p *crashtest.Process, definitions ...extend.Definition[worker]) (*movers, error) {
+	return openMoversAt(p, time.Now, definitions...)
+}
+
+// openMoversAt is openMovers with a clock.
+func openMoversAt(p *crashtest.Process, now func() time.Time, definitions ...extend.Definition[worker]) (*movers, error) {
 	if len(definitions) == 0 {
 		definitions = moveDefinitions()
 	}
@@ -46,6 +51,7 @@ func openMovers(p *crashtest.Process, definitions ...extend.Definition[worker]) 
 	}
 	m := &movers{acc: acc}
 	c := quick().Common
+	options.SetNow(&c, now)
 	options.SetNewID(&c, func() string { return fmt.Sprintf("%016X", p.Rand().Uint64()) })
 	base, err := bare.NewTable(acc.Tables(), "staff", schema, &table.Options{Common: c})
 	if err == nil {

@@ -1,0 +1,482 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/commit"
+	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/options"
+	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/requests"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/storagetest/crashtest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// newPost returns pointers over all departments, by the address.
+func newPost() *index.Global[worker, string] {
+	return index.NewGlobal("post", keys.Fold(keys.Ordered()), func(w *worker) (string, bool) { return w.Email, w.Email != "" }, nil).Only()
+}
+
+// namedIn returns the pointers that an entity names.
+func namedIn(r storagetest.Row) []string {
+	b, _ := r.Get("_ix").([]byte)
+	state, err := stored.StateIn(edm.Value{Kind: edm.Binary, B: b}, r.RowKey)
+	if err != nil {
+		return nil
+	}
+	return state["post"]
+}
+
+// pointersThere returns an error unless, at this instant, each worker with an address names a pointer under the address that is stored.
+func pointersThere(s *storagetest.Service) error {
+	staff, err := committedRows(s, "staff")
+	if err != nil {
+		return err
+	}
+	there := map[string]bool{}
+	for _, r := range s.Rows("staffpost") {
+		there[r.PartitionKey+"/"+r.RowKey] = true
+	}
+	for _, r := range staff {
+		mail, _ := r.Get("Email").(string)
+		named := namedIn(r)
+		switch {
+		case mail == "" && len(named) == 0:
+		case len(named) != 1 || !there[named[0]] || !strings.Contains(named[0], "post_"+strings.ToLower(mail)):
+			return fmt.Errorf("%s in %s has the address %q and names %q; stored are %v", r.RowKey, r.PartitionKey, mail, named, there)
+		}
+	}
+	return nil
+}
+
+// pointersRight is pointersThere, and no other pointer is stored.
+func pointersRight(s *storagetest.Service) error {
+	n := 0
+	for _, r := range s.Rows("staff") {
+		n += len(namedIn(r))
+	}
+	if got := len(s.Rows("staffpost")); got != n {
+		return fmt.Errorf("got %d pointers; want %d: %v", got, n, s.Rows("staffpost"))
+	}
+	return errors.Join(pointersThere(s), nothingPrepared(s))
+}
+
+// pointerWorkload runs programs on a table with such pointers. What crashed programs have left, look-ups a day later delete.
+func pointerWorkload(programs []func(context.Context, *movers) error) func() crashtest.Workload {
+	open := func(p *crashtest.Process) (*movers, error) { return openMovers(p, newPost()) }
+	return func() crashtest.Workload {
+		w := crashtest.Workload{Invariant: pointersThere, Check: pointersRight}
+		w.Setup = func(ctx context.Context, p *crashtest.Process) error {
+			m, err := open(p)
+			if err != nil {
+				return err
+			}
+			w, err := m.worker()
+			if err != nil {
+				return err
+			}
+			if err := errors.Join(w.Ensure(ctx), tabledoor.Ensure(ctx, m.staff), bare.Ensure(ctx, m.staff)); err != nil {
+				return err
+			}
+			for _, w := range []worker{{"S", 1, "Jones", "a", 30, nil}, {"T", 2, "Jones", "b", 40, nil}} {
+				if _, err := m.staff.Insert(ctx, &w); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		w.Drain = func(ctx context.Context, p *crashtest.Process) error {
+			post := newPost()
+			m, err := openMoversAt(p, p.Service().Now, post)
+			if err != nil {
+				return err
+			}
+			p.Service().Deliver() // nothing arrives later than a day
+			if err := m.drain(ctx, p); err != nil {
+				return err
+			}
+			p.Service().Advance(26 * time.Hour)
+			for _, mail := range []string{"a", "b", "c"} {
+				for _, err := range post.List(ctx, m.staff, mail) {
+					if err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		}
+		for _, program := range programs {
+			w.Processes = append(w.Processes, func(ctx context.Context, p *crashtest.Process) error {
+				m, err := open(p)
+				if err != nil {
+					return err
+				}
+				_ = program(ctx, m) // some programs are refused even without faults
+				return nil
+			})
+		}
+		return w
+	}
+}
+
+func upsertsWorker(w worker) func(context.Context, *movers) error {
+	return func(ctx context.Context, m *movers) error {
+		_, err := m.staff.Upsert(ctx, &w, table.ReplaceExisting)
+		return err
+	}
+}
+
+// pointerStories are those of unique values, and upserts: an insert may become a change.
+func pointerStories() map[string][]func(context.Context, *movers) error {
+	all := claimStories()
+	all["upserts and deletes"] = []func(context.Context, *movers) error{
+		inOrder(insertsWorker(worker{"S", 3, "Smith", "b", 20, nil}), deletesWorker("S", 3)), upsertsWorker(worker{"S", 3, "Smith", "c", 20, nil}),
+	}
+	return all
+}
+
+// pointerSample leaves out faults.
+var pointerSample = testkit.Count("pointersample", 8, "of so many faults of pointers over all partitions, one is tried")
+
+// TestPointersEveryFault: with each fault at each request, each worker names a pointer that is stored, at every instant, and a day later no other pointer is left.
+func TestPointersEveryFault(t *testing.T) {
+	t.Parallel()
+	for name, programs := range pointerStories() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := crashtest.Enumerate(t, pointerWorkload(programs), sampled(t, *pointerSample))
+			r.Require(t)
+			t.Log(r)
+		})
+	}
+}
+
+// TestPointersSchedules is TestPointersEveryFault for programs that run at the same time.
+func TestPointersSchedules(t *testing.T) {
+	t.Parallel()
+	for name, programs := range pointerStories() {
+		if len(programs) < 2 {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := crashtest.Schedules(t, pointerWorkload(programs), crashOptions(t, crashtest.Options{Runs: 12}))
+			r.Require(t)
+			t.Log(r)
+		})
+	}
+}
+
+// TestPointersRequests: an insert takes 2 requests, a change 3, a delete 2, and no worker any; what leaves the address as it was takes none more.
+func TestPointersRequests(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	post := newPost()
+	s := newElsewhereScene(t, elsewhere{}, post)
+	expect := func(what, want string) {
+		t.Helper()
+		testkit.Expect(t, "requests of "+what, s.Count().String(), want)
+		testkit.NoError(t, pointersRight(s.Service))
+	}
+	e := insertAll(t, s.staff, s.Service, worker{"S", 1, "Jones", "a", 44, nil})[0]
+	s.Count()
+	e2, err := s.staff.Insert(ctx, &worker{"S", 2, "Jones", "a", 44, nil})
+	testkit.NoError(t, err)
+	expect("an insert", "1 insert-or-replace, 1 transaction")
+	e.Value.Last = "Smith"
+	testkit.NoError(t, s.staff.Replace(ctx, e))
+	expect("another change", "1 replace")
+	e.Value.Email = "b"
+	testkit.NoError(t, s.staff.Replace(ctx, e))
+	expect("a change", "1 delete, 1 insert-or-replace, 1 replace")
+	testkit.NoError(t, s.staff.MergeAny(ctx, e.Key, email.Set("a")))
+	expect("a change by key", "1 delete, 1 get, 1 insert-or-replace, 1 merge")
+	testkit.NoError(t, s.staff.Delete(ctx, e2))
+	expect("a delete", "2 delete")
+	_, err = s.staff.Insert(ctx, &worker{"S", 1, "Jones", "c", 44, nil})
+	testkit.Expect(t, "of what exists", errors.Is(err, table.ErrExists), true)
+	expect("an insert of what exists", "1 delete, 1 get, 1 insert, 1 insert-or-replace, 1 transaction") // is the key only reserved? An abort record, since the insert must not arrive later
+	testkit.NoError(t, s.worker.Drain(ctx))
+	expect("the worker", "1 message-get")
+
+	_, err = s.staff.Insert(ctx, &worker{"M", 5, "Jones", "A", 44, nil})
+	testkit.NoError(t, err)
+	s.Count()
+	testkit.Expect(t, "list", fmt.Sprint(ids(t, post.List(ctx, s.staff, "a"))), "[5 1]")
+	expect("a list", "2 get, 1 query")
+	of, err := table.Collect(post.Keys(ctx, s.staff, "a", table.Query[worker]{}))
+	testkit.NoError(t, err)
+	testkit.Expect(t, "keys", fmt.Sprint(of), "[('M','w_000005') ('S','w_000001')]")
+	expect("keys", "1 query")
+	page, err := post.Page(ctx, s.staff, "a", table.Query[worker]{Limit: 1}, "")
+	testkit.NoError(t, err)
+	page, err = post.Page(ctx, s.staff, "a", table.Query[worker]{Limit: 1}, page.Token)
+	testkit.NoError(t, err)
+	testkit.Expect(t, "second page", page.Entities[0].Value.ID, 1)
+}
+
+// TestPointersInOrder: in partitions of the program's choice, pointers have ranges, prefixes and an order over all departments, and bulk work stores those of one partition
+// together.
+func TestPointersInOrder(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	names := keys.RawPartition("names")
+	post := newPost().In(func(*worker) keys.PartitionKey { return names })
+	s := newElsewhereScene(t, elsewhere{}, post)
+	r, err := door.Bulk(ctx, func(yield func(table.Op, error) bool) {
+		for i := range 40 {
+			if !yield(s.staff.InsertOp(&worker{string(rune('M' + i%2)), i, "Jones", fmt.Sprintf("%c%02d", 'a'+i/20, i), 44, nil}), nil) {
+				return
+			}
+		}
+	}, nil)
+	testkit.NoError(t, err)
+	testkit.Expect(t, "applied", r.Applied, 40)
+	testkit.Expect(t, "requests of 40 inserts in two partitions", s.Count().String(), "4 transaction") // pointers and entities
+	testkit.Expect(t, "prefix", len(ids(t, post.Prefix(ctx, s.staff, names, "b"))), 20)
+	testkit.Expect(t, "range", fmt.Sprint(ids(t, post.Between(ctx, s.staff, names, "a17", "b21"))), "[17 18 19 20 21]")
+	testkit.NoError(t, pointersRight(s.Service))
+}
+
+// TestPointersLeft: a pointer that a crashed program has left is not followed. A look-up deletes it when it is a day old, and its entity does not name it: not before, not if
+// it was stored again, and not with a clock that is ahead. Repair deletes it, too.
+func TestPointersLeft(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	for _, way := range []string{"look-up", "repair"} {
+		post := newPost()
+		s := newElsewhereScene(t, elsewhere{}, post)
+		insertAll(t, s.staff, s.Service, worker{"S", 1, "Jones", "a", 44, nil})
+		s.SetFaults(func(r storagetest.Request) storagetest.Fault {
+			if r.Table == "staffpost" && r.Kind == "insert-or-replace" {
+				return storagetest.Fault{}
+			}
+			return storagetest.Refuse(403, "AuthorizationFailure")
+		})
+		if err := s.staff.MergeAny(ctx, at(1), email.Set("b")); err == nil {
+			t.Error("got no error of a write that is refused")
+		}
+		_, err := s.staff.Insert(ctx, &worker{"S", 2, "Jones", "b", 44, nil})
+		if err == nil {
+			t.Error("got no error of an insert that is refused")
+		}
+		s.SetFaults(nil)
+		look := func(want int) {
+			t.Helper()
+			if way == "repair" {
+				s.verifyAll(t, true)
+			} else {
+				testkit.Expect(t, "workers with the address", len(ids(t, post.List(ctx, s.staff, "b"))), 0)
+			}
+			testkit.Expect(t, way+": pointers", len(s.Rows("staffpost")), want)
+		}
+		look(2)
+		s.Advance(24 * time.Hour)
+		look(2)
+		s.Advance(2 * time.Hour)
+		look(1)
+		testkit.NoError(t, pointersRight(s.Service))
+	}
+}
+
+// leavePointer leaves a pointer b of worker 1, whose address is a, as a program does that crashes.
+func leavePointer(t *testing.T, s *elsewhereScene) {
+	t.Helper()
+	s.SetFaults(func(r storagetest.Request) storagetest.Fault {
+		if r.Table == "staffpost" && r.Kind == "insert-or-replace" || r.Kind == requests.Get {
+			return storagetest.Fault{}
+		}
+		return storagetest.Refuse(403, "AuthorizationFailure")
+	})
+	if err := s.staff.MergeAny(t.Context(), at(1), email.Set("b")); err == nil {
+		t.Error("got no error of a write that is refused")
+	}
+	s.SetFaults(nil)
+	testkit.Expect(t, "pointers", len(s.Rows("staffpost")), 2)
+}
+
+// TestPointersTwice: a worker with an address is found once, also if a crashed program has left another pointer with the address.
+func TestPointersTwice(t *testing.T) {
+	t.Parallel()
+	post := newPost()
+	s := newElsewhereScene(t, elsewhere{}, post)
+	insertAll(t, s.staff, s.Service, worker{"S", 1, "Jones", "a", 44, nil})
+	leavePointer(t, s)
+	testkit.NoError(t, s.staff.MergeAny(t.Context(), at(1), email.Set("b")))
+	testkit.Expect(t, "pointers", len(s.Rows("staffpost")), 2)
+	testkit.Expect(t, "list", fmt.Sprint(ids(t, post.List(t.Context(), s.staff, "b"))), "[1]")
+	of, err := table.Collect(post.Keys(t.Context(), s.staff, "b", table.Query[worker]{}))
+	testkit.NoError(t, err)
+	testkit.Expect(t, "keys", fmt.Sprint(of), "[('S','w_000001')]")
+}
+
+// TestPointersNotDropped: a look-up with a clock that is ahead deletes nothing, nor does one before whose delete the pointer is stored again.
+func TestPointersNotDropped(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	post := newPost()
+	s := newElsewhereScene(t, elsewhere{}, post)
+	insertAll(t, s.staff, s.Service, worker{"S", 1, "Jones", "a", 44, nil})
+	leavePointer(t, s)
+	look := func(ahead time.Duration, before func(*http.Request)) {
+		t.Helper()
+		staff := hookedPost(t, s, post, ahead, before)
+		testkit.Expect(t, "list", len(ids(t, post.List(ctx, staff, "b"))), 0)
+		testkit.Expect(t, "pointers", len(s.Rows("staffpost")), 2)
+	}
+	look(48*time.Hour, nil)
+	s.Advance(26 * time.Hour)
+	restored := false
+	look(0, func(r *http.Request) {
+		if r.Method == http.MethodDelete && !restored {
+			restored = true
+			rows, err := bare.NewTable(s.Tables(), "staffpost", table.Schema[table.Row]{}, quick())
+			testkit.NoError(t, err)
+			for _, p := range s.Rows("staffpost") {
+				if strings.HasPrefix(p.RowKey, "post_b") {
+					k := keys.Raw(p.PartitionKey, p.RowKey)
+					_, err = tabledoor.UpsertAt(ctx, rows, k, (*table.Row)(stored.New(keys.Raw("S", "w_000001"), nil).Copy(k, "")), table.ReplaceExisting)
+					testkit.NoError(t, err)
+				}
+			}
+		}
+	})
+	testkit.Expect(t, "stored again", restored, true)
+}
+
+// hookedPost returns the staff with such pointers, by a clock that is ahead, behind a function that is called before each request.
+func hookedPost(t *testing.T, s *elsewhereScene, post *index.Global[worker, string], ahead time.Duration, before func(*http.Request)) *table.Table[worker] {
+	t.Helper()
+	o := quick()
+	options.SetNow(&o.Common, func() time.Time { return s.Now().Add(ahead) })
+	base, err := bare.NewTable(serviceOf(t, s.ConnectionString(), &testkit.Hooked{Service: s.Service, BeforeRequest: before}), "staff", schema, o)
+	testkit.NoError(t, err)
+	staff, err := bare.WithOutbox(base, s.out)
+	testkit.NoError(t, err)
+	staff, err = bare.Attach(staff, post)
+	testkit.NoError(t, err)
+	return staff
+}
+
+// TestPointersSuspended: a program that sleeps for two days behind its pointer does not send the entity, which would name a pointer that is deleted. It begins again.
+func TestPointersSuspended(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	post := newPost()
+	s := newElsewhereScene(t, elsewhere{}, post)
+	insertAll(t, s.staff, s.Service, worker{"S", 1, "Jones", "a", 44, nil})
+	slept := false
+	staff := hookedPost(t, s, post, 0, func(r *http.Request) {
+		if r.Method == http.MethodPut && strings.Contains(r.URL.Path, "staffpost") && slept == false {
+			slept = true
+			defer s.Advance(48 * time.Hour) // the request has left before
+		}
+	})
+	testkit.NoError(t, staff.MergeAny(ctx, at(1), email.Set("b")))
+	testkit.Expect(t, "slept", slept, true)
+	testkit.NoError(t, pointersRight(s.Service))
+	for _, r := range s.Rows("staffpost") {
+		began, err := commit.TimeOf(r.RowKey[len(r.RowKey)-commit.IDLength:])
+		testkit.NoError(t, err)
+		testkit.Expect(t, "age of the pointer's operation below an hour", s.Now().Sub(began) < time.Hour, true)
+	}
+}
+
+// TestPointersLateInsert: an upsert that finds no worker and is refused, because another program has inserted one, becomes a change. A late duplicate of its insert must
+// not arrive after the worker is deleted: the worker would be back, and its pointer is gone.
+func TestPointersLateInsert(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	post := newPost()
+	s := newElsewhereScene(t, elsewhere{}, post)
+	inserted := false
+	staff := hookedPost(t, s, post, 0, func(r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "$batch") && !inserted {
+			inserted = true
+			_, err := s.staff.Insert(ctx, &worker{"S", 1, "Smith", "a", 44, nil})
+			checkInHook(t, err)
+			s.SetFaults(storagetest.OfKind(requests.Transaction, storagetest.Once(storagetest.LateDuplicate(1000))))
+		}
+	})
+	_, err := staff.Upsert(ctx, &worker{"S", 1, "Jones", "b", 44, nil}, table.ReplaceExisting)
+	testkit.NoError(t, err)
+	s.SetFaults(nil)
+	testkit.NoError(t, s.staff.DeleteAny(ctx, at(1)))
+	testkit.Expect(t, "late requests", len(s.Deliver()), 1)
+	testkit.NoError(t, pointersRight(s.Service))
+	testkit.Expect(t, "workers", len(ids(t, s.staff.List(ctx, table.Query[worker]{TableScan: true}))), 0)
+}
+
+// TestPointersAtEveryInstant: before each request of a program that changes an address and moves the worker, a look-up finds the worker under the address that it has.
+func TestPointersAtEveryInstant(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	post := newPost()
+	s := newElsewhereScene(t, elsewhere{}, post)
+	insertAll(t, s.staff, s.Service, worker{"S", 1, "Jones", "a", 44, nil})
+	n := 0
+	staff := hookedPost(t, s, post, 0, func(*http.Request) {
+		n++
+		found := slices.Concat(ids(t, post.List(ctx, s.staff, "a")), ids(t, post.List(ctx, s.staff, "b")))
+		if fmt.Sprint(found) != "[1]" {
+			t.Errorf("before request %d: got workers %v; want 1, once", n, found)
+		}
+	})
+	for _, mail := range []string{"b", "a"} {
+		testkit.NoError(t, staff.MergeAny(ctx, at(1), email.Set(mail)))
+	}
+	testkit.Expect(t, "instants", n > 6, true)
+}
+
+// forgedState is a maintainer under the name of a definition, which stores a state of its own.
+type forgedState struct {
+	name  string
+	state []string
+}
+
+func (m forgedState) Name() string { return m.name }
+func (forgedState) MaxRows() int   { return 0 }
+func (m forgedState) Maintain(_ context.Context, _ *extend.Plan, c *extend.Change[worker]) error {
+	c.SetState(m.state...)
+	return nil
+}
+
+// TestPointersForged: an entity whose state names a pointer of another entity is not found by it, and its next write leaves that pointer alone.
+func TestPointersForged(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	post := newPost()
+	s := newElsewhereScene(t, elsewhere{}, post)
+	insertAll(t, s.staff, s.Service, worker{"S", 1, "Jones", "a", 44, nil}, worker{"S", 2, "Jones", "b", 44, nil})
+	var others []string
+	for _, r := range s.Rows("staff") {
+		if r.RowKey == "w_000001" {
+			others = namedIn(r)
+		}
+	}
+	base, err := bare.NewTable(s.Tables(), "staff", schema, quick())
+	testkit.NoError(t, err)
+	forger, err := bare.With(base, forgedState{"post", others})
+	testkit.NoError(t, err)
+	testkit.NoError(t, forger.MergeAny(ctx, at(2), last.Set("Forged")))
+	testkit.Expect(t, "by the address of the other", fmt.Sprint(ids(t, post.List(ctx, s.staff, "a"))), "[1]")
+	testkit.NoError(t, s.staff.MergeAny(ctx, at(2), email.Set("c")))
+	testkit.Expect(t, "by the address of the other after a write", fmt.Sprint(ids(t, post.List(ctx, s.staff, "a"))), "[1]")
+	testkit.Expect(t, "by its own", fmt.Sprint(ids(t, post.List(ctx, s.staff, "c"))), "[2]")
+	testkit.NoError(t, pointersThere(s.Service))
+}
