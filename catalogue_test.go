@@ -208,7 +208,7 @@ func TestViewRelease(t *testing.T) {
 		directory := aztablekit.Table(company, "directory", dept, empid)
 		listed := materialized.New("listed", directory, func(e *employee, _ keys.Key) (employee, bool) {
 			return employee{Department: "all", ID: e.ID, Name: e.Name}, true
-		}, nil)
+		})
 		r := &release{t: t, store: company, staff: aztablekit.Table(company, "staff", dept, empid, listed)}
 		r.ensure()
 		r.expect("a write", r.insert(2), nil)

@@ -134,7 +134,7 @@ func TestFaults(t *testing.T) {
 			return aztablekit.Table(s, "former", dept, empid, twice)
 		}, "table former: definition email: definition is one of table staff, too"},
 		"a view of a faulty table": {func(s *aztablekit.Store) *table.Table[employee] {
-			return plain(materialized.New("all", aztablekit.Table(s, "a b", dept, empid), func(e *employee, _ keys.Key) (employee, bool) { return *e, true }, nil))(s)
+			return plain(materialized.New("all", aztablekit.Table(s, "a b", dept, empid), func(e *employee, _ keys.Key) (employee, bool) { return *e, true }))(s)
 		}, "table staff: definition all: "},
 	} {
 		t.Run(what, func(t *testing.T) {

@@ -48,7 +48,7 @@ func openParty(p *crashtest.Process) (*party, error) {
 	is := &party{store: store, ends: expire.At(func(g *partyGuest) time.Time { return g.Ends }, nil)}
 	users := index.NewSummary("users", keys.Text(), func(g *partyGuest) (string, bool) { return "all", g.Room == "" }, &index.SummaryOptions{Most: 2})
 	rooms := index.NewSummary("rooms", keys.Text(), func(g *partyGuest) (string, bool) { return g.Room, g.Room != "" }, &index.SummaryOptions{Most: 1})
-	view := materialized.New("seats", seats, func(g *partyGuest, _ keys.Key) (seat, bool) { return seat{"all", g.User, g.ID}, g.Room == "" }, nil)
+	view := materialized.New("seats", seats, func(g *partyGuest, _ keys.Key) (seat, bool) { return seat{"all", g.User, g.ID}, g.Room == "" })
 	is.guests = aztablekit.Table(store, "guests", partyHouse, partyID, is.ends, users, rooms, view)
 	return is, store.Err()
 }

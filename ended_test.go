@@ -110,7 +110,7 @@ func TestEndedInView(t *testing.T) {
 		users := aztablekit.Table(s, "users", all, keys.RawRowOf(func(p *online) *string { return &p.User }))
 		derive := func(v *visit, _ keys.Key) (online, bool) { return online{"all", v.User, v.ID}, true }
 		ends := expire.At(func(v *visit) time.Time { return v.Ends }, nil)
-		definitions := []aztablekit.Definition[visit]{materialized.New("users", users, derive, nil), ends}
+		definitions := []aztablekit.Definition[visit]{materialized.New("users", users, derive), ends}
 		if first {
 			definitions[0], definitions[1] = definitions[1], definitions[0]
 		}

@@ -111,8 +111,8 @@ func indexForms() map[string]form {
 		all["unique everywhere"+what] = formOf(func() definition {
 			return index.NewUnique("x", keys.Text(), name, &index.UniqueOptions{Table: in})
 		})
-		all["global lists"+what] = formOf(func() definition {
-			return index.NewGlobalLists("x", keys.Text(), name, &index.GlobalListOptions{Table: in})
+		all["global pointers"+what] = formOf(func() definition {
+			return index.NewGlobal("x", keys.Text(), name, &index.GlobalOptions{Table: in}).Only()
 		})
 	}
 	for what, reserved := range map[string]bool{"": false, ", reserved": true} {
@@ -144,7 +144,7 @@ func viewForms() map[string]form {
 		all[what] = func(s *aztablekit.Store) {
 			to := aztablekit.Table(s, o.to, badgeDept, o.row)
 			derive := func(*employee, keys.Key) (badge, bool) { return badge{}, false }
-			aztablekit.Table(s, "staff", dept, empid, materialized.New("x", to, derive, nil))
+			aztablekit.Table(s, "staff", dept, empid, materialized.New("x", to, derive))
 		}
 	}
 	return all
@@ -251,7 +251,6 @@ func TestFormsOfBefore(t *testing.T) {
 		"details A":         "details, A",
 		"global":            "index, string x_a2_p:r, in table staffx",
 		"unique everywhere": "unique index, string x_a2, in table staffx",
-		"global lists":      "lists, string x_a2, in table staffx",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

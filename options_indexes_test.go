@@ -19,7 +19,7 @@ func indexOptionCases() []optionCase {
 	several := func(i *optionItem) []int64 { return []int64{i.Size, 7} }
 	all := func(*optionItem) keys.PartitionKey { return optionGroup.Of("all") }
 	inPartition := map[string]any{"Reserved": true, "Unique": true}
-	global := map[string]any{"Inline": true, "Table": "another"}
+	global := map[string]any{"Table": "another"}
 	unique := map[string]any{"Table": "another"}
 	return []optionCase{
 		declaring("index.New", inPartition, func(o *index.Options) optionDefinition { return index.New("i", number, bySizeOf, o) }),
@@ -47,10 +47,6 @@ func indexOptionCases() []optionCase {
 		declaring("index.NewLists", map[string]any{"Property": "Other", "Reserved": true}, func(o *index.ListOptions) optionDefinition {
 			return index.NewLists("i", number, bySizeOf, o)
 		}),
-		declaring("index.NewGlobalLists", map[string]any{"Inline": true, "Property": "Other", "Table": "another"},
-			func(o *index.GlobalListOptions) optionDefinition {
-				return index.NewGlobalLists("i", number, bySizeOf, o)
-			}),
 		declaring("index.NewSummary", map[string]any{"Most": int64(1), "Reserved": true}, func(o *index.SummaryOptions) optionDefinition {
 			return index.NewSummary("i", number, bySizeOf, o)
 		}),

@@ -75,7 +75,7 @@ func openHotel(t *testing.T) *hotel {
 		index.New("reserved", keys.Text(), name, &index.Options{Reserved: true}),
 		index.NewGlobal("name", keys.Text(), name, nil),
 		index.NewUnique("one", keys.Text(), func(g *guest) (string, bool) { return g.House + g.Name, true }, nil),
-		materialized.New("people", people, func(g *guest, _ keys.Key) (listed, bool) { return listed{"all", g.House + g.Name}, true }, nil),
+		materialized.New("people", people, func(g *guest, _ keys.Key) (listed, bool) { return listed{"all", g.House + g.Name}, true }),
 		transfer.Snapshots[guest]("stamps"))
 	h.plain = aztablekit.Table(h.store, "plain", reminderGroup, reminderID)
 	h.leases = lease.New(h.store, "leases", nil)

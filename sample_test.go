@@ -51,10 +51,10 @@ func loggedBy(acc aztablekit.Account, fold func(string) string, now func() time.
 		index.NewMulti("multi", keys.Text(), 2, names, nil),
 		index.NewGlobal("in", keys.Text(), name, nil).In(func(*employee) keys.PartitionKey { return keys.RawPartition("there") }),
 		index.NewGlobal("global", keys.Text(), name, nil), index.NewUnique("unique", keys.Text(), name, nil),
-		index.NewLists("lists", keys.Text(), name, nil), index.NewGlobalLists("globallists", keys.Text(), name, nil),
+		index.NewLists("lists", keys.Text(), name, nil), index.NewGlobal("globalpointers", keys.Text(), name, nil).Only(),
 		index.NewSummary("summary", keys.Text(), name, nil, salary),
 		index.NewDetails("details", "Of", target, table.FieldOf(func(e *employee) *int64 { return &e.Salary })),
-		materialized.New("view", badges, derive, nil))
+		materialized.New("view", badges, derive))
 	return p
 }
 
@@ -97,7 +97,7 @@ func TestChangedFunctions(t *testing.T) {
 		counts[changed] = service.Count().Total()
 		var want []string
 		if changed {
-			want = []string{"global", "globallists", "in", "lists", "multi", "new", "pointer", "reserved", "summary",
+			want = []string{"global", "globalpointers", "in", "lists", "multi", "new", "pointer", "reserved", "summary",
 				"unique", "view.view"}
 		}
 		if got := p.warned(words); !slices.Equal(got, want) {

@@ -83,7 +83,7 @@ func TestStore(t *testing.T) {
 	directory := aztablekit.Table(company, "directory", dept, empid)
 	listed := materialized.New("listed", directory, func(e *employee, _ keys.Key) (employee, bool) {
 		return employee{Department: "all", ID: e.ID, Name: e.Name}, true
-	}, nil)
+	})
 	staff := aztablekit.Table(company, "staff", dept, empid, byEmail, byName, payroll, welcome, listed)
 
 	if err := company.Ensure(ctx); err != nil {

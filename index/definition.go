@@ -118,19 +118,7 @@ func tableOf(m maintainer, t tabledoor.Untyped) *engine.Table {
 	return door.Table(t)
 }
 
-// withInline lets the writes of a handle execute the effects of all definitions elsewhere, if one
-// of them asks for that.
-func withInline(t table.Handle) table.Handle {
-	for _, m := range derived.MaintainersOf[*elsewhereMaintainer](door.Table(t)) {
-		if m.inline {
-			out := reconcile.Inline(door.Table(t).Mode.Outbox, derived.Handler(t))
-			return door.InMode(t, func(m *engine.Mode) { m.Outbox = out })
-		}
-	}
-	return t
-}
-
-// named is an [Index], [Global], [Unique], [Lists], [GlobalLists], [Details] or [Summary] as the
+// named is an [Index], [Global], [Unique], [Lists], [Details] or [Summary] as the
 // program has it, and maintaining what it makes of it.
 type named interface{ Name() string }
 
@@ -141,13 +129,7 @@ type maintaining interface {
 // define adds a definition to the declaration of a table, to. It needs nothing if its rows are in
 // the partitions of their entities.
 func define(to any, d named, m maintaining) error {
-	err := host.Attach(to, func(t table.Handle) (table.Handle, error) {
-		with, err := withOne(t, d, m)
-		if err != nil {
-			return nil, err
-		}
-		return withInline(with), nil
-	})
+	err := host.Attach(to, func(t table.Handle) (table.Handle, error) { return withOne(t, d, m) })
 	if err != nil {
 		return err
 	}

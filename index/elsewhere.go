@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
@@ -50,45 +49,20 @@ type elsewhereMaintainer struct {
 	name       string
 	definition any
 	tableName  string            // the option Table
-	inline     bool              // the option Inline
 	table      tabledoor.Untyped // of the entities
 	rows       tabledoor.Untyped // where the rows are
 	ranges     []keys.RowRange   // of their RowKeys
 	formText   string
 	formerText string
 	rowsOf     func(v any, primary keys.Key) ([]keys.Key, error)
-	form       rowForm
+	form       copyForm
 	mode       derived.RepairMode
-}
-
-// rowForm makes the rows of a definition elsewhere.
-type rowForm interface {
-	// contentOf returns what the maintainer state contains behind the keys of the rows, and reports
-	// whether the change of an entity leaves the content of its rows as it was.
-	contentOf(c *engine.Change, rows []keys.Key) (state []string, same bool, err error)
-
-	// mayBe reports whether the definition can make a row of an entity under a key.
-	mayBe(entity, row keys.Key) bool
-
-	// follow returns what a row should be, for what is stored and for the entity e, which should
-	// have it if has is set. A repair replaces a stored row that cannot be read.
-	follow(entity, row keys.Key, stored, e *table.Row, has, repairs bool) (*table.Row, error)
-
-	// Owns reports whether the definition has written a row.
-	Owns(row *table.Row) bool
-
-	isTombstone(stored *table.Row) bool
-
-	// entitiesIn returns the entities that a row names. comparable reports whether the rest of the
-	// row follows from the entity, too.
-	entitiesIn(row *table.Row) []keys.Key
-	comparable() bool
 }
 
 // newElsewhere returns the maintainer of a definition, whose maintainer in the entities' partitions
 // is m.
-func newElsewhere(t tabledoor.Untyped, ix *core, m maintainer, form rowForm) (*elsewhereMaintainer, error) {
-	e := &elsewhereMaintainer{name: ix.name, definition: m.Definition(), tableName: ix.opt.table, inline: ix.opt.inline, table: t, rowsOf: ix.rows, ranges: m.Ranges(), form: form}
+func newElsewhere(t tabledoor.Untyped, ix *core, m *indexMaintainer) (*elsewhereMaintainer, error) {
+	e := &elsewhereMaintainer{name: ix.name, definition: m.Definition(), tableName: ix.opt.table, table: t, rowsOf: ix.rows, ranges: m.Ranges(), form: copyForm{m}}
 	if door.Table(t).Mode.Outbox == nil {
 		return e, &table.DefinitionError{Definition: ix.name, Field: "table", Reason: "has no outbox, by which workers learn of rows in other partitions: declare it by aztablekit.Table"}
 	}
@@ -196,13 +170,13 @@ func (m *elsewhereMaintainer) Target(entity, row keys.Key) (reconcile.Target, er
 		return nil, fmt.Errorf("%w: the definition has no row %v of %v", table.ErrForeignRow, row, entity)
 	}
 	return &reconcile.Row{
-		Table: m.rows, Key: row, Shared: !m.form.comparable(), IsTombstone: m.form.isTombstone,
+		Table: m.rows, Key: row, IsTombstone: reconcile.IsTombstone,
 		Follow: func(stored, e *table.Row) (*table.Row, error) {
 			has, err := m.has(e, row)
 			if err != nil {
 				return nil, err
 			}
-			return m.form.follow(entity, row, stored, e, has, m.mode.Active)
+			return m.form.follow(entity, row, stored, e, has)
 		},
 	}, nil
 }
@@ -228,7 +202,7 @@ func (m *elsewhereMaintainer) has(e *table.Row, row keys.Key) (bool, error) {
 	return slices.Contains(rows, row), err
 }
 
-// copyForm makes the rows elsewhere of an Index.
+// copyForm makes the rows elsewhere.
 type copyForm struct{ *indexMaintainer }
 
 func (f copyForm) contentOf(c *engine.Change, rows []keys.Key) (state []string, same bool, err error) {
@@ -262,7 +236,7 @@ func (f copyForm) mayBe(entity, row keys.Key) bool {
 	return err == nil && pk.String() == row.PartitionKey()
 }
 
-func (f copyForm) follow(entity, row keys.Key, old, e *table.Row, has, _ bool) (*table.Row, error) {
+func (f copyForm) follow(entity, row keys.Key, old, e *table.Row, has bool) (*table.Row, error) {
 	if old != nil {
 		if owner, isCopy := (*stored.Row)(old).Primary(); !isCopy || owner != entity {
 			return nil, derived.ForeignRow(f.name, row)
@@ -273,61 +247,6 @@ func (f copyForm) follow(entity, row keys.Key, old, e *table.Row, has, _ bool) (
 	}
 	return derived.Copy(f.WantedContent(e), row, projectionID(f.copied)), nil
 }
-
-func (f copyForm) isTombstone(stored *table.Row) bool { return reconcile.IsTombstone(stored) }
-
-func (f copyForm) entitiesIn(row *table.Row) []keys.Key {
-	k, _ := (*stored.Row)(row).Primary()
-	return []keys.Key{k}
-}
-
-func (f copyForm) comparable() bool { return true }
-
-// listForm makes the rows elsewhere of a Lists.
-type listForm struct{ *listsMaintainer }
-
-func (f listForm) contentOf(*engine.Change, []keys.Key) (state []string, same bool, err error) {
-	return f.contentState(), true, nil
-}
-
-func (f listForm) mayBe(_, row keys.Key) bool {
-	return row.RowKey() == row.PartitionKey()
-}
-
-func (f listForm) follow(entity, row keys.Key, stored, _ *table.Row, has, repairs bool) (*table.Row, error) {
-	if stored != nil && !f.Owns(stored) {
-		return nil, derived.ForeignRow(f.ix.name, row)
-	}
-	all, err := f.members(stored)
-	if err != nil && !repairs {
-		return nil, repairable(err)
-	}
-	member := memberText(entity)
-	switch i, is := slices.BinarySearchFunc(all, member, keys.Compare); {
-	case has && !is:
-		all = slices.Insert(all, i, member)
-		if err := f.checkRoom(row, all); err != nil {
-			return nil, eventual.Poison(err)
-		}
-	case !has && is:
-		all = slices.Delete(all, i, i+1)
-	}
-	return f.row(row, stored, all)
-}
-
-func (f listForm) isTombstone(stored *table.Row) bool { return f.Owns(stored) && isEmpty(stored) }
-
-func (f listForm) entitiesIn(row *table.Row) (all []keys.Key) {
-	members, _ := f.members(row)
-	for _, member := range members {
-		if k := keyOfMember(member); k.Err() == nil {
-			all = append(all, k)
-		}
-	}
-	return all
-}
-
-func (f listForm) comparable() bool { return false }
 
 // ofElsewhere is the maintainer of a definition whose rows are elsewhere.
 type ofElsewhere interface {
@@ -372,6 +291,10 @@ func (m *elsewhereMaintainer) Delete(ctx context.Context, row *table.Row) error 
 	return rows.Delete(ctx, e)
 }
 
+func (m *elsewhereMaintainer) DeleteDangling(ctx context.Context, row *table.Row) error {
+	return m.Delete(ctx, row)
+}
+
 func (m *elsewhereMaintainer) WantedRows(entity any) ([]keys.Key, error) {
 	return m.rowsOf(tabledoor.ValueOf(entity), tabledoor.KeyOf(entity))
 }
@@ -382,30 +305,23 @@ func (m *elsewhereMaintainer) RecordedRows(entity *table.Row) []keys.Key {
 }
 
 func (m *elsewhereMaintainer) EntitiesIn(row *table.Row) []keys.Key {
-	if !m.Owns(row) || m.form.isTombstone(row) {
+	if !m.Owns(row) || reconcile.IsTombstone(row) {
 		return nil
 	}
-	return m.form.entitiesIn(row)
+	k, _ := (*stored.Row)(row).Primary()
+	return []keys.Key{k}
 }
 
 func (m *elsewhereMaintainer) IsTombstone(row *table.Row) bool {
-	return m.Owns(row) && m.form.isTombstone(row)
+	return m.Owns(row) && reconcile.IsTombstone(row)
 }
 
 func (m *elsewhereMaintainer) InFlight(*table.Row) bool { return false }
 
-func (m *elsewhereMaintainer) Content(row *table.Row) *table.Row {
-	if !m.form.comparable() {
-		return nil
-	}
-	return row
-}
+func (m *elsewhereMaintainer) Content(row *table.Row) *table.Row { return row }
 
 func (m *elsewhereMaintainer) WantedContent(entity *table.Row, row keys.Key) *table.Row {
-	if !m.form.comparable() {
-		return nil
-	}
-	want, err := m.form.follow(entity.Key, row, nil, entity, true, false)
+	want, err := m.form.follow(entity.Key, row, nil, entity, true)
 	if err != nil {
 		return nil
 	}

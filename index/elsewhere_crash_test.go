@@ -116,43 +116,41 @@ func TestElsewhereConverges(t *testing.T) {
 }
 
 func everyFaultElsewhere(t *testing.T, drain func(elsewhere) func(context.Context, *crashtest.Process) error) {
-	for _, inline := range []bool{false, true} {
-		for verb, write := range operations() {
-			t.Run(fmt.Sprintf("%s/inline=%v", strings.ReplaceAll(verb, " ", "_"), inline), func(t *testing.T) {
-				t.Parallel()
-				build := func() crashtest.Workload {
-					d := newElsewhere(inline)
-					return crashtest.Workload{
-						Setup: setUpElsewhere(d),
-						Processes: []func(context.Context, *crashtest.Process) error{
-							func(ctx context.Context, p *crashtest.Process) error {
-								staff, _, _, err := openProcess(p, d)
-								if err != nil {
-									return err
-								}
-								return write(ctx, staff)
-							},
-							func(ctx context.Context, p *crashtest.Process) error {
-								_, _, w, err := openProcess(p, d)
-								if err != nil {
-									return err
-								}
-								return w.Drain(ctx)
-							},
+	for verb, write := range operations() {
+		t.Run(strings.ReplaceAll(verb, " ", "_"), func(t *testing.T) {
+			t.Parallel()
+			build := func() crashtest.Workload {
+				d := newElsewhere()
+				return crashtest.Workload{
+					Setup: setUpElsewhere(d),
+					Processes: []func(context.Context, *crashtest.Process) error{
+						func(ctx context.Context, p *crashtest.Process) error {
+							staff, _, _, err := openProcess(p, d)
+							if err != nil {
+								return err
+							}
+							return write(ctx, staff)
 						},
-						Drain: drain(d),
-						Check: checkConverged,
-					}
+						func(ctx context.Context, p *crashtest.Process) error {
+							_, _, w, err := openProcess(p, d)
+							if err != nil {
+								return err
+							}
+							return w.Drain(ctx)
+						},
+					},
+					Drain: drain(d),
+					Check: checkConverged,
 				}
-				o := crashtest.Options{PairLimit: -1, Sample: *sampleElsewhere}
-				if testing.Short() {
-					o.MaxLateness, o.Sample = 3, max(o.Sample, 25)
-				}
-				r := crashtest.Enumerate(t, build, testkit.Crash(o))
-				r.Require(t)
-				t.Log(r)
-			})
-		}
+			}
+			o := crashtest.Options{PairLimit: -1, Sample: *sampleElsewhere}
+			if testing.Short() {
+				o.MaxLateness, o.Sample = 3, max(o.Sample, 25)
+			}
+			r := crashtest.Enumerate(t, build, testkit.Crash(o))
+			r.Require(t)
+			t.Log(r)
+		})
 	}
 }
 
@@ -164,7 +162,7 @@ var schedulesElsewhere = testkit.Count("elsewhere", 30, "random schedules of wri
 func TestElsewhereSchedules(t *testing.T) {
 	t.Parallel()
 	build := func() crashtest.Workload {
-		d := newElsewhere(false)
+		d := newElsewhere()
 		w := crashtest.Workload{Setup: setUpElsewhere(d), Drain: drainElsewhere(d), Check: checkConverged}
 		for range 3 {
 			w.Processes = append(w.Processes, func(ctx context.Context, p *crashtest.Process) error {

@@ -24,7 +24,7 @@ import (
 // TestElsewhereDefinitions: wrong definitions are refused before anything is sent.
 func TestElsewhereDefinitions(t *testing.T) {
 	t.Parallel()
-	s := newElsewhereScene(t, newElsewhere(false))
+	s := newElsewhereScene(t, newElsewhere())
 	text := keys.Text()
 	name := func(w *worker) (string, bool) { return w.Last, true }
 	calls := 0
@@ -41,7 +41,7 @@ func TestElsewhereDefinitions(t *testing.T) {
 		says  string
 	}{
 		"no outbox":                  {base, []extend.Definition[worker]{one("")}, "has no outbox"},
-		"lists without an outbox":    {base, []extend.Definition[worker]{index.NewGlobalLists("one", text, name, nil)}, "has no outbox"},
+		"pointers without an outbox": {base, []extend.Definition[worker]{index.NewGlobal("one", text, name, nil).Only()}, "has no outbox"},
 		"a wrong table name":         {s.staff, []extend.Definition[worker]{one("a_b")}, "Options.Table"},
 		"a reserved table name":      {s.staff, []extend.Definition[worker]{one("tables")}, "Options.Table"},
 		"no partition":               {s.staff, []extend.Definition[worker]{in(func(*worker) keys.PartitionKey { return keys.PartitionKey{} })}, "returns no key"},
@@ -82,7 +82,7 @@ func TestElsewhereDefinitions(t *testing.T) {
 func TestElsewhereLookUps(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	s := newElsewhereScene(t, newElsewhere(false))
+	s := newElsewhereScene(t, newElsewhere())
 	for what, q := range map[string]table.Query[worker]{"a partition": {Partition: keys.RawPartition("S")}, "a range": {Rows: keys.RawRow("a").Point()}, "a scan": {TableScan: true}} {
 		var ve *table.ValueError
 		if err := onlyError(t, "Query", s.mail.Query(ctx, s.staff, "a", q)); !errors.As(err, &ve) {
@@ -96,13 +96,9 @@ func TestElsewhereLookUps(t *testing.T) {
 		}
 	}
 	var zero index.Global[worker, string]
-	var zeroLists index.GlobalLists[worker, string]
 	var de *table.DefinitionError
 	if _, err := zero.Only(last).Get(ctx, s.staff, "a"); !errors.As(err, &de) {
 		t.Errorf("a zero Global: got %v; want a *DefinitionError", err)
-	}
-	if _, err := zeroLists.Keys(ctx, s.staff, "a"); !errors.As(err, &de) {
-		t.Errorf("zero GlobalLists: got %v; want a *DefinitionError", err)
 	}
 	if err := onlyError(t, "List by an index with partitions", s.last.List(ctx, s.staff, keys.PartitionKey{}, "a")); !errors.Is(err, table.ErrTableScan) {
 		t.Errorf("got error %v; want ErrTableScan", err)
@@ -114,11 +110,11 @@ func TestElsewhereLookUps(t *testing.T) {
 func TestElsewhereHostileEffects(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	s := newElsewhereScene(t, newElsewhere(false))
+	s := newElsewhereScene(t, newElsewhere())
 	insertAll(t, s.staff, s.Service, worker{"S", 1, "Jones", "a", 44, []string{"x"}}, worker{"S", 2, "Jones", "b", 44, nil})
 	s.drain(t)
 	all := func() string {
-		return fmt.Sprint(s.Rows("staff"), s.Rows("staffmail"), s.Rows("staffcopies"), s.Rows("staffnames"))
+		return fmt.Sprint(s.Rows("staff"), s.Rows("staffmail"), s.Rows("staffcopies"))
 	}
 	before := all()
 	h := bare.Handlers(s.staff)[0]
@@ -130,9 +126,6 @@ func TestElsewhereHostileEffects(t *testing.T) {
 		{"last", "S", "w_000002"},                      // an entity
 		{"last", "S", "~i|01K9ZZZZZZZZZZZZZZZZZZZZZZ"}, // a commit record
 		{"last", "all", "last_Jones!_S:w_000002"},
-		{"names", "names_Jones", "names_Smith"},
-		{"names", "names_Jones", "mail_a"},
-		{"names", "mail_a", "mail_a"}, // in the form of a list
 	} {
 		payload, _ := json.Marshal(map[string]any{"rows": map[string][][2]string{c.definition: {{c.pk, c.rk}}}})
 		err := h.Handle(ctx, host.Job{Key: keys.Raw("S", "w_000001"), Kind: h.Kind, Version: 1, Payload: payload})
@@ -141,7 +134,7 @@ func TestElsewhereHostileEffects(t *testing.T) {
 		}
 	}
 	// Rows that the entity could have, but has not, become tombstones.
-	payload := []byte(`{"rows":{"mail":[["mail_zz","mail_zz_S:w_000001"]],"names":[["names_Smith","names_Smith"]]}}`)
+	payload := []byte(`{"rows":{"mail":[["mail_zz","mail_zz_S:w_000001"]]}}`)
 	check(t, h.Handle(ctx, host.Job{Key: keys.Raw("S", "w_000001"), Kind: h.Kind, Version: 1, Payload: payload}))
 	check(t, checkElsewhere(s.Service))
 	if all() == before {
@@ -156,8 +149,8 @@ func TestElsewhereHostileEffects(t *testing.T) {
 func TestElsewhereForeignRow(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	d := newElsewhere(false)
-	s := newElsewhereScene(t, d, d.mail, d.names)
+	d := newElsewhere()
+	s := newElsewhereScene(t, d, d.mail)
 	rows, err := bare.NewTable(s.Tables(), "staffmail", table.Schema[table.Row]{}, quick())
 	check(t, err)
 	foreign := &table.Row{Key: keys.Raw("mail_a", "mail_a_S:w_000001")}
@@ -185,7 +178,7 @@ func TestElsewhereReleases(t *testing.T) {
 	release := func(key func(w *worker) (string, bool)) *index.Global[worker, string] {
 		return index.NewGlobal("name", keys.Text(), key, nil)
 	}
-	d := newElsewhere(false)
+	d := newElsewhere()
 	old := release(func(w *worker) (string, bool) { return w.Last, w.Last != "" })
 	later := release(func(w *worker) (string, bool) { return w.Last + "." + w.Email, true })
 	s := newElsewhereScene(t, d, old)
@@ -194,7 +187,7 @@ func TestElsewhereReleases(t *testing.T) {
 	o := quick()
 	options.SetNow(&o.Common, s.Now)
 	o.Retry.ConflictAttempts = 100
-	staff2, _, worker2, err := openElsewhere(acc, o, later, d.names)
+	staff2, _, worker2, err := openElsewhere(acc, o, later, d.mail)
 	check(t, err)
 	check(t, bare.Ensure(ctx, staff2))
 	rows := func() string {
@@ -211,11 +204,11 @@ func TestElsewhereReleases(t *testing.T) {
 	check(t, worker2.Drain(ctx))
 	testkit.Expect(t, "rows of the old release, by the new worker", rows(), "name_Jones=a")
 	check(t, staff2.MergeAny(ctx, at(1), email.Set("b")))
-	check(t, s.worker.Drain(ctx)) // does not know the lists, and leaves the message to others
+	check(t, s.worker.Drain(ctx)) // does not know the index mail, and leaves the message to others
 	testkit.Expect(t, "rows of the new release, by the old worker", rows(), "name_Jones.b=b")
 	s.Advance(time.Minute)
 	check(t, worker2.Drain(ctx))
-	testkit.Expect(t, "lists, by the new worker", len(s.Rows("staffnames")), 1)
+	testkit.Expect(t, "rows of mail, by the new worker", len(s.Rows("staffmail")), 2) // one is a tombstone
 	testkit.Expect(t, "poison", len(s.Messages("poison")), 0)
 	// The old release cannot write an entity of a definition that it lacks.
 	if err := s.staff.MergeAny(ctx, at(1), email.Set("c")); !errors.Is(err, table.ErrNotDeclared) {
@@ -230,7 +223,7 @@ func TestElsewhereReleases(t *testing.T) {
 func TestElsewhereBefore(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	d := newElsewhere(false)
+	d := newElsewhere()
 	s := newElsewhereScene(t, d, d.mail)
 	key := func(w *worker) (string, bool) { return w.Last, true }
 	here := index.New("name", keys.Text(), key, nil)

@@ -81,11 +81,11 @@ func TestElsewhereStateLost(t *testing.T) {
 func TestVerifyElsewhereForeignRow(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	s := newElsewhereScene(t, newElsewhere(false))
+	s := newElsewhereScene(t, newElsewhere())
 	_, err := s.staff.Insert(ctx, &worker{"S", 1, "Jones", "a", 44, nil})
 	check(t, err)
 	s.drain(t)
-	for name, k := range map[string]keys.Key{"staffmail": keys.Raw("mail_a", "mail_a_S:w_000009"), "staffnames": keys.Raw("names_Brown", "names_Brown")} {
+	for name, k := range map[string]keys.Key{"staffmail": keys.Raw("mail_a", "mail_a_S:w_000009"), "staffcopies": keys.Raw("all", "last_Brown!_S:w_000009")} {
 		rows, err := bare.NewTable(s.Tables(), name, table.Schema[table.Row]{}, quick())
 		check(t, err)
 		foreign := &table.Row{Key: k}

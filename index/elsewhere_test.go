@@ -29,28 +29,25 @@ import (
 type elsewhere struct {
 	mail, tag *index.Global[worker, string]
 	last, age *index.Index[worker, string]
-	names     *index.GlobalLists[worker, string]
 }
 
-func newElsewhere(inline bool) elsewhere {
+func newElsewhere() elsewhere {
 	text := keys.Ordered()
 	return elsewhere{
 		// Full copies, a partition for each value, a table of their own.
 		mail: index.NewGlobal("mail", keys.Fold(keys.Text()), func(w *worker) (string, bool) { return w.Email, w.Email != "" },
-			&index.GlobalOptions{Inline: inline}),
+			nil),
 		// Projected copies in one partition of another table.
-		last: index.NewGlobal("last", text, func(w *worker) (string, bool) { return w.Last, true }, &index.GlobalOptions{Table: "staffcopies", Inline: inline}).Only(last, age).In(func(*worker) keys.PartitionKey { return keys.RawPartition("all") }),
+		last: index.NewGlobal("last", text, func(w *worker) (string, bool) { return w.Last, true }, &index.GlobalOptions{Table: "staffcopies"}).Only(last, age).In(func(*worker) keys.PartitionKey { return keys.RawPartition("all") }),
 		// Pointers in other partitions of the entities' table.
-		age: index.NewGlobal("age", text, func(w *worker) (string, bool) { return fmt.Sprintf("%03d", w.Age), true }, &index.GlobalOptions{Table: "staff", Inline: inline}).Only().In(func(w *worker) keys.PartitionKey { return keys.RawPartition("age_" + w.Dept) }),
+		age: index.NewGlobal("age", text, func(w *worker) (string, bool) { return fmt.Sprintf("%03d", w.Age), true }, &index.GlobalOptions{Table: "staff"}).Only().In(func(w *worker) keys.PartitionKey { return keys.RawPartition("age_" + w.Dept) }),
 		// Several values, in a table that is shared.
-		tag: index.NewGlobalMulti("tag", keys.Text(), 3, func(w *worker) []string { return w.Tags }, &index.GlobalOptions{Table: "staffcopies", Inline: inline}).Only(),
-		names: index.NewGlobalLists("names", keys.Text(), func(w *worker) (string, bool) { return w.Last, w.Last != "" },
-			&index.GlobalListOptions{Inline: inline}),
+		tag: index.NewGlobalMulti("tag", keys.Text(), 3, func(w *worker) []string { return w.Tags }, &index.GlobalOptions{Table: "staffcopies"}).Only(),
 	}
 }
 
 func (d elsewhere) all() []extend.Definition[worker] {
-	return []extend.Definition[worker]{d.mail, d.last, d.age, d.tag, d.names}
+	return []extend.Definition[worker]{d.mail, d.last, d.age, d.tag}
 }
 
 // elsewhereScene is a table with definitions elsewhere, and its worker.
@@ -137,7 +134,6 @@ func pointerBase(s *storagetest.Service, r storagetest.Row) (base string, named 
 // checkElsewhere compares the rows of an elsewhere with the entities, by a full scan of all tables. Tombstones are left out, and pointers that no entity names.
 func checkElsewhere(s *storagetest.Service) error {
 	want, got := map[string]string{}, map[string]string{}
-	lists := map[string][]string{}
 	for _, r := range s.Rows("staff") {
 		if strings.HasPrefix(r.RowKey, "~") {
 			continue
@@ -162,15 +158,8 @@ func checkElsewhere(s *storagetest.Service) error {
 				want["staffcopies/tag_"+tag+"/tag_"+tag+"_"+member] = fmt.Sprint(nil, nil, nil, nil, nil)
 			}
 		}
-		if name != "" {
-			lists["staffnames/names_"+name+"/names_"+name] = append(lists["staffnames/names_"+name+"/names_"+name], member)
-		}
 	}
-	for k, members := range lists {
-		slices.Sort(members)
-		want[k] = strings.Join(members, "/")
-	}
-	for _, name := range []string{"staffmail", "staffcopies", "staffnames"} {
+	for _, name := range []string{"staffmail", "staffcopies"} {
 		for _, r := range s.Rows(name) {
 			k := name + "/" + r.PartitionKey + "/" + r.RowKey
 			if strings.HasPrefix(r.RowKey, "tag_") {
@@ -180,11 +169,7 @@ func checkElsewhere(s *storagetest.Service) error {
 				}
 				k = name + "/" + r.PartitionKey + "/" + base
 			}
-			switch members, isList := r.Get("Members").(string); {
-			case isList:
-				got[k] = members
-			case strings.Contains(fmt.Sprint(r.Get("_sys")), "/~"), name == "staffnames":
-			default:
+			if !strings.Contains(fmt.Sprint(r.Get("_sys")), "/~") {
 				got[k] = fmt.Sprint(r.Get("_op"), r.Get("Last"), r.Get("Email"), r.Get("Age"), r.Get("Tags"))
 			}
 			if r.Get("_ix") != nil || r.Get("_life") != nil {
@@ -209,7 +194,7 @@ func checkElsewhere(s *storagetest.Service) error {
 func TestElsewhere(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	s := newElsewhereScene(t, newElsewhere(false))
+	s := newElsewhereScene(t, newElsewhere())
 	all := insertAll(t, s.staff, s.Service, worker{"S", 1, "Jones", "Jones@x", 44, []string{"a", "b"}}, worker{"M", 1, "Jones", "jo@x", 30, []string{"b"}}, worker{"M", 2, "Smith", "", 30, nil})
 	s.drain(t)
 	s.Count()
@@ -222,9 +207,6 @@ func TestElsewhere(t *testing.T) {
 	testkit.Expect(t, "ages", len(ids(t, s.age.Between(ctx, s.staff, keys.RawPartition("age_M"), "020", "040"))), 2)
 	testkit.Expect(t, "requests of a list by pointers", s.Count().String(), "2 get, 1 query")
 	testkit.Expect(t, "tags", len(ids(t, s.tag.List(ctx, s.staff, "b"))), 2)
-	s.Count()
-	testkit.Expect(t, "lists", len(ids(t, s.names.List(ctx, s.staff, "Jones"))), 2)
-	testkit.Expect(t, "requests of a list in a row", s.Count().String(), "3 get")
 	page, err := s.tag.Page(ctx, s.staff, "b", table.Query[worker]{Limit: 1}, "")
 	check(t, err)
 	testkit.Expect(t, "page", len(page.Entities), 1)
@@ -237,9 +219,6 @@ func TestElsewhere(t *testing.T) {
 		n++
 	}
 	testkit.Expect(t, "with a condition", n, 1)
-	members, err := s.names.Keys(ctx, s.staff, "Jones")
-	check(t, err)
-	testkit.Expect(t, "members", fmt.Sprint(members), "[('M','w_000001') ('S','w_000001')]")
 
 	// A copy can be written: the entity is read first, and has its own partition.
 	e.Value.Age = 45
@@ -281,8 +260,8 @@ func TestElsewhere(t *testing.T) {
 func TestElsewhereRequests(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	d := newElsewhere(false)
-	s := newElsewhereScene(t, d, d.last, d.names)
+	d := newElsewhere()
+	s := newElsewhereScene(t, d, d.last)
 	e := insertAll(t, s.staff, s.Service, worker{"S", 1, "Jones", "a", 44, nil})[0]
 	check(t, s.worker.Drain(ctx))
 	s.Count()
@@ -309,40 +288,7 @@ func TestElsewhereRequests(t *testing.T) {
 	check(t, s.staff.Replace(ctx, e))
 	expect("a change", "1 message-put, 1 message-update, 1 transaction")
 	check(t, s.worker.Drain(ctx))
-	expect("the worker, for two rows and two lists", "6 get, 2 insert, 1 merge, 1 message-delete, 3 message-get, 2 replace")
-}
-
-// TestElsewhereInline: the rows are right when the write returns, and a worker has nothing to do.
-func TestElsewhereInline(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	s := newElsewhereScene(t, newElsewhere(true))
-	e := insertAll(t, s.staff, s.Service, worker{"S", 1, "Jones", "a", 44, nil})[0]
-	check(t, checkElsewhere(s.Service))
-	testkit.Expect(t, "messages of an insert", len(s.Messages("effects")), 0)
-	e.Value.Last = "Smith"
-	s.Count()
-	check(t, s.staff.Replace(ctx, e))
-	check(t, checkElsewhere(s.Service))
-	testkit.Expect(t, "messages", len(s.Messages("effects")), 0)
-	// The commit record, the entity and 5 rows are read; the rows and the record are written.
-	testkit.Expect(t, "requests", s.Count().String(), "7 get, 2 insert, 1 merge, 1 message-delete, 1 message-put, 3 replace, 1 transaction")
-
-	// If the writer cannot change the rows, the write succeeds, and a worker does it.
-	s.SetFaults(func(r storagetest.Request) storagetest.Fault {
-		if r.Table == "staffmail" {
-			return storagetest.Refuse(403, "AuthorizationFailure")
-		}
-		return storagetest.Fault{}
-	})
-	e.Value.Email = "b"
-	check(t, s.staff.Replace(ctx, e))
-	s.SetFaults(nil)
-	if checkElsewhere(s.Service) == nil {
-		t.Error("got right rows; want those of the worker missing")
-	}
-	testkit.Expect(t, "messages", len(s.Messages("effects")), 1)
-	s.drain(t)
+	expect("the worker, for two rows", "4 get, 1 insert, 1 merge, 1 message-delete, 3 message-get, 1 replace")
 }
 
 // TestElsewhereVerifiedReads: a look-up by pointers leaves out an entity that does not have the value, or not in this partition,

@@ -45,7 +45,7 @@ func TestVerifyElsewhereFillRequests(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	const n = 200
-	d := newElsewhere(false)
+	d := newElsewhere()
 	global := index.NewUnique("login", keys.Text(), func(w *worker) (string, bool) { return w.Email, w.Email != "" }, nil)
 	for what, c := range map[string]struct {
 		definition extend.Definition[worker]
@@ -54,7 +54,6 @@ func TestVerifyElsewhereFillRequests(t *testing.T) {
 		"a full copy":  {d.mail, n + 22},
 		"a pointer":    {d.age, 9},
 		"three values": {d.tag, 16},
-		"lists":        {d.names, 28},
 		"unique":       {global, 2*n + 16},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -83,26 +82,26 @@ func TestVerifyElsewhereFillRequests(t *testing.T) {
 func TestVerifyElsewhereFill(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	s := newElsewhereScene(t, newElsewhere(false))
+	s := newElsewhereScene(t, newElsewhere())
 	base, err := bare.NewTable(s.Tables(), "staff", schema, quick())
 	check(t, err)
 	for i := range 25 {
 		_, err := base.Insert(ctx, &worker{[]string{"S", "M"}[i%2], i, []string{"Jones", "Smith"}[i%2], fmt.Sprint("m", i), 30, []string{"x"}})
 		check(t, err)
 	}
-	if report := s.verifyAll(t, false); report.Counts[verify.Missing] != 25*5 || report.Faults == 0 || report.Rows != 25 {
-		t.Errorf("got report %+v; want 125 missing rows", report)
+	if report := s.verifyAll(t, false); report.Counts[verify.Missing] != 25*4 || report.Faults == 0 || report.Rows != 25 {
+		t.Errorf("got report %+v; want 100 missing rows", report)
 	}
-	testkit.Expect(t, "rows before the repair", len(s.Rows("staffmail"))+len(s.Rows("staffcopies"))+len(s.Rows("staffnames")), 0)
-	if report := s.verifyAll(t, true); report.Counts[verify.Missing] != 25*5 || report.Faults > 0 {
-		t.Errorf("got report %+v; want 125 missing rows, all repaired", report)
+	testkit.Expect(t, "rows before the repair", len(s.Rows("staffmail"))+len(s.Rows("staffcopies")), 0)
+	if report := s.verifyAll(t, true); report.Counts[verify.Missing] != 25*4 || report.Faults > 0 {
+		t.Errorf("got report %+v; want 100 missing rows, all repaired", report)
 	}
 	check(t, checkElsewhere(s.Service))
 	s.Count()
 	if report := s.verifyAll(t, true); len(derived.Kinds(report)) > 0 || report.Faults > 0 {
 		t.Errorf("got report %+v; want no fault", report)
 	}
-	testkit.Expect(t, "requests of a sound table", s.Count().String(), "10 query") // of 5 definitions and the entities, and of what crashed programs have left in 4 tables
+	testkit.Expect(t, "requests of a sound table", s.Count().String(), "8 query") // of 4 definitions and the entities, and of what crashed programs have left in 3 tables
 	s.drain(t)
 }
 
@@ -119,7 +118,7 @@ func TestVerifyElsewhereDamage(t *testing.T) {
 
 func verifyElsewhereDamage(t *testing.T, mostRows int) {
 	ctx := context.Background()
-	s := newElsewhereScene(t, newElsewhere(false))
+	s := newElsewhereScene(t, newElsewhere())
 	s.mostRows = mostRows
 	all := insertAll(t, s.staff, s.Service, worker{"S", 1, "Jones", "a", 44, []string{"a", "b"}}, worker{"M", 1, "Jones", "b", 30, []string{"b"}}, worker{"M", 2, "Smith", "c", 30, nil})
 	s.drain(t)
@@ -135,9 +134,6 @@ func verifyElsewhereDamage(t *testing.T, mostRows int) {
 	}{
 		"a deleted copy": {verify.Missing, 1, func() error {
 			return raw("staffmail").DeleteAny(ctx, keys.Raw("mail_a", "mail_a_S:w_000001"))
-		}},
-		"a deleted list": {verify.Missing, 2, func() error {
-			return raw("staffnames").DeleteAny(ctx, keys.Raw("names_Jones", "names_Jones"))
 		}},
 		"a changed copy": {verify.Stale, 1, func() error {
 			rows := raw("staffmail")
@@ -169,15 +165,7 @@ func verifyElsewhereDamage(t *testing.T, mostRows int) {
 			}
 			return errors.New("no pointer")
 		}},
-		"a list with another": {verify.Dangling, 1, func() error {
-			rows := raw("staffnames")
-			e, err := rows.Get(ctx, keys.Raw("names_Smith", "names_Smith"))
-			if err == nil {
-				err = e.Value.Set("Members", "M:w_000002/S:w_000001")
-			}
-			return errors.Join(err, rows.Replace(ctx, e))
-		}},
-		"an entity without its state": {verify.StateMismatch, 3, func() error {
+		"an entity without its state": {verify.StateMismatch, 2, func() error {
 			base, err := bare.NewTable(s.Tables(), "staff", schema, quick())
 			if err == nil {
 				_, err = base.Upsert(ctx, &all[2].Value, table.ReplaceExisting)
@@ -190,12 +178,12 @@ func verifyElsewhereDamage(t *testing.T, mostRows int) {
 		if checkElsewhere(s.Service) == nil && d.kind != verify.StateMismatch {
 			t.Errorf("%s: got right rows; want a damage", name)
 		}
-		before := fmt.Sprint(s.Rows("staffmail"), s.Rows("staffnames"), s.Rows("staffcopies"), s.Rows("staff"))
+		before := fmt.Sprint(s.Rows("staffmail"), s.Rows("staffcopies"), s.Rows("staff"))
 		report := s.verifyAll(t, false)
 		if n := report.Counts[d.kind]; n != d.n || report.Faults == 0 {
 			t.Errorf("%s: got report %+v; want %d of kind %v", name, report, d.n, d.kind)
 		}
-		if now := fmt.Sprint(s.Rows("staffmail"), s.Rows("staffnames"), s.Rows("staffcopies"), s.Rows("staff")); now != before {
+		if now := fmt.Sprint(s.Rows("staffmail"), s.Rows("staffcopies"), s.Rows("staff")); now != before {
 			t.Errorf("%s: a run without Repair has changed rows", name)
 		}
 		if report := s.verifyAll(t, true); report.Faults > 0 || mostRows == 0 && report.Counts[d.kind] != d.n {
@@ -222,7 +210,7 @@ func verifyElsewhereDamage(t *testing.T, mostRows int) {
 func TestVerifyElsewherePending(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	s := newElsewhereScene(t, newElsewhere(false))
+	s := newElsewhereScene(t, newElsewhere())
 	e := insertAll(t, s.staff, s.Service, worker{"S", 1, "Jones", "a", 44, nil})[0]
 	s.drain(t)
 	e.Value.Email = "b"
@@ -249,7 +237,7 @@ func TestVerifyElsewherePending(t *testing.T) {
 func TestVerifyElsewhereChanged(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	d := newElsewhere(false)
+	d := newElsewhere()
 	for what, c := range map[string]struct {
 		damage func(s *elsewhereScene, mail *table.Table[table.Row], base *table.Table[worker]) error
 		mend   func(s *elsewhereScene, mail *table.Table[table.Row]) error // before it is confirmed
@@ -311,7 +299,7 @@ func TestVerifyElsewhereChanged(t *testing.T) {
 func TestVerifyElsewhereRanged(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	d := newElsewhere(false)
+	d := newElsewhere()
 	s := newElsewhereScene(t, d, d.age)
 	insertAll(t, s.staff, s.Service, worker{"S", 1, "Jones", "a", 44, nil})
 	check(t, s.worker.Drain(ctx))
@@ -330,7 +318,7 @@ func TestVerifyElsewhereRanged(t *testing.T) {
 func TestVerifyElsewhereConcurrent(t *testing.T) {
 	t.Parallel()
 	build := func() crashtest.Workload {
-		d := newElsewhere(false)
+		d := newElsewhere()
 		fill := func(ctx context.Context, p *crashtest.Process) error {
 			staff, _, _, err := openProcess(p, d)
 			if err != nil {

@@ -119,10 +119,10 @@ func ExampleNewUniqueMulti() {
 	// true
 }
 
-// With Inline, the rows are right when the write returns. One partition for all rows allows ranges of values.
+// Pointers are right when the write returns, without a worker. One partition for all allows ranges of values.
 func ExampleGlobal_In() {
 	ctx := context.Background()
-	byName := index.NewGlobal("name", keys.Ordered(), func(e *Employee) (string, bool) { return e.LastName, true }, &index.GlobalOptions{Inline: true}).Only(lastName).In(func(*Employee) keys.PartitionKey {
+	byName := index.NewGlobal("name", keys.Ordered(), func(e *Employee) (string, bool) { return e.LastName, true }, nil).Only().In(func(*Employee) keys.PartitionKey {
 		return keys.RawPartition("names")
 	})
 	staff, _ := wholeCompany(ctx, byName)
@@ -141,8 +141,7 @@ func ExampleGlobal_In() {
 // A page of the entities that have a value.
 func ExampleGlobal_Page() {
 	ctx := context.Background()
-	byName := index.NewGlobal("name", keys.Text(), func(e *Employee) (string, bool) { return e.LastName, true },
-		&index.GlobalOptions{Inline: true}).Only()
+	byName := index.NewGlobal("name", keys.Text(), func(e *Employee) (string, bool) { return e.LastName, true }, nil).Only()
 	staff, _ := wholeCompany(ctx, byName)
 	page, err := byName.Page(ctx, staff, "Jones", table.Query[Employee]{Limit: 1}, "")
 	if err != nil {
@@ -150,21 +149,4 @@ func ExampleGlobal_Page() {
 	}
 	fmt.Println(len(page.Entities), page.Token != "")
 	// Output: 1 true
-}
-
-// Lists in a table of their own: one row for each last name, with the keys of all employees who have the name.
-func ExampleNewGlobalLists() {
-	ctx := context.Background()
-	names := index.NewGlobalLists("names", keys.Text(), func(e *Employee) (string, bool) { return e.LastName, true },
-		&index.GlobalListOptions{Table: "EmployeeDetails"})
-	staff, company := wholeCompany(ctx, names)
-	if err := company.Drain(ctx); err != nil {
-		log.Fatal(err)
-	}
-	all, err := names.Keys(ctx, staff, "Jones")
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(all)
-	// Output: [('Marketing','empid_000152') ('Sales','empid_000223')]
 }

@@ -57,7 +57,7 @@ func NewGlobalMulti[T, K any](name string, layout keys.Layout[K], most int, key 
 
 func globalOptionsOf(o *GlobalOptions) (opt options) {
 	if o != nil {
-		opt.table, opt.inline = o.Table, o.Inline
+		opt.table = o.Table
 	}
 	return opt
 }
@@ -180,58 +180,4 @@ func (ix *core) complete(q *query.Query, of wanted) error {
 	}
 	q.Partition, q.Rows = ix.partitionFor(q.Partition, of), of.rows
 	return nil
-}
-
-// GlobalLists are [Lists] over all partitions of a table, which follow their entities a moment
-// later; see [Global]. A list contains the keys of its members, PartitionKey:RowKey. In a
-// PartitionKey, ; is written as ;0 and : as ;1. [NewGlobalLists] makes them.
-type GlobalLists[T, K any] struct {
-	c *listsCore
-	k *keyed[K]
-}
-
-// NewGlobalLists defines lists over all partitions; name, layout and key are those of [New].
-func NewGlobalLists[T, K any](name string, layout keys.Layout[K], key func(*T) (K, bool), o *GlobalListOptions) *GlobalLists[T, K] {
-	if o == nil {
-		o = &GlobalListOptions{}
-	}
-	c, k := lists(name, layout, key, o.Property, options{table: o.Table, inline: o.Inline})
-	g := &GlobalLists[T, K]{c, k}
-	c.ix.elsewhere = true
-	c.ix.definition = g
-	return g
-}
-
-// core returns the lists and the values; zero GlobalLists have some that are wrong.
-func (g *GlobalLists[T, K]) core() (*listsCore, *keyed[K]) {
-	if g == nil || g.c == nil {
-		ix, k := zero[K]()
-		return &listsCore{ix: ix}, k
-	}
-	return g.c, g.k
-}
-
-// Name returns the name of the definition.
-func (g *GlobalLists[T, K]) Name() string {
-	c, _ := g.core()
-	return c.ix.name
-}
-
-// Define adds the definition to the declaration of a table; aztablekit.Table calls it.
-func (g *GlobalLists[T, K]) Define(d *extend.Declaration[T]) error {
-	c, _ := g.core()
-	return define(d, g, c)
-}
-
-// Keys is [Lists.Keys] for a value in the whole table. 1 request.
-func (g *GlobalLists[T, K]) Keys(ctx context.Context, t *table.Table[T], k K) ([]keys.Key, error) {
-	c, v := g.core()
-	return c.keysOf(ctx, tabledoor.Of(t), keys.PartitionKey{}, v.wanted(c.ix, k))
-}
-
-// List is [Lists.List] for a value in the whole table. 1 request, and 1 for each entity, 10 at a
-// time.
-func (g *GlobalLists[T, K]) List(ctx context.Context, t *table.Table[T], k K) iter.Seq2[*table.Entity[T], error] {
-	c, v := g.core()
-	return entities[T](c.list(ctx, tabledoor.Of(t), keys.PartitionKey{}, v.wanted(c.ix, k)))
 }

@@ -147,29 +147,6 @@ func TestImportedList(t *testing.T) {
 	testkit.Expect(t, "members", ids(t, lists.List(ctx, staff, sales, "Jones")), []int{1, 2, 3})
 }
 
-// TestImportedListElsewhere is TestImportedList for lists elsewhere: a message that would lose the members fails until then.
-func TestImportedListElsewhere(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	s := newElsewhereScene(t, newElsewhere(false))
-	insertAll(t, s.staff, s.Service, worker{"S", 1, "Jones", "a", 44, nil}, worker{"M", 1, "Jones", "b", 30, nil})
-	s.drain(t)
-	overwriteMembers(t, s.Service, "staffnames")
-	var de *table.DecodeError
-	if got, err := s.names.Keys(ctx, s.staff, "Jones"); !errors.As(err, &de) {
-		t.Errorf("Keys: got %v, error %v; want a *DecodeError", got, err)
-	}
-	insertAll(t, s.staff, s.Service, worker{"M", 2, "Jones", "c", 30, nil})
-	testkit.Failed(t, s.worker.Drain(ctx))
-	if got, err := s.names.Keys(ctx, s.staff, "Jones"); !errors.As(err, &de) {
-		t.Errorf("Keys after an insert: got %v, error %v; want a *DecodeError", got, err)
-	}
-	s.verifyAll(t, true)
-	s.drain(t)
-	s.verifyAll(t, true)
-	check(t, checkElsewhere(s.Service))
-}
-
 // TestImportedDetails: a target whose source was imported as a number is an error of a write, which would take the target of
 // another entity, until verify.Repair has repaired it.
 func TestImportedDetails(t *testing.T) {

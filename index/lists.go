@@ -158,19 +158,11 @@ func (l *listsCore) keys(
 		return nil, list, repairable(err)
 	}
 	for _, member := range members {
-		if k := l.memberKey(list, member); k.Err() == nil { // no entity has an invalid key
+		if k := keys.Raw(list.PartitionKey(), member); k.Err() == nil { // no entity has an invalid key
 			all = append(all, k)
 		}
 	}
 	return all, list, nil
-}
-
-// memberKey returns the key of the entity that a list names by a text.
-func (l *listsCore) memberKey(list keys.Key, member string) keys.Key {
-	if l.ix.elsewhere {
-		return keyOfMember(member)
-	}
-	return keys.Raw(list.PartitionKey(), member)
 }
 
 // list is Lists.List.
@@ -452,8 +444,5 @@ func (l *listsCore) maintainer(t tabledoor.Untyped) (maintainer, error) {
 	if l.ix.invalid != nil {
 		return m, l.ix.invalid
 	}
-	if err := l.ix.probe(t); err != nil || !l.ix.elsewhere {
-		return m, err
-	}
-	return newElsewhere(t, l.ix, m, listForm{m})
+	return m, l.ix.probe(t)
 }

@@ -288,7 +288,7 @@ func (ix *core) maintainer(t tabledoor.Untyped) (maintainer, error) {
 	if err := ix.probe(t, m.copied...); err != nil || !ix.elsewhere {
 		return m, err
 	}
-	e, err := newElsewhere(t, ix, m, copyForm{m})
+	e, err := newElsewhere(t, ix, m)
 	switch {
 	case err != nil:
 		return e, err

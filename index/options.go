@@ -18,10 +18,6 @@ type GlobalOptions struct {
 	// partitions of the rows, too. Defaults to a table of its own: the name of the entities' table,
 	// followed by the name of the definition.
 	Table string
-
-	// Inline lets the writer change the rows itself, after the commit and before the write returns.
-	// If that fails, a worker does it. It takes 2 requests for each row, and 3 more.
-	Inline bool
 }
 
 // UniqueOptions are the options of [NewUnique] and [NewUniqueMulti].
@@ -40,16 +36,6 @@ type ListOptions struct {
 
 	// Reserved has the same meaning as in [Options].
 	Reserved bool
-}
-
-// GlobalListOptions are the options of [NewGlobalLists].
-type GlobalListOptions struct {
-	// Property has the same meaning as in [ListOptions].
-	Property string
-
-	// Table and Inline have the same meaning as in [GlobalOptions].
-	Table  string
-	Inline bool
 }
 
 // SummaryOptions are the options of [NewSummary].
@@ -72,5 +58,4 @@ type options struct {
 	unique   bool
 	reserved bool
 	table    string
-	inline   bool
 }

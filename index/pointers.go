@@ -151,8 +151,8 @@ func (m *pointersElsewhere) InFlight(row *table.Row) bool {
 	return door.Table(m.rows).Options.Now().Sub(row.Timestamp) < pointerAge
 }
 
-// Delete deletes a pointer that no entity names, unless it is younger by the service's clock.
-func (m *pointersElsewhere) Delete(ctx context.Context, row *table.Row) error {
+// DeleteDangling goes by the service's clock.
+func (m *pointersElsewhere) DeleteDangling(ctx context.Context, row *table.Row) error {
 	entity, _ := (*stored.Row)(row).Primary()
 	_, err := m.core().dropOld(ctx, m.table, door.Table(m.rows), row.Key, entity)
 	return err
@@ -163,4 +163,4 @@ func (m *pointersElsewhere) WantedContent(entity *table.Row, row keys.Key) *tabl
 	return pointerTo(entity.Key, row)
 }
 
-func (m *pointersElsewhere) core() *core { return m.form.(copyForm).core }
+func (m *pointersElsewhere) core() *core { return m.form.core }

@@ -107,7 +107,7 @@ func TestSieveElsewhere(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	unique := index.NewUnique("login", keys.Text(), func(w *worker) (string, bool) { return w.Email, w.Email != "" }, nil)
-	d := newElsewhere(false)
+	d := newElsewhere()
 	s := newElsewhereScene(t, d, append(d.all(), unique)...)
 	for i := range 40 {
 		insertAll(t, s.staff, s.Service, worker{[]string{"K", "S"}[i%2], i, fmt.Sprint("Jones", i%5), fmt.Sprint("m", i), 44, []string{fmt.Sprint(i % 7)}})

@@ -63,7 +63,7 @@ func TestRepairChangesOnlyDerivedRows(t *testing.T) {
 	ctx := context.Background()
 	definitions := map[string][]extend.Definition[worker]{
 		"in the partition": append(copyDefinitions(), teams, ages, index.NewDetails("head", "Head", func(w *worker) (keys.RowKey, bool) { return keys.RawRow("department"), w.ID == 1 }, last)),
-		"elsewhere":        newElsewhere(false).all(),
+		"elsewhere":        newElsewhere().all(),
 	}
 	for name, definitions := range definitions {
 		t.Run(name, func(t *testing.T) {

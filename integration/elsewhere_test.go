@@ -13,15 +13,14 @@ import (
 	"github.com/aztablekit/aztablekit/verify"
 )
 
-// elsewhere: copies, lists and unique values in other partitions and tables follow the employees, also to another department.
+// elsewhere: copies, pointers and unique values in other partitions and tables follow the employees, also to another department.
 func elsewhere(e *env) {
 	ctx := context.Background()
 	byMail := index.NewUnique("mail", keys.Fold(keys.Text()), func(w *employee) (string, bool) { return w.Email, w.Email != "" },
 		nil)
 	byLast := index.NewGlobal("last", keys.Ordered(), func(w *employee) (string, bool) { return w.Last, true },
 		nil).In(func(*employee) keys.PartitionKey { return keys.RawPartition("company") })
-	names := index.NewGlobalLists("name", keys.Text(), func(w *employee) (string, bool) { return w.Last, true },
-		&index.GlobalListOptions{Inline: true})
+	names := index.NewGlobal("name", keys.Text(), func(w *employee) (string, bool) { return w.Last, true }, nil).Only()
 	base := newTable(e, staffSchema, nil)
 	queue := e.acc.Queues().NewQueueClient(base.Name() + "q")
 	out, err := bareworker.NewOutbox(queue, nil)
@@ -71,7 +70,7 @@ func elsewhere(e *env) {
 	logIn("o'brien@X", "Pat of Sales")
 	e.must(w.Drain(ctx))
 	found("Jo of Marketing Pat of Sales", byLast.Between(ctx, staff, keys.RawPartition("company"), "J", "P"))
-	found("Pat of Sales", names.List(ctx, staff, "O'Brien")) // executed by the writer itself
+	found("Pat of Sales", names.List(ctx, staff, "O'Brien")) // at every instant
 	check()
 
 	e.counter.Take()

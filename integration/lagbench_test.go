@@ -34,8 +34,8 @@ var itemSchema = table.Schema[item]{
 }
 
 // BenchmarkLag changes 50 entities a second on Azurite, for ten seconds, with four workers. It reports how long a view, or an index
-// elsewhere, takes to follow: from the beginning of the write to the end of the worker's effect; with Inline, from the return of
-// the write to the end of a read that finds the change. It reports how long the writes take, too.
+// elsewhere, takes to follow: from the beginning of the write to the end of the worker's effect. It reports how long the writes
+// take, too.
 //
 //	go test -run='^$' -bench=Lag -benchtime=1x ./integration
 func BenchmarkLag(b *testing.B) {
@@ -46,8 +46,8 @@ func BenchmarkLag(b *testing.B) {
 	for name, attach := range map[string]attachment{"view": attachView, "index": attachIndex} {
 		b.Run(name, func(b *testing.B) {
 			for range b.N {
-				byWorkers, inline := measureLag(b, service, attach, false), measureLag(b, service, attach, true)
-				for name, all := range map[string][]time.Duration{"": byWorkers.lag, "write-": byWorkers.writes, "inline-": inline.lag, "inline-write-": inline.writes} {
+				byWorkers := measureLag(b, service, attach)
+				for name, all := range map[string][]time.Duration{"": byWorkers.lag, "write-": byWorkers.writes} {
 					slices.Sort(all)
 					b.ReportMetric(float64(all[len(all)/2].Microseconds())/1000, name+"p50-ms")
 					b.ReportMetric(float64(all[len(all)*99/100].Microseconds())/1000, name+"p99-ms")
@@ -59,41 +59,28 @@ func BenchmarkLag(b *testing.B) {
 	}
 }
 
-// attachment attaches what follows items elsewhere. It returns the handle, the handler of the effects, and a function that reads
-// the text that an item has there.
-type attachment func(ctx context.Context, acc *account.Account, items *table.Table[item], inline bool) (*table.Table[item], host.Handler, func(context.Context, item) (string, error), error)
+// attachment attaches what follows items elsewhere. It returns the handle, and the handler of the effects.
+type attachment func(ctx context.Context, acc *account.Account, items *table.Table[item]) (*table.Table[item], host.Handler, error)
 
-func attachView(ctx context.Context, acc *account.Account, items *table.Table[item], inline bool) (t *table.Table[item], h host.Handler, read func(context.Context, item) (string, error), err error) {
+func attachView(ctx context.Context, acc *account.Account, items *table.Table[item]) (t *table.Table[item], h host.Handler, err error) {
 	to, err := bare.NewTable(acc.Tables(), items.Name()+"v", colleagueSchema, nil)
 	if err != nil {
 		return
 	}
 	if t, err = bare.Attach(items, materialized.New("view", to, func(i *item, _ keys.Key) (colleague, bool) {
 		return colleague{i.ID, i.Text, i.Group}, true
-	}, &materialized.Options{Inline: inline})); err != nil {
+	})); err != nil {
 		return
 	}
-	return t, bare.Handlers(t)[0], func(ctx context.Context, i item) (string, error) {
-		c, err := to.Get(ctx, to.Key(colleague{ID: i.ID}))
-		if err != nil {
-			return "", err
-		}
-		return c.Value.Name, nil
-	}, tabledoor.Ensure(ctx, to)
+	return t, bare.Handlers(t)[0], tabledoor.Ensure(ctx, to)
 }
 
-func attachIndex(ctx context.Context, _ *account.Account, items *table.Table[item], inline bool) (t *table.Table[item], h host.Handler, read func(context.Context, item) (string, error), err error) {
-	byID := index.NewGlobal("byid", keys.Digits[int](6), func(i *item) (int, bool) { return i.ID, true }, &index.GlobalOptions{Inline: inline})
+func attachIndex(ctx context.Context, _ *account.Account, items *table.Table[item]) (t *table.Table[item], h host.Handler, err error) {
+	byID := index.NewGlobal("byid", keys.Digits[int](6), func(i *item) (int, bool) { return i.ID, true }, nil)
 	if t, err = bare.Attach(items, byID); err != nil {
 		return
 	}
-	return t, bare.Handlers(t)[0], func(ctx context.Context, i item) (string, error) {
-		e, err := byID.Get(ctx, t, i.ID)
-		if err != nil {
-			return "", err
-		}
-		return e.Value.Text, nil
-	}, bare.Ensure(ctx, t)
+	return t, bare.Handlers(t)[0], bare.Ensure(ctx, t)
 }
 
 type lag struct {
@@ -102,7 +89,7 @@ type lag struct {
 }
 
 // measureLag changes entities at a rate of 50 a second.
-func measureLag(b *testing.B, service backend, attach attachment, inline bool) (l lag) {
+func measureLag(b *testing.B, service backend, attach attachment) (l lag) {
 	const rate, writes = 50, 500
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -126,7 +113,7 @@ func measureLag(b *testing.B, service backend, attach attachment, inline bool) (
 	notifying, err := bare.WithOutbox(base, out)
 	must(err)
 	must(tabledoor.Ensure(ctx, base))
-	items, h, read, err := attach(ctx, acc, notifying, inline)
+	items, h, err := attach(ctx, acc, notifying)
 	must(err)
 
 	var mu sync.Mutex
@@ -172,27 +159,15 @@ func measureLag(b *testing.B, service backend, attach attachment, inline bool) (
 		<-tick.C
 		writing.Go(func() {
 			began := time.Now()
-			if !inline {
-				mu.Lock()
-				begun[e.Key.RowKey()] = began
-				mu.Unlock()
-			}
+			mu.Lock()
+			begun[e.Key.RowKey()] = began
+			mu.Unlock()
 			e.Value.Text = "after"
 			err := items.Replace(ctx, e)
 			returned := time.Now()
-			for inline && err == nil {
-				text, readErr := read(ctx, e.Value)
-				if err = readErr; text == "after" {
-					break
-				}
-			}
 			mu.Lock()
 			defer mu.Unlock()
 			l.writes = append(l.writes, returned.Sub(began))
-			if inline {
-				l.lag = append(l.lag, time.Since(returned))
-				followed <- struct{}{}
-			}
 			if err != nil {
 				b.Errorf("write: got error %v; want none", err)
 				cancel()

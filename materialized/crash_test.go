@@ -169,7 +169,7 @@ func filled(is setting, processes ...process) func() crashtest.Workload {
 // included, and with each process crashing at each request.
 func TestEveryFault(t *testing.T) {
 	t.Parallel()
-	plain, summed, inline := setting{}, setting{summary: true}, setting{summary: true, inline: true}
+	plain, summed := setting{}, setting{summary: true}
 	for name, w := range map[string]func() crashtest.Workload{
 		"changed":               workload(plain, on(plain, pays(1, 20)), on(plain, works)),
 		"changed and back":      workload(plain, on(plain, pays(1, 20), pays(1, 10)), on(plain, works)),
@@ -177,7 +177,6 @@ func TestEveryFault(t *testing.T) {
 		"leaves and comes back": workload(plain, on(plain, pays(1, 0), works), on(plain, pays(1, 5)), on(plain, works)),
 		"summed":                workload(summed, on(summed, pays(1, 20), pays(2, 5)), on(summed, works)),
 		"summed and deleted":    workload(summed, on(summed, dismisses(1), works), on(summed, hires(1, 7)), on(summed, works)),
-		"inline":                workload(inline, on(inline, pays(1, 20)), on(inline, dismisses(1)), on(inline, works)),
 		"verified":              workload(plain, on(plain, pays(1, 20)), on(plain, verifies), on(plain, dismisses(1)), on(plain, verifies)),
 		"filled":                filled(summed, on(summed, verifies), on(summed, dismisses(1)), on(summed, pays(2, 3)), on(summed, verifies, works)),
 	} {
@@ -193,12 +192,11 @@ func TestEveryFault(t *testing.T) {
 // TestSchedules runs writers, workers and Verify at the same time, in random orders.
 func TestSchedules(t *testing.T) {
 	t.Parallel()
-	plain, summed, inline := setting{}, setting{summary: true}, setting{summary: true, inline: true}
+	plain, summed := setting{}, setting{summary: true}
 	all := map[string]func() crashtest.Workload{
 		"changes":  workload(plain, on(plain, pays(1, 20), pays(1, 10)), on(plain, pays(1, 0), pays(1, 30)), on(plain, works, works), on(plain, works, works)),
 		"deletes":  workload(plain, on(plain, dismisses(1), hires(1, 30)), on(plain, pays(1, 0), dismisses(1)), on(plain, works, works), on(plain, works, works)),
 		"sums":     workload(summed, on(summed, pays(1, 20), dismisses(2)), on(summed, pays(2, 5), hires(2, 6)), on(summed, hires(3, 1), dismisses(1)), on(summed, works, works), on(summed, works)),
-		"inline":   workload(inline, on(inline, pays(1, 20), dismisses(2)), on(inline, pays(2, 5), hires(1, 6)), on(inline, dismisses(1)), on(inline, works, works)),
 		"verified": workload(summed, on(summed, pays(1, 20), dismisses(1)), on(summed, pays(2, 5), hires(1, 6)), on(summed, verifies, verifies), on(summed, works), on(summed, works)),
 		"filled":   filled(summed, on(summed, verifies), on(summed, verifies, works), on(summed, pays(1, 20), dismisses(1)), on(summed, dismisses(2), hires(2, 6)), on(summed, works)),
 	}

@@ -12,7 +12,7 @@
 //
 //	members := materialized.New("members", directory, func(e *Employee, k keys.Key) (Member, bool) {
 //		return Member{e.ID, e.Department}, true
-//	}, nil)
+//	})
 //
 //	staff := aztablekit.Table(company, "staff", dept, empid, members)
 //
@@ -31,9 +31,8 @@
 //
 // # Not guaranteed
 //
-// A reader of a view may see the entity as it was a moment ago. With Options.Inline, a write
-// usually returns when the views have followed. Only the view should write its table:
-// [verify.Repair] finds and repairs other changes.
+// A reader of a view may see the entity as it was a moment ago. Only the view should write its
+// table: [verify.Repair] finds and repairs other changes.
 //
 // # Costs
 //

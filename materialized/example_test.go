@@ -28,7 +28,7 @@ func Example() {
 	company := aztablekit.Table(office, "company", companySchema.Partition, companySchema.Row, heads)
 	members := materialized.New("company", company, func(e *employee, k keys.Key) (member, bool) {
 		return member{ID: e.ID, Department: e.Department, Salary: e.Salary}, true
-	}, nil)
+	})
 	staff := aztablekit.Table(office, "staff", staffSchema.Partition, staffSchema.Row, members)
 	check(office.Ensure(ctx))
 

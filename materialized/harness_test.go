@@ -67,8 +67,7 @@ func memberOf(e *employee, k keys.Key) (member, bool) {
 
 // setting is how a program attaches the view.
 type setting struct {
-	summary bool // of the view, by department
-	inline  bool
+	summary bool                                     // of the view, by department
 	derive  func(*employee, keys.Key) (member, bool) // defaults to memberOf
 }
 
@@ -109,7 +108,7 @@ func open(connection string, transport policy.Transporter, o table.Options, is s
 	if p.outbox, err = bareworker.NewOutbox(p.account.Queues().NewQueueClient("effects"), &o.Common); err != nil {
 		return nil, err
 	}
-	p.view = materialized.New("company", p.company, is.derive, &materialized.Options{Inline: is.inline})
+	p.view = materialized.New("company", p.company, is.derive)
 	if p.staff, err = bare.WithOutbox(p.base, p.outbox); err != nil {
 		return nil, err
 	}

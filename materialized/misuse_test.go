@@ -40,17 +40,17 @@ func TestDefinitions(t *testing.T) {
 		view extend.Definition[employee]
 		want string
 	}{
-		{withOutbox, materialized.New("", s.company, memberOf, nil), "name"},
-		{withOutbox, materialized.New("a/b", s.company, memberOf, nil), "name"},
-		{withOutbox, materialized.New(strings.Repeat("a", 64), s.company, memberOf, nil), "name"},
-		{withOutbox, materialized.New("v", (*table.Table[member])(nil), memberOf, nil), "to"},
-		{withOutbox, materialized.New[employee]("v", s.company, (func(*employee, keys.Key) (member, bool))(nil), nil), "derive"},
-		{withOutbox, materialized.New("v", inParts, memberOf, nil), "to"},
-		{s.base, materialized.New("v", s.company, memberOf, nil), "table"},
-		{s.staff, materialized.New("company", s.company, memberOf, nil), "name"},
+		{withOutbox, materialized.New("", s.company, memberOf), "name"},
+		{withOutbox, materialized.New("a/b", s.company, memberOf), "name"},
+		{withOutbox, materialized.New(strings.Repeat("a", 64), s.company, memberOf), "name"},
+		{withOutbox, materialized.New("v", (*table.Table[member])(nil), memberOf), "to"},
+		{withOutbox, materialized.New[employee]("v", s.company, (func(*employee, keys.Key) (member, bool))(nil)), "derive"},
+		{withOutbox, materialized.New("v", inParts, memberOf), "to"},
+		{s.base, materialized.New("v", s.company, memberOf), "table"},
+		{s.staff, materialized.New("company", s.company, memberOf), "name"},
 		{withOutbox, none, ""},
 		{withOutbox, nil, ""},
-		{nil, materialized.New("v", s.company, memberOf, nil), ""},
+		{nil, materialized.New("v", s.company, memberOf), ""},
 	} {
 		_, err := bare.Attach(c.from, c.view)
 		var de *table.DefinitionError
@@ -58,12 +58,12 @@ func TestDefinitions(t *testing.T) {
 			t.Errorf("got error %v; want a DefinitionError about %q", err, c.want)
 		}
 	}
-	two, err := bare.Attach(s.staff, materialized.New("second", s.company, memberOf, nil))
+	two, err := bare.Attach(s.staff, materialized.New("second", s.company, memberOf))
 	testkit.NoError(t, err)
-	if _, err := bare.Attach(withOutbox, materialized.New("azAZ09-_", s.company, memberOf, nil)); err != nil {
+	if _, err := bare.Attach(withOutbox, materialized.New("azAZ09-_", s.company, memberOf)); err != nil {
 		t.Errorf("view azAZ09-_: got error %v; want none", err)
 	}
-	_, err = verify.Check(context.Background(), s.staff, nil, materialized.New("other", s.company, memberOf, nil))
+	_, err = verify.Check(context.Background(), s.staff, nil, materialized.New("other", s.company, memberOf))
 	var de *table.DefinitionError
 	if !errors.As(err, &de) || de.Definition != "other" {
 		t.Errorf("verify.Check of a view that is not attached: got error %v; want a *table.DefinitionError", err)
@@ -184,7 +184,7 @@ func TestForeignNote(t *testing.T) {
 	testkit.Expect(t, "repaired", r.Changed, 1)
 	s.expectConsistent(t)
 
-	other, err := bare.Attach(s.staff, materialized.New("other", s.company, memberOf, nil))
+	other, err := bare.Attach(s.staff, materialized.New("other", s.company, memberOf))
 	testkit.NoError(t, err)
 	testkit.NoError(t, other.MergeAny(ctx, employeeKey(1), salary.Set(30)))
 	h := bare.Handlers(other)[0]
@@ -259,7 +259,7 @@ func TestIndexOfView(t *testing.T) {
 	testkit.NoError(t, err)
 	staff, err := bare.WithOutbox(s.base, s.outbox)
 	testkit.NoError(t, err)
-	staff, err = bare.Attach(staff, materialized.New("company", company, memberOf, nil))
+	staff, err = bare.Attach(staff, materialized.New("company", company, memberOf))
 	testkit.NoError(t, err)
 	w, err := bareworker.New(s.account.Queues().NewQueueClient("effects"), s.account.Queues().NewQueueClient("poison"), bare.Handlers(staff), &eventual.WorkerOptions{Common: s.options.Common})
 	testkit.NoError(t, err)

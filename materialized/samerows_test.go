@@ -42,7 +42,7 @@ func TestViewSameRows(t *testing.T) {
 	testkit.NoError(t, err)
 	staff, err = bare.Attach(staff, materialized.New("short", shorts, func(e *employee, k keys.Key) (short, bool) {
 		return short{e.Department, e.ID, e.Salary}, true
-	}, &materialized.Options{Inline: true}))
+	}))
 	if err != nil {
 		return
 	}

@@ -217,7 +217,7 @@ func TestNotPending(t *testing.T) {
 	testkit.Expect(t, "pending", r.Counts["pending"], 0)
 
 	testkit.NoError(t, s.staff.MergeAny(ctx, employeeKey(2), salary.Set(20)))
-	next := materialized.New("next", s.company, func(e *employee, _ keys.Key) (member, bool) { return member{ID: e.ID + 1}, e.ID == 1 }, nil)
+	next := materialized.New("next", s.company, func(e *employee, _ keys.Key) (member, bool) { return member{ID: e.ID + 1}, e.ID == 1 })
 	both, err := bare.Attach(s.staff, next)
 	testkit.NoError(t, err)
 	r, err = verify.Check(ctx, both, nil, extend.Definition[employee](next)) // employee 1 lacks the derived entity of employee 2
@@ -352,7 +352,7 @@ func TestRanged(t *testing.T) {
 		testkit.NoError(t, err)
 		staff, err := bare.WithOutbox(base, s.outbox)
 		testkit.NoError(t, err)
-		staff, err = bare.Attach(staff, materialized.New("company", company, memberOf, nil))
+		staff, err = bare.Attach(staff, materialized.New("company", company, memberOf))
 		testkit.NoError(t, err)
 		r, err := verify.Repair(ctx, staff, nil)
 		if errors.Is(err, table.ErrRanged) != c.refused || !c.refused && err != nil || len(derived.Kinds(r)) > 0 {

@@ -30,7 +30,6 @@ type View[T, V any] struct{ c *core }
 // core is a View without its type parameters.
 type core struct {
 	name  string
-	opt   Options
 	parts bool // derived entities would have parts
 
 	// to is the table of the view with the definitions that the program has given it, nil for none,
@@ -41,15 +40,6 @@ type core struct {
 	derive func(e any, k keys.Key) (value tabledoor.Entity, has bool)
 
 	definition any // the View
-}
-
-// Options are the options of [New].
-type Options struct {
-	// Inline lets the writer of an entity write the view itself, after its commit and before the
-	// write returns. If that fails, a worker does it. One view with Inline lets the writer execute
-	// all views of the table. It takes the worker's requests for the rows, and 2 more, to read the
-	// commit record and to mark it as done.
-	Inline bool
 }
 
 // New defines a view. derive returns what the entity under a key contributes to the view, and false
@@ -66,8 +56,8 @@ type Options struct {
 // A write that changes a view takes 3 requests instead of 1, and a worker 5, and 2 for each derived
 // entity: one more if the derived entity gets another key, and the requests of the maintainers of
 // the view's table. A write that changes no view takes no more than without it.
-func New[T, V any](name string, to *table.Table[V], derive func(e *T, k keys.Key) (V, bool), o *Options) *View[T, V] {
-	c := newCore(name, to, o)
+func New[T, V any](name string, to *table.Table[V], derive func(e *T, k keys.Key) (V, bool)) *View[T, V] {
+	c := newCore(name, to)
 	if derive != nil {
 		c.derive = func(e any, k keys.Key) (tabledoor.Entity, bool) {
 			value, has := derive(e.(*T), k)
@@ -79,11 +69,8 @@ func New[T, V any](name string, to *table.Table[V], derive func(e *T, k keys.Key
 	return v
 }
 
-func newCore(name string, to table.Handle, o *Options) *core {
+func newCore(name string, to table.Handle) *core {
 	v := &core{name: name}
-	if o != nil {
-		v.opt = *o
-	}
 	if door.Table(to) != nil {
 		v.parts = door.Table(to).Mode.Parts > 0
 		schema := door.Table(to).Mode.Schema
@@ -198,7 +185,6 @@ type ofHandle interface {
 	reconcile.Definition
 	bare.Maintainer
 	derived.Comparer
-	inline() bool
 	complete(t table.Handle)
 }
 
@@ -265,17 +251,7 @@ func withView(t table.Handle, v *core) (table.Handle, error) {
 		return nil, &table.DefinitionError{Definition: v.name, Field: "name", Reason: "is the name of another view of the table"}
 	}
 	of := tabledoor.Of(t)
-	t, err := bare.WithAny(t, &maintainer{v, of, of})
-	if err != nil {
-		return nil, err
-	}
-	for _, v := range viewsOf(t) {
-		if v.inline() {
-			out := reconcile.Inline(door.Table(t).Mode.Outbox, handler(t))
-			return door.InMode(t, func(m *engine.Mode) { m.Outbox = out }), nil
-		}
-	}
-	return t, nil
+	return bare.WithAny(t, &maintainer{v, of, of})
 }
 
 // handler returns the handler for all views of t. Workers of a release without one of the views
@@ -310,8 +286,6 @@ func (m *maintainer) HandlerOf(t table.Handle) host.Handler {
 
 // MaxRows is 0: no derived entity is in the entity's transaction.
 func (m *maintainer) MaxRows() int { return 0 }
-
-func (m *maintainer) inline() bool { return m.opt.Inline }
 
 // Maintain compares what the entity contributes with what its maintainer state records. A change
 // names the derived entity that the entity had, and the one that it will have.

@@ -5,13 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/internal/bare"
-	"github.com/aztablekit/aztablekit/internal/commit"
-	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/testkit"
-	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/materialized"
 )
 
 // TestView: a view follows its entities, and takes the stated requests.
@@ -93,47 +87,4 @@ func TestSummary(t *testing.T) {
 	s.drain(t)
 	testkit.Expect(t, "requests of the worker", s.Count().String(), "5 get, 1 merge, 1 message-delete, 2 message-get, 1 transaction")
 	s.expectConsistent(t)
-}
-
-// TestInline: a writer applies its own write, and a worker finds nothing to do.
-func TestInline(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	s := newScene(t, setting{inline: true, summary: true})
-	e := s.insert(t, "Sales", 1, 100)
-	s.expectConsistent(t)
-	s.Count()
-	testkit.NoError(t, s.staff.Merge(ctx, e, salary.Set(120)))
-	testkit.Expect(t, "requests", s.Count().String(), "5 get, 1 merge, 1 message-delete, 1 message-put, 2 transaction")
-	s.expectConsistent(t)
-	testkit.NoError(t, s.staff.Delete(ctx, e))
-	s.expectConsistent(t)
-	s.drain(t)
-	s.expectConsistent(t)
-}
-
-// TestInlineWithIndex: a writer applies its write to a view and to an index elsewhere.
-func TestInlineWithIndex(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	s := newScene(t, setting{})
-	byLast := index.NewGlobal("last", keys.Text(), func(e *employee) (string, bool) { return e.Last, e.Last != "" },
-		&index.GlobalOptions{Inline: true})
-	staff, err := bare.WithOutbox(s.base, s.outbox)
-	testkit.NoError(t, err)
-	staff, err = bare.Attach(staff, byLast)
-	testkit.NoError(t, err)
-	staff, err = bare.Attach(staff, materialized.New("company", s.company, memberOf, &materialized.Options{Inline: true}))
-	testkit.NoError(t, err)
-	testkit.NoError(t, bare.Ensure(ctx, staff))
-	_, err = staff.Insert(ctx, &employee{Department: "Sales", ID: 1, Last: "Jones", Salary: 5})
-	testkit.NoError(t, err)
-	s.expectConsistent(t)
-	if e, err := byLast.Get(ctx, staff, "Jones"); err != nil || e.Value.ID != 1 {
-		t.Errorf("look-up: got %v, error %v; want employee 1", e, err)
-	}
-	for r, err := range records.Of(staff).List(ctx, dept.PartitionKey("Sales"), s.Now().Add(time.Hour)) {
-		testkit.NoError(t, err)
-		testkit.Expect(t, "state of the commit record", r.State, commit.Done)
-	}
 }

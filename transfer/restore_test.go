@@ -52,7 +52,7 @@ func openOffice(s *storagetest.Service, more ...aztablekit.Definition[person]) *
 	o.city = index.New("city", keys.Text(), city, nil)
 	o.email = index.NewUnique("email", keys.Text(), func(p *person) (string, bool) { return p.Email, p.Email != "" }, nil)
 	o.members = aztablekit.Table(o.Store, "members", inCity, memberID)
-	view := materialized.New("members", o.members, func(p *person, _ keys.Key) (member, bool) { return member{p.City, p.ID}, p.City != "" }, nil)
+	view := materialized.New("members", o.members, func(p *person, _ keys.Key) (member, bool) { return member{p.City, p.ID}, p.City != "" })
 	cities := index.NewSummary("cities", keys.Text(), city, nil)
 	all := append([]aztablekit.Definition[person]{o.city, o.email, cities, view}, more...)
 	o.staff = aztablekit.Table(o.Store, "staff", team, personID, all...)

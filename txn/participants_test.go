@@ -154,7 +154,7 @@ func TestViews(t *testing.T) {
 		members := aztablekit.Table(s, "members", keys.OnePartition[member]("all"), memberName)
 		view := materialized.New("view", members, func(a *bankAccount, _ keys.Key) (member, bool) {
 			return member{a.City, fmt.Sprint(a.City, " ", a.Cents)}, a.Cents > 0
-		}, nil)
+		})
 		return s, aztablekit.Table(s, "accounts", city, id, view), members
 	}
 	eachCrash(t, 3, 5, func(t *testing.T, before int, committed bool) {

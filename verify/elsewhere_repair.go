@@ -62,7 +62,7 @@ func (r *elsewhereRun) writeEntity(
 	if err := r.pacer.Spend(ctx, 2+len(faults)); err != nil {
 		return nil, nil, err
 	}
-	writer := r.writer(rewrite, reconcile.Inline(door.Table(r.table).Mode.Outbox, derived.Handler(r.table)))
+	writer := r.writer(rewrite, derived.Filling(door.Table(r.table).Mode.Outbox, r.table, func(keys.Key, error) {}))
 	written = writer.Touch(ctx, s.entity)
 	taken, err = r.takenRow(ctx, written, faults, true)
 	if err != nil {
@@ -101,7 +101,7 @@ func (r *elsewhereRun) repairRow(ctx context.Context, f faultElsewhere, evident 
 	case evident, changeWithEntities(d) && f.Kind != Dangling:
 		f.Err = written
 	case changeWithEntities(d):
-		f.Err = d.Delete(ctx, f.row)
+		f.Err = d.DeleteDangling(ctx, f.row)
 	default:
 		f.Err = r.reconcile(ctx, f.Entity, f.of)
 	}

@@ -87,7 +87,7 @@ func forgottenCalls(t *testing.T) []forgotten {
 	testkit.NoError(t, err)
 	unheard, err := bare.Attach(quiet, bySerial)
 	testkit.NoError(t, err)
-	views := materialized.New("view", open("views"), func(d *device, _ keys.Key) (device, bool) { return *d, true }, nil)
+	views := materialized.New("view", open("views"), func(d *device, _ keys.Key) (device, bool) { return *d, true })
 	viewed, err := bare.Attach(heard, views)
 	testkit.NoError(t, err)
 	worker, err := bareworker.New(s.Queues().NewQueueClient("none"), s.Queues().NewQueueClient("poison"), bare.Handlers(indexed), nil)

@@ -45,18 +45,17 @@ type museum struct {
 	pieces *table.Table[piece]
 	stock  *table.Table[piece] // where pieces go
 
-	byKind   *index.Index[piece, string]
-	inAll    *index.Global[piece, string]
-	kinds    *index.Lists[piece, string]
-	allKinds *index.GlobalLists[piece, string]
-	total    *index.Summary[piece, string]
-	photos   *largeentity.Values[piece]
-	mover    *archive.Mover[piece]
-	count    *jobs.Job[piece, int]
-	log      *logtail.Log[piece]
-	days     *logtail.Log[piece]
-	poison   *eventual.PoisonQueue
-	records  *records.Records
+	byKind  *index.Index[piece, string]
+	inAll   *index.Global[piece, string]
+	kinds   *index.Lists[piece, string]
+	total   *index.Summary[piece, string]
+	photos  *largeentity.Values[piece]
+	mover   *archive.Mover[piece]
+	count   *jobs.Job[piece, int]
+	log     *logtail.Log[piece]
+	days    *logtail.Log[piece]
+	poison  *eventual.PoisonQueue
+	records *records.Records
 
 	first, second *table.Entity[piece] // of hall A
 	photo         largeentity.Blob
@@ -66,7 +65,7 @@ func openMuseum(s *storagetest.Service, c table.Common) *museum {
 	m := &museum{store: aztablekit.Open(s, "museum", &aztablekit.Options{Daily: -1, Common: c})}
 	kind := func(p *piece) (string, bool) { return p.Kind, true }
 	m.byKind, m.inAll = index.New("kind", keys.Text(), kind, nil), index.NewGlobal("all", keys.Text(), kind, nil)
-	m.kinds, m.allKinds = index.NewLists("kinds", keys.Text(), kind, nil), index.NewGlobalLists("everywhere", keys.Text(), kind, nil)
+	m.kinds = index.NewLists("kinds", keys.Text(), kind, nil)
 	m.total = index.NewSummary("total", keys.Text(), kind, nil)
 	m.photos = largeentity.In[piece]("photos", nil)
 	m.mover = archive.Into[piece]("lend", archive.ToTable("lent", nil))
@@ -74,7 +73,7 @@ func openMuseum(s *storagetest.Service, c table.Common) *museum {
 		func(context.Context, *jobs.Slice[piece], []*table.Entity[piece], int) error { return nil })
 	refused := eventual.On("refused", func(c *eventual.Change[piece]) (int, bool) { return 0, c.New != nil && c.New.Hall == "poison" },
 		func(context.Context, eventual.Job, int) error { return eventual.Poison(errors.New("never")) })
-	m.pieces = aztablekit.Table(m.store, "pieces", hall, no, m.byKind, m.inAll, m.kinds, m.allKinds, m.total, m.mover, m.count, refused, m.photos)
+	m.pieces = aztablekit.Table(m.store, "pieces", hall, no, m.byKind, m.inAll, m.kinds, m.total, m.mover, m.count, refused, m.photos)
 	m.stock = aztablekit.Table(m.store, "stock", hall, no)
 	m.log = logtail.New[piece](m.store, "log", nil)
 	m.days = logtail.NewByPeriod[piece](m.store, "days", &logtail.PeriodOptions{Keep: 2}, nil)
@@ -152,7 +151,7 @@ func TestMethodSpans(t *testing.T) {
 func TestDefinitionSpans(t *testing.T) {
 	t.Parallel()
 	m := &museum{}
-	expectSpansOf(t, definitionMethods, m.byKind, m.inAll, m.kinds, m.allKinds, m.total, m.photos, m.mover, m.count, m.log, &logtail.Periods{})
+	expectSpansOf(t, definitionMethods, m.byKind, m.inAll, m.kinds, m.total, m.photos, m.mover, m.count, m.log, &logtail.Periods{})
 }
 
 // expectSpansOf makes each call with and without faults. The calls are those of all methods of types.
@@ -340,8 +339,6 @@ var definitionMethods = map[string]func(context.Context, *museum) error{
 	"Lists.List": func(ctx context.Context, m *museum) error {
 		return all(m.kinds.List(ctx, m.pieces, hall.Of("A"), "vase"))
 	},
-	"GlobalLists.Keys": func(ctx context.Context, m *museum) error { return errOf(m.allKinds.Keys(ctx, m.pieces, "vase")) },
-	"GlobalLists.List": func(ctx context.Context, m *museum) error { return all(m.allKinds.List(ctx, m.pieces, "vase")) },
 	"Summary.Get": func(ctx context.Context, m *museum) error {
 		return errOf(m.total.Get(ctx, m.pieces, hall.Of("A"), "vase"))
 	},

@@ -90,7 +90,7 @@ func openOutage(t *testing.T, s services, common table.Common) *outage {
 	x.sending, err = bare.WithOutbox(x.base, x.out, bare.OnChange("badge", func(*extend.Change[Employee]) (string, bool) { return "new", true }))
 	fatal(t, err)
 	unique := index.NewUnique("unique", keys.Text(), func(e *Employee) (string, bool) { return e.Name, true }, nil)
-	elsewhere := index.NewGlobal("elsewhere", keys.Text(), func(e *Employee) (string, bool) { return e.Name, true }, &index.GlobalOptions{Inline: true})
+	elsewhere := index.NewGlobal("elsewhere", keys.Text(), func(e *Employee) (string, bool) { return e.Name, true }, nil)
 	x.spread, err = bare.Attach(x.sending, unique, elsewhere)
 	fatal(t, err)
 	x.lines = logtail.New[Employee](&host.Host{Tables: s.Tables(), Registry: &x.logs}, "lines", &logtail.Options{Common: common})

@@ -172,7 +172,7 @@ var refusedMethods = map[string]func(context.Context, *outage) error{
 		if err != nil {
 			return err
 		}
-		byID := materialized.New("people", people, func(e *Employee, _ keys.Key) (person, bool) { return person{"all", e.ID, e.Name}, true }, nil)
+		byID := materialized.New("people", people, func(e *Employee, _ keys.Key) (person, bool) { return person{"all", e.ID, e.Name}, true })
 		staff, err := bare.Attach(x.sending, byID)
 		if err != nil {
 			return err

@@ -110,8 +110,10 @@ type Elsewhere interface {
 	// GetRow reads a row.
 	GetRow(ctx context.Context, k keys.Key) (*table.Row, error)
 
-	// Delete deletes a row that was read, by its ETag.
+	// Delete deletes a row that was read, by its ETag, and DeleteDangling one that its entity does
+	// not name, if no write can name it any more.
 	Delete(ctx context.Context, row *table.Row) error
+	DeleteDangling(ctx context.Context, row *table.Row) error
 
 	// WantedRows returns the rows that follow from an entity, and RecordedRows the rows in its
 	// maintainer state.

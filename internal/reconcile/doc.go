@@ -26,5 +26,5 @@
 // A tombstone is deleted a day later by Handler's Sweep, which finds it by the effects in the
 // commit records of its entity's partition, before these are deleted.
 //
-// [Inline] lets the writer execute the effect itself, before a worker does.
+// [InlineTogether] lets the writer execute the effect itself, before a worker does.
 package reconcile

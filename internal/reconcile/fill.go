@@ -20,11 +20,11 @@ import (
 
 // Filling is Inline for transactions of many entities whose rows do not exist yet. The effects of a
 // transaction are executed together: rows are inserted without a read before, and one that exists
-// is reconciled. A row that several entities share is read, changed once, and written.
+// is reconciled.
 //
 // Requests of a transaction, besides those of the outbox: 1 to read the commit record, 1 for the
-// entities, 1 for each row and 1 more for one that entities share, and 1 to mark the commit record;
-// those of [Reconcile] more for a row that exists. failed receives the entities of which a row can
+// entities, 1 for each row, and 1 to mark the commit record; those of [Reconcile] more for a row
+// that exists. failed receives the entities of which a row can
 // never be stored, with the error. It is called at the same time for several.
 func Filling(outbox commit.Outbox, kind string, source table.Handle, failed func(entity keys.Key, err error), definitions ...Definition) commit.Outbox {
 	h := &handler{kind, source, definitions}
@@ -43,7 +43,7 @@ func Filling(outbox commit.Outbox, kind string, source table.Handle, failed func
 type fill struct {
 	*handler
 	began    time.Time
-	targets  [][]fillTarget // those of one row together
+	targets  []fillTarget
 	failed   func(entity keys.Key, err error)
 	entities map[keys.Key]*table.Row
 }
@@ -59,7 +59,6 @@ type fillTarget struct {
 func (h *handler) fill(ctx context.Context, partition keys.PartitionKey, effects []commit.Effect, failed func(entity keys.Key, err error)) error {
 	f := &fill{handler: h, failed: failed}
 	var entities []keys.Key
-	shared := map[string]int{} // positions in targets
 	for _, e := range effects {
 		entity := host.EntityOf(e, partition)
 		rows, err := h.rowsIn(entity, e.Payload)
@@ -72,34 +71,19 @@ func (h *handler) fill(ctx context.Context, partition keys.PartitionKey, effects
 		}
 		entities = append(entities, entity)
 		for _, t := range targets {
-			row, is := t.(*Row)
-			if !is || !row.Shared {
-				f.targets = append(f.targets, []fillTarget{{entity, t}})
-				continue
-			}
-			name := row.Table.Name() + "/" + row.Key.PartitionKey() + "/" + row.Key.RowKey()
-			i, known := shared[name]
-			if !known {
-				i = len(f.targets)
-				shared[name] = i
-				f.targets = append(f.targets, nil)
-			}
-			f.targets[i] = append(f.targets[i], fillTarget{entity, t})
+			f.targets = append(f.targets, fillTarget{entity, t})
 		}
 	}
 	f.began = door.Table(h.source).Options.Now()
-	if err := f.each(ctx, readShared); err != nil {
-		return err
-	}
 	var err error
 	if f.entities, err = ReadTogether(ctx, h.source, partition, entities); err != nil {
 		return err
 	}
-	return f.each(ctx, f.write)
+	return f.writeAll(ctx)
 }
 
-// each calls do for all targets, several at a time, those of one row together.
-func (f *fill) each(ctx context.Context, do func(context.Context, []fillTarget) error) error {
+// writeAll writes all rows, several at a time.
+func (f *fill) writeAll(ctx context.Context) error {
 	var g errgroup.Group // one failure does not end the others
 	g.SetLimit(width)
 	for _, of := range f.targets {
@@ -109,21 +93,13 @@ func (f *fill) each(ctx context.Context, do func(context.Context, []fillTarget) 
 					err = errPanic
 				}
 			}()
-			return do(ctx, of)
+			return f.write(ctx, of)
 		})
 	}
 	return g.Wait()
 }
 
 var errPanic = errors.New("a function of the program panics")
-
-// readShared reads a row that entities share. Other rows are not read.
-func readShared(ctx context.Context, of []fillTarget) error {
-	if row, is := of[0].Target.(*Row); is && row.Shared {
-		return row.Read(ctx)
-	}
-	return nil
-}
 
 // mostPages is how many pages are read to find rows that lie far apart.
 const mostPages = 3
@@ -169,40 +145,18 @@ func ReadTogether(ctx context.Context, t table.Handle, partition keys.PartitionK
 // afterParts follows a RowKey in the first key behind the parts of its entity.
 var afterParts = string(reserved.PartMark[0] + 1)
 
-// write writes a row, or reconciles it with each of its entities if it is not as it was taken to
-// be.
-func (f *fill) write(ctx context.Context, of []fillTarget) error {
+// write writes a row, or reconciles it if it is not as it was taken to be.
+func (f *fill) write(ctx context.Context, of fillTarget) error {
 	err := errLate
 	// By the wall clock, since the monotonic one may stand still while the machine is suspended.
 	if door.Table(f.source).Options.Now().Round(0).Sub(f.began.Round(0)) <= mostAge {
-		err = f.writeOnce(ctx, of)
+		err = of.Write(ctx, f.entities[of.entity])
 	}
 	if err == nil {
 		return nil
 	}
-	var left error
-	for _, t := range of {
-		if err := Reconcile(ctx, f.source, t.entity, t.Target); err != nil {
-			left = err
-			if isPermanent(err) {
-				f.failed(t.entity, err)
-			}
-		}
+	if err = Reconcile(ctx, f.source, of.entity, of.Target); err != nil && isPermanent(err) {
+		f.failed(of.entity, err)
 	}
-	return left
-}
-
-func (f *fill) writeOnce(ctx context.Context, of []fillTarget) error {
-	first, is := of[0].Target.(*Row)
-	if !is || !first.Shared {
-		return of[0].Write(ctx, f.entities[of[0].entity])
-	}
-	want := first.stored
-	for _, t := range of {
-		var err error
-		if want, err = t.Target.(*Row).want(want, f.entities[t.entity]); err != nil {
-			return err
-		}
-	}
-	return first.put(ctx, want)
+	return err
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -23,37 +22,9 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// byDepartment keeps a pointer to each employee, or the names of all in one row of the department if shared is set.
-type byDepartment struct {
-	byLast
-	shared bool
-}
-
-func (d byDepartment) Target(entity, row keys.Key) (reconcile.Target, error) {
-	if !d.shared {
-		return d.byLast.Target(entity, row)
-	}
-	all := keys.Raw("all", entity.PartitionKey())
-	return &reconcile.Row{Table: d.rows, Key: all, Shared: true, IsTombstone: func(r *table.Row) bool { return false },
-		Follow: func(old, e *table.Row) (*table.Row, error) {
-			var members []string
-			if old != nil {
-				text, _ := old.Get("Members")
-				members = strings.Fields(text.(string))
-			}
-			if i, is := slices.BinarySearch(members, entity.RowKey()); e != nil && !is {
-				members = slices.Insert(members, i, entity.RowKey())
-			} else if e == nil && is {
-				members = slices.Delete(members, i, i+1)
-			}
-			r := &table.Row{Key: all}
-			return r, r.Set("Members", strings.Join(members, " "))
-		}}, nil
-}
-
 // newFill returns a scene with n employees from before the definition, what writes them again, and their entities. before is called before
 // each request of the writer.
-func newFill(t *testing.T, n int, shared bool, before func(s *scene, r *http.Request)) (s *scene, writer *table.Table[employee], all []*table.Entity[employee]) {
+func newFill(t *testing.T, n int, before func(s *scene, r *http.Request)) (s *scene, writer *table.Table[employee], all []*table.Entity[employee]) {
 	t.Helper()
 	ctx := context.Background()
 	s = newScene(t)
@@ -71,7 +42,7 @@ func newFill(t *testing.T, n int, shared bool, before func(s *scene, r *http.Req
 	}
 	rows, err := bare.NewTable(door.Table(p.staff).Service, "names", table.Schema[table.Row]{}, o)
 	testkit.NoError(t, err)
-	names := byDepartment{byLast{rows}, shared}
+	names := byLast{rows}
 	writer = door.InMode(p.staff, func(m *engine.Mode) {
 		m.Outbox = reconcile.Filling(m.Outbox, "names", p.staff, func(k keys.Key, err error) { t.Errorf("%v: got %v", k, err) }, names)
 	})
@@ -93,7 +64,7 @@ func touch(writer *table.Table[employee], all []*table.Entity[employee]) error {
 // TestFill: the rows of many entities of a partition take a request each, and 6 for all.
 func TestFill(t *testing.T) {
 	t.Parallel()
-	s, writer, all := newFill(t, 90, false, func(*scene, *http.Request) {})
+	s, writer, all := newFill(t, 90, func(*scene, *http.Request) {})
 	testkit.NoError(t, touch(writer, all))
 	testkit.Expect(t, "requests", s.Count().String(), "1 get, 90 insert, 1 merge, 1 message-delete, 1 message-put, 1 query, 1 transaction")
 	testkit.Expect(t, "rows", len(s.Rows("names")), 90)
@@ -105,63 +76,45 @@ func TestFillMeanwhile(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for _, moment := range []string{"the transaction", "the commit record", "the entities", "the rows"} {
-		for _, shared := range []bool{false, true} {
-			t.Run(fmt.Sprint("before ", moment, ", shared ", shared), func(t *testing.T) {
-				t.Parallel()
-				done := false
-				s, writer, all := newFill(t, 12, shared, func(s *scene, r *http.Request) {
-					now := map[string]bool{
-						"the transaction":   strings.HasSuffix(r.URL.Path, "$batch"),
-						"the commit record": strings.Contains(r.URL.Path, "~i%7C") || strings.Contains(r.URL.Path, "~i|"),
-						"the entities":      r.Method == http.MethodGet && strings.Contains(r.URL.RawQuery, "empid_"),
-						"the rows":          r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/names"),
-					}[moment]
-					if done || !now {
-						return
-					}
-					done = true
-					other := s.open(t, s.Service)
-					err := other.staff.DeleteAny(ctx, keys.At(dept.Of("Sales"), empid.Of(3)))
-					_, err2 := other.staff.Update(ctx, keys.At(dept.Of("Sales"), empid.Of(5)), func(e *employee) error { e.Last = "Smith"; return nil })
-					if !shared {
-						other.worker.Drain(ctx)
-					}
-					if err != nil || err2 != nil {
-						t.Errorf("the writes meanwhile: got %v, %v", err, err2)
-					}
-				})
-				if err := touch(writer, all); err != nil && moment != "the transaction" {
-					t.Fatal(err)
+		t.Run("before "+moment, func(t *testing.T) {
+			t.Parallel()
+			done := false
+			s, writer, all := newFill(t, 12, func(s *scene, r *http.Request) {
+				now := map[string]bool{
+					"the transaction":   strings.HasSuffix(r.URL.Path, "$batch"),
+					"the commit record": strings.Contains(r.URL.Path, "~i%7C") || strings.Contains(r.URL.Path, "~i|"),
+					"the entities":      r.Method == http.MethodGet && strings.Contains(r.URL.RawQuery, "empid_"),
+					"the rows":          r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/names"),
+				}[moment]
+				if done || !now {
+					return
 				}
-				if moment == "the transaction" {
-					return // it is refused as a whole
-				}
-				if !shared {
-					testkit.NoError(t, s.worker.Drain(ctx))
-				}
-				live := map[string]int{}
-				for _, r := range s.Rows("names") {
-					if members, is := r.Get("Members").(string); is {
-						live["Members"] = len(strings.Fields(members))
-						if moment != "the rows" && strings.Contains(members, "empid_000003") {
-							t.Errorf("got %s; want no deleted entity", members)
-						}
-					} else if !strings.Contains(r.Get("_sys").(string), "/~/") {
-						live[r.PartitionKey]++
-					}
-				}
-				want := map[string]int{"Jones": 10, "Smith": 1}
-				if shared {
-					want = map[string]int{"Members": 11}
-					if moment == "the rows" {
-						want = map[string]int{"Members": 12} // a worker removes it
-					}
-				}
-				if !done || fmt.Sprint(live) != fmt.Sprint(want) {
-					t.Errorf("got %v, done %v; want %v", live, done, want)
+				done = true
+				other := s.open(t, s.Service)
+				err := other.staff.DeleteAny(ctx, keys.At(dept.Of("Sales"), empid.Of(3)))
+				_, err2 := other.staff.Update(ctx, keys.At(dept.Of("Sales"), empid.Of(5)), func(e *employee) error { e.Last = "Smith"; return nil })
+				other.worker.Drain(ctx)
+				if err != nil || err2 != nil {
+					t.Errorf("the writes meanwhile: got %v, %v", err, err2)
 				}
 			})
-		}
+			if err := touch(writer, all); err != nil && moment != "the transaction" {
+				t.Fatal(err)
+			}
+			if moment == "the transaction" {
+				return // it is refused as a whole
+			}
+			testkit.NoError(t, s.worker.Drain(ctx))
+			live := map[string]int{}
+			for _, r := range s.Rows("names") {
+				if !strings.Contains(r.Get("_sys").(string), "/~/") {
+					live[r.PartitionKey]++
+				}
+			}
+			if want := map[string]int{"Jones": 10, "Smith": 1}; !done || fmt.Sprint(live) != fmt.Sprint(want) {
+				t.Errorf("got %v, done %v; want %v", live, done, want)
+			}
+		})
 	}
 }
 
@@ -171,7 +124,7 @@ func TestFillSuspended(t *testing.T) {
 	t.Parallel()
 	for pause, gets := range map[time.Duration]string{11 * time.Hour: "1 get", 13 * time.Hour: "25 get"} {
 		waited := false
-		s, writer, all := newFill(t, 12, false, func(s *scene, r *http.Request) {
+		s, writer, all := newFill(t, 12, func(s *scene, r *http.Request) {
 			if !waited && r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/names") {
 				waited = true
 			}
@@ -188,34 +141,14 @@ func TestFillSuspended(t *testing.T) {
 	}
 }
 
-// TestFillShared: a row that entities share is read once before them, and written once with all.
-func TestFillShared(t *testing.T) {
-	t.Parallel()
-	var order []string
-	s, writer, all := newFill(t, 40, true, func(_ *scene, r *http.Request) {
-		switch {
-		case strings.Contains(r.URL.Path, "/names"):
-			order = append(order, r.Method+" row")
-		case r.Method == http.MethodGet && strings.Contains(r.URL.RawQuery, "empid_"):
-			order = append(order, "entities")
-		}
-	})
-	testkit.NoError(t, touch(writer, all))
-	testkit.Expect(t, "order", order, []string{"GET row", "entities", "POST row"})
-	rows := s.Rows("names")
-	if members, _ := rows[0].Get("Members").(string); len(rows) != 1 || len(strings.Fields(members)) != 40 {
-		t.Errorf("got %v; want one row of 40 members", rows)
-	}
-}
-
 // TestFillNever: a row that another program has under the key of one of several is reported, and the others are stored.
 func TestFillNever(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	s, writer, all := newFill(t, 12, false, func(*scene, *http.Request) {})
+	s, writer, all := newFill(t, 12, func(*scene, *http.Request) {})
 	var mu sync.Mutex
 	failed := map[keys.Key]error{}
-	names := refusing{byDepartment{byLast: byLast{door.Rows[table.Table[table.Row]](door.Table(mustNames(t, s)), false)}}}
+	names := refusing{byLast{door.Rows[table.Table[table.Row]](door.Table(mustNames(t, s)), false)}}
 	writer = door.InMode(writer, func(m *engine.Mode) {
 		m.Outbox = reconcile.Filling(m.Outbox, "names", s.staff, func(k keys.Key, err error) {
 			mu.Lock()
@@ -243,11 +176,11 @@ func mustNames(t *testing.T, s *scene) *table.Table[table.Row] {
 	return rows
 }
 
-// refusing is byDepartment that can never store the row of employee 3.
-type refusing struct{ byDepartment }
+// refusing is byLast that can never store the row of employee 3.
+type refusing struct{ byLast }
 
 func (d refusing) Target(entity, row keys.Key) (reconcile.Target, error) {
-	target, err := d.byDepartment.Target(entity, row)
+	target, err := d.byLast.Target(entity, row)
 	if err == nil && strings.HasSuffix(entity.RowKey(), "3") {
 		target.(*reconcile.Row).Follow = func(_, _ *table.Row) (*table.Row, error) { return nil, table.ErrForeignRow }
 	}

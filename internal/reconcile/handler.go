@@ -233,10 +233,6 @@ type Row struct {
 	Table table.Handle // any handle of the table where the row is
 	Key   keys.Key
 
-	// Shared says that several entities may have the row. Follow then adds an entity to what it
-	// gets, or removes it.
-	Shared bool
-
 	// Follow returns what the row should be, never nil and under Key, for what is stored and for
 	// the entity, each nil if there is none. An error ends the execution.
 	Follow func(stored, entity *table.Row) (*table.Row, error)
@@ -259,23 +255,10 @@ func (r *Row) Read(ctx context.Context) (err error) {
 
 // Write stores what Follow returns. 1 request.
 func (r *Row) Write(ctx context.Context, entity *table.Row) error {
-	want, err := r.want(r.stored, entity)
+	want, err := r.Follow(r.stored, entity)
 	if err != nil {
-		return err
+		return fmt.Errorf("%v in table %s: %w", r.Key, r.Table.Name(), err)
 	}
-	return r.put(ctx, want)
-}
-
-func (r *Row) want(stored, entity *table.Row) (*table.Row, error) {
-	want, err := r.Follow(stored, entity)
-	if err != nil {
-		return nil, fmt.Errorf("%v in table %s: %w", r.Key, r.Table.Name(), err)
-	}
-	return want, nil
-}
-
-// put stores a row in place of the version that was read.
-func (r *Row) put(ctx context.Context, want *table.Row) error {
 	row, etag := *(*stored.Row)(want), azcore.ETag("")
 	row.Key = r.Key
 	if r.stored != nil {

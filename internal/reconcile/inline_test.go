@@ -31,6 +31,11 @@ func (f fragile) Target(entity, row keys.Key) (reconcile.Target, error) {
 	return f.byLast.Target(entity, row)
 }
 
+// filling is reconcile.Filling for a definition.
+func filling(out commit.Outbox, t table.Handle, d reconcile.Definition) commit.Outbox {
+	return reconcile.Filling(out, "names", t, func(keys.Key, error) {}, d)
+}
+
 // TestInlinePanic: a function of the program's that panics after the commit does not reach the writer, whose write is committed. A
 // worker executes the effect.
 func TestInlinePanic(t *testing.T) {
@@ -48,7 +53,7 @@ func TestInlinePanic(t *testing.T) {
 	names := fragile{byLast{rows}, &broken}
 	staff, err := bare.WithOutbox(base, out, names)
 	testkit.NoError(t, err)
-	staff = door.InMode(staff, func(m *engine.Mode) { m.Outbox = reconcile.Inline(m.Outbox, reconcile.Handler("names", base, names)) })
+	staff = door.InMode(staff, func(m *engine.Mode) { m.Outbox = filling(m.Outbox, base, names) })
 	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones"})
 	testkit.NoError(t, err)
 	const first = "Jones/Sales:empid_000001=empid_000001//Sales"
@@ -81,7 +86,7 @@ func TestInlineQuietOutbox(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	staff := door.InMode(s.staff, func(m *engine.Mode) {
-		m.Outbox = reconcile.Inline(quiet{m.Outbox}, reconcile.Handler("names", s.staff, byLast{}))
+		m.Outbox = filling(quiet{m.Outbox}, s.staff, byLast{})
 	})
 	if _, err := staff.Insert(context.Background(), &employee{"Sales", 1, "Jones"}); !errors.Is(err, table.ErrOutbox) {
 		t.Errorf("got error %v; want ErrOutbox", err)
@@ -111,7 +116,7 @@ func TestInlineCancelled(t *testing.T) {
 	testkit.NoError(t, err)
 	names := cancelling{byLast{rows}, cancel}
 	staff := door.InMode(s.staff, func(m *engine.Mode) {
-		m.Outbox = reconcile.Inline(m.Outbox, reconcile.Handler("names", s.staff, names))
+		m.Outbox = filling(m.Outbox, s.staff, names)
 	})
 	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones"})
 	testkit.NoError(t, err)

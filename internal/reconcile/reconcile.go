@@ -14,7 +14,6 @@ import (
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
-	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
@@ -139,53 +138,24 @@ func each(ctx context.Context, targets []Target, f func(Target, context.Context)
 	return conflict
 }
 
-// Inline returns an outbox around another one: once a write is committed, and before it returns,
-// the writer executes the effects of h itself, marks the commit record as done, and withdraws the
-// notification. If anything fails, or if the write has effects of other kinds, the notification is
-// shown as by the outbox itself, and a worker executes all effects. An Inline around an Inline
-// executes the effects of both handlers, or of the new one if they are of one kind.
-//
-// Requests of a write: 1 to read the commit record, the requests of h, and 1 to mark the commit
-// record, besides the requests of the outbox.
-func Inline(outbox commit.Outbox, h host.Handler) commit.Outbox {
-	o := &inline{outbox: engine.InnerOutbox(outbox), handlers: []host.Handler{h}, table: h.Table}
-	if around, is := outbox.(*inline); is {
-		for _, other := range around.handlers {
-			if other.Kind != h.Kind {
-				o.handlers = append(o.handlers, other)
-			}
-		}
-	}
-	return o
-}
-
 // Together executes effects of a pending commit record, and reports whether the record is done.
 type Together func(ctx context.Context, record *commit.Record) (done bool)
 
-// InlineTogether is Inline for a function that executes what it can of all effects of a write of a
-// table. A worker executes the others.
+// InlineTogether returns an outbox around another one: once a write of a table is committed, and
+// before it returns, the writer executes what it can of all its effects. If all are executed, the
+// notification is withdrawn. Otherwise, or if anything fails, it is shown, and a worker executes
+// what is left.
 func InlineTogether(outbox commit.Outbox, t table.Handle, execute Together) commit.Outbox {
-	return &inline{outbox: engine.InnerOutbox(outbox), table: t, together: execute}
+	return &inline{engine.InnerOutbox(outbox), t, execute}
 }
 
 type inline struct {
 	outbox   commit.Outbox
 	table    table.Handle
-	handlers []host.Handler // of the table
-	together Together       // in place of the handlers
+	together Together
 }
 
 var _ engine.AroundOutbox = (*inline)(nil)
-
-// handlerOf returns the handler of an effect, if there is one.
-func (o *inline) handlerOf(e commit.Effect) (h host.Handler, known bool) {
-	for _, h := range o.handlers {
-		if e.Kind == h.Kind && e.Version <= h.Version && isOf(e, h.Table) {
-			return h, true
-		}
-	}
-	return h, false
-}
 
 // Inner returns the outbox itself.
 func (o *inline) Inner() commit.Outbox { return o.outbox }
@@ -223,27 +193,8 @@ func (n *inlineNotification) execute(ctx context.Context) (done bool) {
 			done = false
 		}
 	}()
-	records := records.Of(n.outbox.table)
-	record, err := records.Get(ctx, keys.Raw(n.of.Partition, "").Partition(), n.of.OperationID)
-	if err != nil || record.State == commit.Aborted {
-		return false
-	}
-	if n.outbox.together != nil {
-		return record.State == commit.Pending && n.outbox.together(ctx, record)
-	}
-	others := false
-	for i, e := range record.Effects {
-		h, known := n.outbox.handlerOf(e)
-		if !known {
-			others = true
-			continue
-		}
-		j := host.JobOf(h.Table.Name(), record, i, 1)
-		if record.State != commit.Pending || h.Handle(ctx, j) != nil {
-			return false
-		}
-	}
-	return !others && records.MarkDone(ctx, record) == nil
+	record, err := records.Of(n.outbox.table).Get(ctx, keys.Raw(n.of.Partition, "").Partition(), n.of.OperationID)
+	return err == nil && record.State == commit.Pending && n.outbox.together(ctx, record)
 }
 
 // IsZero reports whether a definition is nil, a nil pointer, or a value that no constructor has

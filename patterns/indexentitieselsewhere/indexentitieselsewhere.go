@@ -1,5 +1,5 @@
-// Package indexentitieselsewhere lists the employees of a last name over all departments, from a row or a blob for each name, and those of
-// one department.
+// Package indexentitieselsewhere lists the employees of a last name over all departments, by pointers or from a blob for each name, and
+// those of one department.
 package indexentitieselsewhere
 
 import (
@@ -29,8 +29,8 @@ var (
 
 	// A row for each name, in the partition of the employees. It changes in the transaction of an employee.
 	inDepartment = index.NewLists("name", keys.Text(), lastName, nil)
-	// A row for each name, in a table of its own. A worker changes it a moment later.
-	everywhere = index.NewGlobalLists("details", keys.Text(), lastName, &index.GlobalListOptions{Table: "EmployeeDetails"})
+	// A pointer for each employee, in a table of its own, those of one name in one partition.
+	everywhere = index.NewGlobal("details", keys.Text(), lastName, &index.GlobalOptions{Table: "EmployeeDetails"}).Only()
 )
 
 func lastName(e *Employee) (string, bool) { return e.LastName, e.LastName != "" }
@@ -64,12 +64,14 @@ func (s *Staff) DepartmentKeys(ctx context.Context, department, name string) ([]
 	return inDepartment.Keys(ctx, s.Employees, dept.Of(department), name)
 }
 
-// Keys returns the keys of the employees of a last name in all departments. 1 request.
+// Keys returns the keys of the employees of a last name in all departments; also of one who gets the name, or gives it up, at this moment.
+// 1 request for each 1,000.
 func (s *Staff) Keys(ctx context.Context, name string) ([]keys.Key, error) {
-	return everywhere.Keys(ctx, s.Employees, name)
+	return table.Collect(everywhere.Keys(ctx, s.Employees, name, table.Query[Employee]{}))
 }
 
-// List yields the employees of a last name in all departments, in the order of their keys. 1 request, and 1 for each employee, 10 at a time.
+// List yields the employees of a last name in all departments, in the order of their keys. 1 request for each 1,000, and 1 for
+// each employee, 10 at a time.
 func (s *Staff) List(ctx context.Context, name string) iter.Seq2[*table.Entity[Employee], error] {
 	return everywhere.List(ctx, s.Employees, name)
 }

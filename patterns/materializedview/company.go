@@ -52,7 +52,7 @@ type Company struct {
 func Open(acc aztablekit.Account, o *aztablekit.Options) *Company {
 	s := aztablekit.Open(acc, "company", o)
 	members := aztablekit.Table(s, "company", keys.OnePartition[Member](everybody), member, heads)
-	view := materialized.New("members", members, memberOf, nil)
+	view := materialized.New("members", members, memberOf)
 	return &Company{s, aztablekit.Table(s, "staff", dept, empid, view), members}
 }
 

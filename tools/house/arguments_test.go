@@ -353,7 +353,7 @@ func newCaller(t *testing.T) *caller {
 	lists := index.NewLists("lists", text, nameOf, nil)
 	sums := index.NewSummary("sums", text, nameOf, nil)
 	unique := index.NewUnique("unique", text, nameOf, nil)
-	byNameAlone, listsOfAll := index.NewGlobal("global", text, nameOf, nil), index.NewGlobalLists("listsofall", text, nameOf, nil)
+	byNameAlone := index.NewGlobal("global", text, nameOf, nil)
 	size := table.FieldOf(func(v *item) *int64 { return &v.Size })
 	name := table.FieldOf(func(v *item) *string { return &v.Group })
 	details := index.NewDetails("details", "Of", func(v *item) (keys.RowKey, bool) { return keys.RowKey{}, false }, table.FieldIn[item](size))
@@ -369,7 +369,7 @@ func newCaller(t *testing.T) *caller {
 	targets, err := bare.NewTable(s.Tables(), "targets", schema, nil)
 	no(err)
 	no(tabledoor.Ensure(ctx, targets))
-	views := materialized.New("views", targets, func(v *item, _ keys.Key) (item, bool) { return *v, true }, nil)
+	views := materialized.New("views", targets, func(v *item, _ keys.Key) (item, bool) { return *v, true })
 	destination, blobs := archive.ToTable("archived", nil), blobarchive.New("archive", nil)
 	mover := archive.Into[item]("archive", destination)
 	poison, err := bareworker.NewPoisonQueue(s.Queues().NewQueueClient("notifications"), s.Queues().NewQueueClient("poison"), nil)
@@ -436,7 +436,7 @@ func newCaller(t *testing.T) *caller {
 		"verify.Check":        verify.Check, "verify.Repair": verify.Repair,
 		"index.NewDetails": index.NewDetails[item], "index.NewLists": index.NewLists[item, string], "index.NewMulti": index.NewMulti[item, string],
 		"index.NewGlobal": index.NewGlobal[item, string], "index.NewGlobalMulti": index.NewGlobalMulti[item, string], "index.NewUnique": index.NewUnique[item, string],
-		"index.NewUniqueMulti": index.NewUniqueMulti[item, string], "index.NewGlobalLists": index.NewGlobalLists[item, string],
+		"index.NewUniqueMulti": index.NewUniqueMulti[item, string],
 		"index.NewSummary": index.NewSummary[item, string], "index.New": index.New[item, string],
 		"keys.At": keys.At, "keys.Compare": keys.Compare, "keys.Desc": keys.Desc[string], "keys.Digits": keys.Digits[int], "keys.Enum": keys.Enum[enum],
 		"keys.Fold": keys.Fold[string], "keys.Int": keys.Int[int],
@@ -475,7 +475,7 @@ func newCaller(t *testing.T) *caller {
 	c.receivers = []any{
 		company, effect, values, declaration, details, views, &aztablekit.Settings[item]{}, archive.Into[item]("none", nil),
 		expire.At(func(*item) time.Time { return time.Time{} }, nil), check, new(jobs.Slice[item]), new(jobs.Job[item, int]), new(azt.Program),
-		acc, account.Grant{}, mover, destination, blobs, outbox, poison, byName, byNameAlone, unique, listsOfAll, lists, sums, text,
+		acc, account.Grant{}, mover, destination, blobs, outbox, poison, byName, byNameAlone, unique, lists, sums, text,
 		keys.Partition(text, func(v *item) *string { return &v.Group }), keys.Partition2(text, text, two), keys.Partition3(text, text, text, three),
 		keys.Row(text, func(v *item) *string { return &v.Group }), keys.Row2(text, text, two), keys.Row3(text, text, text, three), text.Rows(),
 		keys.Component[string]{},
