@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/aztablekit/aztablekit/extend"
-	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
@@ -52,7 +50,7 @@ func (m *pointersElsewhere) Maintain(_ context.Context, p *extend.Plan, c *engin
 			had = slices.Delete(slices.Clone(had), at, at+1)
 			continue
 		}
-		row := keys.Raw(base.PartitionKey(), base.RowKey()+memberSeparator+plan.OperationID())
+		row := plan.OuterKey(base)
 		if err := row.Err(); err != nil {
 			return err
 		}
@@ -62,7 +60,7 @@ func (m *pointersElsewhere) Maintain(_ context.Context, p *extend.Plan, c *engin
 		state = append(state, stateText(row))
 	}
 	for _, k := range had {
-		if base, is := baseOf(k); is && m.form.mayBe(c.Key, base) {
+		if base, is := engine.BaseOf(k); is && m.form.mayBe(c.Key, base) {
 			plan.DropAfter(door.Table(m.rows), k)
 		}
 	}
@@ -70,21 +68,9 @@ func (m *pointersElsewhere) Maintain(_ context.Context, p *extend.Plan, c *engin
 	return nil
 }
 
-// baseOf returns the key of a pointer without the operation ID of its write.
-func baseOf(row keys.Key) (base keys.Key, is bool) {
-	n := len(row.RowKey()) - commit.IDLength - len(memberSeparator)
-	if n < 0 || row.RowKey()[n:n+len(memberSeparator)] != memberSeparator {
-		return keys.Key{}, false
-	}
-	if _, err := commit.TimeOf(row.RowKey()[n+len(memberSeparator):]); err != nil {
-		return keys.Key{}, false
-	}
-	return keys.Raw(row.PartitionKey(), row.RowKey()[:n]), true
-}
-
 // isPointer reports whether a row is a pointer of some write with a key.
 func isPointer(row, base keys.Key) bool {
-	of, is := baseOf(row)
+	of, is := engine.BaseOf(row)
 	return is && of == base
 }
 
@@ -101,21 +87,17 @@ func (ix *core) names(e tabledoor.Entity, row keys.Key) bool {
 
 // pointed returns the entity of a pointer if it names the pointer and has its value, else nil.
 func (ix *core) pointed(e tabledoor.Entity, row keys.Key) tabledoor.Entity {
-	base, is := baseOf(row)
+	base, is := engine.BaseOf(row)
 	if !is || !ix.names(e, row) {
 		return nil
 	}
 	return current(e, base, ix.hasRow)
 }
 
-// pointerAge is how old a pointer is that no entity can name later: the write that has stored it
-// began before, and none of its requests arrives after the retention.
-const pointerAge = commit.Retention + time.Hour
-
 // dropOld deletes a pointer that a crashed program has left, if it is old and its entity does not
 // name it.
-func (ix *core) dropOld(ctx context.Context, t tabledoor.Untyped, rows *engine.Table, row, entity keys.Key) (dropped bool, err error) {
-	return rows.DropOld(ctx, row, pointerAge, func(ctx context.Context) (bool, error) {
+func (ix *core) dropOld(ctx context.Context, t tabledoor.Untyped, rows *engine.Table, row, entity keys.Key) error {
+	return rows.DropOld(ctx, row, func(ctx context.Context) (bool, error) {
 		e, err := t.Get(ctx, entity)
 		if errors.Is(err, table.ErrNotFound) || derived.IsForeign(err) {
 			return false, nil
@@ -148,19 +130,16 @@ func (m *pointersElsewhere) WantedRows(e tabledoor.Entity) ([]keys.Key, error) {
 
 // InFlight reports whether a pointer may be older than its entity.
 func (m *pointersElsewhere) InFlight(row *table.Row) bool {
-	return door.Table(m.rows).Options.Now().Sub(row.Timestamp) < pointerAge
+	return door.Table(m.rows).MayBeNamed(row.Timestamp)
 }
 
 // DeleteDangling goes by the service's clock.
 func (m *pointersElsewhere) DeleteDangling(ctx context.Context, row *table.Row) error {
 	entity, _ := (*stored.Row)(row).Primary()
-	_, err := m.core().dropOld(ctx, m.table, door.Table(m.rows), row.Key, entity)
-	return err
+	return m.form.core.dropOld(ctx, m.table, door.Table(m.rows), row.Key, entity)
 }
 
 // WantedContent is what verify compares a pointer with.
 func (m *pointersElsewhere) WantedContent(entity *table.Row, row keys.Key) *table.Row {
 	return pointerTo(entity.Key, row)
 }
-
-func (m *pointersElsewhere) core() *core { return m.form.core }

@@ -206,7 +206,7 @@ func (ix *core) keysOf(ctx context.Context, t tabledoor.Untyped, q query.Query) 
 				yield(keys.Key{}, withDefinition(ix.name, err))
 				return
 			}
-			if base, points := baseOf(row.Key); ix.pointsElsewhere() {
+			if base, points := engine.BaseOf(row.Key); ix.pointsElsewhere() {
 				is = is && points && base != last // several writes may have stored one for a while
 				last = base
 			}
@@ -419,11 +419,11 @@ func (r *queryRun) dropOld(ctx context.Context, wrong []pointer) {
 	if !r.ix.pointsElsewhere() {
 		return
 	}
-	now := door.Table(r.table).Options.Now()
-	wrong = slices.DeleteFunc(wrong, func(p pointer) bool { return now.Sub(p.stored) < pointerAge })
-	engine.InOrder(ctx, wrong, func(ctx context.Context, p pointer) (bool, error) {
-		return r.ix.dropOld(ctx, r.table, door.Table(r.rows), p.row, p.entity)
-	}, func(bool, error) bool { return true })
+	rows := door.Table(r.rows)
+	wrong = slices.DeleteFunc(wrong, func(p pointer) bool { return rows.MayBeNamed(p.stored) })
+	engine.InOrder(ctx, wrong, func(ctx context.Context, p pointer) (struct{}, error) {
+		return struct{}{}, r.ix.dropOld(ctx, r.table, rows, p.row, p.entity)
+	}, func(struct{}, error) bool { return true })
 }
 
 // rowsQuery returns the query of the index rows for a query, and the table where the rows are.

@@ -52,7 +52,7 @@ func (w *write) endsItself() bool {
 func (w *write) end(ctx context.Context, record azcore.ETag) {
 	n, t, rec := w.notification, w.table, &commit.Record{Partition: keys.Raw(w.partition(), "").Partition(), OperationID: w.id, State: commit.Pending}
 	commit.SetETag(rec, record)
-	w.beside(ctx, func(ctx context.Context) {
+	w.doBeside(ctx, func(ctx context.Context) {
 		if t.MarkDone(ctx, rec) != nil {
 			show(ctx, n, &t.Options)
 			return
@@ -283,13 +283,13 @@ func (w *write) show(ctx context.Context) {
 	case executes:
 		show(ctx, n, o)
 	default:
-		w.beside(ctx, func(ctx context.Context) { show(ctx, n, o) })
+		w.doBeside(ctx, func(ctx context.Context) { show(ctx, n, o) })
 	}
 }
 
-// beside does the work of a notification: in bulk work beside the transactions that follow,
+// doBeside does the work of a notification: in bulk work beside the transactions that follow,
 // otherwise beside the calls after the commit. Nothing depends on it.
-func (w *write) beside(ctx context.Context, f func(context.Context)) {
+func (w *write) doBeside(ctx context.Context, f func(context.Context)) {
 	switch {
 	case w.showing != nil:
 		w.showing.begin(&w.table.Options, f)

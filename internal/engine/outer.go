@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -38,17 +39,35 @@ func (r outerRow) is(other outerRow) bool { return r.key == other.key && r.table
 // among reports whether a row is among others.
 func (r outerRow) among(all []outerRow) bool { return slices.ContainsFunc(all, r.is) }
 
-// and returns the rows of two plans.
-func (o outer) and(other outer) outer {
+// join returns the rows of two plans.
+func (o outer) join(other outer) outer {
 	return outer{slices.Concat(o.store, other.store), slices.Concat(o.drop, other.drop), o.record || other.record}
 }
 
-// OperationID is that of the write.
-func (p *Plan) OperationID() string { return p.root.id }
+// outerSeparator stands before the operation ID in the key of such a row.
+const outerSeparator = ":"
 
-// StoreBefore plans a row of the library in another partition that is stored before the transaction
-// is sent. Its key ends with OperationID. inserts reports that the entity which names the row does
-// not exist yet. If the write is refused, the row is deleted again.
+// OuterKey returns the key of such a row of this write, for what the key begins with.
+func (p *Plan) OuterKey(base keys.Key) keys.Key {
+	return keys.Raw(base.PartitionKey(), base.RowKey()+outerSeparator+p.root.id)
+}
+
+// BaseOf returns what the key of such a row begins with. is reports whether the key has the form.
+func BaseOf(row keys.Key) (base keys.Key, is bool) {
+	text := row.RowKey()
+	n := len(text) - commit.IDLength
+	if n < len(outerSeparator) || !strings.HasSuffix(text[:n], outerSeparator) {
+		return keys.Key{}, false
+	}
+	if _, err := commit.TimeOf(text[n:]); err != nil {
+		return keys.Key{}, false
+	}
+	return keys.Raw(row.PartitionKey(), text[:n-len(outerSeparator)]), true
+}
+
+// StoreBefore plans a row under an OuterKey, which is stored before the transaction is sent.
+// inserts reports that the entity which names the row does not exist yet. If the write is refused,
+// the row is deleted again.
 func (p *Plan) StoreBefore(t *Table, r *stored.Row, inserts bool) error {
 	if p.preview != nil {
 		return nil
@@ -59,14 +78,14 @@ func (p *Plan) StoreBefore(t *Table, r *stored.Row, inserts bool) error {
 	}
 	p.NotAfter(began.Add(p.root.table.Options.mostAge()))
 	body, _, err := r.Body(false, false, false)
-	p.outer = p.outer.and(outer{store: []outerRow{{t, r.Key, body}}, record: inserts})
+	p.outer = p.outer.join(outer{store: []outerRow{{t, r.Key, body}}, record: inserts})
 	return err
 }
 
 // DropAfter plans the deletion of such a row once the transaction is applied.
 func (p *Plan) DropAfter(t *Table, k keys.Key) {
 	if p.preview == nil {
-		p.outer = p.outer.and(outer{drop: []outerRow{{table: t, key: k}}})
+		p.outer = p.outer.join(outer{drop: []outerRow{{table: t, key: k}}})
 	}
 }
 
@@ -144,25 +163,31 @@ func (w *write) sendOuter(ctx context.Context, rows []outerRow, kind aztables.Tr
 	})
 }
 
-// DropOld deletes a row that DropAfter or a failed write may have left, by its ETag, if no program
-// can store any more what names it. It is older than age by the service's clock, and named, which
-// is asked behind that, tells that nothing names it. Requests: 1; 2 with that of named; 1 to delete
-// the row.
-func (t *Table) DropOld(ctx context.Context, k keys.Key, age time.Duration, named func(context.Context) (bool, error)) (dropped bool, err error) {
+// outerAge is how old a row is that no write can name any more: that of the row began before, and
+// none of its requests arrives after the retention.
+const outerAge = commit.Retention + time.Hour
+
+// MayBeNamed reports whether a write that names a row may still be on its way, by the clock of the
+// program.
+func (t *Table) MayBeNamed(stored time.Time) bool { return t.Options.Now().Sub(stored) < outerAge }
+
+// DropOld deletes a row that DropAfter or a failed write may have left, by its ETag, if it is old
+// by the service's clock, and if nothing names it. named is asked behind the look at the age.
+// Requests: 1, that of named, and 1 to delete the row.
+func (t *Table) DropOld(ctx context.Context, k keys.Key, named func(context.Context) (bool, error)) error {
 	f, err := t.readStored(ctx, k)
-	if err != nil || f.row == nil || f.date.Sub(f.row.Timestamp) < age {
-		return false, err
+	if err != nil || f.row == nil || f.date.Sub(f.row.Timestamp) < outerAge {
+		return err
 	}
 	if is, err := named(ctx); is || err != nil {
-		return false, err
+		return err
 	}
 	s, err := libraryStep(t, aztables.TransactionTypeDelete, k, f.row.ETag, nil)
-	if err != nil {
-		return false, err
+	if err == nil {
+		_, _, err = s.sendAlone(ctx)
 	}
-	_, _, err = s.sendAlone(ctx)
 	if errors.Is(err, errs.ErrChanged) || errors.Is(err, errs.ErrNotFound) {
-		return false, nil
+		return nil
 	}
-	return err == nil, err
+	return err
 }

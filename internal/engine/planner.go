@@ -184,7 +184,7 @@ func (k *planner) addRemotes(ctx context.Context, p *Plan) error {
 	for _, m := range others.all {
 		p.after = append(p.after, m.plan.after...)
 		p.before = append(p.before, m.plan.before...)
-		p.outer = p.outer.and(m.plan.outer)
+		p.outer = p.outer.join(m.plan.outer)
 		if !m.plan.late.IsZero() {
 			p.NotAfter(m.plan.late)
 		}

@@ -24,7 +24,7 @@ var mostNames = map[string]int{
 	"eventual":              55,
 	"expire":                12,
 	"extend":                40,
-	"index":                 97,
+	"index":                 86,
 	"jobs":                  54,
 	"keys":                  118,
 	"largeentity":           39,
@@ -32,7 +32,7 @@ var mostNames = map[string]int{
 	"lease":                 34,
 	"logtail":               49,
 	"logtail/bloblog":       45,
-	"materialized":          6,
+	"materialized":          4,
 	"requests":              15,
 	"storagetest":           130,
 	"storagetest/crashtest": 42,
@@ -166,7 +166,7 @@ func TestNamesOfPrograms(t *testing.T) {
 			used[p.keyOf(o)] = true
 		}
 	}
-	if want := 222; len(used) != want {
+	if want := 220; len(used) != want {
 		t.Errorf("got %d names; want %d: %q", len(used), want, slices.Sorted(maps.Keys(used)))
 	}
 }
