@@ -2,6 +2,7 @@ package index_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -9,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
@@ -479,4 +482,52 @@ func TestPointersForged(t *testing.T) {
 	testkit.Expect(t, "by the address of the other after a write", fmt.Sprint(ids(t, post.List(ctx, s.staff, "a"))), "[1]")
 	testkit.Expect(t, "by its own", fmt.Sprint(ids(t, post.List(ctx, s.staff, "c"))), "[2]")
 	testkit.NoError(t, pointersThere(s.Service))
+}
+
+// TestPointersNamedMeanwhile: a look-up does not delete an old pointer that the entity names, although it did not when the look-up has read it first.
+func TestPointersNamedMeanwhile(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	post := newPost()
+	s := newElsewhereScene(t, elsewhere{}, post)
+	insertAll(t, s.staff, s.Service, worker{"S", 1, "Jones", "b", 44, nil})
+	s.Advance(26 * time.Hour)
+	var named []byte
+	for _, r := range s.Rows("staff") {
+		if b, is := r.Get("_ix").([]byte); is {
+			named = b
+		}
+	}
+	names := func(state []byte) error {
+		body, err := json.Marshal(map[string]any{"PartitionKey": "S", "RowKey": "w_000001", "_ix@odata.type": "Edm.Binary", "_ix": state})
+		testkit.NoError(t, err)
+		_, err = s.Tables().NewClient("staff").UpdateEntity(ctx, body, &aztables.UpdateEntityOptions{UpdateMode: aztables.UpdateModeMerge})
+		return err
+	}
+	testkit.NoError(t, names([]byte{}))
+	restored := false
+	staff := hookedPost(t, s, post, 0, func(r *http.Request) {
+		if r.Method == http.MethodGet && strings.Contains(r.URL.Path, "staffpost(") && !restored {
+			restored = true
+			checkInHook(t, names(named))
+		}
+	})
+	testkit.Expect(t, "found at first", len(ids(t, post.List(ctx, staff, "b"))), 0)
+	testkit.Expect(t, "the look-up has looked at the age", restored, true)
+	testkit.Expect(t, "found then", len(ids(t, post.List(ctx, staff, "b"))), 1)
+}
+
+// TestPointersPartlyGone: of the old pointers in one partition, one that is gone keeps the others from nothing.
+func TestPointersPartlyGone(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	tags := index.NewGlobalMulti("post", keys.Ordered(), 3, func(w *worker) []string { return w.Tags }, nil).Only().In(func(*worker) keys.PartitionKey { return keys.RawPartition("tags") })
+	s := newElsewhereScene(t, elsewhere{}, tags)
+	insertAll(t, s.staff, s.Service, worker{"S", 1, "Jones", "", 44, []string{"x", "y", "z"}})
+	testkit.Expect(t, "pointers", len(s.Rows("staffpost")), 3)
+	rows, err := bare.NewTable(s.Tables(), "staffpost", table.Schema[table.Row]{}, quick())
+	testkit.NoError(t, err)
+	testkit.NoError(t, door.Rows[table.Table[table.Row]](door.Table(rows), false).DeleteAny(ctx, keys.Raw("tags", s.Rows("staffpost")[1].RowKey)))
+	testkit.NoError(t, s.staff.DeleteAny(ctx, at(1)))
+	testkit.Expect(t, "pointers left", len(s.Rows("staffpost")), 0)
 }

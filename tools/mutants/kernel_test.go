@@ -24,7 +24,7 @@ func TestKernel(t *testing.T) {
 		{Name: "the message does not name the other partitions", File: "internal/engine/finish.go",
 			Old: "Remotes: placesOf(w.nextTransaction.remotes)", New: "Remotes: placesOf(nil)", Test: "TestMoveEveryFault/^move$"},
 		{Name: "a worker closes the commit record without finishing", File: "internal/bare/effects.go",
-			Old: "for _, r := range work.Remotes {", New: "for _, r := range work.Remotes[:0] {", Test: "TestMoveEveryFault/^move$"},
+			Old: "for _, r := range work.Remotes {", New: "for _, r := range work.Remotes[:0] {", Test: "TestMoveEveryFault/^move$", Args: []string{"-movesample=1"}},
 		{Name: "a worker does not roll back", File: "eventual/execute.go",
 			Old: "for _, r := range x.message.Remotes {", New: "for _, r := range x.message.Remotes[:0] {", Test: "TestMoveEveryFault/^move$"},
 		{Name: "a resolver rolls back without an abort record", File: "internal/engine/end_prepared.go",

@@ -14,8 +14,6 @@ func TestShowing(t *testing.T) {
 			Old: "	if finished := w.finish(ctx); ends && finished {\n", New: "	if !ends {\n		w.show(ctx)\n		w.notification = nil\n	}\n	if finished := w.finish(ctx); ends && finished {\n", Test: "TestShownAfterMove"},
 		{Name: "calls after the commit wait for the notification", File: "internal/engine/finish.go",
 			Old: "	case len(w.currentTransaction.after) > 0:\n", New: "	case false:\n", Test: "TestShownBesideCalls"},
-		{Name: "effects are executed beside the calls after the commit", File: "internal/engine/finish.go",
-			Old: "	case executes:\n", New: "	case executes && false:\n", Test: "TestShownBesideCalls"},
 		{Name: "a writer withdraws the message of what it has not finished", File: "internal/engine/finish.go",
 			Old: "finished = finished && err == nil", New: "finished = finished || err == nil", Test: "TestEndsItself"},
 		{Name: "a writer withdraws the message before the record is done", File: "internal/engine/finish.go",

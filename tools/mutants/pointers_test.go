@@ -1,0 +1,51 @@
+package mutants_test
+
+import (
+	"testing"
+
+	"github.com/aztablekit/aztablekit/tools/mutants"
+)
+
+// TestPointers: what pointers over all partitions rest on.
+func TestPointers(t *testing.T) {
+	t.Parallel()
+	every := []string{"-pointersample=1"}
+	mutants.Run(t, "./index", []mutants.Mutant{
+		{Name: "a pointer is not stored before its entity", File: "internal/engine/write.go",
+			Old: "	all = append(all, w.storeOuter()...)\n", New: "", Test: "TestPointersAtEveryInstant"},
+		{Name: "one pointer for all writes of a value", File: "internal/engine/outer.go",
+			Old: "outerSeparator+p.root.id)", New: "outerSeparator+\"00VHNCZB000000000000000000\")", Test: "TestPointersEveryFault|TestPointersSchedules", Args: every},
+		{Name: "the old pointer is deleted before the commit", File: "internal/engine/write.go",
+			Old: "	if tx.record && !w.table.noted(", New: "	all = append(all, namedWork{\"drop\", func(ctx context.Context) error { w.dropOuter(ctx, outer{tx.outer.store, tx.outer.drop, false}); return nil }})\n	if tx.record && !w.table.noted(", Test: "TestPointersAtEveryInstant"},
+		{Name: "the old pointer stays", File: "internal/engine/write.go",
+			Old: "		w.dropOuter(ctx, w.currentTransaction.outer)\n", New: "", Test: "TestPointersRequests"},
+		{Name: "a refused write leaves its pointer", File: "internal/engine/write.go",
+			Old: "		w.dropOuter(ctx, outer{})\n", New: "", Test: "TestPointersRequests"},
+		{Name: "a write in doubt deletes its pointer", File: "internal/engine/write.go",
+			Old: "	if w.state == stateAborted {\n", New: "	if w.state != stateBegun {\n", Test: "TestPointersEveryFault", Args: every},
+		{Name: "an insert has no commit record", File: "internal/engine/outer.go",
+			Old: "record: inserts}", New: "record: inserts && false}", Test: "TestPointersRequests"},
+		{Name: "only the insert itself has a commit record", File: "internal/engine/write.go",
+			Old: "	w.exact = w.exact || tx.outer.record // from", New: "	defer func(was bool) { w.exact = was }(w.exact)\n	w.exact = w.exact || tx.outer.record // from", Test: "TestPointersLateInsert"},
+		{Name: "a write that has slept is sent", File: "internal/engine/outer.go",
+			Old: "	p.NotAfter(began", New: "	p.root.table.Options.Now()\n	_ = (began", Test: "TestPointersSuspended"},
+		{Name: "young pointers are deleted", File: "internal/engine/outer.go",
+			Old: "const outerAge = commit.Retention + time.Hour", New: "const outerAge = time.Duration(0)", Test: "TestPointersLeft"},
+		{Name: "the clock of the program counts", File: "internal/engine/outer.go",
+			Old: "f.row == nil || f.date.Sub(f.row.Timestamp) < outerAge {", New: "f.row == nil || t.MayBeNamed(f.row.Timestamp) {", Test: "TestPointersNotDropped"},
+		{Name: "a pointer that is stored again is deleted", File: "internal/engine/outer.go",
+			Old: "aztables.TransactionTypeDelete, k, f.row.ETag, nil)", New: "aztables.TransactionTypeDelete, k, azcore.ETagAny, nil)", Test: "TestPointersNotDropped"},
+		{Name: "a named pointer is deleted", File: "internal/engine/outer.go",
+			Old: "if is, err := named(ctx); is || err != nil {", New: "if _, err := named(ctx); err != nil {", Test: "TestPointersNamedMeanwhile"},
+		{Name: "a look-up follows pointers that the entity does not name", File: "index/pointers.go",
+			Old: "	if !is || !ix.names(e, row) {", New: "	if !is {", Test: "TestPointersTwice"},
+		{Name: "keys come twice", File: "index/query.go",
+			Old: "is = is && points && base != last", New: "is = is && points && (base != last || true)", Test: "TestPointersTwice"},
+		{Name: "a forged state deletes the pointer of another entity", File: "index/pointers.go",
+			Old: "is && m.form.mayBe(c.Key, base) {", New: "is && m.form.mayBe(c.Key, base) == m.form.mayBe(c.Key, base) {", Test: "TestPointersForged"},
+		{Name: "one that is gone keeps the others", File: "internal/engine/outer.go",
+			Old: "if errors.Is(err, errs.ErrNotFound) && len(rows) > 1 {", New: "if errors.Is(err, errs.ErrNotFound) && len(rows) > 1000 {", Test: "TestPointersPartlyGone"},
+		{Name: "verify takes a young pointer for dangling", File: "verify/elsewhere.go",
+			Old: "		case !wanted && has && d.InFlight(f.row):\n			continue\n", New: "", Test: "TestPointersLeft"},
+	})
+}
