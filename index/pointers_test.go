@@ -507,7 +507,7 @@ func TestPointersNamedMeanwhile(t *testing.T) {
 	testkit.NoError(t, names([]byte{}))
 	restored := false
 	staff := hookedPost(t, s, post, 0, func(r *http.Request) {
-		if r.Method == http.MethodGet && strings.Contains(r.URL.Path, "staffpost(") && !restored {
+		if r.Method == http.MethodGet && strings.Contains(r.URL.Path, "staffpost(Partition") && !restored {
 			restored = true
 			checkInHook(t, names(named))
 		}
