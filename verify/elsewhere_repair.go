@@ -139,8 +139,7 @@ func (r *elsewhereRun) reconcile(ctx context.Context, entity keys.Key, row rowEl
 	if err := r.pacer.Spend(ctx, 3); err != nil {
 		return err
 	}
-	definition := r.elsewhere[row.definition].InRepairMode(derived.RepairMode{Active: true})
-	target, err := definition.(derived.Elsewhere).Target(entity, row.key)
+	target, err := r.elsewhere[row.definition].Target(entity, row.key)
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ func TestGuards(t *testing.T) {
 		{Name: "a key that cannot be decoded is no row of the definition", File: "index/elsewhere.go",
 			Old: "if err != nil { // a layout that cannot decode", New: "if err != nil && false {", Test: "TestElsewhereLayouts"},
 		{Name: "a row of another program is an entity's", File: "index/elsewhere.go",
-			Old: "if !m.Owns(row) || m.form", New: "if m.form", Test: "TestVerifyElsewhereForeignRow"},
+			Old: "	if !m.Owns(row) || reconcile.IsTombstone(row) {\n		return nil\n	}\n	k, _", New: "	if reconcile.IsTombstone(row) {\n		return nil\n	}\n	k, _", Test: "TestVerifyElsewhereForeignRow"},
 	})
 	mutants.Run(t, "./internal/reconcile", []mutants.Mutant{
 		{Name: "every row is a tombstone", File: "internal/reconcile/handler.go",
