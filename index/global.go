@@ -19,31 +19,37 @@ import (
 //
 // # Guarantees
 //
-// The rows follow a moment later: a worker executes each committed change at least once, and
-// whatever crashes, is lost, repeated or late, the rows are in the end as the entity is. A look-up
-// by a copy may find the entity as it was, or find it under its old value; a look-up by a pointer
-// ([Global.Only] without fields) reads the entity itself and leaves out entities that do not have
-// the value (a verified read). It may still miss an entity that got its value a moment ago. With
-// GlobalOptions.Inline, a write returns when the rows are right.
+// Copies follow a moment later: a worker executes each committed change at least once, and whatever
+// crashes, is lost, repeated or late, the rows are in the end as the entity is. A look-up by a copy
+// may find the entity as it was, or find it under its old value. A row that an entity does not have
+// any more becomes a tombstone, which look-ups leave out. The work of a day deletes it two or three
+// days later.
 //
-// A row that an entity does not have any more becomes a tombstone, which look-ups leave out. The
-// work of a day deletes it two or three days later.
+// Pointers ([Global.Only] without fields) need no worker. A write stores its pointer before the
+// entity, which names it, and deletes the old one after. A look-up reads the entity itself, and
+// leaves out an entity that does not name the pointer: at every instant, it finds all entities that
+// have the value, and no other. An entity that moves to another key meanwhile may be missed. What a
+// program leaves that crashes is deleted by a look-up a day later, or by [verify.Repair].
 //
 // # Requests
 //
-// A write that changes no row elsewhere takes no more requests than before. A full copy changes
-// with every write of its entity; a projected copy, a pointer and a list only if the value or a
-// copied field changes. A write that changes rows takes 2 more, for its notification. The worker
-// takes 5, and 2 for each row: a value that changes has two.
+// A write that changes no row elsewhere takes no more requests than before. With pointers, an
+// insert takes 2, a change of a value 3, and a delete 2, and no worker any: those of one partition
+// are stored together.
+//
+// A full copy changes with every write of its entity, a copy of some fields only if the value or a
+// copied field changes. Such a write takes 2 more, for its notification. The worker takes 5, and 2
+// for each row: a value that changes has two.
 type Global[T, K any] struct {
 	c *core
 	k *keyed[K]
 }
 
-// NewGlobal defines an index over all partitions, whose rows follow their entities a moment later:
-// workers keep them. name, layout and key are those of [New].
+// NewGlobal defines an index over all partitions. Its rows are full copies, which follow their
+// entities a moment later: workers keep them. With Only they are pointers, at every instant. name,
+// layout and key are those of [New].
 //
-//	byName := index.NewGlobal("name", keys.Text(), func(e *Employee) (string, bool) { return e.LastName, true }, nil)
+//	byName := index.NewGlobal("name", keys.Text(), func(e *Employee) (string, bool) { return e.LastName, true }, nil).Only()
 //
 //	for e, err := range byName.List(ctx, staff, "Jones") { … } // of all departments
 func NewGlobal[T, K any](name string, layout keys.Layout[K], key func(*T) (K, bool), o *GlobalOptions) *Global[T, K] {
@@ -77,7 +83,8 @@ func (g *Global[T, K]) core() (*core, *keyed[K]) {
 	return g.c, g.k
 }
 
-// Only is [Index.Only]: copies of some fields, or pointers.
+// Only is [Index.Only]: copies of some fields, or, without fields, pointers, which are right at
+// every instant and need no worker; see [Global].
 func (g *Global[T, K]) Only(fields ...table.FieldIn[T]) *Global[T, K] {
 	c, k := g.core()
 	return global[T](c.withOnly(untyped(fields)), k)

@@ -22,8 +22,8 @@ var interPartitionIndex = recipe{
 		2,000 rows a second of the partition. Here the copies are in other partitions, one for each address, of a table of their
 		own. No transaction covers two partitions: each write stores a commit record in its own transaction, and a worker then
 		makes the copies follow the employee, whatever crashes or is repeated. The pointers by hire year are in other partitions of
-		the table itself. A copy that is out of date becomes a tombstone (~ in _sys), which look-ups leave out; it is deleted a day
-		later. With GlobalOptions.Inline, the writer itself would change the rows of all indexes before its method returns.`,
+		the table itself, and need no worker: each is stored before its employee, who names it, and deleted when the employee names it no more. A copy that is out of date becomes a tombstone (~ in _sys), which look-ups leave out; it is deleted a day
+		later.`,
 	kept: "interpartitionindex",
 	run: func(ctx context.Context, r *Run) error {
 		type Employee = interpartitionindex.Employee
@@ -64,7 +64,7 @@ var interPartitionIndex = recipe{
 				jones, err = staff.Employees.Insert(ctx, &Employee{Department: "Sales", ID: 223, LastName: "Jones", Email: "JonesJ@contoso.com", Hired: 2021})
 				return err
 			}, ""},
-			{"the worker reads the commit record, the employee and the rows of both indexes, writes these rows, and marks the record as done", work, "emails"},
+			{"the worker reads the commit record, the employee and the copy, writes the copy, and marks the record as done", work, "emails"},
 			{"find jonesj@contoso.com without the department", func() error { return find("jonesj@contoso.com") }, ""},
 			{"change the address", func() error { return staff.Employees.Merge(ctx, jones, email.Set("smithj@contoso.com")) }, ""},
 			{"until the worker has run, the old address finds her", func() error { return errors.Join(find("jonesj@contoso.com"), find("smithj@contoso.com")) }, ""},

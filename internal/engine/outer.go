@@ -167,16 +167,19 @@ func (w *write) sendOuter(ctx context.Context, rows []outerRow, kind aztables.Tr
 // none of its requests arrives after the retention.
 const outerAge = commit.Retention + time.Hour
 
-// MayBeNamed reports whether a write that names a row may still be on its way, by the clock of the
-// program.
-func (t *Table) MayBeNamed(stored time.Time) bool { return t.Options.Now().Sub(stored) < outerAge }
+// mayBeNamed reports whether a write that names a row may still be on its way.
+func mayBeNamed(stored, now time.Time) bool { return now.Sub(stored) < outerAge }
+
+// MayBeNamed reports by the clock of the program whether a write that names a row may still be on
+// its way.
+func (t *Table) MayBeNamed(stored time.Time) bool { return mayBeNamed(stored, t.Options.Now()) }
 
 // DropOld deletes a row that DropAfter or a failed write may have left, by its ETag, if it is old
 // by the service's clock, and if nothing names it. named is asked behind the look at the age.
 // Requests: 1, that of named, and 1 to delete the row.
 func (t *Table) DropOld(ctx context.Context, k keys.Key, named func(context.Context) (bool, error)) error {
 	f, err := t.readStored(ctx, k)
-	if err != nil || f.row == nil || f.date.Sub(f.row.Timestamp) < outerAge {
+	if err != nil || f.row == nil || mayBeNamed(f.row.Timestamp, f.date) {
 		return err
 	}
 	if is, err := named(ctx); is || err != nil {

@@ -28,7 +28,7 @@ var (
 	// A full copy of each employee in the partition of the address, in a table of all addresses.
 	byEmail = index.NewGlobal("email", keys.Fold(keys.Text()), func(e *Employee) (string, bool) { return e.Email, e.Email != "" },
 		&index.GlobalOptions{Table: "emails"})
-	// A row without fields, which names its employee, in a second partition for each department.
+	// A pointer, which names its employee, in a second partition for each department: at every instant, without a worker.
 	byYear = index.NewGlobal("hired", keys.Digits[int](4), func(e *Employee) (int, bool) { return e.Hired, true },
 		&index.GlobalOptions{Table: "staff"}).Only().In(func(e *Employee) keys.PartitionKey { return hiredDept.PartitionKey(e.Department) })
 )
@@ -36,7 +36,7 @@ var (
 // Staff is the employees of a company.
 type Staff struct {
 	*aztablekit.Store
-	Employees *table.Table[Employee] // a worker changes the rows of the indexes a moment after each write
+	Employees *table.Table[Employee] // a worker changes the copies by address a moment after each write
 }
 
 // Open declares the table of the employees. Call Ensure of the result when the program starts, and Run in one program.
