@@ -21,8 +21,8 @@
 //   - [Index]: a row for each entity and value. A full copy by default, from which 1 request reads
 //     the entity; a copy of some fields; or a pointer. Unique or not, of several values
 //     ([NewMulti]) or several fields ([keys.Row2]).
-//   - [Global]: an index over all partitions, by a value alone: pointers at every instant, or
-//     copies a moment later. By order, ranges and prefixes: [Global.In].
+//   - [Global]: an index over all partitions: pointers, or copies a moment later. By order, ranges
+//     and prefixes: [Global.In].
 //   - [Unique]: a value that one entity of the whole table has, at every instant.
 //   - [Lists]: one row for all entities with a value.
 //   - [Details]: fields of one entity in another, such as the manager's in the department.
@@ -31,8 +31,8 @@
 // # Guarantees
 //
 // At every instant, the stored index has every match, and a stored summary is exact: derived rows
-// are written in the transaction of their entity. So do pointers elsewhere, which may be too many,
-// and are verified. Copies elsewhere follow. A unique value has one owner.
+// are written in the transaction of their entity, and pointers elsewhere before it. Copies elsewhere
+// follow. A unique value has one owner.
 //
 // # Not guaranteed
 //

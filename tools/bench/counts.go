@@ -129,14 +129,14 @@ func countPointerList(ctx context.Context) (int, error) {
 	})
 }
 
-// countElsewhere counts the requests of a change of an entity that has a pointer in another table:
+// countElsewhere counts the requests of a change of an entity that has a copy in another table:
 // those of the writer, or those of the worker.
 func countElsewhere(ctx context.Context, moves, byKey, ofWorker bool) (int, error) {
 	o, err := openOffice(ctx)
 	if err != nil {
 		return 0, err
 	}
-	byEmail := index.NewGlobal("email", keys.Text(), func(o *order) (string, bool) { return o.Email, true }, nil).Only()
+	byEmail := index.NewGlobal("email", keys.Text(), func(o *order) (string, bool) { return o.Email, true }, nil).Only(table.FieldOf(func(o *order) *string { return &o.Email }))
 	t, e, err := o.remote(ctx, byEmail)
 	if err != nil {
 		return 0, err

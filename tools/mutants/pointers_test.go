@@ -22,7 +22,7 @@ func TestPointers(t *testing.T) {
 		{Name: "a refused write leaves its pointer", File: "internal/engine/write.go",
 			Old: "		w.dropOuter(ctx, outer{})\n", New: "", Test: "TestPointersRequests"},
 		{Name: "a write in doubt deletes its pointer", File: "internal/engine/write.go",
-			Old: "	if w.state == stateAborted {\n", New: "	if w.state != stateBegun {\n", Test: "TestPointersEveryFault", Args: every},
+			Old: "	if w.state == stateAborted {\n", New: "	if w.state != stateBegun {\n", Test: "TestPointersInDoubt"},
 		{Name: "an insert has no commit record", File: "internal/engine/outer.go",
 			Old: "record: inserts}", New: "record: inserts && false}", Test: "TestPointersRequests"},
 		{Name: "only the insert itself has a commit record", File: "internal/engine/write.go",
