@@ -45,10 +45,11 @@ type FillOptions struct {
 	Table string
 
 	// Workers makes the workers of the store fill, all that run: for a table that outgrows one
-	// program. Fill starts jobs, and waits for them; then it compares what is elsewhere itself.
-	// Each table with definitions to fill has a jobs.Repair among its definitions. In the
-	// partition, entities are compared with what they record only. Token and Concurrency are
-	// refused, and Fault is for what is elsewhere.
+	// program. Fill starts jobs, and waits for them. Then it compares what is elsewhere itself. Each
+	// table with definitions to fill needs a jobs.Repair among its definitions.
+	//
+	// The workers compare entities with what these record, and not with the rows in the partition.
+	// Fault is called for rows elsewhere alone. Token and Concurrency are refused.
 	Workers bool
 
 	// Fault is called for each fault. No two calls of it and of Progress overlap.
@@ -77,16 +78,24 @@ var ErrUnfilled = errors.New("some rows could not be written")
 // call it again: it goes on with what is building, and waits again. Two calls at once do no harm.
 // Without definitions to fill, it does nothing.
 //
-// Errors: the mistakes of the declarations; [ErrUnfilled], counted in the Progress: mend the
-// entities and call Fill again; an error of the catalogue if another program has changed a state
-// meanwhile, for a table without a catalogue, and if the program must not write the table; an error
-// for each definition that Fill has left out, after it has filled the others: one that is being
-// retired (ErrNotReadable), or whose form is another one until Ensure (ErrNotRecorded);
-// *table.ValueError for options that cannot be used together; *keys.KeyError for an invalid range;
-// the errors of verify.Repair. Requests: 1 for each table; for each with definitions to fill 3
-// more, and those of verify.Repair; those of a run with RecordsOnly before it for definitions
-// elsewhere and views, so that a token resumes; a scan of the table for transfer.Snapshots; twice
-// those if concurrent writers changed what was read.
+// Errors:
+//   - the mistakes of the declarations;
+//   - [ErrUnfilled], counted in the Progress: mend the entities, and call Fill again;
+//   - an error of the catalogue: another program has changed a state meanwhile, the table has no
+//     catalogue, or the program must not write the table;
+//   - one for each definition that Fill has left out, after it has filled the others:
+//     table.ErrNotReadable if it is being retired, table.ErrNotRecorded if its form is another one
+//     until Ensure;
+//   - *table.ValueError: options that cannot be used together; *keys.KeyError: an invalid range;
+//   - the errors of verify.Repair.
+//
+// Requests:
+//   - 1 for each table, and 3 more for one with definitions to fill;
+//   - those of verify.Repair;
+//   - with definitions elsewhere or views, before that those of a run with RecordsOnly, so that a
+//     token resumes;
+//   - with transfer.Snapshots, a scan of the table;
+//   - twice those if concurrent writers changed what was read.
 func (s *Store) Fill(ctx context.Context, o *FillOptions) (all table.Progress, err error) {
 	if err := s.begin(); err != nil {
 		return all, err

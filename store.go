@@ -255,23 +255,29 @@ func (s *Store) ready() (bareworker.Worker, error) {
 }
 
 // Ensure returns the mistakes of all declarations, and creates the tables, queues and containers
-// that do not exist. Call it when the program starts. Errors: *table.ValueError and the errors of
-// the definitions for a mistake, before anything is sent; table.ErrNotCreated while a table of the
-// name is being deleted; table.ErrUnreachable; account.ErrNoEndpoint if what is declared needs
-// queues or blobs and the account has none; an error of the catalogue for a definition whose form,
-// or a type whose keys, differ from those in the table's catalogue, and for a catalogue that is
-// damaged; *table.LimitError for one that is full. Requests: 1 for each table, queue and container,
-// 10 at a time; 1 for the catalogue of each declared table, 3 for that of a new one, 2 if it
-// changes; with a Logger 1 for 10 entities of each type that has readable definitions, and 1 for
-// the first message of a queue of effects; idempotent.
+// that do not exist. Call it when the program starts. It is idempotent.
 //
 // Ensure logs a warning for each definition that is not readable: look-ups by it fail, and values
 // that it makes unique can be stored twice, until [Store.Fill]. It logs another one for each
 // definition whose functions return other keys for some stored entities than were stored, and one
 // if the effects of some write have waited for 10 minutes or more and no worker has received them.
 //
-// A table that was dropped must not be made again within the Lease and half of it, 99 s: until
-// then, other programs go by its former catalogue.
+// A table that was dropped must not be made again within one and a half times Options.CatalogueAge,
+// 99 s: until then, other programs go by its former catalogue.
+//
+// Errors:
+//   - *table.ValueError, and the errors of the definitions: a mistake; nothing was sent;
+//   - table.ErrNotCreated: a table of the name is being deleted;
+//   - table.ErrUnreachable;
+//   - account.ErrNoEndpoint: what is declared needs queues or blobs, and the account has none;
+//   - an error of the catalogue: the form of a definition, or the keys of a type, differ from those
+//     in the table's catalogue, or it is damaged; *table.LimitError: it is full.
+//
+// Requests:
+//   - 1 for each table, queue and container, 10 at a time;
+//   - for the catalogue of each declared table 1; 2 if it changes, and 3 if it is new;
+//   - with a Logger, 1 for 10 entities of each type that has readable definitions, and 1 for the
+//     first message of a queue of effects.
 func (s *Store) Ensure(ctx context.Context) error {
 	if err := s.begin(); err != nil {
 		return err

@@ -23,8 +23,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Parts are what a definition, or a thing of a store such as a log, needs besides its part in
-// writes.
+// Parts are what a definition, or a log, needs from its store: tables, handlers, what is to be
+// created. What it does with writes is in the handle.
 type Parts struct {
 	// Handlers execute the effects of the table, on the store's worker. Definitions that share a
 	// kind return the same handler. One without Handle is a promise that another program has it.
