@@ -26,21 +26,11 @@ import (
 // memberSeparator stands between the two keys of an entity. It is escaped in the first.
 const memberSeparator = ":"
 
-var (
-	escapeMember   = strings.NewReplacer(";", ";0", memberSeparator, ";1")
-	unescapeMember = strings.NewReplacer(";0", ";", ";1", memberSeparator)
-)
+var escapeMember = strings.NewReplacer(";", ";0", memberSeparator, ";1")
 
 // memberText returns the keys of an entity as one text, which can be a component of a key.
 func memberText(entity keys.Key) string {
 	return escapeMember.Replace(entity.PartitionKey()) + memberSeparator + entity.RowKey()
-}
-
-// keyOfMember returns the key in a text of memberText. The key of any other text has an error, or
-// belongs to no entity.
-func keyOfMember(text string) keys.Key {
-	partition, row, _ := strings.Cut(text, memberSeparator)
-	return keys.Raw(unescapeMember.Replace(partition), row)
 }
 
 // elsewhereMaintainer adds to the writes of entities the effects of a definition whose rows are
@@ -63,7 +53,7 @@ type elsewhereMaintainer struct {
 // is m.
 func newElsewhere(t tabledoor.Untyped, ix *core, m *indexMaintainer) (*elsewhereMaintainer, error) {
 	e := &elsewhereMaintainer{name: ix.name, definition: m.Definition(), tableName: ix.opt.table, table: t, rowsOf: ix.rows, ranges: m.Ranges(), form: copyForm{m}}
-	if door.Table(t).Mode.Outbox == nil {
+	if door.Table(t).Mode.Outbox == nil && !ix.pointsElsewhere() {
 		return e, &table.DefinitionError{Definition: ix.name, Field: "table", Reason: "has no outbox, by which workers learn of rows in other partitions: declare it by aztablekit.Table"}
 	}
 	name := door.Table(t).Prefix + e.tableName

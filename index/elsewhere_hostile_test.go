@@ -41,7 +41,6 @@ func TestElsewhereDefinitions(t *testing.T) {
 		says  string
 	}{
 		"no outbox":                  {base, []extend.Definition[worker]{one("")}, "has no outbox"},
-		"pointers without an outbox": {base, []extend.Definition[worker]{index.NewGlobal("one", text, name, nil).Only()}, "has no outbox"},
 		"a wrong table name":         {s.staff, []extend.Definition[worker]{one("a_b")}, "Options.Table"},
 		"a reserved table name":      {s.staff, []extend.Definition[worker]{one("tables")}, "Options.Table"},
 		"no partition":               {s.staff, []extend.Definition[worker]{in(func(*worker) keys.PartitionKey { return keys.PartitionKey{} })}, "returns no key"},

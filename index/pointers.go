@@ -2,7 +2,6 @@ package index
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/aztablekit/aztablekit/extend"
@@ -44,18 +43,21 @@ func (m *pointersElsewhere) Maintain(_ context.Context, p *extend.Plan, c *engin
 	plan := door.PlanOf(p)
 	var state []string
 	for _, base := range want {
-		at := slices.IndexFunc(had, func(k keys.Key) bool { return isPointer(k, base) })
-		if at >= 0 && !m.mode.Rewrite {
-			state = append(state, stateText(had[at]))
-			had = slices.Delete(slices.Clone(had), at, at+1)
-			continue
-		}
 		row := plan.OuterKey(base)
+		at := slices.IndexFunc(had, func(k keys.Key) bool { return isPointer(k, base) })
+		named := at >= 0
+		if named {
+			row = had[at]
+			had = slices.Delete(slices.Clone(had), at, at+1)
+		}
 		if err := row.Err(); err != nil {
 			return err
 		}
-		if err := plan.StoreBefore(door.Table(m.rows), (*stored.Row)(pointerTo(c.Key, row)), c.Old == nil); err != nil {
-			return err
+		// A row of this write: an earlier request may have been applied unseen.
+		if !named || m.mode.Rewrite || row == plan.OuterKey(base) {
+			if err := plan.StoreBefore(door.Table(m.rows), (*stored.Row)(pointerTo(c.Key, row)), c.Old == nil); err != nil {
+				return err
+			}
 		}
 		state = append(state, stateText(row))
 	}
@@ -79,31 +81,26 @@ func (ix *core) pointsElsewhere() bool {
 	return ix.elsewhere && !ix.opt.unique && ix.content == keyOnly
 }
 
-// names reports whether an entity names a pointer.
-func (ix *core) names(e tabledoor.Entity, row keys.Key) bool {
-	of, err := tabledoor.RowOf(e)
-	return err == nil && of != nil && slices.Contains((*stored.Row)(of).MaintainerState(ix.name), stateText(row))
+// names reports whether the row of an entity names a pointer.
+func (ix *core) names(e *stored.Row, row keys.Key) bool {
+	return slices.Contains(e.MaintainerState(ix.name), stateText(row))
 }
 
-// pointed returns the entity of a pointer if it names the pointer and has its value, else nil.
-func (ix *core) pointed(e tabledoor.Entity, row keys.Key) tabledoor.Entity {
-	base, is := engine.BaseOf(row)
-	if !is || !ix.names(e, row) {
-		return nil
+// pointed returns the entity of a pointer if it names the pointer and has its value, else nil. left
+// reports that it does not name it.
+func (ix *core) pointed(e tabledoor.Entity, row keys.Key) (is tabledoor.Entity, left bool) {
+	of, err := tabledoor.RowOf(e)
+	base, has := engine.BaseOf(row)
+	if err != nil || of == nil || !has || !ix.names((*stored.Row)(of), row) {
+		return nil, err == nil
 	}
-	return current(e, base, ix.hasRow)
+	return current(e, base, ix.hasRow), false
 }
 
 // dropOld deletes a pointer that a crashed program has left, if it is old and its entity does not
 // name it.
-func (ix *core) dropOld(ctx context.Context, t tabledoor.Untyped, rows *engine.Table, row, entity keys.Key) error {
-	return rows.DropOld(ctx, row, func(ctx context.Context) (bool, error) {
-		e, err := t.Get(ctx, entity)
-		if errors.Is(err, table.ErrNotFound) || derived.IsForeign(err) {
-			return false, nil
-		}
-		return err == nil && ix.names(e, row), err
-	})
+func (ix *core) dropOld(ctx context.Context, t, rows *engine.Table, row, entity keys.Key) error {
+	return rows.DropOld(ctx, row, t, entity, func(e *stored.Row) bool { return ix.names(e, row) })
 }
 
 // The methods of derived.Elsewhere.
@@ -128,7 +125,7 @@ func (m *pointersElsewhere) WantedRows(e tabledoor.Entity) ([]keys.Key, error) {
 	return want, nil
 }
 
-// InFlight reports whether a pointer may be older than its entity.
+// InFlight reports whether the entity of a pointer may still be on its way.
 func (m *pointersElsewhere) InFlight(row *table.Row) bool {
 	return door.Table(m.rows).MayBeNamed(row.Timestamp)
 }
@@ -136,7 +133,7 @@ func (m *pointersElsewhere) InFlight(row *table.Row) bool {
 // DeleteDangling goes by the service's clock.
 func (m *pointersElsewhere) DeleteDangling(ctx context.Context, row *table.Row) error {
 	entity, _ := (*stored.Row)(row).Primary()
-	return m.form.core.dropOld(ctx, m.table, door.Table(m.rows), row.Key, entity)
+	return m.form.core.dropOld(ctx, door.Table(m.table), door.Table(m.rows), row.Key, entity)
 }
 
 // WantedContent is what verify compares a pointer with.

@@ -1,10 +1,12 @@
 package index_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
@@ -423,7 +426,7 @@ func TestPointersLateInsert(t *testing.T) {
 	testkit.Expect(t, "workers", len(ids(t, s.staff.List(ctx, table.Query[worker]{TableScan: true}))), 0)
 }
 
-// TestPointersAtEveryInstant: before each request of a program that changes an address and moves the worker, a look-up finds the worker under the address that it has.
+// TestPointersAtEveryInstant: before each request of a program that changes an address, a look-up finds the worker under the address that it has.
 func TestPointersAtEveryInstant(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -551,4 +554,80 @@ func TestPointersInDoubt(t *testing.T) {
 	}
 	s.SetFaults(nil)
 	testkit.NoError(t, pointersThere(s.Service))
+}
+
+// TestPointersAppliedUnseen: the request of a change arrives twice. Another program has changed the worker in between, so that the second is refused, and the change is taken
+// for refused. The pointer stays, because the worker names it.
+func TestPointersAppliedUnseen(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	post := newPost()
+	s := newElsewhereScene(t, elsewhere{}, post)
+	insertAll(t, s.staff, s.Service, worker{"S", 1, "Jones", "a", 44, nil})
+	arrived := false
+	staff := hookedPost(t, s, post, 0, func(r *http.Request) {
+		if r.Method != http.MethodPut || !strings.Contains(r.URL.Path, "staff(") || arrived {
+			return
+		}
+		arrived = true
+		body, err := io.ReadAll(r.Body)
+		checkInHook(t, err)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		first := r.Clone(ctx)
+		first.Body = io.NopCloser(bytes.NewReader(body))
+		_, err = s.Service.Do(first)
+		checkInHook(t, errors.Join(err, s.staff.MergeAny(ctx, at(1), last.Set("Smith"))))
+	})
+	e, err := staff.Get(ctx, at(1))
+	testkit.NoError(t, err)
+	e.Value.Email = "b"
+	if err := staff.Replace(ctx, e); !errors.Is(err, table.ErrChanged) {
+		t.Errorf("got %v; want ErrChanged", err)
+	}
+	testkit.NoError(t, pointersThere(s.Service))
+	testkit.Expect(t, "found", fmt.Sprint(ids(t, post.List(ctx, s.staff, "b"))), "[1]")
+}
+
+// TestPointersHidden: who sees only a range of the entities does not take one beyond it for gone, and deletes no pointer.
+func TestPointersHidden(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s := newElsewhereScene(t, elsewhere{}, newPost())
+	insertAll(t, s.staff, s.Service, worker{"T", 1, "Jones", "a", 44, nil})
+	s.Advance(26 * time.Hour)
+	rows, err := bare.NewTable(s.Tables(), "staffpost", table.Schema[table.Row]{}, quick())
+	testkit.NoError(t, err)
+	p := s.Rows("staffpost")[0]
+	holder := grantedOf(t, s.Service, account.Grant{Partitions: sales.Point()})
+	err = door.Table(rows).DropOld(ctx, keys.Raw(p.PartitionKey, p.RowKey), door.Table(holder), workerIn("T", 1), func(*stored.Row) bool { return false })
+	if err == nil {
+		t.Error("got no error; want one that says that the signature does not show the entity")
+	}
+	testkit.NoError(t, pointersRight(s.Service))
+}
+
+// TestPointersUnknown: if the outcome of a pointer is unknown, the entity is not sent, so that the outcome of the write is known; and an error of several pointers is about no
+// operation of the caller's.
+func TestPointersUnknown(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	post := newPost().In(func(*worker) keys.PartitionKey { return keys.RawPartition("all") })
+	s := newElsewhereScene(t, elsewhere{}, post)
+	s.SetFaults(func(r storagetest.Request) storagetest.Fault {
+		if r.Table == "staffpost" {
+			return storagetest.LostResponse()
+		}
+		return storagetest.Fault{}
+	})
+	if _, err := s.staff.Insert(ctx, &worker{"S", 1, "Jones", "a", 44, nil}); !errors.Is(err, table.ErrGivenUp) || errors.Is(err, table.ErrUnknownOutcome) {
+		t.Errorf("got %v; want ErrGivenUp, and not ErrUnknownOutcome", err)
+	}
+	s.SetFaults(nil)
+	_, err := s.Tables().DeleteTable(ctx, "staffpost", nil)
+	testkit.NoError(t, err)
+	_, err = table.Transact(ctx, s.staff.InsertOp(&worker{"S", 1, "Jones", "a", 44, nil}), s.staff.InsertOp(&worker{"S", 2, "Jones", "b", 44, nil}))
+	var be *table.BatchError
+	if !errors.Is(err, table.ErrNotCreated) || errors.As(err, &be) {
+		t.Errorf("got %v; want ErrNotCreated, of no operation", err)
+	}
 }

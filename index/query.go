@@ -387,22 +387,28 @@ func (r *queryRun) fetchBatch(ctx context.Context, all []pointer) bool {
 	goOn := true
 	var wrong []pointer
 	r.table.GetMany(ctx, ks, func(e tabledoor.Entity, err error) bool {
-		if err == nil {
+		left := false
+		switch {
+		case err == nil && r.ix.pointsElsewhere():
+			e, left = r.ix.pointed(e, all[i].row)
+		case err == nil:
 			e = r.ix.ifCurrent(e, all[i].row)
-		} else if errors.Is(err, table.ErrNotFound) || derived.IsForeign(err) {
-			e, err = nil, nil
+		case errors.Is(err, table.ErrNotFound) || derived.IsForeign(err):
+			e, err, left = nil, nil, true
 		}
 		if err == nil {
 			r.moveTo(all[i].position)
 		}
-		if err == nil && e == nil {
+		if left {
 			wrong = append(wrong, all[i])
 		}
 		i++
 		goOn = r.yieldEntity(e, err)
 		return goOn
 	})
-	r.dropOld(ctx, wrong)
+	if goOn && spent == nil {
+		r.dropOld(ctx, wrong)
+	}
 	if !goOn {
 		return false
 	}
@@ -419,10 +425,11 @@ func (r *queryRun) dropOld(ctx context.Context, wrong []pointer) {
 	if !r.ix.pointsElsewhere() {
 		return
 	}
-	rows := door.Table(r.rows)
+	t, rows := door.Table(r.table), door.Table(r.rows)
 	wrong = slices.DeleteFunc(wrong, func(p pointer) bool { return rows.MayBeNamed(p.stored) })
+	r.q.Stats.Requests += 3 * len(wrong)
 	engine.InOrder(ctx, wrong, func(ctx context.Context, p pointer) (struct{}, error) {
-		return struct{}{}, r.ix.dropOld(ctx, r.table, rows, p.row, p.entity)
+		return struct{}{}, r.ix.dropOld(ctx, t, rows, p.row, p.entity)
 	}, func(struct{}, error) bool { return true })
 }
 

@@ -256,7 +256,8 @@ func (ix *core) decodeCopy(t tabledoor.Untyped, row *table.Row) (e tabledoor.Ent
 // ifCurrent returns the entity if the row follows from it, else nil.
 func (ix *core) ifCurrent(e tabledoor.Entity, row keys.Key) tabledoor.Entity {
 	if ix.pointsElsewhere() {
-		return ix.pointed(e, row)
+		is, _ := ix.pointed(e, row)
+		return is
 	}
 	return current(e, row, ix.hasRow)
 }

@@ -437,7 +437,7 @@ func (r *elsewhereRun) faultsOf(
 			if f.row != nil && !d.Owns(f.row) {
 				f.Err = derived.ForeignRow(d.Name(), k.key)
 			}
-		case !wanted && has && d.InFlight(f.row):
+		case !wanted && !recorded && has && d.InFlight(f.row):
 			continue
 		case !wanted && has:
 			f.Kind = Dangling

@@ -34,9 +34,18 @@ func (w *write) done(ctx context.Context, etags []azcore.ETag) state {
 	if finished := w.finish(ctx); ends && finished {
 		w.end(ctx, etags[0])
 	} else {
-		w.show(ctx)
+		w.show(lasting(ctx))
 	}
 	return stateCommitted
+}
+
+// lasting returns a context that has not ended: the write is committed, and its workers are told,
+// also if the time is used up.
+func lasting(ctx context.Context) context.Context {
+	if ctx.Err() != nil {
+		return context.WithoutCancel(ctx)
+	}
+	return ctx
 }
 
 // endsItself reports whether the write leaves nothing to the workers once its remotes are finished:

@@ -181,7 +181,7 @@ func (w *write) resolve(ctx context.Context) (done bool, err error) {
 		w.state = stateCommitted
 		w.showing = nil // the bulk work of the write has ended
 		w.finish(ctx)
-		w.show(ctx)
+		w.show(lasting(ctx))
 		defer w.awaitShow()
 		w.applied(callersItems(w, w.etags(ctx, -1, "")))
 		w.appliedRemotes()

@@ -31,6 +31,7 @@ type outerRow struct {
 	table *Table
 	key   keys.Key
 	body  edm.Body
+	own   bool // it is of this write, and of no earlier one
 }
 
 // is reports whether two are one row.
@@ -44,8 +45,9 @@ func (o outer) join(other outer) outer {
 	return outer{slices.Concat(o.store, other.store), slices.Concat(o.drop, other.drop), o.record || other.record}
 }
 
-// outerSeparator stands before the operation ID in the key of such a row.
-const outerSeparator = ":"
+// outerSeparator stands before the operation ID in the key of such a row. It sorts before all other
+// characters, so that rows of entities stand in the order of the entities.
+const outerSeparator = " "
 
 // OuterKey returns the key of such a row of this write, for what the key begins with.
 func (p *Plan) OuterKey(base keys.Key) keys.Key {
@@ -65,9 +67,9 @@ func BaseOf(row keys.Key) (base keys.Key, is bool) {
 	return keys.Raw(row.PartitionKey(), text[:n-len(outerSeparator)]), true
 }
 
-// StoreBefore plans a row under an OuterKey, which is stored before the transaction is sent.
-// inserts reports that the entity which names the row does not exist yet. If the write is refused,
-// the row is deleted again.
+// StoreBefore plans a row under an OuterKey of this write, or of the one that the entity names,
+// which is stored before the transaction is sent. inserts reports that the entity which names the
+// row does not exist yet.
 func (p *Plan) StoreBefore(t *Table, r *stored.Row, inserts bool) error {
 	if p.preview != nil {
 		return nil
@@ -78,7 +80,7 @@ func (p *Plan) StoreBefore(t *Table, r *stored.Row, inserts bool) error {
 	}
 	p.NotAfter(began.Add(p.root.table.Options.mostAge()))
 	body, _, err := r.Body(false, false, false)
-	p.outer = p.outer.join(outer{store: []outerRow{{t, r.Key, body}}, record: inserts})
+	p.outer = p.outer.join(outer{store: []outerRow{{t, r.Key, body, strings.HasSuffix(r.Key.RowKey(), p.root.id)}}, record: inserts})
 	return err
 }
 
@@ -95,18 +97,43 @@ func (w *write) storeOuter() (all []namedWork) {
 	missing := slices.DeleteFunc(slices.Clone(w.nextTransaction.outer.store), func(r outerRow) bool { return r.among(w.outerStored) })
 	w.outerStored = append(w.outerStored, missing...) // from now on: a request whose response is lost may have stored them
 	for _, rows := range together(missing) {
-		all = append(all, namedWork{"rows elsewhere", func(ctx context.Context) error { return w.sendOuter(ctx, rows, aztables.TransactionTypeInsertReplace) }})
+		all = append(all, namedWork{"rows elsewhere", func(ctx context.Context) error { return w.storeRows(ctx, rows) }})
 	}
 	return all
 }
 
+// storeRows stores rows of a partition, again until the outcome is known. If it is unknown, the
+// write is not sent, so that its own outcome is known.
+func (w *write) storeRows(ctx context.Context, rows []outerRow) error {
+	err := Retry(w.table.Options.Retry).Repeat(ctx, w.log(), func() (again bool, err error) {
+		verdict, err := sendOuter(ctx, rows, aztables.TransactionTypeInsertReplace)
+		return verdict != wire.Refused, err
+	})
+	var be *errs.BatchError
+	switch {
+	case isUnknown(err):
+		return errs.With(errs.ErrGivenUp, errs.Cause(err))
+	case errors.As(err, &be): // its index is none of the caller's operations
+		return be.Err
+	}
+	return err
+}
+
+// dropRefused deletes the rows of a write that never commits. Without a commit record, that is not
+// certain: the write may have been applied unseen, and another one have kept what it names.
+func (w *write) dropRefused(ctx context.Context) {
+	if w.state == stateAborted && w.currentTransaction.record {
+		w.dropOuter(ctx, outer{})
+	}
+}
+
 // dropOuter deletes what the write has left behind: what its entities do not name any more and, of
-// what it has stored, all that its transaction does not name. It is best effort: nothing counts
-// such a row.
+// its own rows, all that its transaction does not name. It makes one attempt: nothing counts such a
+// row.
 func (w *write) dropOuter(ctx context.Context, applied outer) {
-	left := slices.Clone(applied.drop)
-	for _, r := range w.outerStored {
-		if !r.among(applied.store) {
+	var left []outerRow
+	for _, r := range slices.Concat(applied.drop, w.outerStored) {
+		if !r.among(applied.store) && (r.own || r.among(applied.drop)) {
 			left = append(left, r)
 		}
 	}
@@ -114,13 +141,13 @@ func (w *write) dropOuter(ctx context.Context, applied outer) {
 	if len(left) == 0 {
 		return
 	}
-	ctx, cancel := Bound(ctx, w.table.Options.WriteTimeout)
+	ctx, cancel := Bound(ctx, w.table.Options.Retry.AttemptTimeout)
 	defer cancel()
 	InOrder(ctx, together(left), func(ctx context.Context, rows []outerRow) (struct{}, error) {
-		err := w.sendOuter(ctx, rows, aztables.TransactionTypeDelete)
+		_, err := sendOuter(ctx, rows, aztables.TransactionTypeDelete)
 		if errors.Is(err, errs.ErrNotFound) && len(rows) > 1 { // one is gone, so none was deleted
 			for i := range rows {
-				_ = w.sendOuter(ctx, rows[i:i+1], aztables.TransactionTypeDelete)
+				_, _ = sendOuter(ctx, rows[i:i+1], aztables.TransactionTypeDelete)
 			}
 		}
 		return struct{}{}, nil
@@ -142,8 +169,8 @@ func together(all []outerRow) (groups [][]outerRow) {
 	return groups
 }
 
-// sendOuter stores or deletes rows of a partition, again until the outcome is known.
-func (w *write) sendOuter(ctx context.Context, rows []outerRow, kind aztables.TransactionType) error {
+// sendOuter stores or deletes rows of a partition, once.
+func sendOuter(ctx context.Context, rows []outerRow, kind aztables.TransactionType) (verdict wire.Outcome, err error) {
 	t := rows[0].table
 	steps := make([]step, len(rows))
 	for i, r := range rows {
@@ -152,15 +179,12 @@ func (w *write) sendOuter(ctx context.Context, rows []outerRow, kind aztables.Tr
 			steps[i].Match = azcore.ETagAny
 		}
 	}
-	return Retry(w.table.Options.Retry).Repeat(ctx, w.log(), func() (again bool, err error) {
-		verdict := wire.Done
-		if len(steps) == 1 {
-			_, verdict, err = steps[0].sendAlone(ctx)
-		} else {
-			_, _, verdict, err = t.transact(ctx, steps)
-		}
-		return verdict != wire.Refused, err
-	})
+	if len(steps) == 1 {
+		_, verdict, err = steps[0].sendAlone(ctx)
+	} else {
+		_, _, verdict, err = t.transact(ctx, steps)
+	}
+	return verdict, err
 }
 
 // outerAge is how old a row is that no write can name any more: that of the row began before, and
@@ -168,28 +192,42 @@ func (w *write) sendOuter(ctx context.Context, rows []outerRow, kind aztables.Tr
 const outerAge = commit.Retention + time.Hour
 
 // mayBeNamed reports whether a write that names a row may still be on its way.
-func mayBeNamed(stored, now time.Time) bool { return now.Sub(stored) < outerAge }
+func mayBeNamed(stored, now time.Time) bool { return stored.IsZero() || now.Sub(stored) < outerAge }
 
 // MayBeNamed reports by the clock of the program whether a write that names a row may still be on
 // its way.
 func (t *Table) MayBeNamed(stored time.Time) bool { return mayBeNamed(stored, t.Options.Now()) }
 
-// DropOld deletes a row that DropAfter or a failed write may have left, by its ETag, if it is old
-// by the service's clock, and if nothing names it. named is asked behind the look at the age.
-// Requests: 1, that of named, and 1 to delete the row.
-func (t *Table) DropOld(ctx context.Context, k keys.Key, named func(context.Context) (bool, error)) error {
+var (
+	errMayBeNamed = errors.New("a write may still name the row, by the service's clock")
+	errHidden     = errors.New("the signature does not show whether an entity names the row")
+)
+
+// DropOld deletes a row that DropAfter or a failed write has left, by its ETag, if it is old by the
+// service's clock, and if the entity in table of does not name it: the row as it is stored, of any
+// type, also if it is over. The entity is read behind the look at the age. Requests: 3.
+func (t *Table) DropOld(ctx context.Context, k keys.Key, of *Table, entity keys.Key, names func(*stored.Row) bool) error {
 	f, err := t.readStored(ctx, k)
-	if err != nil || f.row == nil || mayBeNamed(f.row.Timestamp, f.date) {
+	switch {
+	case err != nil || f.row == nil:
 		return err
+	case mayBeNamed(f.row.Timestamp, f.date):
+		return errMayBeNamed
 	}
-	if is, err := named(ctx); is || err != nil {
+	e, err := of.LibraryHandle().readRow(ctx, entity)
+	switch {
+	case err != nil:
 		return err
+	case e.hidden, of.Ranged():
+		return errHidden
+	case e.row != nil && names(e.row):
+		return nil
 	}
 	s, err := libraryStep(t, aztables.TransactionTypeDelete, k, f.row.ETag, nil)
 	if err == nil {
 		_, _, err = s.sendAlone(ctx)
 	}
-	if errors.Is(err, errs.ErrChanged) || errors.Is(err, errs.ErrNotFound) {
+	if errors.Is(err, errs.ErrNotFound) {
 		return nil
 	}
 	return err

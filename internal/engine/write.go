@@ -223,9 +223,7 @@ func (w *write) execute(ctx context.Context, k keys.Key) (etags []azcore.ETag, e
 	if isUnknown(err) {
 		w.tellTargets(true)
 	}
-	if w.state == stateAborted {
-		w.dropOuter(ctx, outer{})
-	}
+	w.dropRefused(ctx)
 	return nil, t.OpError(method, k, err)
 }
 
