@@ -27,9 +27,11 @@ import (
 //
 // Pointers ([Global.Only] without fields) need no worker. A write stores its pointer before the
 // entity, which names it, and deletes the old one after. A look-up reads the entity itself, and
-// leaves out an entity that does not name the pointer: at every instant, it finds all entities that
-// have the value, and no other. An entity that moves to another key meanwhile may be missed. What a
-// program leaves that crashes is deleted by a look-up a day later, or by [verify.Repair].
+// leaves out an entity that does not name the pointer: it finds each entity that has the value as
+// long as the look-up takes, and no other. An entity that moves to another key meanwhile may be
+// missed, and one that another program has replaced without this library. A pointer that a crash or
+// a refused change leaves is deleted by a look-up a day later, or by [verify.Repair]. An insert
+// stores a commit record, which the work of a day deletes (aztablekit.Store.Run).
 //
 // # Requests
 //
@@ -138,7 +140,9 @@ func (g *Global[T, K]) Query(ctx context.Context, t *table.Table[T], k K, q tabl
 	return entities[T](c.queryOf(ctx, tabledoor.Of(t), v.wanted(c, k), tabledoor.QueryOf(&q)))
 }
 
-// Keys is [Index.Keys] for the entities that have a value; see [Global.Query].
+// Keys is [Index.Keys] for the entities that have a value; see [Global.Query]. By pointers, it may
+// also name an entity that has had the value a moment ago, or whose write has failed, and an entity
+// twice if its pointers lie on two pages of cursors; List compares.
 func (g *Global[T, K]) Keys(ctx context.Context, t *table.Table[T], k K, q table.Query[T]) iter.Seq2[keys.Key, error] {
 	c, v := g.core()
 	return c.keysWith(ctx, tabledoor.Of(t), v.wanted(c, k), tabledoor.QueryOf(&q))

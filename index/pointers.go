@@ -53,8 +53,7 @@ func (m *pointersElsewhere) Maintain(_ context.Context, p *extend.Plan, c *engin
 		if err := row.Err(); err != nil {
 			return err
 		}
-		// A row of this write: an earlier request may have been applied unseen.
-		if !named || m.mode.Rewrite || row == plan.OuterKey(base) {
+		if !named || m.mode.Rewrite {
 			if err := plan.StoreBefore(door.Table(m.rows), (*stored.Row)(pointerTo(c.Key, row)), c.Old == nil); err != nil {
 				return err
 			}

@@ -18,9 +18,10 @@ import (
 //
 // The rows are pointers, each in a partition of its own. They change together with their entities
 // in one write over several partitions; see [table.Table.Move] for its guarantees. A write that
-// changes a value takes 2 transactions more for each partition of the values, and 3 requests for
-// the message and the commit record: 6 in all for an insert, and none of a worker. Other writes take
-// no more requests than before.
+// changes a value takes 2 transactions more for each partition of the values, 1 request to read the
+// row of a value that is given up, and 3 for the message and the commit record: 6 in all for an
+// insert, 9 for a change, 7 for a delete, and none of a worker. Other writes take no more requests
+// than before.
 type Unique[T, K any] struct {
 	c *core
 	k *keyed[K]

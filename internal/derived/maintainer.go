@@ -130,7 +130,7 @@ type Elsewhere interface {
 	InFlight(row *table.Row) bool
 
 	// Content returns the properties of a row that follow from its entity, and WantedContent what
-	// these should be. Both return nil if the row need only name the entity.
+	// these should be.
 	Content(row *table.Row) *table.Row
 	WantedContent(entity *table.Row, row keys.Key) *table.Row
 }

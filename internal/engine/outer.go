@@ -19,8 +19,8 @@ import (
 )
 
 // outer is rows of the library in other partitions or tables that are stored before a transaction
-// and deleted after one, such as pointers. A row belongs to one write: its key ends with the
-// operation ID. So there may be too many rows for a while, and never too few.
+// and deleted after one, such as pointers. A row belongs to one write: its key ends with an ID in
+// the form of operation IDs. So there may be too many rows for a while, and never too few.
 type outer struct {
 	store, drop []outerRow
 	record      bool // the transaction needs a commit record: a late duplicate must not bring back what it has inserted
@@ -51,7 +51,7 @@ const outerSeparator = " "
 
 // OuterKey returns the key of such a row of this write, for what the key begins with.
 func (p *Plan) OuterKey(base keys.Key) keys.Key {
-	return keys.Raw(base.PartitionKey(), base.RowKey()+outerSeparator+p.root.id)
+	return keys.Raw(base.PartitionKey(), base.RowKey()+outerSeparator+p.root.outerID)
 }
 
 // BaseOf returns what the key of such a row begins with. is reports whether the key has the form.
@@ -74,13 +74,13 @@ func (p *Plan) StoreBefore(t *Table, r *stored.Row, inserts bool) error {
 	if p.preview != nil {
 		return nil
 	}
-	began, err := commit.TimeOf(p.root.id)
+	began, err := commit.TimeOf(p.root.outerID)
 	if err != nil {
 		return err
 	}
 	p.NotAfter(began.Add(p.root.table.Options.mostAge()))
 	body, _, err := r.Body(false, false, false)
-	p.outer = p.outer.join(outer{store: []outerRow{{t, r.Key, body, strings.HasSuffix(r.Key.RowKey(), p.root.id)}}, record: inserts})
+	p.outer = p.outer.join(outer{store: []outerRow{{t, r.Key, body, strings.HasSuffix(r.Key.RowKey(), p.root.outerID)}}, record: inserts})
 	return err
 }
 
@@ -100,6 +100,19 @@ func (w *write) storeOuter() (all []namedWork) {
 		all = append(all, namedWork{"rows elsewhere", func(ctx context.Context) error { return w.storeRows(ctx, rows) }})
 	}
 	return all
+}
+
+// renewOuter gives the rows of the next attempt another ID, and leaves those of the last one, unless
+// that has a commit record, which proves that it was not applied. Otherwise it may have been applied
+// unseen, and changed again: another program may be about to delete a row that it has named, or
+// still name it.
+func (w *write) renewOuter() (err error) {
+	if last := &w.currentTransaction; last.record || len(last.outer.store) == 0 {
+		return nil
+	}
+	w.outerStored = nil
+	w.outerID, err = w.table.Options.newOperationID()
+	return err
 }
 
 // storeRows stores rows of a partition, again until the outcome is known. If it is unknown, the

@@ -18,8 +18,12 @@ import (
 // far can be applied any more.
 func (w *write) restartWithNewID(ctx context.Context) (err error) {
 	w.withdraw(ctx)
+	if !w.currentTransaction.record {
+		w.outerStored = nil // see renewOuter
+	}
 	w.sent, w.currentTransaction.remotes, w.prepared = history{}, nil, nil
 	w.id, err = w.table.Options.newOperationID()
+	w.outerID = w.id
 	return err
 }
 

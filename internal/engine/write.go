@@ -62,6 +62,7 @@ type write struct {
 	home         *write     // of a participant
 	prepared     []string   // the names of the work before the transaction that is done
 	outerStored  []outerRow // or perhaps stored
+	outerID      string     // in the keys of these rows
 
 	resolving sync.Mutex // by UnknownError.Resolve
 }
@@ -209,6 +210,7 @@ func (w *write) execute(ctx context.Context, k keys.Key) (etags []azcore.ETag, e
 	defer cancel()
 	defer w.awaitShow()
 	if w.id, err = w.table.Options.newOperationID(); err == nil {
+		w.outerID = w.id
 		etags, err = w.run(bounded)
 	}
 	if err == nil {
@@ -348,6 +350,10 @@ func (w *write) replan(ctx context.Context, conflicts *Conflicts) state {
 		return stateGivenUp
 	}
 	w.lastConflict = w.out
+	if err := w.renewOuter(); err != nil {
+		w.out.err = err
+		return stateGivenUp
+	}
 	if !repaired {
 		if again, err := conflicts.Wait(ctx, w.log(), w.out.err); !again {
 			w.out = w.contended(w.out, err)

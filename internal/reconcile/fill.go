@@ -18,14 +18,14 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Filling is Inline for transactions of many entities whose rows do not exist yet. The effects of a
-// transaction are executed together: rows are inserted without a read before, and one that exists
+// Filling is InlineTogether for transactions of many entities whose rows do not exist yet. The
+// effects of a transaction are executed together: rows are inserted without a read before, and one that exists
 // is reconciled.
 //
 // Requests of a transaction, besides those of the outbox: 1 to read the commit record, 1 for the
 // entities, 1 for each row, and 1 to mark the commit record; those of [Reconcile] more for a row
-// that exists. failed receives the entities of which a row can
-// never be stored, with the error. It is called at the same time for several.
+// that exists. failed receives the entities of which a row can never be stored, with the error. It
+// is called at the same time for several.
 func Filling(outbox commit.Outbox, kind string, source table.Handle, failed func(entity keys.Key, err error), definitions ...Definition) commit.Outbox {
 	h := &handler{kind, source, definitions}
 	return InlineTogether(outbox, source, func(ctx context.Context, record *commit.Record) (done bool) {

@@ -6,7 +6,7 @@ import (
 )
 
 // pointersProtocol is the protocol of pointers over all partitions. A write stores its pointer, then the entity by its ETag, which names the pointer, and then deletes the
-// pointer that the entity named before. A pointer belongs to one operation. Writers with scripts of values, 0 to delete, and a program that deletes old pointers which no
+// pointer that the entity named before. A pointer belongs to one operation, and after a refused change to one attempt. Writers with scripts of values, 0 to delete, and touching to write the entity with the value and the pointer that it has; and a program that deletes old pointers which no
 // entity names. A program sends nothing later than a tick after it has stored the pointer, and no request arrives more than a tick after it was sent; a pointer older than
 // both may be deleted. A mutant sets one of the options.
 type pointersProtocol struct {
@@ -24,8 +24,13 @@ type pointersProtocol struct {
 	sleeps       bool // a writer goes on however old its pointer is
 	insertsOnly  bool // only the insert itself has a record, and not what follows it under the same operation
 	noAbort      bool // a writer that gives up an insert stores no abort record
+	samePointer  bool // a writer stores the same pointer again after a change that was refused
+	dropsBare    bool // a writer that gives up a change, which has no commit record, deletes its pointer
 	keepsPointer bool // no mutant: a writer that gives up leaves its pointer to the cleaner
 }
+
+// touching is the value of a step that keeps the value.
+const touching = 9
 
 const (
 	pointerSteps = 3 // of a script
@@ -47,26 +52,29 @@ const (
 
 var pointerRequests = [...]string{pStores: "store of the pointer", pWrites: "write of the entity", pDeletes: "delete of the old pointer", pDrops: "delete of its own pointer"}
 
-// pointedEntity is a version of the entity: the operation that has written it, with its value and pointer.
-type pointedEntity struct{ value, by uint8 }
+// pointedEntity is a version of the entity: the operation that has stored its value, its pointer, and how often it was touched since.
+type pointedEntity struct{ value, by, pointer, touched uint8 }
 
 type pointerWriter struct {
 	pc, step, age uint8
+	pointer       uint8
 	record        bool // the operation has a commit record: it was sent as an insert
+	again         bool // a second attempt with a pointer of its own
 	read          pointedEntity
 }
 
 type pointersState struct {
 	now      uint8
 	entity   pointedEntity
-	pointers [pointerOps + 3]uint8 // 1 and the age, 0 for none
-	records  uint8                 // of the inserts that have committed, or never will, one bit for each
+	pointers [2*pointerOps + 3]uint8 // 1 and the age, 0 for none
+	records  uint8                   // of the inserts that have committed, or never will, one bit for each
 	writers  [2]pointerWriter
 	cleaning uint8 // 1 and the pointer that the cleaner has found to be old, and the entity not to name
 	crashes  uint8
 	lateUsed bool
 	late     struct {
 		kind, op, age uint8 // kind 0 for none
+		pointer       uint8
 		record        bool
 		read          pointedEntity
 	}
@@ -81,19 +89,22 @@ func (k *pointersProtocol) valueOf(op uint8) uint8 {
 	return k.scripts[(op-1)/pointerSteps][(op-1)%pointerSteps]
 }
 
-// pointerOf is the pointer of an operation.
-func (k *pointersProtocol) pointerOf(op uint8) uint8 {
-	if k.shared {
-		return pointerOps + k.valueOf(op)
+// pointerOf is the pointer of an operation, in its first or second attempt.
+func (k *pointersProtocol) pointerOf(op uint8, again bool) uint8 {
+	switch {
+	case k.shared:
+		return 2*pointerOps + k.valueOf(op)
+	case again:
+		return pointerOps + op
 	}
 	return op
 }
 
 // apply executes a request, and reports whether the storage accepted it.
-func (k *pointersProtocol) apply(s *pointersState, kind, op uint8, record bool, read pointedEntity) bool {
+func (k *pointersProtocol) apply(s *pointersState, kind, op, pointer uint8, record bool, read pointedEntity) bool {
 	switch kind {
 	case pStores:
-		s.pointers[k.pointerOf(op)] = 1
+		s.pointers[pointer] = 1
 	case pWrites:
 		insert := read.value == 0 // "absent" has no ETag: any absence will do
 		if insert && s.entity.value != 0 || !insert && s.entity != read || record && s.records&(1<<op) != 0 {
@@ -102,11 +113,15 @@ func (k *pointersProtocol) apply(s *pointersState, kind, op uint8, record bool, 
 		if record {
 			s.records |= 1 << op
 		}
-		s.entity = pointedEntity{k.valueOf(op), op}
+		if k.valueOf(op) == touching {
+			s.entity.touched++
+			return true
+		}
+		s.entity = pointedEntity{value: k.valueOf(op), by: op, pointer: pointer}
 	case pDeletes:
-		s.pointers[k.pointerOf(read.by)] = 0
+		s.pointers[read.pointer] = 0
 	case pDrops:
-		s.pointers[k.pointerOf(op)] = 0
+		s.pointers[pointer] = 0
 	}
 	return true
 }
@@ -132,7 +147,7 @@ func (k *pointersProtocol) next(s pointersState, step func(actor, what string, t
 		n := s
 		n.late = pointersState{}.late
 		step("late", "request never arrives", n)
-		if k.apply(&n, q.kind, q.op, q.record, q.read) {
+		if k.apply(&n, q.kind, q.op, q.pointer, q.record, q.read) {
 			step("late", fmt.Sprintf("%s of %d arrives", pointerRequests[q.kind], q.op), n)
 		}
 	}
@@ -142,13 +157,13 @@ func (k *pointersProtocol) next(s pointersState, step func(actor, what string, t
 	k.clean(s, step)
 }
 
-// send executes a request of a writer, with a response; perhaps it arrives once more later, or later and its sender has crashed.
+// send executes a request of a writer, with a response; perhaps it arrives once more later, or later and its sender has crashed, or before and its response is lost.
 func (k *pointersProtocol) send(s pointersState, i int, step func(actor, what string, to pointersState), accepted, refused func(w *pointerWriter)) {
 	w, actor := s.writers[i], fmt.Sprintf("writer %d", i)
 	op := k.op(i, w.step)
 	what := fmt.Sprintf("%s of %d", pointerRequests[w.pc], op)
 	n := s
-	if k.apply(&n, w.pc, op, w.record, w.read) {
+	if k.apply(&n, w.pc, op, w.pointer, w.record, w.read) {
 		accepted(&n.writers[i])
 	} else {
 		what += ": refused"
@@ -159,11 +174,16 @@ func (k *pointersProtocol) send(s pointersState, i int, step func(actor, what st
 		return
 	}
 	n.lateUsed = true
-	n.late.kind, n.late.op, n.late.record, n.late.read = w.pc, op, w.record, w.read
+	n.late.kind, n.late.op, n.late.pointer, n.late.record, n.late.read = w.pc, op, w.pointer, w.record, w.read
 	step(actor, what+", and again later", n)
 	lost := s
 	lost.lateUsed, lost.late, lost.writers[i] = true, n.late, pointerWriter{pc: pGone}
 	step(actor, what+" is late, and its sender crashes", lost)
+	unseen := s
+	unseen.lateUsed = true
+	if k.apply(&unseen, w.pc, op, w.pointer, w.record, w.read) {
+		step(actor, what+" arrives, and nothing is heard of it", unseen)
+	}
 }
 
 func (k *pointersProtocol) writer(s pointersState, i int, step func(actor, what string, to pointersState)) {
@@ -185,14 +205,15 @@ func (k *pointersProtocol) writer(s pointersState, i int, step func(actor, what 
 	switch w.pc {
 	case pReads:
 		value := k.valueOf(op)
-		if s.entity.value == value {
+		if s.entity.value == value || value == touching && s.entity.value == 0 {
 			ends(me)
 			step(actor, "has nothing to do", n)
 			return
 		}
 		me.read, me.age, me.pc = s.entity, 0, pStores
+		me.pointer = k.pointerOf(op, w.again)
 		me.record = (s.entity.value == 0 || me.record && !k.insertsOnly) && !k.noRecord
-		if value == 0 || k.after {
+		if value == 0 || value == touching || k.after {
 			me.pc = pWrites
 		}
 		step(actor, fmt.Sprintf("reads the entity: %d", s.entity.value), n)
@@ -212,7 +233,7 @@ func (k *pointersProtocol) writer(s pointersState, i int, step func(actor, what 
 			switch {
 			case k.after && k.valueOf(op) != 0:
 				w.pc = pStores
-			case w.read.value == 0:
+			case w.read.value == 0 || k.valueOf(op) == touching:
 				ends(w)
 			default:
 				w.pc = pDeletes
@@ -226,8 +247,15 @@ func (k *pointersProtocol) writer(s pointersState, i int, step func(actor, what 
 		}
 		k.send(s, i, step, ends, nil)
 	case pAborts:
-		*me = pointerWriter{step: w.step, record: w.record}
-		step(actor, "reads again", n)
+		if s.entity.by == op && s.entity.touched == 0 && k.valueOf(op) != touching { // the row shows it
+			me.pc = pDeletes
+			step(actor, "finds that it was applied", n)
+			return
+		}
+		if !w.again {
+			*me = pointerWriter{step: w.step, record: w.record, again: !w.record && !k.samePointer}
+			step(actor, "reads again", n)
+		}
 		n = s
 		if w.record && !k.noAbort {
 			if s.records&(1<<op) != 0 {
@@ -237,7 +265,7 @@ func (k *pointersProtocol) writer(s pointersState, i int, step func(actor, what 
 			}
 			n.records |= 1 << op
 		}
-		if n.writers[i].pc = pDrops; k.keepsPointer {
+		if n.writers[i].pc = pDrops; k.keepsPointer || !w.record && !k.dropsBare && !k.noAbort {
 			ends(&n.writers[i])
 		}
 		step(actor, "gives up", n)
@@ -252,7 +280,7 @@ func (k *pointersProtocol) clean(s pointersState, step func(actor, what string, 
 	n := s
 	if s.cleaning == 0 {
 		for p, age := range s.pointers {
-			if mayGo(age) && (s.entity.value == 0 || int(k.pointerOf(s.entity.by)) != p) {
+			if mayGo(age) && (s.entity.value == 0 || int(s.entity.pointer) != p) {
 				n.cleaning = uint8(p) + 1
 				step("cleaner", fmt.Sprintf("finds pointer %d, which the entity does not name", p), n)
 			}
@@ -274,12 +302,13 @@ const pointerMissing = "the entity has a value, and its pointer is gone"
 func (k *pointersProtocol) model() Model[pointersState] {
 	start := pointersState{entity: pointedEntity{value: k.start}}
 	if k.start != 0 {
-		start.pointers[k.pointerOf(0)] = pointerAges
+		start.entity.pointer = k.pointerOf(0, false)
+		start.pointers[start.entity.pointer] = pointerAges
 	}
 	return Model[pointersState]{
 		Start: start, Termination: true, Next: k.next,
 		Check: func(s pointersState) string {
-			if s.entity.value != 0 && s.pointers[k.pointerOf(s.entity.by)] == 0 {
+			if s.entity.value != 0 && s.pointers[s.entity.pointer] == 0 {
 				return pointerMissing
 			}
 			return ""
@@ -291,7 +320,7 @@ func (k *pointersProtocol) model() Model[pointersState] {
 				}
 			}
 			for p, age := range s.pointers {
-				if age > 1+pointerOld && (s.entity.value == 0 || int(k.pointerOf(s.entity.by)) != p) {
+				if age > 1+pointerOld && (s.entity.value == 0 || int(s.entity.pointer) != p) {
 					return false
 				}
 			}
@@ -319,6 +348,7 @@ func TestPointers(t *testing.T) {
 		{"insert and delete, beside an insert of the same value", p{scripts: [][]uint8{{1, 0}, {1}}, ticks: 3}, ""},
 		{"insert, change, delete, beside an insert", p{scripts: [][]uint8{{1, 2, 0}, {1}}, ticks: 3, noLate: true}, ""},
 		{"an insert that becomes a change, beside an insert and a delete", p{scripts: [][]uint8{{2, 0}, {1}}, ticks: 3}, ""},
+		{"two changes beside a write that keeps the value", p{start: 1, scripts: [][]uint8{{2, 1}, {touching, touching}}, ticks: 3}, ""},
 		{"pointers are left to the cleaner", p{scripts: [][]uint8{{1, 0}, {1}}, ticks: 3, keepsPointer: true}, ""},
 		{"the pointer after the entity", p{start: 1, scripts: [][]uint8{{2}}, ticks: 3, after: true}, pointerMissing},
 		{"one pointer for all operations with a value", p{scripts: [][]uint8{{1, 0}, {1}}, ticks: 3, shared: true, noLate: true}, pointerMissing},
@@ -327,6 +357,8 @@ func TestPointers(t *testing.T) {
 		{"an insert without a commit record", p{scripts: [][]uint8{{1, 0}}, ticks: 2, noRecord: true}, pointerMissing},
 		{"only the insert itself has a record", p{scripts: [][]uint8{{2, 0}, {1}}, ticks: 3, insertsOnly: true}, pointerMissing},
 		{"a writer that has slept goes on", p{start: 1, scripts: [][]uint8{{2}}, ticks: 4, sleeps: true, noLate: true}, pointerMissing},
+		{"the same pointer again after a refused change", p{start: 1, scripts: [][]uint8{{2, 1}, {1}}, ticks: 3, samePointer: true}, pointerMissing},
+		{"a refused change deletes its pointer", p{start: 1, scripts: [][]uint8{{2}, {touching}}, ticks: 3, dropsBare: true}, pointerMissing},
 		{"an insert is given up without an abort record", p{start: 1, scripts: [][]uint8{{2, 0}, {0, 1}}, ticks: 3, noAbort: true}, pointerMissing},
 	} {
 		t.Run(m.name, func(t *testing.T) {

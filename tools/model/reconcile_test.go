@@ -139,11 +139,6 @@ var reconcileWorkloads = []reconcileWorkload{
 	{name: "inline, inserts, there and back", p: reconcileProtocol{oneWorker: true, inline: true, inserts: true, primary: [2]uint8{a1}, writers: writers(first(becomes(1, b1), becomes(2, a1)))}},
 	{name: "inline, inserts, retention", p: reconcileProtocol{oneWorker: true, inline: true, inserts: true, sweeps: true, writers: writers(first(inserts(1, a1)), deletes(2))}, size: long},
 
-	{name: "list of two", p: reconcileProtocol{primary: [2]uint8{a1, a1}, writers: writers(first(becomes(1, b1)), becomes(2, b1).withEntity(1))}},
-	{name: "list, delete and insert", p: reconcileProtocol{primary: [2]uint8{a1}, writers: writers(first(deletes(1)), inserts(2, a1).withEntity(1))}},
-	{name: "list, insert and delete", p: reconcileProtocol{writers: writers(first(inserts(1, a1), deletes(2)), inserts(3, a1).withEntity(1))}},
-	{name: "list, inline", p: reconcileProtocol{oneWorker: true, inline: true, primary: [2]uint8{a1, b1}, writers: writers(first(becomes(1, b1)), becomes(2, a1).withEntity(1))}, size: huge},
-
 	{name: "counts", p: reconcileProtocol{counts: true, primary: [2]uint8{a1}, writers: writers(first(becomes(1, b1)), becomes(2, a2))}},
 	{name: "counts of two", p: reconcileProtocol{counts: true, primary: [2]uint8{a1}, writers: writers(first(becomes(1, b1)), inserts(2, a1).withEntity(1))}},
 	{name: "counts, insert and delete", p: reconcileProtocol{counts: true, writers: writers(first(inserts(1, a1)), deletes(2))}},
@@ -204,9 +199,7 @@ func TestReconcileMutants(t *testing.T) {
 		{"a row that seems right is not written", func(p *reconcileProtocol) { p.skipIfRight = true }, "there and back", missingTarget},
 		{"a row that seems right is not written, two writers", func(p *reconcileProtocol) { p.skipIfRight = true }, "there and back by two", missingTarget},
 		{"tombstone without CAS", func(p *reconcileProtocol) { p.blindTombstone = true }, "there and back", missingTarget},
-		{"a list without CAS", func(p *reconcileProtocol) { p.blindWrite = true }, "list of two", strayTarget},
 		{"physical delete instead of a tombstone", func(p *reconcileProtocol) { p.physicalDelete = true }, "insert, delete", strayTarget},
-		{"physical delete of an empty list", func(p *reconcileProtocol) { p.physicalDelete = true }, "list, insert and delete", strayTarget},
 		{"physical delete of a counted row", func(p *reconcileProtocol) { p.physicalDelete = true }, "counts, insert and delete", strayTarget},
 		{"no tombstone without a row", func(p *reconcileProtocol) { p.noTombstoneIfAbsent = true }, "insert, delete", strayTarget},
 		{"sums without CAS", func(p *reconcileProtocol) { p.blindSums = true }, "counts of two", wrongSum},
