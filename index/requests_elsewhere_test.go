@@ -11,7 +11,8 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// TestRequestsElsewhere: the requests of writers and workers with each kind of index over all partitions, as docs/indexes.md says. An idle look at the queue does not count.
+// TestRequestsElsewhere: the requests of writers and workers with each kind of index over all
+// partitions, as docs/indexes.md says. An idle look at the queue does not count.
 func TestRequestsElsewhere(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

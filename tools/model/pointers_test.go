@@ -5,10 +5,14 @@ import (
 	"testing"
 )
 
-// pointersProtocol is the protocol of pointers over all partitions. A write stores its pointer, then the entity by its ETag, which names the pointer, and then deletes the
-// pointer that the entity named before. A pointer belongs to one operation, and after a refused change to one attempt. Writers with scripts of values, 0 to delete, and touching to write the entity with the value and the pointer that it has; and a program that deletes old pointers which no
-// entity names. A program sends nothing later than a tick after it has stored the pointer, and no request arrives more than a tick after it was sent; a pointer older than
-// both may be deleted. A mutant sets one of the options.
+// pointersProtocol is the protocol of pointers over all partitions. A write stores its pointer,
+// then the entity by its ETag, which names the pointer, and then deletes the pointer that the
+// entity named before. A pointer belongs to one operation, and after a refused change to one
+// attempt. Writers with scripts of values, 0 to delete, and touching to write the entity with the
+// value and the pointer that it has; and a program that deletes old pointers which no entity names.
+// A program sends nothing later than a tick after it has stored the pointer, and no request arrives
+// more than a tick after it was sent; a pointer older than both may be deleted. A mutant sets one
+// of the options.
 type pointersProtocol struct {
 	start   uint8 // the value of the entity in the beginning, 0 for none
 	scripts [][]uint8
@@ -52,7 +56,8 @@ const (
 
 var pointerRequests = [...]string{pStores: "store of the pointer", pWrites: "write of the entity", pDeletes: "delete of the old pointer", pDrops: "delete of its own pointer"}
 
-// pointedEntity is a version of the entity: the operation that has stored its value, its pointer, and how often it was touched since.
+// pointedEntity is a version of the entity: the operation that has stored its value, its pointer,
+// and how often it was touched since.
 type pointedEntity struct{ value, by, pointer, touched uint8 }
 
 type pointerWriter struct {
@@ -157,7 +162,8 @@ func (k *pointersProtocol) next(s pointersState, step func(actor, what string, t
 	k.clean(s, step)
 }
 
-// send executes a request of a writer, with a response; perhaps it arrives once more later, or later and its sender has crashed, or before and its response is lost.
+// send executes a request of a writer, with a response; perhaps it arrives once more later, or
+// later and its sender has crashed, or before and its response is lost.
 func (k *pointersProtocol) send(s pointersState, i int, step func(actor, what string, to pointersState), accepted, refused func(w *pointerWriter)) {
 	w, actor := s.writers[i], fmt.Sprintf("writer %d", i)
 	op := k.op(i, w.step)
@@ -274,7 +280,8 @@ func (k *pointersProtocol) writer(s pointersState, i int, step func(actor, what 
 	}
 }
 
-// clean deletes a pointer that the entity does not name, by its ETag: one that was stored again stays.
+// clean deletes a pointer that the entity does not name, by its ETag: one that was stored again
+// stays.
 func (k *pointersProtocol) clean(s pointersState, step func(actor, what string, to pointersState)) {
 	mayGo := func(age uint8) bool { return age > 1+pointerOld || k.cleansYoung && age != 0 }
 	n := s
