@@ -159,7 +159,8 @@ func TestShownBesideBulk(t *testing.T) {
 	}
 }
 
-// TestShownAfterMove: the notification of a move with effects is shown when the move is finished, so that no worker is faster than the writer. The entity can be written
+// TestShownAfterMove: the notification of a move with effects is shown when the move is finished,
+// so that no worker is faster than the writer. The entity can be written
 // by its ETag then.
 func TestShownAfterMove(t *testing.T) {
 	t.Parallel()
@@ -216,7 +217,8 @@ func withRows(t *testing.T, o *office, n int) *table.Table[clerk] {
 	return staff
 }
 
-// TestEndsItself: a write over several partitions without effects ends itself, with a message that no worker sees: finish, mark done, withdraw. If one of these fails, the
+// TestEndsItself: a write over several partitions without effects ends itself, with a message that
+// no worker sees: finish, mark done, withdraw. If one of these fails, the
 // message is shown, and a worker ends the write.
 func TestEndsItself(t *testing.T) {
 	t.Parallel()

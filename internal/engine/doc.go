@@ -22,8 +22,9 @@
 //  6. write.send (send.go) sends the transaction, or the only step (send.go), until the outcome is known: outcome.go says what a refusal
 //     or a lost response means, by the commit record or the operation ID in a row.
 //  7. write.replan (write.go) decides after a conflict whether to plan again (replan.go). write.done (finish.go) ends a write that was
-//     applied: it finishes the other partitions, and then ends the commit record and withdraws the notification, or shows it to the
-//     workers. write.giveUp (write.go) ends a write that was not applied. Its abort record (record.go) excludes that it commits later; without one, UnknownError.Resolve asks again.
+//     applied: it finishes the other partitions, and ends the commit record, or shows the notification to the workers. write.giveUp
+//     (write.go) ends a write that was not applied. Its abort record (record.go) excludes that it commits later; without one,
+//     UnknownError.Resolve asks again. Rows that lie elsewhere, and are stored before a transaction, are in outer.go.
 //
 // Commit records are read and resolved in record.go. Preparations of crashed programs are ended in
 // end_prepared.go. A list requests pages in list.go, hands out their rows in delivery.go, and shows

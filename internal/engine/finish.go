@@ -59,7 +59,9 @@ func (w *write) endsItself() bool {
 // ends the write. After a crash between the two, a notification is left with nothing to do; in the
 // other order, it would be a pending commit record.
 func (w *write) end(ctx context.Context, record azcore.ETag) {
-	n, t, rec := w.notification, w.table, &commit.Record{Partition: keys.Raw(w.partition(), "").Partition(), OperationID: w.id, State: commit.Pending}
+	n, t := w.notification, w.table
+	in := keys.Raw(w.partition(), "").Partition()
+	rec := &commit.Record{Partition: in, OperationID: w.id, State: commit.Pending}
 	commit.SetETag(rec, record)
 	w.doBeside(ctx, func(ctx context.Context) {
 		if t.MarkDone(ctx, rec) != nil {
