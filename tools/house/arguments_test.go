@@ -437,7 +437,7 @@ func newCaller(t *testing.T) *caller {
 		"index.NewDetails": index.NewDetails[item], "index.NewLists": index.NewLists[item, string], "index.NewMulti": index.NewMulti[item, string],
 		"index.NewGlobal": index.NewGlobal[item, string], "index.NewGlobalMulti": index.NewGlobalMulti[item, string], "index.NewUnique": index.NewUnique[item, string],
 		"index.NewUniqueMulti": index.NewUniqueMulti[item, string],
-		"index.NewSummary": index.NewSummary[item, string], "index.New": index.New[item, string],
+		"index.NewSummary":     index.NewSummary[item, string], "index.New": index.New[item, string],
 		"keys.At": keys.At, "keys.Compare": keys.Compare, "keys.Desc": keys.Desc[string], "keys.Digits": keys.Digits[int], "keys.Enum": keys.Enum[enum],
 		"keys.Fold": keys.Fold[string], "keys.Int": keys.Int[int],
 		"keys.Map": keys.Map[string, string], "keys.OnePartition": keys.OnePartition[item], "keys.OneRow": keys.OneRow[item],
