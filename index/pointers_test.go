@@ -385,32 +385,34 @@ func hookedPost(t *testing.T, s *elsewhereScene, post *index.Global[worker, stri
 	return staff
 }
 
-// TestPointersSuspended: a program that sleeps for two days behind its pointer does not send the
-// entity, which would name a pointer that is deleted. It begins again.
+// TestPointersSuspended: a program that sleeps behind its pointer does not send the entity, which
+// would name a pointer that is deleted, whatever its WriteTimeout. It begins again.
 func TestPointersSuspended(t *testing.T) {
 	t.Parallel()
-	ctx := t.Context()
-	post := newPost()
-	s := newElsewhereScene(t, elsewhere{}, post)
-	insertAll(t, s.staff, s.Service, worker{"S", 1, "Jones", "a", 44, nil})
-	slept := false
-	staff := hookedPost(t, s, post, 0, func(r *http.Request) {
-		if r.Method == http.MethodPut && strings.Contains(r.URL.Path, "staffpost") && slept == false {
-			slept = true
-			defer s.Advance(48 * time.Hour) // the request has left before
+	for timeout, pause := range map[time.Duration]time.Duration{time.Minute: 48 * time.Hour, 10 * time.Hour: 2 * time.Hour} {
+		post := newPost()
+		s := newElsewhereScene(t, elsewhere{}, post)
+		insertAll(t, s.staff, s.Service, worker{"S", 1, "Jones", "a", 44, nil})
+		slept := false
+		staff := hookedPost(t, s, post, 0, func(r *http.Request) {
+			if r.Method == http.MethodPut && strings.Contains(r.URL.Path, "staffpost") && !slept {
+				slept = true
+				s.Advance(pause)
+			}
+		})
+		door.Table(staff).Options.WriteTimeout = timeout
+		testkit.NoError(t, staff.MergeAny(t.Context(), at(1), email.Set("b")))
+		testkit.Expect(t, "slept", slept, true)
+		testkit.NoError(t, pointersThere(s.Service))
+		for _, r := range s.Rows("staff") {
+			named := strings.Join(namedIn(r), "")
+			if named == "" {
+				continue // a row of the library
+			}
+			began, err := commit.TimeOf(named[len(named)-commit.IDLength:])
+			testkit.NoError(t, err)
+			testkit.Expect(t, fmt.Sprint(pause, ": age of the pointer's operation below an hour"), s.Now().Sub(began) < time.Hour, true)
 		}
-	})
-	testkit.NoError(t, staff.MergeAny(ctx, at(1), email.Set("b")))
-	testkit.Expect(t, "slept", slept, true)
-	testkit.NoError(t, pointersThere(s.Service))
-	for _, r := range s.Rows("staff") {
-		named := strings.Join(namedIn(r), "")
-		if named == "" {
-			continue // a row of the library
-		}
-		began, err := commit.TimeOf(named[len(named)-commit.IDLength:])
-		testkit.NoError(t, err)
-		testkit.Expect(t, "age of the pointer's operation below an hour", s.Now().Sub(began) < time.Hour, true)
 	}
 }
 

@@ -78,7 +78,7 @@ func (p *Plan) StoreBefore(t *Table, r *stored.Row, inserts bool) error {
 	if err != nil {
 		return err
 	}
-	p.NotAfter(began.Add(p.root.table.Options.mostAge()))
+	p.NotAfter(began.Add(min(p.root.table.Options.mostAge(), outerSent)))
 	body, _, err := r.Body(false, false, false)
 	p.outer = p.outer.join(outer{store: []outerRow{{t, r.Key, body, strings.HasSuffix(r.Key.RowKey(), p.root.outerID)}}, record: inserts})
 	return err
@@ -200,9 +200,13 @@ func sendOuter(ctx context.Context, rows []outerRow, kind aztables.TransactionTy
 	return verdict, err
 }
 
-// outerAge is how old a row is that no write can name any more: that of the row began before, and
-// none of its requests arrives after the retention.
-const outerAge = commit.Retention + time.Hour
+// outerSent is the time from the beginning of a write until its transaction is sent, at most,
+// whatever its WriteTimeout. outerAge is how old a row is that no write can name any more: no request
+// arrives later than the retention, and half an hour is for clocks.
+const (
+	outerSent = 30 * time.Minute
+	outerAge  = commit.Retention + 2*outerSent
+)
 
 // mayBeNamed reports whether a write that names a row may still be on its way.
 func mayBeNamed(stored, now time.Time) bool { return stored.IsZero() || now.Sub(stored) < outerAge }
