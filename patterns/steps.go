@@ -133,8 +133,8 @@ func (r *Run) properties(row *table.Row) []string {
 		switch v := value.(type) {
 		case []byte:
 			n = len(v)
-			if text, is := stored.StateText(v); is && name == "_ix" {
-				v = text
+			if text, is := stored.StateText(v); is && name == "_ix" { // packed, its length differs with random IDs
+				v, n = text, len(r.stable(string(text)))
 			}
 			s = r.stable(strconv.Quote(string(v)))
 		case time.Time: // of the entity: only the library's own times are in texts
