@@ -206,7 +206,8 @@ func (ix *core) keysOf(ctx context.Context, t tabledoor.Untyped, q query.Query) 
 				yield(keys.Key{}, withDefinition(ix.name, err))
 				return
 			}
-			if base, points := engine.BaseOf(row.Key); ix.pointsElsewhere() {
+			if ix.pointsElsewhere() {
+				base, points := engine.BaseOf(row.Key)
 				is = is && points && base != last // several writes may have stored one for a while
 				last = base
 			}
