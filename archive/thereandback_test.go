@@ -65,7 +65,9 @@ func TestThereAndBack(t *testing.T) {
 			before := storedIncarnation(s)
 			s.Count()
 			must(t, fx.work(ctx))
-			testkit.Expect(t, "requests", s.Count().String(), "5 get, 1 message-delete, 2 message-get, 3 transaction") // none is of the journey
+			// None is of the journey.
+			want := "5 get, 1 message-delete, 2 message-get, 3 transaction"
+			testkit.Expect(t, "requests", s.Count().String(), want)
 			wantClerks(t, s, nil, []string{"c_000001=Name1"})
 			_, err := fx.mover.Restore(ctx, at(1))
 			must(t, err)

@@ -176,7 +176,8 @@ func TestShownAfterMove(t *testing.T) {
 			s.take(t)
 			e.Value.Dept = "second"
 			noError(t, o.staff.Move(ctx, e))
-			testkit.Expect(t, fmt.Sprintf("executes %v: requests", executes), fmt.Sprint(s.arrived), "[message-put transaction transaction transaction message-update]")
+			want := "[message-put transaction transaction transaction message-update]"
+			testkit.Expect(t, fmt.Sprintf("executes %v: requests", executes), fmt.Sprint(s.arrived), want)
 			s.take(t)
 			testkit.Expect(t, "all notifications visible", allVisible(s, 2), true)
 			e.Value.Last = "Smith"
@@ -222,7 +223,8 @@ func withRows(t *testing.T, o *office, n int) *table.Table[clerk] {
 // message is shown, and a worker ends the write.
 func TestEndsItself(t *testing.T) {
 	t.Parallel()
-	ended := "message-put transaction transaction transaction transaction transaction merge message-delete"
+	sent := "message-put transaction transaction transaction transaction transaction "
+	ended := sent + "merge message-delete"
 	for _, c := range []struct {
 		what    string
 		fails   requests.Kind // the n-th of the kind, and those behind it for a minute
@@ -231,8 +233,8 @@ func TestEndsItself(t *testing.T) {
 		left    int // messages, when the write has ended
 	}{
 		{"all is well", "", 0, ended, 0},
-		{"a partition cannot be finished", requests.Transaction, 4, "message-put transaction transaction transaction transaction transaction get get get get get get transaction transaction message-update", 1},
-		{"the record cannot be marked", requests.Merge, 1, "message-put transaction transaction transaction transaction transaction merge message-update", 1},
+		{"a partition cannot be finished", requests.Transaction, 4, sent + "get get get get get get transaction transaction message-update", 1},
+		{"the record cannot be marked", requests.Merge, 1, sent + "merge message-update", 1},
 		{"the message cannot be withdrawn", kinds.MessageDelete, 1, ended, 1},
 	} {
 		t.Run(c.what, func(t *testing.T) {

@@ -225,7 +225,8 @@ func (k *pointersProtocol) writer(s pointersState, i int, step func(actor, what 
 		step(actor, fmt.Sprintf("reads the entity: %d", s.entity.value), n)
 	case pStores:
 		k.send(s, i, step, func(w *pointerWriter) {
-			if w.age, w.pc = 0, pWrites; k.after {
+			w.age, w.pc = 0, pWrites
+			if k.after {
 				w.pc = pDeletes
 			}
 		}, nil)
@@ -271,7 +272,8 @@ func (k *pointersProtocol) writer(s pointersState, i int, step func(actor, what 
 			}
 			n.records |= 1 << op
 		}
-		if n.writers[i].pc = pDrops; k.keepsPointer || !w.record && !k.dropsBare && !k.noAbort {
+		n.writers[i].pc = pDrops
+		if k.keepsPointer || !w.record && !k.dropsBare && !k.noAbort {
 			ends(&n.writers[i])
 		}
 		step(actor, "gives up", n)
