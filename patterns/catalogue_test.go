@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -107,6 +109,26 @@ func TestAlone(t *testing.T) {
 	t.Logf("%d recipes in %v", len(catalogue), time.Since(start).Round(10*time.Millisecond))
 }
 
+// onMemory is what the program prints with -json of a run on the service in memory, for several tests.
+var onMemory = sync.OnceValues(func() ([]byte, error) {
+	var out bytes.Buffer
+	err := command(context.Background(), []string{"-json"}, &out)
+	return out.Bytes(), err
+})
+
+// reportsOn returns the reports of all recipes on a service.
+func reportsOn(t *testing.T, on string) (reports []report) {
+	t.Helper()
+	out, err := onMemory()
+	if on != "memory" {
+		out = run(t, "-json", "-on", on)
+	}
+	if err = errors.Join(err, json.Unmarshal(out, &reports)); err != nil {
+		t.Fatal(err)
+	}
+	return reports
+}
+
 // TestOnAzurite: each step of each recipe makes the same requests on the emulator Azurite as in memory.
 func TestOnAzurite(t *testing.T) {
 	if testing.Short() {
@@ -114,11 +136,7 @@ func TestOnAzurite(t *testing.T) {
 	}
 	t.Parallel()
 	requests := func(on string) (all []string) {
-		var reports []report
-		if err := json.Unmarshal(run(t, "-json", "-on", on), &reports); err != nil {
-			t.Fatal(err)
-		}
-		for _, r := range reports {
+		for _, r := range reportsOn(t, on) {
 			for _, s := range r.Steps {
 				all = append(all, fmt.Sprintf("%s, %s: %v", r.Name, s.What, s.Requests))
 			}
@@ -135,11 +153,7 @@ func TestOnAzurite(t *testing.T) {
 func TestOnAdverse(t *testing.T) {
 	t.Parallel()
 	steps := func(on string) (all []string) {
-		var reports []report
-		if err := json.Unmarshal(run(t, "-json", "-on", on), &reports); err != nil {
-			t.Fatal(err)
-		}
-		for _, r := range reports {
+		for _, r := range reportsOn(t, on) {
 			for _, s := range r.Steps {
 				answers := slices.DeleteFunc(s.Answers, func(a string) bool { return strings.Contains(a, "requests") })
 				all = append(all, fmt.Sprintf("%s, %s: %q, %d rows", r.Name, s.What, answers, len(s.Rows)))

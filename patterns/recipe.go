@@ -93,22 +93,59 @@ func runOnce(ctx context.Context, rec recipe, r *Run) error {
 	return rec.run(ctx, r)
 }
 
-// runRecipes runs recipes one after another, and calls done with each report as soon as it is
-// complete. A nil done is not called.
+// mostAtOnce is how many recipes run at the same time, each on a service in memory of its own; most
+// of them wait, for the end of a lease or of a window of time. Fewer share one account.
+const (
+	mostAtOnce    = 8
+	mostOnAccount = 4
+)
+
+// runRecipes runs recipes at the same time, and calls done with each report in the order of the
+// recipes, as soon as those before it are complete. A nil done is not called.
 func runRecipes(ctx context.Context, s *service, all recipes, done func(report)) (reports []report, err error) {
-	for i, rec := range all {
-		r := &Run{service: s, report: rec.head(), prefix: "t" + strings.ToLower(rand.Text()[:8])}
-		r.report.number, r.report.of = i+1, len(all)
-		failed := errors.Join(runOnce(ctx, rec, r), r.cleanUp(ctx))
-		if failed != nil {
-			r.report.Error = failed.Error()
-			err = errors.Join(err, fmt.Errorf("%s: %w", rec.name, failed))
+	finished := make([]chan report, len(all))
+	for i := range finished {
+		finished[i] = make(chan report, 1)
+	}
+	go func() {
+		most := mostAtOnce
+		if s.connection != "" {
+			most = mostOnAccount
 		}
-		r.report.compare(rec.measured, rec.naiveGrows)
-		reports = append(reports, r.report)
+		slots := make(chan struct{}, most)
+		for i, rec := range all {
+			slots <- struct{}{}
+			go func() {
+				defer func() { <-slots }()
+				finished[i] <- runRecipe(ctx, s, rec, i+1, len(all))
+			}()
+		}
+	}()
+	for i, rec := range all {
+		r := <-finished[i]
+		if r.failed != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", rec.name, r.failed))
+		}
+		reports = append(reports, r)
 		if done != nil {
-			done(r.report)
+			done(r)
 		}
 	}
 	return reports, err
+}
+
+// runRecipe runs the recipe of a number among so many.
+func runRecipe(ctx context.Context, s *service, rec recipe, number, of int) report {
+	r := &Run{report: rec.head(), prefix: "t" + strings.ToLower(rand.Text()[:8])}
+	r.report.number, r.report.of = number, of
+	var err error
+	if r.service, err = s.forRecipe(uint64(number)); err == nil {
+		err = errors.Join(runOnce(ctx, rec, r), r.cleanUp(ctx))
+		r.service.close()
+	}
+	if err != nil {
+		r.report.failed, r.report.Error = err, err.Error()
+	}
+	r.report.compare(rec.measured, rec.naiveGrows)
+	return r.report
 }

@@ -31,7 +31,7 @@ var newIndex = recipe{
 		const sales = "Sales"
 		email := table.FieldOf(func(e *Employee) *string { return &e.Email })
 		o := r.StoreOptions("company", "staff")
-		o.CatalogueAge = 2 * time.Second // 66 s, but for an example
+		o.CatalogueAge = 2500 * time.Millisecond // 66 s, but for an example
 		staff := newindex.Open(r.Account(), o)
 
 		// The release before, which has no index.
@@ -110,7 +110,7 @@ var newIndex = recipe{
 				return err
 			}, ""},
 		} {
-			if step.what == bothWrite { // on a slow service, they would read the catalogue again, after 2 s
+			if step.what == bothWrite { // on a slow service, they would read the catalogue again, after 2.5 s
 				if err := errors.Join(before.Ensure(ctx), staff.Ensure(ctx)); err != nil {
 					return err
 				}

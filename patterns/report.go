@@ -23,6 +23,7 @@ type report struct {
 	Compared    *comparison `json:"compared,omitempty"`
 
 	number, of int // of this run
+	failed     error
 }
 
 // progress returns a text such as 3 of 41.

@@ -32,21 +32,7 @@ type service struct {
 func open(ctx context.Context, on string) (*service, error) {
 	switch on {
 	case "memory", "adverse":
-		o := &storagetest.Options{}
-		if on == "adverse" {
-			o.Faults = storagetest.Adverse(storagetest.Adversity{Seed: 1, Move: -1})
-		}
-		server := storagetest.New(o)
-		cs, err := server.Listen() // at a port, for recipes with a child process
-		if err != nil {
-			return nil, err
-		}
-		s, err := connect(on, cs)
-		if err != nil {
-			return nil, errors.Join(err, server.Close())
-		}
-		s.close = func() { server.Close() }
-		return s, nil
+		return &service{name: on, close: func() {}}, nil
 	case "azurite":
 		cs, stop, err := startEmulator(ctx)
 		if err != nil {
@@ -67,6 +53,29 @@ func open(ctx context.Context, on string) (*service, error) {
 		return connect(on, cs)
 	}
 	return nil, fmt.Errorf("-on %s: unknown service; want memory, adverse, azurite or env", on)
+}
+
+// forRecipe returns the service for one recipe, which counts its requests alone. Each recipe has a
+// service in memory of its own.
+func (s *service) forRecipe(number uint64) (*service, error) {
+	if s.connection != "" {
+		return connect(s.name, s.connection)
+	}
+	o := &storagetest.Options{}
+	if s.name == "adverse" {
+		o.Faults = storagetest.Adverse(storagetest.Adversity{Seed: number, Move: -1})
+	}
+	server := storagetest.New(o)
+	cs, err := server.Listen() // at a port, for recipes with a child process
+	if err != nil {
+		return nil, err
+	}
+	own, err := connect(s.name, cs)
+	if err != nil {
+		return nil, errors.Join(err, server.Close())
+	}
+	own.close = func() { _ = server.Close() }
+	return own, nil
 }
 
 // connect returns the service of a connection string.
