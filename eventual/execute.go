@@ -145,38 +145,38 @@ func (e *executor) executeEffects(ctx context.Context, t *tableHandlers, record 
 	return out, false
 }
 
-// resolve is Records.Resolve for a message. An abort record also names the remotes, so that they
-// are swept with it.
+// resolve is Records.Resolve for a message. An abort record also names the participants, so that
+// they are swept with it.
 func (e *executor) resolve(ctx context.Context, t *tableHandlers, x *lease) (record *commit.Record, err error) {
 	ctx, end := door.Table(t.table).Span(ctx, "Resolve")
 	defer func() { end(err) }()
 	m := x.message
-	if len(m.Remotes) > 0 {
+	if len(m.Participants) > 0 {
 		record, err := t.records.Get(ctx, m.partition(), m.Op)
 		if !errors.Is(err, table.ErrNotFound) {
 			return record, err
 		}
-		if _, err := door.Table(t.table).Resolve(ctx, m.Partition, m.Op, m.Remotes...); err != nil {
+		if _, err := door.Table(t.table).Resolve(ctx, m.Partition, m.Op, m.Participants...); err != nil {
 			return nil, err
 		}
 	}
 	return t.records.Resolve(ctx, m.partition(), m.Op)
 }
 
-// mostExcluded is how many remotes a message may name, and rollBack stores a row in those where
-// nothing is prepared. A move has one, a transaction up to nine, and each unique value elsewhere
-// adds two.
+// mostExcluded is how many participants a message may name, and rollBack stores a row in those
+// where nothing is prepared. A move has one, a transaction up to nine, and each unique value
+// elsewhere adds two.
 const mostExcluded = 24
 
-// rollBack rolls back, in the remotes that the message names, a write that never commits. The
+// rollBack rolls back, in the participants that the message names, a write that never commits. The
 // message is not trusted: in tables that no handler names, and if it names more than mostExcluded
-// remotes, rollBack writes only where the write has prepared something. A late request can then
-// still prepare; programs that read such a row roll it back.
+// participants, rollBack writes only where the write has prepared something. A late request can
+// then still prepare; programs that read such a row roll it back.
 func (e *executor) rollBack(ctx context.Context, t *tableHandlers, x *lease) outcome {
-	few := len(x.message.Remotes) <= mostExcluded
-	for _, r := range x.message.Remotes {
-		registered := e.env.handlers.tableHandlers(r.Table) != nil || slices.Contains(t.remotes, strings.ToLower(r.Table))
-		err := door.Table(t.table).EndRemote(ctx, x.message.Partition, x.message.Op, r, registered && few)
+	few := len(x.message.Participants) <= mostExcluded
+	for _, r := range x.message.Participants {
+		registered := e.env.handlers.tableHandlers(r.Table) != nil || slices.Contains(t.alsoWrites, strings.ToLower(r.Table))
+		err := door.Table(t.table).EndParticipant(ctx, x.message.Partition, x.message.Op, r, registered && few)
 		if errors.Is(err, errs.ErrTableNotFound) && !registered {
 			continue
 		} else if err != nil {

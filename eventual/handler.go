@@ -138,10 +138,10 @@ type registry map[string]*tableHandlers
 
 // tableHandlers are the handlers of one table by the kind of their effects.
 type tableHandlers struct {
-	table   table.Handle
-	records *records.Records
-	byKind  map[string]host.Handler
-	remotes []string // the names of other tables, in lower case
+	table      table.Handle
+	records    *records.Records
+	byKind     map[string]host.Handler
+	alsoWrites []string // the names of other tables, in lower case
 }
 
 func newRegistry(handlers []host.Handler) (registry, error) {
@@ -175,12 +175,12 @@ func newRegistry(handlers []host.Handler) (registry, error) {
 		def(&h.Version, 1)
 		t.byKind[h.Kind] = h
 		for _, m := range door.Table(h.Table).Mode.Maintainers {
-			if w, is := m.Typed().(host.RemoteWriter); is {
-				h.Remotes = append(slices.Clip(h.Remotes), w.RemoteTables()...)
+			if w, is := m.Typed().(host.AlsoWriter); is {
+				h.AlsoWrites = append(slices.Clip(h.AlsoWrites), w.AlsoWrites()...)
 			}
 		}
-		for _, name := range h.Remotes {
-			t.remotes = append(t.remotes, strings.ToLower(name))
+		for _, name := range h.AlsoWrites {
+			t.alsoWrites = append(t.alsoWrites, strings.ToLower(name))
 		}
 	}
 	return all, nil
@@ -191,7 +191,7 @@ func (t *tableHandlers) handler(kind string) (h host.Handler, known bool) {
 	if t == nil {
 		return host.Handler{}, false
 	}
-	if h, known = t.byKind[kind]; !known && kind == engine.RemoteEffect {
+	if h, known = t.byKind[kind]; !known && kind == engine.ParticipantsEffect {
 		return bare.Transactions(t.table), true
 	}
 	return h, known

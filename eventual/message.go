@@ -27,7 +27,7 @@ type message struct {
 	Op        string `json:"op,omitempty"`
 	Hour      string `json:"hour,omitempty"`
 
-	Remotes []commit.Remote `json:"remotes,omitempty"` // of a write over several partitions
+	Participants []commit.Place `json:"remotes,omitempty"` // of a write over several partitions
 
 	history
 }
@@ -63,7 +63,7 @@ func parse(text string) (m message, err error) {
 }
 
 // valid reports whether a message names a possible table and partition, and either a write, with
-// remotes that a write can have, or an hour.
+// participants that a write can have, or an hour.
 func (m message) valid() bool {
 	if !tableName.MatchString(m.Table) || !isStorableKey(m.Partition) {
 		return false
@@ -72,7 +72,7 @@ func (m message) valid() bool {
 		_, err := time.Parse(time.RFC3339, m.Hour)
 		return m.Op == "" && err == nil
 	}
-	return engine.PossibleRemotes(m.Remotes) && !(&commit.Record{OperationID: m.Op}).Time().IsZero()
+	return engine.PossibleParticipants(m.Participants) && !(&commit.Record{OperationID: m.Op}).Time().IsZero()
 }
 
 // tableName matches the table names that the service allows ('Understanding the Table service data

@@ -94,8 +94,8 @@ func TestUntrusted(t *testing.T) {
 	}
 }
 
-// remoteNames returns the names of n other partitions as in a message. # stands for a number of 3 digits.
-func remoteNames(n int, form string) string {
+// participantNames returns the names of n other partitions as in a message. # stands for a number of 3 digits.
+func participantNames(n int, form string) string {
 	var names []string
 	for i := range n {
 		names = append(names, strings.ReplaceAll(form, "#", fmt.Sprintf("%03d", i)))
@@ -103,9 +103,9 @@ func remoteNames(n int, form string) string {
 	return strings.Join(names, ",")
 }
 
-// TestForgedRemotes: a message may name the partitions that one write can have. One that names more, or places that no write has, is
+// TestForgedParticipants: a message may name the partitions that one write can have. One that names more, or places that no write has, is
 // damaged. If it names a few, a worker makes sure that a late request prepares nothing there; in more, it only reads a row.
-func TestForgedRemotes(t *testing.T) {
+func TestForgedParticipants(t *testing.T) {
 	t.Parallel()
 	const named = `{"table":"staff","partition":"P#"}`
 	for name, c := range map[string]struct {
@@ -127,7 +127,7 @@ func TestForgedRemotes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o, s := newOffice(t, noPauses())
-			o.put(t, "notifications", fmt.Sprintf(`{"v":1,"table":"staff","partition":"S","op":%q,"remotes":[%s]}`, operationIDAt(time.Now()), remoteNames(c.n, c.form)))
+			o.put(t, "notifications", fmt.Sprintf(`{"v":1,"table":"staff","partition":"S","op":%q,"remotes":[%s]}`, operationIDAt(time.Now()), participantNames(c.n, c.form)))
 			s.Count()
 			w := o.worker(t, fastPolling())
 			drain(t, w)
@@ -174,15 +174,15 @@ func crashedMove(t testing.TB, o *office, s *storagetest.Service, n int) {
 	testkit.Expect(t, "prepared", storedStates(s, "~t|"), "M pending")
 }
 
-// TestManyRemotes: a worker rolls back what a write has prepared, also if its message names many partitions.
-func TestManyRemotes(t *testing.T) {
+// TestManyParticipants: a worker rolls back what a write has prepared, also if its message names many partitions.
+func TestManyParticipants(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		o, s := newOffice(t, noPauses())
 		crashedMove(t, o, s, 2)
 		text := s.Messages("notifications")[0].Text
 		o.clear(t, "notifications")
-		o.put(t, "notifications", strings.Replace(text, `"remotes":[`, `"remotes":[`+remoteNames(30, `{"table":"staff","partition":"P#"}`)+",", 1))
+		o.put(t, "notifications", strings.Replace(text, `"remotes":[`, `"remotes":[`+participantNames(30, `{"table":"staff","partition":"P#"}`)+",", 1))
 		drain(t, o.worker(t, fastPolling()))
 		testkit.Expect(t, "prepared", storedStates(s, "~t|"), "M over")
 		testkit.Expect(t, "messages left", len(s.Messages("notifications")), 0)

@@ -197,7 +197,7 @@ func (m afar) MaxRows() int { return 1 }
 func (m afar) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[clerk]) error {
 	for i := range m.n {
 		partition := keys.RawPartition(fmt.Sprint("far", i, c.New.ID))
-		q, err := door.Remote(p, door.Table(m.staff), partition.String())
+		q, err := door.Participant(p, door.Table(m.staff), partition.String())
 		if err == nil {
 			err = q.Insert(&table.Row{Key: keys.At(partition, keys.RawRow("row"))}, nil)
 		}

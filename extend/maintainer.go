@@ -334,20 +334,20 @@ func (doors) Retake(p any, r *stored.Row) (bool, error) {
 	return ok, plan.refused(err)
 }
 
-func (doors) Remote(p any, t *engine.Table, partition string) (any, error) {
+func (doors) Participant(p any, t *engine.Table, partition string) (any, error) {
 	parent := p.(*Plan)
-	remote, err := parent.plan.Remote(t, partition)
+	participant, err := parent.plan.Participant(t, partition)
 	if err != nil {
 		return nil, parent.refused(err)
 	}
-	if remote == parent.plan {
+	if participant == parent.plan {
 		return parent, nil
 	}
 	if parent.parent != nil {
 		parent = parent.parent
 	}
-	if remote == parent.plan {
+	if participant == parent.plan {
 		return parent, nil
 	}
-	return &Plan{plan: remote, parent: parent}, nil
+	return &Plan{plan: participant, parent: parent}, nil
 }

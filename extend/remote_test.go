@@ -20,19 +20,19 @@ type negative struct{ farewells }
 
 func (negative) MaxRows() int { return -1 }
 
-// remotes is a maintainer that calls a function.
-type remotes struct {
+// participants is a maintainer that calls a function.
+type participants struct {
 	do func(ctx context.Context, p *extend.Plan, c *extend.Change[employee]) error
 }
 
-func (remotes) Name() string { return "remotes" }
-func (remotes) MaxRows() int { return 2 }
-func (m remotes) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[employee]) error {
+func (participants) Name() string { return "participants" }
+func (participants) MaxRows() int { return 2 }
+func (m participants) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[employee]) error {
 	return m.do(ctx, p, c)
 }
 
-// TestRemotePlans: each partition has one plan in a write, from whichever plan it is asked for, and an invalid partition is an error.
-func TestRemotePlans(t *testing.T) {
+// TestParticipantPlans: each partition has one plan in a write, from whichever plan it is asked for, and an invalid partition is an error.
+func TestParticipantPlans(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	staff, s := openStaff()
@@ -41,18 +41,18 @@ func TestRemotePlans(t *testing.T) {
 		t.Errorf("MaxRows -1: got error %v; want a *table.ValueError", err)
 	}
 	calls := 0
-	m := remotes{func(ctx context.Context, p *extend.Plan, c *extend.Change[employee]) error {
+	m := participants{func(ctx context.Context, p *extend.Plan, c *extend.Change[employee]) error {
 		calls++
-		own, err := door.Remote(p, door.Table(staff), c.Key.PartitionKey())
+		own, err := door.Participant(p, door.Table(staff), c.Key.PartitionKey())
 		if own != p || err != nil {
 			t.Errorf("the plan of the own partition: got another plan or error %v; want the plan", err)
 		}
-		there, err := door.Remote(p, door.Table(staff), "company")
+		there, err := door.Participant(p, door.Table(staff), "company")
 		testkit.NoError(t, err)
-		for name, from := range map[string]*extend.Plan{"the plan": p, "the remote plan": there} {
-			other, err := door.Remote(from, door.Table(staff), "other")
+		for name, from := range map[string]*extend.Plan{"the plan": p, "the participant plan": there} {
+			other, err := door.Participant(from, door.Table(staff), "other")
 			testkit.NoError(t, err)
-			if back, err := door.Remote(other, door.Table(staff), c.Key.PartitionKey()); back != p || err != nil {
+			if back, err := door.Participant(other, door.Table(staff), c.Key.PartitionKey()); back != p || err != nil {
 				t.Errorf("back from %s: got another plan or error %v; want the first plan", name, err)
 			}
 			var ke *keys.KeyError
@@ -84,16 +84,16 @@ func TestRemotePlans(t *testing.T) {
 		t.Errorf("a second insert: got error %v; want errBadgeTaken", err)
 	}
 
-	// An error of a remote plan ends the write with its reason, although the maintainer returns it through.
+	// An error of a participant plan ends the write with its reason, although the maintainer returns it through.
 	foreign, _ := openStaff()
-	other := remotes{func(ctx context.Context, p *extend.Plan, c *extend.Change[employee]) error {
-		_, err := door.Remote(p, door.Table(foreign), "company")
+	other := participants{func(ctx context.Context, p *extend.Plan, c *extend.Change[employee]) error {
+		_, err := door.Participant(p, door.Table(foreign), "company")
 		return err
 	}}
 	maintained, err = bare.WithOutbox(staff, &memoryOutbox{}, other)
 	testkit.NoError(t, err)
 	var de *table.DerivedError
-	if _, err := maintained.Insert(ctx, &employee{"Sales", 3, "Li", 30}); !errors.As(err, &ve) || !errors.As(err, &de) || de.Maintainer != "remotes" {
-		t.Errorf("a table of another service: got error %v; want a *table.ValueError and a *table.DerivedError of remotes", err)
+	if _, err := maintained.Insert(ctx, &employee{"Sales", 3, "Li", 30}); !errors.As(err, &ve) || !errors.As(err, &de) || de.Maintainer != "participants" {
+		t.Errorf("a table of another service: got error %v; want a *table.ValueError and a *table.DerivedError of participants", err)
 	}
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestRemoteGlobalLeftOver: nothing of refused writes is left once the clean-up has run.
-func TestRemoteGlobalLeftOver(t *testing.T) {
+// TestParticipantGlobalLeftOver: nothing of refused writes is left once the clean-up has run.
+func TestParticipantGlobalLeftOver(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := newElsewhereScene(t, elsewhere{}, newLogin())
@@ -46,8 +46,8 @@ func TestRemoteGlobalLeftOver(t *testing.T) {
 	}
 }
 
-// TestRemoteGlobalBulkMessage: bulk work goes on although the values of a transaction are too many for one message.
-func TestRemoteGlobalBulkMessage(t *testing.T) {
+// TestParticipantGlobalBulkMessage: bulk work goes on although the values of a transaction are too many for one message.
+func TestParticipantGlobalBulkMessage(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := newElsewhereScene(t, elsewhere{}, newLogin())
@@ -70,8 +70,8 @@ func TestRemoteGlobalBulkMessage(t *testing.T) {
 	}
 }
 
-// TestRemoteScopeBulkCost: bulk work whose rows do not fit into the transaction of a scope finds quickly how many do.
-func TestRemoteScopeBulkCost(t *testing.T) {
+// TestParticipantScopeBulkCost: bulk work whose rows do not fit into the transaction of a scope finds quickly how many do.
+func TestParticipantScopeBulkCost(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	byLogin := index.NewUnique("login", keys.Text(), func(w *worker) (string, bool) { return w.Email, true }, nil).In(func(w *worker) keys.PartitionKey { return keys.RawPartition("all") })
@@ -107,8 +107,8 @@ func TestRemoteScopeBulkCost(t *testing.T) {
 	}
 }
 
-// TestRemoteGlobalStale: a value that an entity gives up, takes again, and gives up, while a write by key is planned again.
-func TestRemoteGlobalStale(t *testing.T) {
+// TestParticipantGlobalStale: a value that an entity gives up, takes again, and gives up, while a write by key is planned again.
+func TestParticipantGlobalStale(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := newElsewhereScene(t, elsewhere{}, newLogin())

@@ -22,8 +22,8 @@ type uniqueElsewhere struct {
 
 func (m *uniqueElsewhere) MaxRows() int { return m.most }
 
-// RemoteTables implements host.RemoteWriter.
-func (m *uniqueElsewhere) RemoteTables() []string { return []string{m.rows.Name()} }
+// AlsoWrites implements host.AlsoWriter.
+func (m *uniqueElsewhere) AlsoWrites() []string { return []string{m.rows.Name()} }
 
 // Kind returns "": the rows change together with their entities.
 func (m *uniqueElsewhere) Kind() string { return "" }
@@ -47,9 +47,9 @@ func (m *uniqueElsewhere) Maintain(_ context.Context, p *extend.Plan, c *engine.
 		if slices.Contains(want, k) {
 			continue
 		}
-		there, err := door.Remote(p, door.Table(m.rows), k.PartitionKey())
+		there, err := door.Participant(p, door.Table(m.rows), k.PartitionKey())
 		if err == nil {
-			err = there.Remove(k.Row()) // the engine reads the row (remotes.readUnread), and it stays if it is another entity's
+			err = there.Remove(k.Row()) // the engine reads the row (participants.readUnread), and it stays if it is another entity's
 		}
 		if err != nil {
 			return err
@@ -61,7 +61,7 @@ func (m *uniqueElsewhere) Maintain(_ context.Context, p *extend.Plan, c *engine.
 		if slices.Contains(had, k) && !m.mode.Rewrite {
 			continue
 		}
-		there, err := door.Remote(p, door.Table(m.rows), k.PartitionKey())
+		there, err := door.Participant(p, door.Table(m.rows), k.PartitionKey())
 		if err != nil {
 			return err
 		}

@@ -121,7 +121,7 @@ func (e *entering) attempt(ctx context.Context) (in bool, err error) {
 	case e.mine && e.present:
 		return true, l.Err()
 	}
-	_, err = engine.Commit(ctx, "In", e.head, e.ops(h))
+	_, _, err = engine.Commit(ctx, engine.Together{Method: "In", Key: e.head, Ops: e.ops(h)})
 	return err == nil, err
 }
 

@@ -2,13 +2,11 @@ package table
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
-	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -41,10 +39,10 @@ import (
 // before, or 98 that do not.
 //
 // Requests: 6, and none of a worker: the message, 3 transactions, to prepare, to commit and to
-// finish, 1 to mark the commit record as done, and 1 to withdraw the message; 1 more for each shared
-// derived row, such as a list or a summary, that must be read. With effects, the last two are the
-// worker's, and 1 shows it the message. After a refusal that is not about the old row, 1 to read
-// that row.
+// finish, 1 to mark the commit record as done, and 1 to withdraw the message; 1 more for each
+// shared derived row, such as a list or a summary, that must be read. With effects, the last two
+// are the worker's, and 1 shows it the message. After a refusal that is not about the old row, 1 to
+// read that row.
 func (t *Table[T]) Move(ctx context.Context, e *Entity[T]) error {
 	to, err := t.h.keyByFields("Move", e)
 	if err != nil {
@@ -74,33 +72,22 @@ func (h handle) move(ctx context.Context, e entity, other handle, to keys.Key) (
 	if err := either(h.engine.Fault, other.engine.Fault); err != nil {
 		return h.engine.OpError("Move", keys.Key{}, err)
 	}
-	same := h.engine.Same(other.engine)
-	if same && p.value != nil && (to.Err() != nil || to.PartitionKey() == p.key.PartitionKey()) {
-		return h.moveInside(ctx, e, to)
-	}
 	ctx, end := h.engine.Span(ctx, "Move")
 	defer func() { end(err) }()
+	if p.value != nil && to == *p.key && h.engine.Same(other.engine) {
+		return h.replace("Move", e).send(ctx)
+	}
 	remove, insert, err := h.moving("Move", e, other, to)
-	switch a, b := h.engine.Mode.Outbox, other.engine.Mode.Outbox; {
+	switch {
 	case err != nil:
-	case p.key.Err() != nil: // the marks of a write over several partitions name the rows
-		err = p.key.Err()
-	case !h.engine.SameService(other.engine):
-		err = &ValueError{Field: "other", Reason: "is a table of another service; give one of the same client"}
-	case !other.engine.Knows(h.engine.Name):
-		err = &ValueError{
-			Field:  "other",
-			Reason: fmt.Sprintf("is table %q, not of the store of table %q; declare both in one", other.engine.Name, h.engine.Name),
-		}
-	case wire.IsNil(a):
-		err = &ValueError{Field: "outbox", Reason: "is missing: declare the table by aztablekit.Table, so that workers finish the moves of crashed programs"}
-	case wire.IsNil(b) || !engine.SameOutbox(a, b):
-		err = &ValueError{Field: "outbox", Reason: "is not that of the other handle: give both the same"}
-	}
-	if err != nil {
 		return h.engine.OpError("Move", remove.op.Key, err)
+	case !h.engine.SameService(other.engine):
+		return h.engine.OpError("Move", remove.op.Key, &ValueError{Field: "other", Reason: "is a table of another service; give one of the same client"})
 	}
-	return engine.MoveAcross(ctx, "Move", &remove.op, &insert.op)
+	// In one partition, the entity gives up its derived rows first, so that it can take them again
+	// under the other key.
+	_, _, err = engine.Commit(ctx, engine.Together{Method: "Move", Key: remove.op.Key, Ops: []*engine.Op{&remove.op, &insert.op}})
+	return err
 }
 
 // keyByFields returns the key that the schema makes of an entity's fields: the one that it has, if
@@ -114,23 +101,6 @@ func (h handle) keyByFields(method string, e entity) (keys.Key, error) {
 		return *p.key, nil // also if it is one that the schema would not make
 	}
 	return s.keyOf(p.value), nil
-}
-
-// moveInside is a move that leaves the partition the same.
-func (h handle) moveInside(ctx context.Context, e entity, to keys.Key) (err error) {
-	ctx, end := h.engine.Span(ctx, "Move")
-	defer func() { end(err) }()
-	if to == *e.fields().key {
-		return h.replace("Move", e).send(ctx)
-	}
-	remove, insert, err := h.moving("Move", e, h, to)
-	if err != nil {
-		return h.engine.OpError("Move", remove.op.Key, err)
-	}
-	// The entity gives up its derived rows first, so that it can take them again under the other
-	// key.
-	_, err = engine.Commit(ctx, "Move", remove.op.Key, []*engine.Op{&remove.op, &insert.op})
-	return err
 }
 
 // moving returns the operations that delete an entity and insert it under another key, perhaps by

@@ -110,7 +110,7 @@ func TestMoveRolledBackBefore(t *testing.T) {
 	other, _ := townProgram(t, s.Service, nil)
 	err = moveToM(ctx, t, people, own, 1, 1, func() {
 		id := out.last.OperationID
-		noError(t, door.Table(other).EndRemote(ctx, "S", id, commit.Remote{Table: "people", Partition: "M"}, true))
+		noError(t, door.Table(other).EndParticipant(ctx, "S", id, commit.Place{Table: "people", Partition: "M"}, true))
 		_, err := s.Tables().NewClient("people").DeleteEntity(ctx, "S", "~i|"+id, nil)
 		noError(t, err)
 	})
@@ -154,7 +154,7 @@ func TestMoveExecutedAgain(t *testing.T) {
 		noError(t, err)
 	}
 	before := len(s.Rows("people"))
-	noError(t, door.Table(people).EndRemote(ctx, "S", out.last.OperationID, commit.Remote{Table: "people", Partition: "M"}, true))
+	noError(t, door.Table(people).EndParticipant(ctx, "S", out.last.OperationID, commit.Place{Table: "people", Partition: "M"}, true))
 	testkit.Expect(t, "rows", len(s.Rows("people")), before)
 	testkit.Expect(t, "rows", storedRows(s), townAfter)
 }
@@ -190,7 +190,7 @@ func TestMoveBroughtBack(t *testing.T) {
 		noError(t, err)
 	}
 	before := storedRows(s)
-	noError(t, door.Table(reader).EndRemote(ctx, "S", first, commit.Remote{Table: "people", Partition: "M"}, false))
+	noError(t, door.Table(reader).EndParticipant(ctx, "S", first, commit.Place{Table: "people", Partition: "M"}, false))
 	testkit.Expect(t, "rows after the first move was finished again", storedRows(s), before)
 	for _, id := range []int{1, 2, 3} {
 		_, err := reader.Get(ctx, keys.At(dept.PartitionKey("M"), residentID.Of(id)))

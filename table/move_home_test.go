@@ -146,7 +146,7 @@ func TestMoveFromUnknown(t *testing.T) {
 	noError(t, err)
 	s.Count()
 	var ve *table.ValueError
-	want := `is table "leavers", not of the store of table "people"`
+	want := "leavers is not of the store of table people"
 	if err := l.people.MoveTo(ctx, l.left, e); !errors.As(err, &ve) || !strings.Contains(err.Error(), want) {
 		t.Errorf("MoveTo: got error %v; want a *ValueError with %q", err, want)
 	}

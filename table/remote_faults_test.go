@@ -41,8 +41,8 @@ func cancelAt(own *testkit.Hooked, at int) (context.Context, context.CancelFunc)
 	return ctx, cancel
 }
 
-// TestRemoteWideList: a list of wide entities shows what is committed.
-func TestRemoteWideList(t *testing.T) {
+// TestParticipantWideList: a list of wide entities shows what is committed.
+func TestParticipantWideList(t *testing.T) {
 	t.Parallel()
 	for at, want := range map[int]string{2: "a", 3: "b"} {
 		s := storagetest.New(nil)
@@ -70,8 +70,8 @@ func TestRemoteWideList(t *testing.T) {
 	}
 }
 
-// TestRemoteRangedReader: a reader whose signature is for a range of rows without the library's rows.
-func TestRemoteRangedReader(t *testing.T) {
+// TestParticipantRangedReader: a reader whose signature is for a range of rows without the library's rows.
+func TestParticipantRangedReader(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for at, want := range map[int]bool{2: false, 3: true} {
@@ -104,8 +104,8 @@ func TestRemoteRangedReader(t *testing.T) {
 	}
 }
 
-// TestRemoteBudget: a list with a budget of one row comes to its end, although a row is only reserved.
-func TestRemoteBudget(t *testing.T) {
+// TestParticipantBudget: a list with a budget of one row comes to its end, although a row is only reserved.
+func TestParticipantBudget(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	people, s, _ := movingTown(t)
@@ -138,8 +138,8 @@ func TestRemoteBudget(t *testing.T) {
 	testkit.Expect(t, "residents of M", got, []int{0, 9})
 }
 
-// TestRemoteBulkReserved: an insert of bulk work under a key that is only reserved.
-func TestRemoteBulkReserved(t *testing.T) {
+// TestParticipantBulkReserved: an insert of bulk work under a key that is only reserved.
+func TestParticipantBulkReserved(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	people, s, _ := movingTown(t)
@@ -159,8 +159,8 @@ func TestRemoteBulkReserved(t *testing.T) {
 	testkit.Expect(t, "refused inserts", skipped, []int{0, 1, 3})
 }
 
-// TestRemoteMoveResolved: a move whose outcome was unknown.
-func TestRemoteMoveResolved(t *testing.T) {
+// TestParticipantMoveResolved: a move whose outcome was unknown.
+func TestParticipantMoveResolved(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	people, s, _ := movingTown(t)
@@ -194,13 +194,13 @@ func TestRemoteMoveResolved(t *testing.T) {
 	}
 }
 
-// remoteEffect adds an effect by the plan of another partition, without a row there.
-type remoteEffect struct{ people *table.Table[resident] }
+// participantEffect adds an effect by the plan of another partition, without a row there.
+type participantEffect struct{ people *table.Table[resident] }
 
-func (remoteEffect) Name() string { return "remote" }
-func (remoteEffect) MaxRows() int { return 1 }
-func (m remoteEffect) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[resident]) error {
-	q, err := door.Remote(p, door.Table(m.people), "X")
+func (participantEffect) Name() string { return "participant" }
+func (participantEffect) MaxRows() int { return 1 }
+func (m participantEffect) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[resident]) error {
+	q, err := door.Participant(p, door.Table(m.people), "X")
 	if err != nil {
 		return err
 	}
@@ -208,14 +208,14 @@ func (m remoteEffect) Maintain(ctx context.Context, p *extend.Plan, c *extend.Ch
 	return nil
 }
 
-// TestRemoteEffect: an effect that is added by the plan of another partition is not lost, and names that partition.
-func TestRemoteEffect(t *testing.T) {
+// TestParticipantsEffect: an effect that is added by the plan of another partition is not lost, and names that partition.
+func TestParticipantsEffect(t *testing.T) {
 	t.Parallel()
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
 	base := peopleOf(t, s, nil)
 	noError(t, tabledoor.Ensure(context.Background(), base))
 	out := &memoryOutbox{}
-	people, err := bare.WithOutbox(base, out, remoteEffect{base})
+	people, err := bare.WithOutbox(base, out, participantEffect{base})
 	noError(t, err)
 	_, err = people.Insert(context.Background(), &resident{"S", 1, "Jones", "a"})
 	noError(t, err)
@@ -231,13 +231,13 @@ func TestRemoteEffect(t *testing.T) {
 	testkit.Expect(t, "effects", got, []string{"mail of people/X/p_000001"})
 }
 
-// remoteEmail keeps a row for each unique e-mail address in another partition.
-type remoteEmail struct{ people *table.Table[resident] }
+// participantEmail keeps a row for each unique e-mail address in another partition.
+type participantEmail struct{ people *table.Table[resident] }
 
-func (remoteEmail) Name() string { return "email" }
-func (remoteEmail) MaxRows() int { return 1 }
-func (m remoteEmail) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[resident]) error {
-	q, err := door.Remote(p, door.Table(m.people), "X")
+func (participantEmail) Name() string { return "email" }
+func (participantEmail) MaxRows() int { return 1 }
+func (m participantEmail) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[resident]) error {
+	q, err := door.Participant(p, door.Table(m.people), "X")
 	if err != nil {
 		return err
 	}
@@ -248,15 +248,15 @@ func (m remoteEmail) Maintain(_ context.Context, p *extend.Plan, c *extend.Chang
 	return q.Insert(row, errTaken)
 }
 
-// TestRemoteTakerIsRefused: if one operation takes a unique value in another partition that another operation keeps, the first is
+// TestParticipantTakerIsRefused: if one operation takes a unique value in another partition that another operation keeps, the first is
 // refused.
-func TestRemoteTakerIsRefused(t *testing.T) {
+func TestParticipantTakerIsRefused(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
 	base := peopleOf(t, s, nil)
 	noError(t, tabledoor.Ensure(ctx, base))
-	people, err := bare.WithOutbox(base, &memoryOutbox{}, remoteEmail{base})
+	people, err := bare.WithOutbox(base, &memoryOutbox{}, participantEmail{base})
 	noError(t, err)
 	e := insertAll(t, people, s, resident{"S", 1, "Jones", "a"})[0]
 	_, err = table.Transact(ctx, people.InsertOp(&resident{"S", 2, "Smith", "a"}), people.ReplaceOp(e))
@@ -266,8 +266,8 @@ func TestRemoteTakerIsRefused(t *testing.T) {
 	}
 }
 
-// TestRemoteInsertExists: the insert of an entity that exists is not sent again.
-func TestRemoteInsertExists(t *testing.T) {
+// TestParticipantInsertExists: the insert of an entity that exists is not sent again.
+func TestParticipantInsertExists(t *testing.T) {
 	t.Parallel()
 	people, s, _ := movingTown(t)
 	s.Count()
@@ -277,13 +277,13 @@ func TestRemoteInsertExists(t *testing.T) {
 	}
 }
 
-// remoteLoad loads a row of another partition and overlooks the error.
-type remoteLoad struct{ people *table.Table[resident] }
+// participantLoad loads a row of another partition and overlooks the error.
+type participantLoad struct{ people *table.Table[resident] }
 
-func (remoteLoad) Name() string { return "load" }
-func (remoteLoad) MaxRows() int { return 1 }
-func (m remoteLoad) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[resident]) error {
-	q, err := door.Remote(p, door.Table(m.people), "X")
+func (participantLoad) Name() string { return "load" }
+func (participantLoad) MaxRows() int { return 1 }
+func (m participantLoad) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[resident]) error {
+	q, err := door.Participant(p, door.Table(m.people), "X")
 	if err != nil {
 		return err
 	}
@@ -291,13 +291,13 @@ func (m remoteLoad) Maintain(ctx context.Context, p *extend.Plan, c *extend.Chan
 	return nil
 }
 
-// TestRemoteLoad: a row of another partition that cannot be read lets the write fail, as Plan.Load says.
-func TestRemoteLoad(t *testing.T) {
+// TestParticipantLoad: a row of another partition that cannot be read lets the write fail, as Plan.Load says.
+func TestParticipantLoad(t *testing.T) {
 	t.Parallel()
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
 	base := peopleOf(t, s, nil)
 	noError(t, tabledoor.Ensure(context.Background(), base))
-	people, err := bare.WithOutbox(base, &memoryOutbox{}, remoteLoad{base})
+	people, err := bare.WithOutbox(base, &memoryOutbox{}, participantLoad{base})
 	noError(t, err)
 	s.SetFaults(storagetest.When(func(r storagetest.Request) bool { return strings.Contains(r.RowKey, "shared") }, storagetest.Refuse(403, "AuthorizationFailure")))
 	if _, err = people.Insert(context.Background(), &resident{"S", 1, "Jones", "a"}); err == nil {
@@ -310,8 +310,8 @@ func TestRemoteLoad(t *testing.T) {
 	_ = err
 }
 
-// TestRemoteVoidMark: another program has written back a row with the mark of a move that is over. Lists show what Get shows.
-func TestRemoteVoidMark(t *testing.T) {
+// TestParticipantVoidMark: another program has written back a row with the mark of a move that is over. Lists show what Get shows.
+func TestParticipantVoidMark(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	_, s, _ := movingTown(t)
@@ -369,7 +369,7 @@ func (inBoth) Name() string { return "both" }
 func (inBoth) MaxRows() int { return 1 }
 func (m inBoth) Maintain(ctx context.Context, p *extend.Plan, _ *extend.Change[resident]) error {
 	for i, in := range m {
-		q, err := door.Remote(p, door.Table(in), "X")
+		q, err := door.Participant(p, door.Table(in), "X")
 		if err != nil {
 			return err
 		}
@@ -390,8 +390,8 @@ func (m inBoth) Maintain(ctx context.Context, p *extend.Plan, _ *extend.Change[r
 	return nil
 }
 
-// TestRemoteTables: a write over partitions of one name in two tables changes each of them, and finds what it has prepared in each.
-func TestRemoteTables(t *testing.T) {
+// TestParticipantTables: a write over partitions of one name in two tables changes each of them, and finds what it has prepared in each.
+func TestParticipantTables(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := &testkit.Hooked{Service: storagetest.New(nil)}

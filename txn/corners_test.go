@@ -135,26 +135,36 @@ func TestTakenInThird(t *testing.T) {
 	testkit.NoError(t, errors.Join(b.Drain(ctx), left(s, "accounts")))
 }
 
-// TestTakenBesideReads: a unique value that is taken is ErrTaken, also if the function has read
-// rows of other partitions. The first call prepares these and rolls them back.
+// TestTakenBesideReads: a unique value that is taken, over all partitions or in one, is ErrTaken,
+// also if the function has read rows of other partitions. The first call prepares these and rolls
+// them back.
 func TestTakenBesideReads(t *testing.T) {
 	t.Parallel()
-	s, b := newBank(t, uniqueCents(""))
-	ctx := t.Context()
-	_, err := b.accounts.Insert(ctx, &bankAccount{"Owner", 1, 7})
-	testkit.NoError(t, err)
-	calls := 0
-	err = txn.Run(ctx, b, func(tx *txn.Tx) error {
-		calls++
-		_, err1 := txn.Get(tx, b.accounts, accountKey("Ulm", 2))
-		_, err2 := txn.Get(tx, b.accounts, accountKey("Zug", 3))
-		tx.Do(b.accounts.InsertOp(&bankAccount{"C", 1, 7}))
-		return errors.Join(err1, err2)
-	})
-	if !errors.Is(err, table.ErrTaken) || calls > 2 {
-		t.Errorf("got %v after %d calls; want ErrTaken after two", err, calls)
+	cents := func(a *bankAccount) (string, bool) { return fmt.Sprint(a.Cents), a.City == "C" }
+	for name, unique := range map[string]aztablekit.Definition[bankAccount]{
+		"over all partitions": uniqueCents("C"),
+		"in one partition":    index.New("cents", keys.Ordered(), cents, &index.Options{Unique: true}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, b := newBank(t, unique)
+			ctx := t.Context()
+			_, err := b.accounts.Insert(ctx, &bankAccount{"C", 9, 7})
+			testkit.NoError(t, err)
+			calls := 0
+			err = txn.Run(ctx, b, func(tx *txn.Tx) error {
+				calls++
+				_, err1 := txn.Get(tx, b.accounts, accountKey("Ulm", 2))
+				_, err2 := txn.Get(tx, b.accounts, accountKey("Zug", 3))
+				tx.Do(b.accounts.InsertOp(&bankAccount{"C", 1, 7}))
+				return errors.Join(err1, err2)
+			})
+			if !errors.Is(err, table.ErrTaken) || calls > 2 {
+				t.Errorf("got %v after %d calls; want ErrTaken after two", err, calls)
+			}
+			testkit.NoError(t, errors.Join(b.Drain(ctx), left(s, "accounts")))
+		})
 	}
-	testkit.NoError(t, errors.Join(b.Drain(ctx), left(s, "accounts")))
 }
 
 // TestTwoVersions: a function that has read an entity, and finds another version of it, is called again.

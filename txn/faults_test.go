@@ -187,8 +187,8 @@ func TestTableGone(t *testing.T) {
 	})
 }
 
-// TestRemoteTableGone: if the table of a participant is gone, a transaction has happened for the others, or has not. The worker tries again until the table is there.
-func TestRemoteTableGone(t *testing.T) {
+// TestParticipantTableGone: if the table of a participant is gone, a transaction has happened for the others, or has not. The worker tries again until the table is there.
+func TestParticipantTableGone(t *testing.T) {
 	t.Parallel()
 	eachCrash(t, 2, 3, func(t *testing.T, before int, committed bool) {
 		s, b := newBank(t)

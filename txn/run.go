@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
@@ -30,8 +31,7 @@ import (
 //     Run could not look again;
 //   - table.ErrContended: others have changed what f reads, again and again, until
 //     Retry.ConflictAttempts or Common.WriteTimeout, which counts from the first read, was used up
-//     between two calls; also a value that is taken and unique in one partition
-//     (index.Options.Unique), if f has read other partitions;
+//     between two calls;
 //   - table.ErrGivenUp: the last attempt did not reach the service, or another program has ended
 //     it;
 //   - table.ErrExists, table.ErrChanged, table.ErrNotFound: an operation goes by something else
@@ -69,10 +69,10 @@ type run struct {
 	wary      bool // an insert was refused because there is a row: from then on, inserts read first
 	conflicts *engine.Conflicts
 
-	// refusedIn is the partition of a derived row that was refused. Other partitions that were
-	// prepared have other ETags since, and what was read there cannot be confirmed. So the next
+	// refusedIn is the partition in which the last transaction was refused. Other partitions that
+	// were prepared have other ETags since, and what was read there cannot be confirmed. So the next
 	// call prepares this partition first.
-	refusedIn string
+	refusedIn commit.Place
 
 	// spanned is ctx with the span of Run, from the first table on that the function uses: what is
 	// refused, and tried again, is no failure.
@@ -135,16 +135,17 @@ func (tx *Tx) attempt() (conflict, err error) {
 
 // commit applies the operations, if all rows that were read are as they were.
 func (tx *Tx) commit() (conflict, err error) {
+	var refusedIn commit.Place
 	ops, err := tx.operations()
 	if err == nil {
-		err = engine.Across(tx.run.spanned, "Run", ops, tx.run.refusedIn)
+		_, refusedIn, err = engine.Commit(tx.run.spanned, engine.Together{Method: "Run", Ops: ops, Exact: true, First: tx.run.refusedIn})
 	}
 	var derived *errs.DerivedError
 	switch {
 	case err == nil:
 		return nil, nil
 	case errors.As(err, &derived) && !isConflict(err) && !errors.Is(err, errs.ErrUnknownOutcome): // such as a unique value that is taken
-		tx.refused, tx.run.refusedIn = true, derived.Key.PartitionKey()
+		tx.refused, tx.run.refusedIn = true, refusedIn
 		return tx.confirm(err)
 	case !isConflict(err):
 		return nil, err

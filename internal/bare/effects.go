@@ -135,8 +135,8 @@ func checkOutbox(t *engine.Table, outbox commit.Outbox) error {
 // Requests: 1 for each partition that is finished; otherwise 3 and 1 for each row, in each
 // partition.
 func Transactions(t table.Handle) host.Handler {
-	return host.Handler{Kind: engine.RemoteEffect, Version: 1, Table: t, Handle: func(ctx context.Context, j extend.Job) error {
-		var work engine.RemoteWork
+	return host.Handler{Kind: engine.ParticipantsEffect, Version: 1, Table: t, Handle: func(ctx context.Context, j extend.Job) error {
+		var work engine.ParticipantsWork
 		pk, err := j.Key.Partition().Result()
 		if err == nil {
 			err = json.Unmarshal(j.Payload, &work)
@@ -144,8 +144,8 @@ func Transactions(t table.Handle) host.Handler {
 		if err != nil {
 			return &PoisonError{errors.New("the effect is not that of a write over several partitions")}
 		}
-		for _, r := range work.Remotes {
-			if err := door.Table(t).EndRemote(ctx, pk, j.OperationID, r, false); err != nil {
+		for _, r := range work.Participants {
+			if err := door.Table(t).EndParticipant(ctx, pk, j.OperationID, r, false); err != nil {
 				return err
 			}
 		}

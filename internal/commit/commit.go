@@ -157,28 +157,31 @@ type Notification struct {
 	OperationID string
 	Hidden      time.Duration // workers must not see it for that long, unless Show is called
 
-	// Remotes are the other partitions of a write over several, such as table.Table.Move: a worker
-	// finishes there what the write has prepared, or rolls it back.
-	Remotes []Remote
+	// Participants are the other partitions of a write over several, such as table.Table.Move: a
+	// worker finishes there what the write has prepared, or rolls it back.
+	Participants []Place
 }
 
-// Remote is a partition of a table, of the same service as the commit record.
-type Remote struct {
+// Place is a partition of a table. The places of a write are of one service.
+type Place struct {
 	Table     string `json:"table"`
 	Partition string `json:"partition"`
 }
 
-// Folded returns the remote in the form in which the same places are equal: the service ignores the
+// Folded returns the place in the form in which the same places are equal: the service ignores the
 // case of a table's name.
-func Folded(r Remote) Remote { return Remote{strings.ToLower(r.Table), r.Partition} }
+func (p Place) Folded() Place { return Place{strings.ToLower(p.Table), p.Partition} }
 
-// CheckRemote returns an error for a place that no row can have. Errors: *ValueError, *LimitError,
+// Same reports whether two places are one.
+func (p Place) Same(other Place) bool { return p.Folded() == other.Folded() }
+
+// Check returns an error for a place that no row can have. Errors: *ValueError, *LimitError,
 // *KeyError.
-func CheckRemote(r Remote) error {
-	if err := edm.CheckTableName(r.Table); err != nil {
+func (p Place) Check() error {
+	if err := edm.CheckTableName(p.Table); err != nil {
 		return err
 	}
-	return keys.Raw(r.Partition, "r").Err()
+	return keys.Raw(p.Partition, "r").Err()
 }
 
 // SentNotification is a notification that an outbox has stored.

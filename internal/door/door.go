@@ -42,7 +42,7 @@ var Plans interface {
 	Maintain(t *engine.Table, m any) (func(*engine.Mode), error)
 	Plan(p any) *engine.Plan
 	Retake(p any, r *stored.Row) (bool, error)
-	Remote(p any, t *engine.Table, partition string) (any, error)
+	Participant(p any, t *engine.Table, partition string) (any, error)
 }
 
 // Workers is set by package eventual, before any function of this package is called that makes an
@@ -171,9 +171,9 @@ func PlanOf(p any) *engine.Plan { return Plans.Plan(p) }
 // another entity of the transaction gives up. p is an *extend.Plan.
 func Retake(p any, r *stored.Row) (bool, error) { return Plans.Retake(p, r) }
 
-// Remote returns the plan (P is an *extend.Plan) of another partition, of any table of the same
-// service, for rows that must change together with the entity, at every instant: the owner of a
-// value that is unique everywhere. The write is then one over several partitions, as
+// Participant returns the plan (P is an *extend.Plan) of another partition, of any table of the
+// same service, for rows that must change together with the entity, at every instant: the owner of
+// a value that is unique everywhere. The write is then one over several partitions, as
 // table.Table.Move is. In that plan, a row that Put or Remove names and Load has not read is read
 // once, before the write is sent, and stays if it is another entity's. The partition of the table's
 // writes returns p itself.
@@ -182,8 +182,8 @@ func Retake(p any, r *stored.Row) (bool, error) { return Plans.Retake(p, r) }
 // outbox. Errors: *table.ValueError for a table of another service, and for a partition of the
 // library. Requests: 2 transactions more for each other partition, to prepare and to finish, and 2
 // for the message.
-func Remote[P any](p P, t *engine.Table, partition string) (P, error) {
-	remote, err := Plans.Remote(p, t, partition)
-	of, _ := remote.(P)
+func Participant[P any](p P, t *engine.Table, partition string) (P, error) {
+	participant, err := Plans.Participant(p, t, partition)
+	of, _ := participant.(P)
 	return of, err
 }

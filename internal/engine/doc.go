@@ -18,7 +18,7 @@
 //  3. write.makeTransaction (write.go) makes a transaction of the plan: write.addLead adds the commit record, if there is one, and all steps
 //     are encoded, once for each plan.
 //  4. write.sendNotification (write.go) stores the notification of a write with effects (finish.go).
-//  5. write.prepare (prepare.go) prepares the other partitions of a write over several. Their plans are in remote.go.
+//  5. write.prepare (prepare.go) prepares the other partitions of a write over several. Their plans are in participant.go.
 //  6. write.send (send.go) sends the transaction, or the only step (send.go), until the outcome is known: outcome.go says what a refusal
 //     or a lost response means, by the commit record or the operation ID in a row.
 //  7. write.replan (write.go) decides after a conflict whether to plan again (replan.go). write.done (finish.go) ends a write that was

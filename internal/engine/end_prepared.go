@@ -39,7 +39,7 @@ func (t *Table) sibling(name string) *Table {
 // atHome returns a *HomeError if the table of the commit record of a write that has prepared a row
 // is gone, and any other error of the request for the commit record with its condition. If the
 // clock of the writer is ahead, no repetition helps: the *HomeError says so at once.
-func atHome(ctx context.Context, row keys.Key, home commit.Remote, err error) error {
+func atHome(ctx context.Context, row keys.Key, home commit.Place, err error) error {
 	if errors.Is(err, ErrAhead) {
 		return &errs.HomeError{Row: row, Table: home.Table, Partition: home.Partition, Err: err}
 	}
@@ -49,30 +49,30 @@ func atHome(ctx context.Context, row keys.Key, home commit.Remote, err error) er
 	return &errs.HomeError{Row: row, Table: home.Table, Partition: home.Partition, Gone: true, Err: errs.Cause(err)} // not ErrTableNotFound: this table exists
 }
 
-// EndRemote ends what a write of a partition of this table has prepared, or may have, in a remote:
-// by the commit record of the write, it finishes or rolls back. Requests: 1 if nothing is to be
-// done; else 1 for the commit record, 1 for each prepared row and each new content, and 1.
+// EndParticipant ends what a write of a partition of this table has prepared, or may have, in a
+// participant: by the commit record of the write, it finishes or rolls back. Requests: 1 if nothing
+// is to be done; else 1 for the commit record, 1 for each prepared row and each new content, and 1.
 // Idempotent.
 //
 // If exclude is set and the write has prepared nothing there yet, a request that prepares and is
 // still under way will fail.
-func (t *Table) EndRemote(ctx context.Context, partition, id string, r commit.Remote, exclude bool) error {
-	if err := commit.CheckRemote(r); err != nil {
+func (t *Table) EndParticipant(ctx context.Context, partition, id string, r commit.Place, exclude bool) error {
+	if err := r.Check(); err != nil {
 		return err
 	}
-	return t.sibling(r.Table).endPrepared(ctx, r.Partition, id, ender{home: &commit.Remote{Table: t.Name, Partition: partition}, exclude: exclude})
+	return t.sibling(r.Table).endPrepared(ctx, r.Partition, id, ender{home: &commit.Place{Table: t.Name, Partition: partition}, exclude: exclude})
 }
 
 // ender is what a program that ends a write knows of it.
 type ender struct {
-	home    *commit.Remote // the place of its commit record; nil if only the preparation names it
-	exclude bool           // a request that prepares may still be under way
+	home    *commit.Place // the place of its commit record; nil if only the preparation names it
+	exclude bool          // a request that prepares may still be under way
 	orphans commit.Orphans
 }
 
 // is reports whether the ender is that of a write with a home.
-func (f ender) is(home commit.Remote) bool {
-	return f.home == nil || commit.Folded(*f.home) == commit.Folded(home)
+func (f ender) is(home commit.Place) bool {
+	return f.home == nil || f.home.Same(home)
 }
 
 // endPrepared ends what a write has prepared in a partition. It starts again after a conflict. If
@@ -139,7 +139,7 @@ func (t *Table) endOnce(ctx context.Context, partition, id string, by ender) (ag
 
 // excludePreparation stores the preparation of a write that never commits as if it had been rolled
 // back: a request that prepares and is still under way then fails.
-func (t *Table) excludePreparation(ctx context.Context, partition, id string, home commit.Remote) (again bool, err error) {
+func (t *Table) excludePreparation(ctx context.Context, partition, id string, home commit.Place) (again bool, err error) {
 	if committed, err := t.resolveAtHome(ctx, home, id, partition, false); err != nil || committed {
 		return Outage(err), err
 	}
@@ -177,9 +177,9 @@ func (t *Table) sendSteps(ctx context.Context, id string, steps []step, stamped 
 // record, so that it never will be. A pending commit record is never deleted, so that a missing one
 // whose time is over is none of a committed write. If the writer's clock is ahead, old reports
 // whether it is over.
-func (t *Table) resolveAtHome(ctx context.Context, home commit.Remote, id, partition string, old bool) (bool, error) {
+func (t *Table) resolveAtHome(ctx context.Context, home commit.Place, id, partition string, old bool) (bool, error) {
 	at := t.sibling(home.Table)
-	rec, err := at.Resolve(ctx, home.Partition, id, commit.Remote{Table: t.Name, Partition: partition})
+	rec, err := at.Resolve(ctx, home.Partition, id, commit.Place{Table: t.Name, Partition: partition})
 	if errors.Is(err, errs.ErrExpired) || old && errors.Is(err, ErrAhead) {
 		// The time may have passed between the read and the look at the clock, and the write have
 		// committed: a read after it counts.
@@ -338,24 +338,24 @@ func (t *Table) FinishPrepared(ctx context.Context, in keys.PartitionRange, befo
 	return finished, left, err
 }
 
-// sweepRemotes deletes what the write of a commit record that is to be swept has prepared in other
-// partitions. 1 request for each, and 2 for those of an abort record, which a forged message may
-// have stored for a write that has another home.
-func (t *Table) sweepRemotes(ctx context.Context, r *stored.Row) error {
+// sweepParticipants deletes what the write of a commit record that is to be swept has prepared in
+// other partitions. 1 request for each, and 2 for those of an abort record, which a forged message
+// may have stored for a write that has another home.
+func (t *Table) sweepParticipants(ctx context.Context, r *stored.Row) error {
 	rec, err := RecordOf(r)
 	if err != nil {
 		return nil // the row is no commit record
 	}
 	for _, e := range rec.Effects {
-		var work RemoteWork
-		if e.Kind != RemoteEffect || json.Unmarshal(e.Payload, &work) != nil {
+		var work ParticipantsWork
+		if e.Kind != ParticipantsEffect || json.Unmarshal(e.Payload, &work) != nil {
 			continue
 		}
-		for _, at := range work.Remotes {
-			if commit.CheckRemote(at) != nil {
+		for _, at := range work.Participants {
+			if at.Check() != nil {
 				continue
 			}
-			err := t.sweepRemote(ctx, rec, r.Key.PartitionKey(), at)
+			err := t.sweepParticipant(ctx, rec, r.Key.PartitionKey(), at)
 			if err != nil && !errors.Is(err, errs.ErrNotFound) && !errors.Is(err, errs.ErrTableNotFound) {
 				return err
 			}
@@ -364,8 +364,8 @@ func (t *Table) sweepRemotes(ctx context.Context, r *stored.Row) error {
 	return nil
 }
 
-// sweepRemote deletes what the write of a commit record has prepared in another partition.
-func (t *Table) sweepRemote(ctx context.Context, rec *commit.Record, home string, at commit.Remote) error {
+// sweepParticipant deletes what the write of a commit record has prepared in another partition.
+func (t *Table) sweepParticipant(ctx context.Context, rec *commit.Record, home string, at commit.Place) error {
 	in, k, match := t.sibling(at.Table), preparationKey(at.Partition, rec.OperationID), azcore.ETagAny
 	if rec.State == commit.Aborted {
 		f, err := in.readStored(ctx, k)
@@ -373,7 +373,7 @@ func (t *Table) sweepRemote(ctx context.Context, rec *commit.Record, home string
 			return err
 		}
 		p, err := preparationOf(f.row)
-		if err != nil || commit.Folded(p.home) != commit.Folded(commit.Remote{Table: t.Name, Partition: home}) {
+		if err != nil || !p.home.Same(commit.Place{Table: t.Name, Partition: home}) {
 			return nil // it is another program's
 		}
 		match = f.row.ETag

@@ -48,9 +48,9 @@ func lasting(ctx context.Context) context.Context {
 	return ctx
 }
 
-// endsItself reports whether the write leaves nothing to the workers once its remotes are finished:
-// it has no other effects, the response of the transaction has told the ETag of the commit record,
-// and no worker can have ended it yet.
+// endsItself reports whether the write leaves nothing to the workers once its participants are
+// finished: it has no other effects, the response of the transaction has told the ETag of the
+// commit record, and no worker can have ended it yet.
 func (w *write) endsItself() bool {
 	return w.currentTransaction.own && w.out.responded && w.notification != nil && !w.stale()
 }
@@ -84,7 +84,7 @@ func (w *write) doneBySight(ctx context.Context, etags []azcore.ETag) state {
 
 // tellTargets sets the targets in doubt, or ends their doubt.
 func (w *write) tellTargets(inDoubt bool) {
-	for _, op := range slices.Concat(w.ops, w.moved) {
+	for _, op := range slices.Concat(w.ops, w.participantOps) {
 		if op.Target != nil {
 			op.Target.SetInDoubt(inDoubt)
 		}
@@ -121,7 +121,7 @@ func (w *write) keepLoaded(etags []azcore.ETag) {
 // fails, programs that read a prepared row, or a worker, do that.
 func (w *write) rollBack(ctx context.Context) (failed error) {
 	home := w.place()
-	for _, m := range w.currentTransaction.remotes {
+	for _, m := range w.currentTransaction.participants {
 		if err := m.table.believing(home).endPrepared(ctx, m.at.Partition, w.id, ender{home: &home, exclude: true}); err != nil {
 			failed = err
 		}
@@ -132,7 +132,7 @@ func (w *write) rollBack(ctx context.Context) (failed error) {
 // abortAndRollBack makes sure that a refused write never commits, and rolls back what it has
 // prepared. committed reports that it has committed before.
 func (w *write) abortAndRollBack(ctx context.Context) (committed bool, err error) {
-	record, err := w.table.abort(ctx, w.partition(), w.id, placesOf(w.currentTransaction.remotes)...)
+	record, err := w.table.abort(ctx, w.partition(), w.id, placesOf(w.currentTransaction.participants)...)
 	if err != nil || record != commit.Aborted {
 		return err == nil, err
 	}
@@ -142,15 +142,15 @@ func (w *write) abortAndRollBack(ctx context.Context) (committed bool, err error
 	return false, nil
 }
 
-// finish finishes the remotes of a committed write, all at the same time. If it fails, programs
-// that read a prepared row, or a worker, do that.
+// finish finishes the participants of a committed write, all at the same time. If it fails,
+// programs that read a prepared row, or a worker, do that.
 func (w *write) finish(ctx context.Context) (finished bool) {
 	finished = true
-	if len(w.currentTransaction.remotes) == 0 {
+	if len(w.currentTransaction.participants) == 0 {
 		return finished
 	}
-	InOrder(ctx, w.currentTransaction.remotes, func(ctx context.Context, m *remote) (struct{}, error) {
-		return struct{}{}, w.finishRemote(ctx, m)
+	InOrder(ctx, w.currentTransaction.participants, func(ctx context.Context, m *participant) (struct{}, error) {
+		return struct{}{}, w.finishParticipant(ctx, m)
 	}, func(_ struct{}, err error) bool {
 		finished = finished && err == nil
 		return true
@@ -158,7 +158,7 @@ func (w *write) finish(ctx context.Context) (finished bool) {
 	return finished
 }
 
-func (w *write) finishRemote(ctx context.Context, m *remote) error {
+func (w *write) finishParticipant(ctx context.Context, m *participant) error {
 	if m.etags != nil {
 		if t, err := m.finishTransaction(w.id, w.place()); err == nil {
 			withID(t.steps, w.id)
@@ -175,32 +175,32 @@ func (w *write) finishRemote(ctx context.Context, m *remote) error {
 }
 
 // finished keeps the ETags that the rows of the caller's operations have now.
-func (m *remote) finished(etags []azcore.ETag) {
-	m.participant.out.etags = make([]azcore.ETag, len(m.steps))
+func (m *participant) finished(etags []azcore.ETag) {
+	m.write.out.etags = make([]azcore.ETag, len(m.steps))
 	n := 0
 	for i := range m.steps {
-		m.participant.out.etags[i] = stored.Superseded
+		m.write.out.etags[i] = stored.Superseded
 		if etags == nil || fateOf(&m.steps[i]) == stored.FatePart {
 			continue
 		}
 		n++
-		m.participant.out.etags[i] = etags[n]
+		m.write.out.etags[i] = etags[n]
 	}
 }
 
-// appliedRemotes gives the targets of the operations in the remotes their stored rows.
-func (w *write) appliedRemotes() {
-	for _, m := range w.currentTransaction.remotes {
+// appliedParticipants gives the targets of the operations in the participants their stored rows.
+func (w *write) appliedParticipants() {
+	for _, m := range w.currentTransaction.participants {
 		for i := range m.steps {
 			if s := &m.steps[i]; s.derived == nil {
-				s.applied(m.participant.out.etags[i], idEnding(w.id))
+				s.applied(m.write.out.etags[i], idEnding(w.id))
 			}
 		}
 	}
 }
 
 // finishTransaction makes the transaction that finishes, by the ETags of the preparation.
-func (m *remote) finishTransaction(id string, home commit.Remote) (transaction, error) {
+func (m *participant) finishTransaction(id string, home commit.Place) (transaction, error) {
 	p := &preparation{key: preparationKey(m.at.Partition, id), home: home, etag: m.etags[0]}
 	first, err := p.end(m.table)
 	if err != nil {
@@ -238,7 +238,7 @@ func (m *remote) finishTransaction(id string, home commit.Remote) (transaction, 
 
 // unpin is the step that takes the mark off a row that has stayed as it was. The mark of a row that
 // is large, or not wholly known, becomes empty.
-func (m *remote) unpin(pinned *step, etag azcore.ETag) (step, error) {
+func (m *participant) unpin(pinned *step, etag azcore.ETag) (step, error) {
 	kind, columns := aztables.TransactionTypeUpdateMerge, []edm.Column{{Name: reserved.Mark, Value: edm.Value{Kind: edm.String}}}
 	if pinned.Known && !pinned.Upgraded && pinned.Before.JSON.Len() <= largeRow && !pinned.Table.wide() {
 		all, err := pinned.Before.Decoded()
@@ -254,7 +254,7 @@ func (m *remote) unpin(pinned *step, etag azcore.ETag) (step, error) {
 
 // notify stores the notification of a write with effects.
 func (w *write) notify(ctx context.Context) (err error) {
-	n := commit.Notification{Table: w.table.Name, Partition: w.partition(), OperationID: w.id, Hidden: 2 * w.table.Options.WriteTimeout, Remotes: placesOf(w.nextTransaction.remotes)}
+	n := commit.Notification{Table: w.table.Name, Partition: w.partition(), OperationID: w.id, Hidden: 2 * w.table.Options.WriteTimeout, Participants: placesOf(w.nextTransaction.participants)}
 	if w.notification, err = w.outbox.Notify(ctx, n); err == nil && wire.IsNil(w.notification) {
 		err = errors.New("it returned no SentNotification")
 	}

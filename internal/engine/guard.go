@@ -68,7 +68,7 @@ func (w *write) takeLeases(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, op := range w.moved {
+	for _, op := range w.participantOps {
 		if _, err := w.lease(ctx, op.Table.Mode.Guard); err != nil {
 			return err
 		}

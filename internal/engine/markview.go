@@ -36,7 +36,7 @@ type markView struct {
 
 // commitPlace is where the commit record of a write is.
 type commitPlace struct {
-	home commit.Remote
+	home commit.Place
 	id   string
 }
 

@@ -113,7 +113,7 @@ func containsAll(columns, others []edm.Column) bool {
 // abort stores an abort record for a write whose outcome is unknown, so that the write can no
 // longer commit, or finds that it committed.
 func (w *write) abort(ctx context.Context, out outcome) state {
-	record, err := w.table.abort(ctx, w.partition(), w.id, placesOf(w.currentTransaction.remotes)...)
+	record, err := w.table.abort(ctx, w.partition(), w.id, placesOf(w.currentTransaction.participants)...)
 	switch {
 	case err != nil && out.kind == wire.Refused:
 		// Do not report a refusal: the write may be applied.
@@ -173,7 +173,7 @@ func (w *write) resolve(ctx context.Context) (done bool, err error) {
 	defer func() { end(err) }()
 	ctx, cancel := Bound(ctx, w.table.Options.WriteTimeout)
 	defer cancel()
-	state, err := w.table.abort(ctx, w.partition(), w.id, placesOf(w.currentTransaction.remotes)...)
+	state, err := w.table.abort(ctx, w.partition(), w.id, placesOf(w.currentTransaction.participants)...)
 	if err != nil {
 		return false, w.table.OpError("Resolve", RecordKey(w.partition(), w.id), err)
 	}
@@ -184,7 +184,7 @@ func (w *write) resolve(ctx context.Context) (done bool, err error) {
 		w.show(lasting(ctx))
 		defer w.awaitShow()
 		w.applied(callersItems(w, w.etags(ctx, -1, "")))
-		w.appliedRemotes()
+		w.appliedParticipants()
 		return true, nil
 	}
 	w.state = stateAborted

@@ -14,65 +14,65 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// remote is what a write does in another partition than its home: in another partition of the
+// participant is what a write does in another partition than its home: in another partition of the
 // table, or in another table of the service. It is prepared before the write commits, and finished
 // afterwards.
-type remote struct {
-	at          commit.Remote
-	table       *Table
-	plan        *Plan
-	participant *write      // plans the operations of this partition, and finds out what a refusal means
-	steps       []step      // what the partition is to become
-	prepare     transaction // what prepares the partition
-	images      int         // the rows of the preparation that contain new contents
-	etags       []azcore.ETag
-	stamps      bool // the partition has a stamp
+type participant struct {
+	at      commit.Place
+	table   *Table
+	plan    *Plan
+	write   *write      // plans the operations of this partition, and finds out what a refusal means
+	steps   []step      // what the partition is to become
+	prepare transaction // what prepares the partition
+	images  int         // the rows of the preparation that contain new contents
+	etags   []azcore.ETag
+	stamps  bool // the partition has a stamp
 }
 
-// remotes are the remotes of a plan.
-type remotes struct {
+// participants are the participants of a plan.
+type participants struct {
 	write *write
 	home  *Plan
-	all   []*remote
+	all   []*participant
 }
 
-// remote returns the remote of a partition of a table, and begins it if it is new.
-func (r *remotes) remote(t *Table, partition string) *remote {
-	i := slices.IndexFunc(r.all, func(m *remote) bool { return m.at.Partition == partition && m.table.Same(t) })
+// participant returns the participant of a partition of a table, and begins it if it is new.
+func (r *participants) participant(t *Table, partition string) *participant {
+	i := slices.IndexFunc(r.all, func(m *participant) bool { return m.at.Partition == partition && m.table.Same(t) })
 	if i >= 0 {
 		return r.all[i]
 	}
-	participant := r.write.participant(t, partition)
-	m := &remote{at: commit.Remote{Table: t.Name, Partition: partition}, table: t, participant: participant}
+	write := r.write.participantWrite(t, partition)
+	m := &participant{at: commit.Place{Table: t.Name, Partition: partition}, table: t, write: write}
 	m.stamps = r.write.keepsStamps(t) || t.Same(r.write.table) && r.write.stamps()
-	m.plan = newPlan(participant)
-	m.plan.root, m.plan.others = r.write, r
+	m.plan = newPlan(write)
+	m.plan.root, m.plan.participants = r.write, r
 	r.all = append(r.all, m)
 	return m
 }
 
-// copyFor returns the remotes as they are now, for a copy of the home's plan.
-func (r *remotes) copyFor(home *Plan) *remotes {
-	c := &remotes{r.write, home, make([]*remote, len(r.all))}
+// copyFor returns the participants as they are now, for a copy of the home's plan.
+func (r *participants) copyFor(home *Plan) *participants {
+	c := &participants{r.write, home, make([]*participant, len(r.all))}
 	for i, m := range r.all {
 		n := *m
 		n.steps = slices.Clone(m.steps)
 		n.plan = m.plan.copyRows()
-		n.plan.others = c
+		n.plan.participants = c
 		c.all[i] = &n
 	}
 	return c
 }
 
 // dropCorrections drops what is known of derived rows of an earlier version of an entity.
-func (r *remotes) dropCorrections() {
-	for _, participant := range r.write.participants {
-		clear(participant.corrections)
+func (r *participants) dropCorrections() {
+	for _, in := range r.write.participantWrites {
+		clear(in.corrections)
 	}
 }
 
-// readErr returns an error that a read in a remote returned, nil if there is none.
-func (r *remotes) readErr() error {
+// readErr returns an error that a read in a participant returned, nil if there is none.
+func (r *participants) readErr() error {
 	for _, m := range r.all {
 		if m.plan.readErr != nil {
 			return m.plan.readErr
@@ -81,8 +81,8 @@ func (r *remotes) readErr() error {
 	return nil
 }
 
-// blamed returns the operation that an error of a remote's plan is about, -1 if none is.
-func (r *remotes) blamed() int {
+// blamed returns the operation that an error of a participant's plan is about, -1 if none is.
+func (r *participants) blamed() int {
 	for _, m := range r.all {
 		if m.plan.blamed >= 0 {
 			return m.plan.blamed
@@ -91,62 +91,62 @@ func (r *remotes) blamed() int {
 	return -1
 }
 
-// mostOfRemote is how many rows of one remote a transaction of bulk changes, and mostOfMessage the
-// bytes that the names of all remotes may have in the message.
+// mostOfParticipant is how many rows of one participant a transaction of bulk changes, and
+// mostOfMessage the bytes that the names of all participants may have in the message.
 const (
-	mostOfRemote  = (maxOperations - 2) / 2 // each may need a row for its new content
-	mostOfMessage = 20 << 10
+	mostOfParticipant = (maxOperations - 2) / 2 // each may need a row for its new content
+	mostOfMessage     = 20 << 10
 )
 
-// tooLarge reports whether the remotes are too many for one write, or have too many rows.
-func (r *remotes) tooLarge() bool {
+// tooLarge reports whether the participants are too many for one write, or have too many rows.
+func (r *participants) tooLarge() bool {
 	size := 0
 	for _, m := range r.all {
-		size += remoteLength(m.at)
+		size += placeLength(m.at)
 		rows := len(m.steps)
 		for _, d := range m.plan.rows {
 			if d.planned {
 				rows++
 			}
 		}
-		if rows > mostOfRemote {
+		if rows > mostOfParticipant {
 			return true
 		}
 	}
 	return size > mostOfMessage
 }
 
-// PossibleRemotes reports whether a write can have these remotes: places, each once, that rows can
-// have, and no more than a message may name.
-func PossibleRemotes(all []commit.Remote) bool {
-	size, seen := 0, map[commit.Remote]bool{}
+// PossibleParticipants reports whether a write can have these participants: places, each once, that
+// rows can have, and no more than a message may name.
+func PossibleParticipants(all []commit.Place) bool {
+	size, seen := 0, map[commit.Place]bool{}
 	for _, r := range all {
-		size += remoteLength(r)
-		if commit.CheckRemote(r) != nil || seen[commit.Folded(r)] {
+		size += placeLength(r)
+		if r.Check() != nil || seen[r.Folded()] {
 			return false
 		}
-		seen[commit.Folded(r)] = true
+		seen[r.Folded()] = true
 	}
 	return size <= mostOfMessage
 }
 
-// remoteLength is the most bytes that the remote takes in a message, whose characters may be
+// placeLength is the most bytes that the participant takes in a message, whose characters may be
 // escaped.
-func remoteLength(r commit.Remote) int { return 40 + len(r.Table) + 6*len([]rune(r.Partition)) }
+func placeLength(r commit.Place) int { return 40 + len(r.Table) + 6*len([]rune(r.Partition)) }
 
-// participant returns the participant in another partition. It is the same one at each attempt, so
+// participantWrite returns the write in another partition. It is the same one at each attempt, so
 // that it keeps what it knows of rows that were not as a plan expected.
-func (w *write) participant(t *Table, partition string) *write {
-	i := slices.IndexFunc(w.participants, func(p *write) bool { return p.only == partition && p.table.Same(t) })
+func (w *write) participantWrite(t *Table, partition string) *write {
+	i := slices.IndexFunc(w.participantWrites, func(p *write) bool { return p.only == partition && p.table.Same(t) })
 	if i < 0 {
-		i = len(w.participants)
-		w.participants = append(w.participants, &write{table: t, method: w.method, only: partition, home: w, asTransaction: w.asTransaction})
+		i = len(w.participantWrites)
+		w.participantWrites = append(w.participantWrites, &write{table: t, method: w.method, only: partition, home: w, asTransaction: w.asTransaction})
 	}
-	return w.participants[i]
+	return w.participantWrites[i]
 }
 
-// planOf returns the plan of a partition: the home's, or that of a remote.
-func (r *remotes) planOf(of rowReader, partition string) (*Plan, error) {
+// planIn returns the plan of a partition: the home's, or that of a participant.
+func (r *participants) planIn(of rowReader, partition string) (*Plan, error) {
 	t := of.(*Table)
 	home := r.write.table
 	switch {
@@ -159,16 +159,16 @@ func (r *remotes) planOf(of rowReader, partition string) (*Plan, error) {
 	case partition == r.write.partition() && t.Same(home):
 		return r.home, nil
 	}
-	return r.remote(t, partition).plan, nil
+	return r.participant(t, partition).plan, nil
 }
 
 func reserves(partition string) bool { return len(partition) > 0 && partition[:1] == reserved.First }
 
-// planMoved plans the operations of the write in other partitions.
-func (w *write) planMoved(ctx context.Context, r *remotes) error {
-	for i := range w.moved {
-		op := w.moved[i]
-		m := r.remote(op.Table, op.Key.PartitionKey())
+// planParticipants plans the operations of the write in other partitions.
+func (w *write) planParticipants(ctx context.Context, r *participants) error {
+	for i := range w.participantOps {
+		op := w.participantOps[i]
+		m := r.participant(op.Table, op.Key.PartitionKey())
 		s := step{Op: op, opIndex: len(w.ops) + i}
 		if s.needsPlanning {
 			err := s.readAndMaintain(ctx, m.plan)
@@ -187,10 +187,10 @@ func (w *write) planMoved(ctx context.Context, r *remotes) error {
 	return nil
 }
 
-// complete adds what the maintainers have planned in the remotes to their operations, and leaves
-// out remotes in which nothing is to be done.
-func (r *remotes) complete(ctx context.Context) error {
-	r.all = slices.DeleteFunc(r.all, func(m *remote) bool {
+// complete adds what the maintainers have planned in the participants to their operations, and
+// leaves out participants in which nothing is to be done.
+func (r *participants) complete(ctx context.Context) error {
+	r.all = slices.DeleteFunc(r.all, func(m *participant) bool {
 		return len(m.steps) == 0 && !slices.ContainsFunc(m.plan.order, func(rk string) bool { return m.plan.writes(m.plan.rows[rk]) })
 	})
 	if err := r.readUnread(ctx); err != nil {
@@ -208,9 +208,9 @@ func (r *remotes) complete(ctx context.Context) error {
 
 // readUnread reads the derived rows that the plans would write without knowing them: their ETags
 // must be known. A copy that an entity gives up and that is another entity's by now stays.
-func (r *remotes) readUnread(ctx context.Context) (err error) {
+func (r *participants) readUnread(ctx context.Context) (err error) {
 	type unread struct {
-		*remote
+		*participant
 		row *derivedRow
 	}
 	var all []unread
@@ -224,7 +224,7 @@ func (r *remotes) readUnread(ctx context.Context) (err error) {
 	}
 	i := 0
 	InOrder(ctx, all, func(ctx context.Context, u unread) (readResult, error) {
-		return u.participant.readRow(ctx, u.row.key)
+		return u.write.readRow(ctx, u.row.key)
 	}, func(f readResult, e error) bool {
 		d := all[i].row
 		i++
@@ -243,8 +243,8 @@ func (r *remotes) readUnread(ctx context.Context) (err error) {
 	return err
 }
 
-// effects returns the effects that follow from the remotes' entities.
-func (r *remotes) effects() (all []commit.Effect) {
+// effects returns the effects that follow from the participants' entities.
+func (r *participants) effects() (all []commit.Effect) {
 	for _, m := range r.all {
 		for _, e := range m.plan.effects {
 			e.Table, e.Partition = m.at.Table, m.at.Partition
@@ -255,7 +255,7 @@ func (r *remotes) effects() (all []commit.Effect) {
 }
 
 // believing returns a handle that believes commit records in the home of a write.
-func (t *Table) believing(home commit.Remote) *Table {
+func (t *Table) believing(home commit.Place) *Table {
 	if t.Knows(home.Table) {
 		return t
 	}
@@ -263,13 +263,13 @@ func (t *Table) believing(home commit.Remote) *Table {
 }
 
 // place is where the commit record of the write is.
-func (w *write) place() commit.Remote {
-	return commit.Remote{Table: w.table.Name, Partition: w.partition()}
+func (w *write) place() commit.Place {
+	return commit.Place{Table: w.table.Name, Partition: w.partition()}
 }
 
-// placesOf returns where remotes are.
-func placesOf(remotes []*remote) (all []commit.Remote) {
-	for _, m := range remotes {
+// placesOf returns where participants are.
+func placesOf(participants []*participant) (all []commit.Place) {
+	for _, m := range participants {
 		all = append(all, m.at)
 	}
 	return all

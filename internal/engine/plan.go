@@ -25,8 +25,8 @@ import (
 // that change one row make one operation of it.
 type Plan struct {
 	table          rowReader
-	root           *write   // the write itself, also for a participant
-	others         *remotes // the plans of the write in its other partitions; nil for a preview
+	root           *write        // the write itself, also for a participant
+	participants   *participants // the plans of the write in its other partitions; nil for a preview
 	partition      string
 	own            map[string]rowReader   // the rows of the caller's operations, with their handles
 	planned        map[string]edm.Stored  // of those that are planned, the content after the transaction; not known for a deleted row
@@ -66,13 +66,13 @@ type rowReader interface {
 	attempt(context.Context) (context.Context, context.CancelFunc)
 }
 
-// Remote returns the plan of another partition, in which the same maintainer plans rows for the
-// same entity.
-func (p *Plan) Remote(t rowReader, partition string) (*Plan, error) {
+// Participant returns the plan of another partition, in which the same maintainer plans rows for
+// the same entity.
+func (p *Plan) Participant(t rowReader, partition string) (*Plan, error) {
 	if p.preview != nil {
 		return nil, errPreview
 	}
-	q, err := p.others.planOf(t, partition)
+	q, err := p.participants.planIn(t, partition)
 	if err == nil && q != p {
 		q.beginMaintainer(p.op, p.key, p.by, p.most)
 	}
@@ -342,10 +342,10 @@ func (p *Plan) writes(d *derivedRow) bool {
 	return d.planned && (exists || d.after != nil)
 }
 
-// copy returns the plan as it is now, with its remotes.
+// copy returns the plan as it is now, with its participants.
 func (p *Plan) copy() *Plan {
 	c := p.copyRows()
-	c.others = p.others.copyFor(c)
+	c.participants = p.participants.copyFor(c)
 	return c
 }
 
@@ -492,19 +492,19 @@ type Maintainer interface {
 	Of(typed any) Maintainer // another one of the same sort, as the engine calls it
 }
 
-// RemoteEffect is the kind of the effect of a write over several partitions, whose payload names
-// its remotes: a worker finishes there what the write has left.
-const RemoteEffect = reserved.Prepared
+// ParticipantsEffect is the kind of the effect of a write over several partitions, whose payload
+// names its participants: a worker finishes there what the write has left.
+const ParticipantsEffect = reserved.Prepared
 
-// RemoteWork is the payload of a RemoteEffect.
-type RemoteWork struct {
-	Remotes []commit.Remote `json:"remotes"`
+// ParticipantsWork is the payload of a ParticipantsEffect.
+type ParticipantsWork struct {
+	Participants []commit.Place `json:"remotes"`
 }
 
-// remoteEffect is the effect of a write with remotes, for the workers.
-func remoteEffect(remotes []commit.Remote) (commit.Effect, error) {
-	b, err := json.Marshal(RemoteWork{remotes})
-	return commit.Effect{Kind: RemoteEffect, Version: 1, Payload: b}, err
+// participantEffect is the effect of a write with participants, for the workers.
+func participantsEffect(participants []commit.Place) (commit.Effect, error) {
+	b, err := json.Marshal(ParticipantsWork{participants})
+	return commit.Effect{Kind: ParticipantsEffect, Version: 1, Payload: b}, err
 }
 
 // Completion is effects of a commit record that a write completes in its own transaction.

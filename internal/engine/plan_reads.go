@@ -185,7 +185,7 @@ func (p *Plan) read(ctx context.Context, k keys.Key, whole bool, read func(conte
 // otherwise none was read.
 func (p *Plan) readTogether(ctx context.Context, t *Table, row keys.Key, later []step) (read bool, err error) {
 	c := p.copyRows()
-	c.preview, c.others = &preview{rows: []keys.Key{row}}, nil
+	c.preview, c.participants = &preview{rows: []keys.Key{row}}, nil
 	c.corrections, c.entityVersions = maps.Clone(p.corrections), maps.Clone(p.entityVersions)
 	for _, s := range later {
 		if s.needsPlanning {

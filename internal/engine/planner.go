@@ -28,14 +28,14 @@ type planner struct {
 	operations int // of the transaction, by the last count
 
 	// What planAll results in.
-	steps   []step
-	derived bool // maintainers were asked
-	effects []commit.Effect
-	after   afterCommit
-	before  []namedWork
-	outer   outer
-	late    time.Time
-	remotes []*remote
+	steps        []step
+	derived      bool // maintainers were asked
+	effects      []commit.Effect
+	after        afterCommit
+	before       []namedWork
+	outer        outer
+	late         time.Time
+	participants []*participant
 }
 
 func newPlanner(w *write) *planner {
@@ -52,7 +52,7 @@ var errNothing = errors.New("all operations were passed over")
 // none.
 func (k *planner) planAll(ctx context.Context) (failed int, err error) {
 	w := k.write
-	k.derived = len(w.moved) > 0 || slices.ContainsFunc(k.steps, func(s step) bool { return s.needsPlanning })
+	k.derived = len(w.participantOps) > 0 || slices.ContainsFunc(k.steps, func(s step) bool { return s.needsPlanning })
 	if !k.derived {
 		return -1, nil
 	}
@@ -60,13 +60,13 @@ func (k *planner) planAll(ctx context.Context) (failed int, err error) {
 	if err != nil {
 		return failed, err
 	}
-	if len(w.ops)+len(w.moved) == 0 {
+	if len(w.ops)+len(w.participantOps) == 0 {
 		return -1, errNothing
 	}
 	if err := p.confirm(ctx, func(d *derivedRow) bool { return !p.writes(d) }); err != nil {
 		return -1, err
 	}
-	if err := w.planMoved(ctx, p.others); err != nil {
+	if err := w.planParticipants(ctx, p.participants); err != nil {
 		return -1, err
 	}
 	k.used(p)
@@ -75,7 +75,7 @@ func (k *planner) planAll(ctx context.Context) (failed int, err error) {
 		return failed, err
 	}
 	k.steps = append(k.steps, more...)
-	if err := k.addRemotes(ctx, p); err != nil {
+	if err := k.addParticipants(ctx, p); err != nil {
 		return -1, err
 	}
 	k.effects, k.after, k.before, k.late, k.outer = p.effects, p.after, p.before, p.late, p.outer
@@ -86,10 +86,10 @@ func (k *planner) planAll(ctx context.Context) (failed int, err error) {
 func (k *planner) begin() *Plan {
 	w := k.write
 	p := newPlan(w)
-	others := &remotes{write: w, home: p}
-	p.others = others
-	for _, op := range w.moved {
-		others.remote(op.Table, op.Key.PartitionKey()).plan.own[op.Key.RowKey()] = op.Table
+	participants := &participants{write: w, home: p}
+	p.participants = participants
+	for _, op := range w.participantOps {
+		participants.participant(op.Table, op.Key.PartitionKey()).plan.own[op.Key.RowKey()] = op.Table
 	}
 	for i := range k.steps {
 		p.own[k.steps[i].Key.RowKey()] = k.steps[i].Table
@@ -150,12 +150,12 @@ func (k *planner) planOperation(ctx context.Context, p *Plan, i int) error {
 	}
 	p.lookAhead = func(ctx context.Context, row keys.Key) error { return k.lookAhead(ctx, p, i, row) }
 	err := s.readAndMaintain(ctx, p)
-	others := p.others
+	participants := p.participants
 	if p.readErr == nil {
-		p.readErr = others.readErr()
+		p.readErr = participants.readErr()
 	}
 	if p.blamed < 0 {
-		p.blamed = others.blamed()
+		p.blamed = participants.blamed()
 	}
 	if err != nil && p.readErr == nil {
 		p.readErr = p.confirm(ctx, func(*derivedRow) bool { return true })
@@ -174,14 +174,14 @@ func (k *planner) planOperation(ctx context.Context, p *Plan, i int) error {
 	return err
 }
 
-// addRemotes adds to the plan what follows from the plans in other partitions.
-func (k *planner) addRemotes(ctx context.Context, p *Plan) error {
-	others := p.others
-	if len(others.all) == 0 {
+// addParticipants adds to the plan what follows from the plans in other partitions.
+func (k *planner) addParticipants(ctx context.Context, p *Plan) error {
+	participants := p.participants
+	if len(participants.all) == 0 {
 		return nil
 	}
-	p.effects = append(p.effects, others.effects()...)
-	for _, m := range others.all {
+	p.effects = append(p.effects, participants.effects()...)
+	for _, m := range participants.all {
 		p.after = append(p.after, m.plan.after...)
 		p.before = append(p.before, m.plan.before...)
 		p.outer = p.outer.join(m.plan.outer)
@@ -189,14 +189,14 @@ func (k *planner) addRemotes(ctx context.Context, p *Plan) error {
 			p.NotAfter(m.plan.late)
 		}
 	}
-	if err := others.complete(ctx); err != nil {
+	if err := participants.complete(ctx); err != nil {
 		return err
 	}
-	k.remotes = others.all
-	if len(k.remotes) == 0 {
+	k.participants = participants.all
+	if len(k.participants) == 0 {
 		return nil
 	}
-	e, err := remoteEffect(placesOf(k.remotes))
+	e, err := participantsEffect(placesOf(k.participants))
 	p.effects = append(p.effects, e)
 	return err
 }
@@ -236,7 +236,7 @@ func (k *planner) tooMany(p *Plan, i int) bool {
 	}
 	k.most = max(k.most, used-k.operations-1)
 	k.operations = used
-	return i > 0 && (used > maxOperations || p.others.tooLarge())
+	return i > 0 && (used > maxOperations || p.participants.tooLarge())
 }
 
 // cut leaves an operation and the operations behind it to another transaction.
@@ -376,7 +376,7 @@ func (s *step) readAndMaintain(ctx context.Context, p *Plan) error {
 	if was, ok := p.entityVersions[s.Key.RowKey()]; ok && was != etag {
 		clear(p.corrections)
 		if p.preview == nil {
-			p.others.dropCorrections()
+			p.participants.dropCorrections()
 		}
 	}
 	p.entityVersions[s.Key.RowKey()] = etag

@@ -23,9 +23,9 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// prepare prepares the remotes of the transaction, all at the same time. If one of them is refused,
-// the others are rolled back, and the write is planned again if that may help: with another
-// operation ID, so that what was prepared belongs to no write that can commit.
+// prepare prepares the participants of the transaction, all at the same time. If one of them is
+// refused, the others are rolled back, and the write is planned again if that may help: with
+// another operation ID, so that what was prepared belongs to no write that can commit.
 func (w *write) prepare(ctx context.Context, conflicts *Conflicts) state {
 	all, prepared := w.sendPreparations(ctx)
 	if prepared {
@@ -33,6 +33,7 @@ func (w *write) prepare(ctx context.Context, conflicts *Conflicts) state {
 	}
 	_, err := w.abortAndRollBack(ctx)
 	bad, repaired, again := reviewPreparations(ctx, all)
+	w.refusedIn = bad.place()
 	if again && !repaired {
 		more, ended := conflicts.Wait(ctx, w.log(), bad.out.err)
 		if again = more; !again {
@@ -57,47 +58,47 @@ func (w *write) prepare(ctx context.Context, conflicts *Conflicts) state {
 	return stateAborted
 }
 
-// sendPreparations prepares the remotes, that of w.first before the others, and returns those that
-// it has sent. If the first one is refused, the others keep their ETags.
-func (w *write) sendPreparations(ctx context.Context) (sent []*remote, prepared bool) {
-	first, rest := []*remote(nil), w.currentTransaction.remotes
-	if i := slices.IndexFunc(rest, func(m *remote) bool { return m.at.Partition == w.first }); i >= 0 {
+// sendPreparations prepares the participants, that of w.first before the others, and returns those
+// that it has sent. If the first one is refused, the others keep their ETags.
+func (w *write) sendPreparations(ctx context.Context) (sent []*participant, prepared bool) {
+	first, rest := []*participant(nil), w.currentTransaction.participants
+	if i := slices.IndexFunc(rest, func(m *participant) bool { return m.at.Same(w.first) }); i >= 0 {
 		first, rest = rest[i:i+1], slices.Concat(rest[:i], rest[i+1:])
 	}
 	prepared = true
-	for _, group := range [][]*remote{first, rest} {
+	for _, group := range [][]*participant{first, rest} {
 		if !prepared {
 			break
 		}
 		sent = append(sent, group...)
-		InOrder(ctx, group, func(ctx context.Context, m *remote) (struct{}, error) {
-			m.participant.out = w.sendPreparation(ctx, m)
+		InOrder(ctx, group, func(ctx context.Context, m *participant) (struct{}, error) {
+			m.write.out = w.sendPreparation(ctx, m)
 			return struct{}{}, nil
 		}, func(struct{}, error) bool { return true })
-		prepared = !slices.ContainsFunc(group, func(m *remote) bool { return m.participant.out.kind != wire.Done })
+		prepared = !slices.ContainsFunc(group, func(m *participant) bool { return m.write.out.kind != wire.Done })
 	}
 	return sent, prepared
 }
 
-// reviewPreparations finds out whether another plan may succeed, after all remotes were rolled
+// reviewPreparations finds out whether another plan may succeed, after all participants were rolled
 // back: it reads the rows of those that were refused, and of those that were prepared, which have
 // other ETags now. bad is the participant because of which no plan can succeed, or else the first
 // that was not prepared.
-func reviewPreparations(ctx context.Context, all []*remote) (bad *write, repaired, again bool) {
+func reviewPreparations(ctx context.Context, all []*participant) (bad *write, repaired, again bool) {
 	type review struct{ repaired, again bool }
 	i, first := 0, (*write)(nil)
 	repaired, again = true, true
-	InOrder(ctx, all, func(ctx context.Context, m *remote) (r review, _ error) {
-		switch m.participant.out.kind {
+	InOrder(ctx, all, func(ctx context.Context, m *participant) (r review, _ error) {
+		switch m.write.out.kind {
 		case wire.Done:
 			m.readAgain(ctx)
 			return review{true, true}, nil
 		case wire.Refused:
-			r.repaired, r.again = m.participant.canReplan(ctx)
+			r.repaired, r.again = m.write.canReplan(ctx)
 		}
 		return r, nil
 	}, func(r review, _ error) bool {
-		p := all[i].participant
+		p := all[i].write
 		i++
 		if first == nil && p.out.kind != wire.Done {
 			first = p
@@ -111,10 +112,10 @@ func reviewPreparations(ctx context.Context, all []*remote) (bad *write, repaire
 	return cmp.Or(bad, first), repaired, again
 }
 
-// readAgain reads the rows of the remote again that were read because they were not as an earlier
-// plan expected. A row that cannot be read is refused at the next attempt.
-func (m *remote) readAgain(ctx context.Context) {
-	p := m.participant
+// readAgain reads the rows of the participant again that were read because they were not as an
+// earlier plan expected. A row that cannot be read is refused at the next attempt.
+func (m *participant) readAgain(ctx context.Context) {
+	p := m.write
 	for i := range m.steps {
 		k := m.steps[i].Key
 		if _, known := p.corrections[k.RowKey()]; !known {
@@ -126,13 +127,13 @@ func (m *remote) readAgain(ctx context.Context) {
 	}
 }
 
-// sendPreparation sends the transaction that prepares a remote until its outcome is known, or the
-// time or the attempts are used up.
-func (w *write) sendPreparation(ctx context.Context, m *remote) outcome {
+// sendPreparation sends the transaction that prepares a participant until its outcome is known, or
+// the time or the attempts are used up.
+func (w *write) sendPreparation(ctx context.Context, m *participant) outcome {
 	m.etags = nil
 	tx := m.prepare
 	withID(tx.steps, w.id)
-	tries := attempts{retry: Retry(w.table.Options.Retry), log: m.participant.log()}
+	tries := attempts{retry: Retry(w.table.Options.Retry), log: m.write.log()}
 	for {
 		if w.stale() || w.lateLease() != nil {
 			return outcome{kind: wire.Refused, failed: -1, neverApplies: true, err: errs.With(errs.ErrGivenUp, w.whyStale())}
@@ -140,7 +141,7 @@ func (w *write) sendPreparation(ctx context.Context, m *remote) outcome {
 		under, cancel := w.underLease(ctx)
 		etags, failed, verdict, err := m.send(under, tx.steps, w.id)
 		cancel()
-		m.participant.currentTransaction = transaction{steps: tx.steps[1 : 1+len(m.steps)], batch: true}
+		m.write.currentTransaction = transaction{steps: tx.steps[1 : 1+len(m.steps)], batch: true}
 		switch {
 		case verdict == wire.Done:
 			m.etags = etags
@@ -157,7 +158,7 @@ func (w *write) sendPreparation(ctx context.Context, m *remote) outcome {
 }
 
 // send sends a transaction once.
-func (m *remote) send(ctx context.Context, steps []step, id string) (etags []azcore.ETag, failed int, verdict wire.Outcome, err error) {
+func (m *participant) send(ctx context.Context, steps []step, id string) (etags []azcore.ETag, failed int, verdict wire.Outcome, err error) {
 	if m.stamps {
 		return m.table.transactStamped(ctx, steps, id)
 	}
@@ -166,7 +167,7 @@ func (m *remote) send(ctx context.Context, steps []step, id string) (etags []azc
 
 // preparedBefore is the outcome if a preparation exists: by an earlier request of this one, or
 // rolled back since.
-func (w *write) preparedBefore(ctx context.Context, m *remote, refusal error) outcome {
+func (w *write) preparedBefore(ctx context.Context, m *participant, refusal error) outcome {
 	f, err := m.table.readStored(ctx, preparationKey(m.at.Partition, w.id))
 	if err == nil && f.row != nil {
 		if p, err := preparationOf(f.row); err == nil && !p.over {
@@ -178,14 +179,14 @@ func (w *write) preparedBefore(ctx context.Context, m *remote, refusal error) ou
 
 // refused is the outcome if the service has refused a step of the preparation, in the terms of the
 // caller.
-func (m *remote) refused(failed int, err error) outcome {
+func (m *participant) refused(failed int, err error) outcome {
 	var be *errs.BatchError
 	if !errors.As(err, &be) || failed < 1 || failed > len(m.steps) {
 		return outcome{kind: wire.Refused, failed: -1, err: err}
 	}
 	own := *be
 	own.Index = failed - 1
-	return outcome{kind: wire.Refused, failed: failed - 1, err: m.participant.inCallersTerms(&own)}
+	return outcome{kind: wire.Refused, failed: failed - 1, err: m.write.inCallersTerms(&own)}
 }
 
 // preparation is what a write over several partitions has prepared in one of them. It is a row: the
@@ -193,7 +194,7 @@ func (m *remote) refused(failed int, err error) outcome {
 // So the row stays for the retention when the write is over.
 type preparation struct {
 	key  keys.Key
-	home commit.Remote
+	home commit.Place
 	over bool // the write is finished here, or rolled back
 	rows []preparedRow
 
@@ -262,7 +263,7 @@ func preparationOf(r *stored.Row) (*preparation, error) {
 	p.over = stored.Find(r.Columns(), stateProperty).S == preparationOver
 	p.stamped = stored.Find(r.Columns(), stampedProperty).I != 0
 	p.home.Table, p.home.Partition, _ = strings.Cut(stored.Find(r.Columns(), homeProperty).S, "/")
-	if err := commit.CheckRemote(p.home); err != nil {
+	if err := p.home.Check(); err != nil {
 		return nil, &errs.DecodeError{Field: homeProperty, Reason: "names no table and partition"}
 	}
 	text, err := longText(r, preparedProperty)
@@ -328,7 +329,7 @@ func filterIn(partition, rows string) string {
 
 // prepareSteps makes the transaction that prepares: the preparation first, then each row, marked,
 // then new contents.
-func (m *remote) prepareSteps(id string, home commit.Remote) (transaction, error) {
+func (m *participant) prepareSteps(id string, home commit.Place) (transaction, error) {
 	p := &preparation{key: preparationKey(m.at.Partition, id), home: home, stamped: m.stamps}
 	var rows, images []step
 	for i := range m.steps {

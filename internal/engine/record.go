@@ -195,7 +195,7 @@ func (t *Table) Record(ctx context.Context, partition, id string) (*commit.Recor
 
 // Resolve reads a commit record, or stores an abort record if there is none; see
 // records.Records.Resolve.
-func (t *Table) Resolve(ctx context.Context, partition, id string, remotes ...commit.Remote) (*commit.Record, error) {
+func (t *Table) Resolve(ctx context.Context, partition, id string, participants ...commit.Place) (*commit.Record, error) {
 	rec, err := t.Record(ctx, partition, id)
 	if err != nil || rec != nil {
 		return rec, err
@@ -205,7 +205,7 @@ func (t *Table) Resolve(ctx context.Context, partition, id string, remotes ...co
 	}
 	ctx, cancel := Bound(ctx, t.Options.WriteTimeout)
 	defer cancel()
-	switch state, err := t.abort(ctx, partition, id, remotes...); {
+	switch state, err := t.abort(ctx, partition, id, participants...); {
 	case err != nil:
 		return nil, err
 	case state != commit.Aborted:
@@ -221,7 +221,7 @@ func (t *Table) Resolve(ctx context.Context, partition, id string, remotes ...co
 // or finds that it did. It repeats this until the context ends, or for the default WriteTimeout if
 // the context has no end. Errors: ErrExpired, or a *ValueError with ErrAhead, if there is no commit
 // record.
-func (t *Table) abort(ctx context.Context, partition, id string, remotes ...commit.Remote) (state commit.State, err error) {
+func (t *Table) abort(ctx context.Context, partition, id string, participants ...commit.Place) (state commit.State, err error) {
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, defaultWriteTimeout)
@@ -233,7 +233,7 @@ func (t *Table) abort(ctx context.Context, partition, id string, remotes ...comm
 	}
 	for attempt := 1; ; attempt++ {
 		var final bool
-		if state, final, err = t.abortOnce(ctx, partition, id, remotes); err == nil || final {
+		if state, final, err = t.abortOnce(ctx, partition, id, participants); err == nil || final {
 			return state, err
 		}
 		wait := backOff(attempt, pause, max(t.Options.Retry.MaxWait, pause))
@@ -247,7 +247,7 @@ func (t *Table) abort(ctx context.Context, partition, id string, remotes ...comm
 // abortOnce is one attempt of abort. final reports that another one would fail with the same error.
 // The age of the write is compared before each request, and again when the abort record is stored:
 // this machine may have been suspended in between, and the write's own commit record swept.
-func (t *Table) abortOnce(ctx context.Context, partition, id string, remotes []commit.Remote) (state commit.State, final bool, err error) {
+func (t *Table) abortOnce(ctx context.Context, partition, id string, participants []commit.Place) (state commit.State, final bool, err error) {
 	if old := t.recent(id); old != nil {
 		rec, err := t.Record(ctx, partition, id)
 		if err != nil || rec == nil {
@@ -256,8 +256,8 @@ func (t *Table) abortOnce(ctx context.Context, partition, id string, remotes []c
 		return rec.State, true, nil
 	}
 	var effects []commit.Effect
-	if len(remotes) > 0 { // not to be executed: what the write has prepared there is swept with the abort record
-		e, err := remoteEffect(remotes)
+	if len(participants) > 0 { // not to be executed: what the write has prepared there is swept with the abort record
+		e, err := participantsEffect(participants)
 		if err != nil {
 			return 0, true, err
 		}
@@ -371,7 +371,7 @@ func (t *Table) Sweep(ctx context.Context, partition string, through time.Time) 
 					}
 					return true
 				}
-				unswept = library.sweepRemotes(ctx, r)
+				unswept = library.sweepParticipants(ctx, r)
 				if unswept != nil {
 					return false
 				}

@@ -21,7 +21,7 @@ func (w *write) restartWithNewID(ctx context.Context) (err error) {
 	if !w.currentTransaction.record {
 		w.outerStored = nil // see renewOuter
 	}
-	w.sent, w.currentTransaction.remotes, w.prepared = history{}, nil, nil
+	w.sent, w.currentTransaction.participants, w.prepared = history{}, nil, nil
 	w.id, err = w.table.Options.newOperationID()
 	w.outerID = w.id
 	return err
@@ -68,7 +68,7 @@ func (w *write) overtaken(ctx context.Context) {
 	switch {
 	case !derived && errors.Is(refusal, errs.ErrNotFound):
 		w.out.err = movedAway(refusal)
-	case w.out.failed >= 0 && len(w.moved)+len(w.currentTransaction.remotes) == 0: // the service has checked the old row in the same transaction
+	case w.out.failed >= 0 && len(w.participantOps)+len(w.currentTransaction.participants) == 0: // the service has checked the old row in the same transaction
 	case derived && de.Key != (keys.Key{}), errors.Is(refusal, errs.ErrExists), errors.Is(refusal, errs.ErrGivenUp):
 		ctx, cancel := w.table.attempt(ctx)
 		defer cancel()

@@ -42,6 +42,7 @@ func (w *write) send(ctx context.Context) state {
 		w.keepLoaded(w.out.etags)
 		return w.done(ctx, w.out.etags)
 	case wire.Refused:
+		w.refusedIn = w.place()
 		return stateRefused
 	}
 	return stateGivenUp

@@ -25,16 +25,16 @@ import (
 // its outcome is known. A refused write is replanned if another plan may succeed: a concurrent
 // writer changed a row that the plan had read, or a derived row was not as the plan took it to be.
 type write struct {
-	table         *Table
-	method        string
-	ops           []*Op                       // the caller's, as they were made
-	moved         []*Op                       // the caller's in other partitions
-	asTransaction bool                        // the caller asked for a transaction
-	mayDropTail   bool                        // the first plan may leave out operations at the end that do not fit
-	passOver      func(i int, err error) bool // reports whether a failed operation is left out
-	later         []*Op                       // that it has left out
-	ahead         *aheadRows                  // rows that were read ahead, for this write and those after it; nil for none
-	meanwhile     func()                      // is called when the transaction is about to be sent; may be nil
+	table          *Table
+	method         string
+	ops            []*Op                       // the caller's, as they were made
+	participantOps []*Op                       // the caller's in other partitions
+	asTransaction  bool                        // the caller asked for a transaction
+	mayDropTail    bool                        // the first plan may leave out operations at the end that do not fit
+	passOver       func(i int, err error) bool // reports whether a failed operation is left out
+	later          []*Op                       // that it has left out
+	ahead          *aheadRows                  // rows that were read ahead, for this write and those after it; nil for none
+	meanwhile      func()                      // is called when the transaction is about to be sent; may be nil
 
 	outbox    commit.Outbox
 	exact     bool
@@ -56,13 +56,14 @@ type write struct {
 	lastConflict       outcome // the last one that a concurrent writer caused
 	seen               seenRow // the row that was read last to learn the outcome
 
-	participants []*write   // of this write, in other partitions
-	only         string     // the partition of a participant
-	first        string     // the partition that is prepared before the others, if there is one
-	home         *write     // of a participant
-	prepared     []string   // the names of the work before the transaction that is done
-	outerStored  []outerRow // or perhaps stored
-	outerID      string     // in the keys of these rows
+	participantWrites []*write     // of this write, in other partitions
+	only              string       // the partition, if the operations do not tell it: of a participant, or of a write over several partitions
+	first             commit.Place // is prepared before the others; zero for none
+	refusedIn         commit.Place // where the service has refused a transaction last; zero for nowhere
+	home              *write       // of a participant
+	prepared          []string     // the names of the work before the transaction that is done
+	outerStored       []outerRow   // or perhaps stored
+	outerID           string       // in the keys of these rows
 
 	resolving sync.Mutex // by UnknownError.Resolve
 }
@@ -106,17 +107,17 @@ type history struct {
 
 // transaction is a write as it is sent.
 type transaction struct {
-	steps   []step // the commit record, if there is one; the caller's; the derived
-	batch   bool   // they are one transaction
-	record  bool   // there is a commit record of this write
-	lead    bool   // the first step is a commit record: the write's own, or one of which it completes an effect
-	effects bool
-	remotes []*remote
-	own     bool // there are remotes, and the commit record has no other effects: the write can end itself
-	after   afterCommit
-	before  []namedWork
-	outer   outer
-	late    time.Time // zero for a transaction that may be sent at any time
+	steps        []step // the commit record, if there is one; the caller's; the derived
+	batch        bool   // they are one transaction
+	record       bool   // there is a commit record of this write
+	lead         bool   // the first step is a commit record: the write's own, or one of which it completes an effect
+	effects      bool
+	participants []*participant
+	own          bool // there are participants, and the commit record has no other effects: the write can end itself
+	after        afterCommit
+	before       []namedWork
+	outer        outer
+	late         time.Time // zero for a transaction that may be sent at any time
 }
 
 // callersItems returns the items of the caller's operations in a list with an item for each step.
@@ -139,7 +140,7 @@ func (w *write) opAt(i int) *Op {
 	if i < len(w.ops) {
 		return w.ops[i]
 	}
-	return w.moved[i-len(w.ops)]
+	return w.participantOps[i-len(w.ops)]
 }
 
 // readRow is Table.readRow for a write, whose time a repeated read may take.
@@ -215,7 +216,7 @@ func (w *write) execute(ctx context.Context, k keys.Key) (etags []azcore.ETag, e
 	}
 	if err == nil {
 		w.applied(etags)
-		w.appliedRemotes()
+		w.appliedParticipants()
 		w.dropOuter(ctx, w.currentTransaction.outer)
 		for _, c := range w.currentTransaction.after {
 			c.call(ctx) // the write has ended, so that its own bound of time does not count
@@ -336,7 +337,7 @@ func (w *write) sendNotification(ctx context.Context) state {
 		return w.fail(-1, err)
 	}
 	w.currentTransaction, w.nextTransaction = w.nextTransaction, transaction{}
-	if len(w.currentTransaction.remotes) == 0 {
+	if len(w.currentTransaction.participants) == 0 {
 		return stateReady
 	}
 	return stateNotified
@@ -360,7 +361,7 @@ func (w *write) replan(ctx context.Context, conflicts *Conflicts) state {
 			return stateGivenUp
 		}
 	}
-	if len(w.currentTransaction.remotes) > 0 {
+	if len(w.currentTransaction.participants) > 0 {
 		switch committed, err := w.abortAndRollBack(ctx); {
 		case err != nil:
 			return stateGivenUp
@@ -382,7 +383,7 @@ func (w *write) replan(ctx context.Context, conflicts *Conflicts) state {
 // giveUp makes the outcome certain.
 func (w *write) giveUp(ctx context.Context) state {
 	out := w.out
-	if len(w.currentTransaction.remotes) == 0 && out.kind != wire.Unknown && w.sent.doubt == nil && (!w.currentTransaction.record || out.neverApplies || !w.sent.mayStillApply) {
+	if len(w.currentTransaction.participants) == 0 && out.kind != wire.Unknown && w.sent.doubt == nil && (!w.currentTransaction.record || out.neverApplies || !w.sent.mayStillApply) {
 		w.withdraw(ctx)
 		return stateAborted
 	}
@@ -406,7 +407,7 @@ func (w *write) giveUp(ctx context.Context) state {
 // was in doubt, and there is time for another plan. It is not for one whose other partitions may
 // still have to be rolled back.
 func (w *write) catalogueChanged(ctx context.Context, out outcome) bool {
-	return out.kind == wire.Unknown && w.lateLease() != nil && len(w.currentTransaction.remotes) == 0 && ctx.Err() == nil
+	return out.kind == wire.Unknown && w.lateLease() != nil && len(w.currentTransaction.participants) == 0 && ctx.Err() == nil
 }
 
 // makeTransaction makes the transaction. failed is the caller's operation that cannot be planned.
@@ -421,12 +422,12 @@ func (w *write) makeTransaction(ctx context.Context) (tx transaction, failed int
 	if err != nil {
 		return transaction{}, failed, err
 	}
-	if err := w.makePreparations(p.remotes); err != nil {
+	if err := w.makePreparations(p.participants); err != nil {
 		return transaction{}, -1, err
 	}
 	w.mayDropTail = false // another plan has the same operations, because this plan may be applied
-	tx = transaction{steps: p.steps, batch: w.asTransaction, effects: len(p.effects) > 0, after: p.after, before: p.before, remotes: p.remotes, late: p.late, outer: p.outer}
-	tx.own = len(p.remotes) > 0 && (len(p.effects) == 1 || w.completes != nil)
+	tx = transaction{steps: p.steps, batch: w.asTransaction, effects: len(p.effects) > 0, after: p.after, before: p.before, participants: p.participants, late: p.late, outer: p.outer}
+	tx.own = len(p.participants) > 0 && (len(p.effects) == 1 || w.completes != nil)
 	if err := w.addLead(&tx, p.effects); err != nil {
 		return transaction{}, -1, err
 	}
@@ -444,11 +445,11 @@ func (w *write) makeTransaction(ctx context.Context) (tx transaction, failed int
 	return tx, -1, nil
 }
 
-// makePreparations makes the transactions that prepare the remotes.
-func (w *write) makePreparations(all []*remote) (err error) {
+// makePreparations makes the transactions that prepare the participants.
+func (w *write) makePreparations(all []*participant) (err error) {
 	size := 0
 	for _, m := range all {
-		size += remoteLength(m.at)
+		size += placeLength(m.at)
 		if size > mostOfMessage {
 			return &errs.LimitError{Limit: "bytes of the names of the other partitions of a write", Got: size, Max: mostOfMessage}
 		}
@@ -466,14 +467,14 @@ func (w *write) addLead(tx *transaction, effects []commit.Effect) (err error) {
 	var lead step
 	w.exact = w.exact || tx.outer.record // from now on: a late duplicate of this transaction must be refused, also if another plan follows
 	switch {
-	case w.completes != nil && len(tx.remotes) == 0:
+	case w.completes != nil && len(tx.participants) == 0:
 		tx.effects = false // the worker of the commit record executes them
 		lead, err = w.completionStep(effects)
 	case tx.effects && w.outbox == nil:
 		return &errs.ValueError{Field: "outbox", Reason: "is missing, and a maintainer adds effects: declare the table by aztablekit.Table"}
-	case w.completes != nil: // the write has a commit record and a notification of its own, for its remotes
+	case w.completes != nil: // the write has a commit record and a notification of its own, for its participants
 		tx.record = true
-		lead, err = w.completeWithRemotes(tx, effects)
+		lead, err = w.completeWithParticipants(tx, effects)
 	// If the outbox was notified, there is a pending commit record, also if this plan has no
 	// effects any more: an earlier plan may have been applied.
 	case tx.effects || w.notification != nil:
@@ -493,9 +494,9 @@ func (w *write) addLead(tx *transaction, effects []commit.Effect) (err error) {
 	return nil
 }
 
-// completeWithRemotes adds the completion to the transaction, and returns the step of the commit
-// record. The last effect is that of the remotes.
-func (w *write) completeWithRemotes(tx *transaction, effects []commit.Effect) (step, error) {
+// completeWithParticipants adds the completion to the transaction, and returns the step of the
+// commit record. The last effect is that of the participants.
+func (w *write) completeWithParticipants(tx *transaction, effects []commit.Effect) (step, error) {
 	last := len(effects) - 1
 	completion, err := w.completionStep(effects[:last])
 	if err != nil {
@@ -513,7 +514,8 @@ func Transact(ctx context.Context, ops []*Op) ([]azcore.ETag, error) {
 	if err := checkTogether(ops); err != nil {
 		return nil, ops[0].Table.OpError("Transact", keys.Key{}, err)
 	}
-	return Commit(ctx, "Transact", keys.Key{}, ops)
+	etags, _, err := Commit(ctx, Together{Method: "Transact", Ops: ops})
+	return etags, err
 }
 
 // Move says that the writes of a handle move entities between the table and another place.
@@ -521,19 +523,6 @@ type Move struct {
 	Away     bool   // deletes: the entity is stored in the other place
 	Restored string // inserts: the incarnation that comes back from the other place
 	Renewed  string // updates: the incarnation in whose place the entity gets a new one
-}
-
-// MoveAcross deletes a row and inserts one in another partition or table, both or none.
-func MoveAcross(ctx context.Context, method string, remove, insert *Op) error {
-	w := write{table: remove.Table, method: method, ops: []*Op{remove}, moved: []*Op{insert}}
-	_, err := w.execute(ctx, remove.Key)
-	return err
-}
-
-// Commit applies operations, all or none of them.
-func Commit(ctx context.Context, method string, k keys.Key, ops []*Op) ([]azcore.ETag, error) {
-	w := write{table: ops[0].Table, method: method, ops: ops, asTransaction: true}
-	return w.execute(ctx, k)
 }
 
 // commitSome is Commit for the first of the operations: as many as fit into one transaction with

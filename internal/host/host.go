@@ -61,12 +61,12 @@ type Handler struct {
 	Handle  func(ctx context.Context, j Job) error
 	Version int // the newest version of the payload that Handle supports; 0 means 1
 
-	// Remotes are the names of other tables in which writes of Table change rows, such as the other
+	// AlsoWrites are the names of other tables in which writes of Table change rows, such as the other
 	// table of table.Table.MoveTo. If a write to 8 other partitions or fewer never commits, the
 	// worker makes sure that a late request of the write changes nothing in these tables. The
-	// worker adds the tables of the maintainers of Table ([RemoteWriter]). Tables with handlers of
+	// worker adds the tables of the maintainers of Table ([AlsoWriter]). Tables with handlers of
 	// their own need not be named.
-	Remotes []string
+	AlsoWrites []string
 
 	// Sweep deletes the handler's own rows in a partition that are older than a time, in the
 	// partition's clean-up. The commit records from before that time are deleted afterwards, with
@@ -119,12 +119,12 @@ func EntityOf(e commit.Effect, record keys.PartitionKey) keys.Key {
 // record contains then.
 func RecordOf(j Job) (*commit.Record, int) { return j.record, j.index }
 
-// RemoteWriter is implemented by a maintainer that changes rows of other tables. A worker that has
+// AlsoWriter is implemented by a maintainer that changes rows of other tables. A worker that has
 // a handler of such a table then makes sure that a late request of a write that never commits
 // changes nothing in the other tables.
-type RemoteWriter interface {
-	// RemoteTables returns the names of the other tables.
-	RemoteTables() []string
+type AlsoWriter interface {
+	// AlsoWrites returns the names of the other tables.
+	AlsoWrites() []string
 }
 
 // Account is what a store needs of a storage account. If it also has the method Blobs of

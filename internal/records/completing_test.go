@@ -181,16 +181,16 @@ func (badge) Name() string { return "badge" }
 func (badge) MaxRows() int { return 1 }
 
 func (m badge) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[employee]) error {
-	there, err := door.Remote(p, door.Table(m.staff), "company")
+	there, err := door.Participant(p, door.Table(m.staff), "company")
 	if err == nil && c.New != nil && c.Old == nil {
 		err = there.Insert(&table.Row{Key: keys.Raw("company", c.New.Last)}, nil)
 	}
 	return err
 }
 
-// TestCompletingRemotes: a write over several partitions has a commit record of its own. The record of which it completes an effect
+// TestCompletingParticipants: a write over several partitions has a commit record of its own. The record of which it completes an effect
 // can be written further.
-func TestCompletingRemotes(t *testing.T) {
+func TestCompletingParticipants(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for range 20 { // the rows of a transaction may have one time, and then one ETag

@@ -14,8 +14,8 @@ import (
 // Mark is the property of a row that a write over several partitions has prepared. What the row is
 // depends on the commit record of that write, until the write is finished or rolled back.
 type Mark struct {
-	ID    string        // the operation ID of the write
-	Home  commit.Remote // of its commit record
+	ID    string       // the operation ID of the write
+	Home  commit.Place // of its commit record
 	Fate  Fate
 	Image int         // of a row that is replaced: the number of the row that contains its new content
 	ETag  azcore.ETag // of the row before the mark; "" for a row that is inserted
@@ -52,9 +52,9 @@ func MarkOf(v edm.Value) (m Mark, isMarked bool) {
 	if len(fields) != 6 {
 		return Mark{}, false
 	}
-	m = Mark{ID: fields[0], Home: commit.Remote{Table: fields[1], Partition: fields[2]}, Fate: Fate(fields[3]), ETag: azcore.ETag(fields[5])}
+	m = Mark{ID: fields[0], Home: commit.Place{Table: fields[1], Partition: fields[2]}, Fate: Fate(fields[3]), ETag: azcore.ETag(fields[5])}
 	var err error
-	if m.Image, err = strconv.Atoi(fields[4]); err != nil || commit.CheckRemote(m.Home) != nil {
+	if m.Image, err = strconv.Atoi(fields[4]); err != nil || m.Home.Check() != nil {
 		return Mark{}, false
 	}
 	switch m.Fate {

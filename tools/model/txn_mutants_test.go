@@ -18,7 +18,7 @@ func TestTxnMutants(t *testing.T) {
 			func(p *txnProtocol) { p.pinTouches = true }, noSerialOrder},
 		{"a row that was only read in the home is not pinned by the commit", "rows of the home",
 			func(p *txnProtocol) { p.orders, p.noHomePin = true, true }, noSerialOrder},
-		{"an absent row of a remote partition is not reserved", "each inserts its row if the other is absent",
+		{"an absent row of a participant is not reserved", "each inserts its row if the other is absent",
 			func(p *txnProtocol) { p.orders, p.noReserve = true, true }, noSerialOrder},
 		{"an absent row of the home is not reserved", "each inserts its row if the other of the partition is absent",
 			func(p *txnProtocol) { p.orders, p.noHomeReserve = true, true }, noSerialOrder},

@@ -13,7 +13,7 @@ func TestConditions(t *testing.T) {
 		{Name: "another effect is completed", File: "internal/engine/plan.go",
 			Old: "if !slices.Contains(c.Effects, i) {", New: "if i > 0 {", Test: "TestCompletingOneOfSeveral"},
 		{Name: "a completed commit record has the ETag of another", File: "internal/engine/plan.go",
-			Old: "etag = etags[len(etags)-1]", New: "etag = etags[0]", Test: "TestCompletingRemotes"},
+			Old: "etag = etags[len(etags)-1]", New: "etag = etags[0]", Test: "TestCompletingParticipants"},
 	})
 	mutants.Run(t, "./table", []mutants.Mutant{
 		{Name: "a page is read once if its last write is pending", File: "internal/engine/markview.go",
@@ -30,8 +30,8 @@ func TestConditions(t *testing.T) {
 			Old: "stored.SameOwner(d.read.row, d.after) || p.deletes(d.read.row))\n", New: "p.deletes(d.read.row))\n", Test: "TestTakenValue$"},
 		{Name: "a value that was read is free", File: "internal/engine/plan.go",
 			Old: "stored.SameOwner(d.read.row, d.after) || p.deletes(d.read.row))\n", New: "true)\n", Test: "TestTakenValueLooked"},
-		{Name: "an effect in another partition is one of the home", File: "internal/engine/remote.go",
-			Old: "e.Table, e.Partition = m.at.Table, m.at.Partition", New: "_ = m.at", Test: "TestRemoteEffect"},
+		{Name: "an effect in another partition is one of the home", File: "internal/engine/participant.go",
+			Old: "e.Table, e.Partition = m.at.Table, m.at.Partition", New: "_ = m.at", Test: "TestParticipantsEffect"},
 		{Name: "a suspended writer prepares", File: "internal/engine/prepare.go",
 			Old: "		if w.stale() || w.lateLease() != nil {\n", New: "		if w.lateLease() != nil {\n", Test: "TestMoveSuspended"},
 		{Name: "a preparation that was rolled back counts as prepared", File: "internal/engine/prepare.go",

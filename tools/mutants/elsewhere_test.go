@@ -26,7 +26,7 @@ func TestElsewhere(t *testing.T) {
 	})
 	mutants.Run(t, "./index", []mutants.Mutant{
 		{Name: "a worker does not know the tables of unique values", File: "eventual/handler.go",
-			Old: "m.Typed().(host.RemoteWriter); is {", New: "m.Typed().(host.RemoteWriter); is && i < 0 {", Test: "TestGlobalWorkers"},
+			Old: "m.Typed().(host.AlsoWriter); is {", New: "m.Typed().(host.AlsoWriter); is && i < 0 {", Test: "TestGlobalWorkers"},
 		{Name: "a conflict ends the execution", File: "internal/reconcile/reconcile.go",
 			Old: "		return conflict, err\n", New: "		return conflict && false, nil\n", Test: "TestElsewhereSchedules"},
 		{Name: "an effect lacks the old rows", File: "index/elsewhere.go",

@@ -49,7 +49,7 @@ func TestAttempts(t *testing.T) {
 			Old: "return errors.Is(err, errs.ErrUnreachable), err", New: "return false, err", Test: "TestOutagesAfterLostResponses"},
 		{Name: "a log waits for a look at its blob that has no response", File: "logtail/bloblog/client.go",
 			Old: "engine.Bound(ctx, c.opt.Retry.AttemptTimeout)\n	defer cancel()\n	var call wire.Call\n	resp, err := c.blob(n).GetProperties", New: "engine.Bound(ctx, c.opt.ReadTimeout)\n	defer cancel()\n	var call wire.Call\n	resp, err := c.blob(n).GetProperties", Test: "TestOutages$"},
-		{Name: "a remote is prepared once", File: "internal/engine/prepare.go",
+		{Name: "a participant is prepared once", File: "internal/engine/prepare.go",
 			Old: "		if !tries.wait(ctx, err) {\n			return outcome{kind: wire.Unknown", New: "		if tries.wait(ctx, err); err != nil {\n			return outcome{kind: wire.Unknown", Test: "TestOutagesMeanwhile"},
 	})
 }

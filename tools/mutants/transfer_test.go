@@ -204,7 +204,7 @@ func TestSnapshots(t *testing.T) {
 			Old: "if was.stamp != \"\" {", New: "if true {", Test: "TestSnapshotsRequests"},
 		{Name: "a single write stores no stamp", File: "internal/engine/send.go",
 			Old: "	case w.stamps():\n", New: "	case w.stamps() && w.asTransaction:\n", Test: "TestStamps"},
-		{Name: "other partitions of a write get no stamp", File: "internal/engine/remote.go",
+		{Name: "other partitions of a write get no stamp", File: "internal/engine/participant.go",
 			Old: "r.write.keepsStamps(t) || t.Same(r.write.table) && r.write.stamps()", New: "false", Test: "TestStamps"},
 		{Name: "another program finishes without the stamp", File: "internal/engine/end_prepared.go",
 			Old: "return t.sendSteps(ctx, id, steps, p.stamped)", New: "return t.sendSteps(ctx, id, steps, false)", Test: "TestStampsOfOthers"},
