@@ -14,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
@@ -107,6 +108,7 @@ func (s *Store) Fill(ctx context.Context, o *FillOptions) (all table.Progress, e
 	if err := f.opt.check(); err != nil {
 		return all, err
 	}
+	ctx = engine.Enduring(ctx)
 	only := s.host.TableName(f.opt.Table)
 	tables := s.catalogued()
 	if f.opt.Table != "" {

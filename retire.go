@@ -50,7 +50,7 @@ func (s *Store) Retire(ctx context.Context, tableName, definition string, pass *
 	if err := r.choose(s, tableName, definition); err != nil {
 		return err
 	}
-	return r.table.named(r.retire(ctx))
+	return r.table.named(r.retire(engine.Enduring(ctx)))
 }
 
 // retirer is a call of Retire in progress.

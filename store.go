@@ -547,6 +547,7 @@ func (s *Store) compare(ctx context.Context, o *verify.Options) (all table.Progr
 	if err := door.CheckPass(&o.Pass, "Rate", "Concurrency", "DryRun"); err != nil {
 		return all, err
 	}
+	ctx = engine.Enduring(ctx)
 	for _, d := range s.declarations {
 		for _, check := range d.checks {
 			found, err := check(ctx, o)

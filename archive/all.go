@@ -57,7 +57,7 @@ func (m *mover) archiveAll(ctx context.Context, q query.Query, p *table.Pass) (t
 	if p != nil {
 		all.pass = *p
 	}
-	err := all.run(ctx)
+	err := all.run(engine.Enduring(ctx))
 	if err != nil {
 		err = fmt.Errorf("archive: ArchiveAll: %w", err)
 	}

@@ -29,7 +29,7 @@ func (o *outbox) NotifyPending(ctx context.Context, source table.Handle, age tim
 	if n.all {
 		n.before = n.now.Add(2 * commit.Retention) // also of writers whose clocks are ahead
 	}
-	if err := n.run(ctx); err != nil {
+	if err := n.run(engine.Enduring(ctx)); err != nil {
 		return n.done, fmt.Errorf("eventual: NotifyPending: %w", err)
 	}
 	return n.done, nil

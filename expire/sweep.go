@@ -53,6 +53,7 @@ func (e *core) sweep(ctx context.Context, t table.Handle, p *table.Pass) (table.
 	if err := e.check(t); err != nil {
 		return table.Progress{}, err
 	}
+	ctx = engine.Enduring(ctx)
 	s := &sweep{ends: e, table: t}
 	if p != nil {
 		s.pass = *p

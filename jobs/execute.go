@@ -10,6 +10,7 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/keyrange"
 	"github.com/aztablekit/aztablekit/internal/split"
 	"github.com/aztablekit/aztablekit/keys"
@@ -53,6 +54,7 @@ func (j *bound) slice(ctx context.Context, h *head, r *table.Entity[part]) (stor
 	if err := j.waitsForRate(ctx, h); err != nil {
 		return false, err
 	}
+	ctx = engine.Impatient(ctx) // another worker goes on
 	s, err := newSlice(ctx, j, h, &r.Value)
 	if err != nil {
 		return false, eventual.Poison(err)

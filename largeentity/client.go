@@ -34,7 +34,7 @@ type client struct {
 // repeat calls f, which sends a write, until f succeeds or returns again = false, within the bounds
 // of the options.
 func (c client) repeat(ctx context.Context, f func(context.Context) (again bool, err error)) error {
-	ctx, cancel := engine.Bound(ctx, c.opt.WriteTimeout)
+	ctx, cancel := engine.Bound(ctx, engine.Timeout(ctx, c.opt.WriteTimeout))
 	defer cancel()
 	return engine.Retry(c.opt.Retry).Repeat(ctx, engine.Log{}, func() (bool, error) {
 		again, err := f(ctx)
@@ -114,7 +114,16 @@ func (c client) create(ctx context.Context, n string, f facts, send func(context
 }
 
 // properties reads the properties of a blob. Errors: ErrBlobNotFound.
-func (c client) properties(ctx context.Context, n string) (facts, error) {
+func (c client) properties(ctx context.Context, n string) (f facts, err error) {
+	err = engine.Retry(c.opt.Retry).Endure(ctx, engine.Log{}, func() (err error) {
+		f, err = c.propertiesOnce(ctx, n)
+		return err
+	})
+	return f, err
+}
+
+// propertiesOnce is properties by one request.
+func (c client) propertiesOnce(ctx context.Context, n string) (facts, error) {
 	ctx, cancel := engine.Bound(ctx, c.opt.ReadTimeout)
 	defer cancel()
 	var call wire.Call
@@ -164,7 +173,7 @@ type listed struct {
 // list yields the blobs whose names begin with a prefix, in the order of their names.
 func (c client) list(ctx context.Context, prefix string) iter.Seq2[listed, error] {
 	return func(yield func(listed, error) bool) {
-		for b, err := range blobs.List(ctx, c.container, prefix, c.opt.ReadTimeout, failed) {
+		for b, err := range blobs.List(ctx, c.container, prefix, &c.opt, failed) {
 			if err != nil {
 				yield(listed{}, err)
 				return

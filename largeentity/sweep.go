@@ -12,6 +12,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/blobs"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/keyrange"
 	"github.com/aztablekit/aztablekit/internal/pace"
 	"github.com/aztablekit/aztablekit/internal/reserved"
@@ -91,6 +92,7 @@ func (v *values) passOf(method string, ctx context.Context, p *table.Pass, o swe
 	if p != nil {
 		o.Pass = *p
 	}
+	ctx = engine.Enduring(ctx)
 	err := door.CheckPass(&o.Pass, "Partitions", "Token", "Rate", "DryRun")
 	w := &sweep{}
 	if err == nil {

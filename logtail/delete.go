@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -40,6 +41,7 @@ func (l *core) delete(ctx context.Context, from, to time.Time, pass *table.Pass)
 	if err := cmp.Or(l.err, rows.Err()); err != nil {
 		return table.Progress{}, fmt.Errorf("logtail: Delete %s: %w", l.tables.name, err)
 	}
+	ctx = engine.Enduring(ctx)
 	now := l.writer.now().UTC()
 	return tabledoor.DeleteAll(ctx, func(yield func(table.Op, error) bool) {
 		for group, err := range l.tables.groups(ctx, from, to, now, now.Add(l.opt.Overlap), max(maxConcurrent/len(l.partitions), 1)) {
@@ -121,7 +123,7 @@ func (p *Periods) Drop(ctx context.Context, pass *table.Pass) (dropped []Period,
 	if horizon.IsZero() {
 		return nil, nil
 	}
-	ctx, end := door.Table(p.states).Span(ctx, "Drop")
+	ctx, end := door.Table(p.states).Span(engine.Enduring(ctx), "Drop")
 	defer func() { end(err) }()
 	for e, err := range p.rows(ctx, time.Time{}, horizon) {
 		if err != nil {

@@ -65,8 +65,8 @@ import (
 //     that insert rows which exist: 2 refused transactions, a read after each, and 1 query for the
 //     existing rows.
 //
-// A transaction that the service refuses because it is busy is sent again until the WriteTimeout of
-// its table. The other partitions go on, at the rates above.
+// A transaction that the service refuses because it is busy is sent again as [Pass] says. The other
+// partitions go on, at the rates above.
 //
 // Errors: *BatchError around the error that the operation's own method would return, such as
 // ErrExists or ErrChanged, or around ErrUnknownOutcome or another error of a write (see package
@@ -87,7 +87,7 @@ func Bulk(ctx context.Context, ops iter.Seq2[Op, error], pass *Pass) (Progress, 
 	}
 	o := pass.bulk(func(r engine.BulkResult) Progress { return bulkProgress(r, true) })
 	o.From = from
-	r, err := door.Bulk(ctx, ops, o)
+	r, err := door.Bulk(engine.Enduring(ctx), ops, o)
 	return bulkProgress(r, err != nil), err
 }
 
@@ -137,7 +137,7 @@ func BulkDelete[T any](ctx context.Context, t *Table[T], q Query[T], pass *Pass)
 	if err := engine.CheckHandle("t", t.engine()); err != nil {
 		return Progress{}, fmt.Errorf("table: BulkDelete: %w", err)
 	}
-	ctx, end := t.engine().Span(ctx, bulkDelete)
+	ctx, end := t.engine().Span(engine.Enduring(ctx), bulkDelete)
 	defer func() { end(err) }()
 	if pass == nil {
 		pass = &Pass{}

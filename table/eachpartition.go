@@ -45,7 +45,7 @@ func EachPartition(
 	if err != nil {
 		return Progress{}, t.engine().OpError("EachPartition", keys.Key{}, err)
 	}
-	return t.inner().h.eachPartition(ctx, pass, f)
+	return t.inner().h.eachPartition(engine.Enduring(ctx), pass, f)
 }
 
 func (h handle) eachPartition(

@@ -12,6 +12,10 @@ import (
 // Pass says how a call goes through a whole table. The zero value goes through all of it from the
 // beginning, as fast as the service lets it, and changes what the call is for. A call refuses the
 // fields that it cannot use with a *ValueError.
+//
+// Once the service has answered, a call goes on behind an outage of up to 10 minutes, unless its
+// context or Retry.Attempts of its table ends it. An outage at the beginning, which may be a
+// wrong address, ends it as it ends a single request, and so does one during its first write.
 type Pass struct {
 	// Partitions is the range of partitions. The zero value has all.
 	Partitions keys.PartitionRange

@@ -49,7 +49,7 @@ func Upgrade[T any](ctx context.Context, t *Table[T], q Query[T], pass *Pass) (P
 	schema := *t.h.schema
 	schema.merged = schema.mergedByOthers
 	u.h = handle{t.h.engine, &schema}
-	return u.run(ctx, q.engine())
+	return u.run(engine.Enduring(ctx), q.engine())
 }
 
 // upgrader is a job of Upgrade.

@@ -18,6 +18,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/blobs"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
@@ -70,7 +71,7 @@ func CopyBlobs(ctx context.Context, rows Source, from, to Place, pass *table.Pas
 	case from == nil || to == nil:
 		err = &table.ValueError{Field: "from or to", Reason: "is nil; give a Folder or a Container"}
 	default:
-		err = c.run(ctx, rows)
+		err = c.run(engine.Enduring(ctx), rows)
 	}
 	if err != nil {
 		err = fmt.Errorf("transfer: CopyBlobs: %w", err)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
@@ -49,6 +50,7 @@ func Compare(ctx context.Context, first, second Source, o *CompareOptions) iter.
 	if o == nil {
 		o = &CompareOptions{}
 	}
+	ctx = engine.Enduring(ctx)
 	return func(yield func(*Difference, error) bool) {
 		a, stopA := newSide(ctx, "first", first, o)
 		defer stopA()

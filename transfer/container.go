@@ -79,7 +79,7 @@ func longer(timeout, more time.Duration) time.Duration {
 // repeat. size is what it sends.
 func (f *blobFolder) write(ctx context.Context, size int, send func(context.Context) error) error {
 	more := time.Duration(size) * time.Second / slowest
-	ctx, cancel := engine.Bound(ctx, longer(f.opt.WriteTimeout, 3*more))
+	ctx, cancel := engine.Bound(ctx, longer(engine.Timeout(ctx, f.opt.WriteTimeout), 3*more))
 	defer cancel()
 	return engine.Retry(f.opt.Retry).Repeat(ctx, engine.Log{}, func() (again bool, err error) {
 		var call wire.Call
@@ -130,7 +130,10 @@ func (f *blobFolder) read(ctx context.Context, name string, part blob.HTTPRange,
 		return nil, f.fault
 	}
 	err = engine.Retry(f.opt.Retry).Repeat(ctx, engine.Log{}, func() (again bool, err error) {
-		b, again, err = f.readOnce(ctx, name, part, most)
+		err = engine.Retry(f.opt.Retry).Endure(ctx, engine.Log{}, func() (err error) {
+			b, again, err = f.readOnce(ctx, name, part, most)
+			return err
+		})
 		return again && ctx.Err() == nil, err
 	})
 	return b, err

@@ -34,10 +34,19 @@ const mostBlob = 50_000 * 100 << 20
 func (b *link) blocks() int64 { return max(blockSize, (b.size+49_999)/50_000) }
 
 // has implements Place.
-func (f *blobFolder) has(ctx context.Context, b *link) (bool, error) {
+func (f *blobFolder) has(ctx context.Context, b *link) (is bool, err error) {
 	if f.fault != nil {
 		return false, f.fault
 	}
+	err = engine.Retry(f.opt.Retry).Endure(ctx, engine.Log{}, func() (err error) {
+		is, err = f.hasOnce(ctx, b)
+		return err
+	})
+	return is, err
+}
+
+// hasOnce is has by one request.
+func (f *blobFolder) hasOnce(ctx context.Context, b *link) (bool, error) {
 	ctx, cancel := engine.Bound(ctx, f.opt.ReadTimeout)
 	defer cancel()
 	var call wire.Call

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -296,6 +297,7 @@ func WriteCSV(ctx context.Context, w io.Writer, from Source, o *FileOptions) (n 
 	if err := checkFile(w, from); err != nil {
 		return 0, fmt.Errorf("transfer: WriteCSV: %w", err)
 	}
+	ctx = engine.Enduring(ctx)
 	var names []string
 	at := map[string]int{}
 	for r, err := range rowsToWrite(ctx, from, o) {
@@ -350,6 +352,7 @@ func WriteJSON(ctx context.Context, w io.Writer, from Source, o *FileOptions) (n
 	if err := checkFile(w, from); err != nil {
 		return 0, fmt.Errorf("transfer: WriteJSON: %w", err)
 	}
+	ctx = engine.Enduring(ctx)
 	out := bufio.NewWriter(w)
 	var line []byte
 	for r, err := range rowsToWrite(ctx, from, o) {

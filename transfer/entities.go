@@ -65,7 +65,7 @@ func ImportEntities[T any](
 	if err := engine.CheckHandle("t", e); err != nil {
 		return table.Progress{}, fmt.Errorf("transfer: ImportEntities: %w", err)
 	}
-	ctx, end := e.Span(ctx, "ImportEntities")
+	ctx, end := e.Span(engine.Enduring(ctx), "ImportEntities")
 	defer func() { end(err) }()
 	if from == nil {
 		return table.Progress{}, fmt.Errorf("transfer: ImportEntities %s: %w", e.Name, errNilSource("from"))

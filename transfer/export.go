@@ -127,7 +127,7 @@ func Export(ctx context.Context, t table.Handle, to Place, o *ExportOptions) (_ 
 	if err := engine.CheckHandle("t", e); err != nil {
 		return table.Progress{}, fmt.Errorf("transfer: Export: %w", err)
 	}
-	ctx, end := e.Span(ctx, "Export")
+	ctx, end := e.Span(engine.Enduring(ctx), "Export")
 	defer func() { end(err) }()
 	if o == nil {
 		o = &ExportOptions{}

@@ -115,7 +115,7 @@ func Import(ctx context.Context, from Source, t table.Handle, o *ImportOptions) 
 	if err := engine.CheckHandle("t", e); err != nil {
 		return table.Progress{}, fmt.Errorf("transfer: Import: %w", err)
 	}
-	ctx, end := e.Span(ctx, "Import")
+	ctx, end := e.Span(engine.Enduring(ctx), "Import")
 	defer func() { end(err) }()
 	if o == nil {
 		o = &ImportOptions{}

@@ -219,6 +219,7 @@ func (r *run) rows() keys.RowRange {
 func (r *run) readsAll() bool { return r.whole() && !r.opt.RecordsOnly }
 
 func (r *run) verifyTable(ctx context.Context, definitions []Definition) error {
+	ctx = engine.Enduring(ctx)
 	if err := r.choose(ctx, definitions); err != nil {
 		return err
 	}

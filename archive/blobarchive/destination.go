@@ -145,7 +145,7 @@ func (d *destination) put(ctx context.Context, r *archive.ArchivedRow, version s
 	case version != "" && !isETag(version): // such as *, which every blob has
 		return fmt.Errorf("%w: %.40q is no version of a blob", table.ErrChanged, version)
 	}
-	ctx, cancel := engine.Bound(ctx, d.client.opt.WriteTimeout)
+	ctx, cancel := engine.Bound(ctx, engine.Timeout(ctx, d.client.opt.WriteTimeout))
 	defer cancel()
 	doubtful := false // an attempt whose outcome is unknown may have stored the row, or may still store it
 	err = engine.Retry(d.client.opt.Retry).Repeat(ctx, engine.Log{}, func() (again bool, err error) {
@@ -259,7 +259,7 @@ func (d *destination) list(ctx context.Context, prefix string) iter.Seq2[*archiv
 			batch = batch[:0]
 			return !stopped
 		}
-		for b, err := range blobs.List(ctx, d.client.container, prefix, d.client.opt.ReadTimeout, refusal) {
+		for b, err := range blobs.List(ctx, d.client.container, prefix, &d.client.opt, refusal) {
 			if err != nil {
 				if flush() {
 					yield(nil, err)
@@ -303,7 +303,7 @@ func (d *destination) Sweep(ctx context.Context, partition keys.PartitionKey, be
 	if err = cmp.Or(d.client.fault, err); err != nil {
 		return fail(err)
 	}
-	for b, err := range blobs.List(ctx, d.client.container, prefixOfPartition(partitionKey), d.client.opt.ReadTimeout, refusal) {
+	for b, err := range blobs.List(ctx, d.client.container, prefixOfPartition(partitionKey), &d.client.opt, refusal) {
 		if err != nil {
 			return fail(err)
 		}

@@ -96,14 +96,21 @@ type Listed struct {
 const PageSize = 1000
 
 // List yields the blobs of a container whose names begin with a prefix, in the order of their
-// names. timeout bounds each request, and refusal makes the error of a failed request.
-func List(ctx context.Context, c *container.Client, prefix string, timeout time.Duration, refusal func(*wire.Call, error) error) iter.Seq2[*Listed, error] {
+// names. The options bound each request, and refusal makes the error of a failed request.
+func List(ctx context.Context, c *container.Client, prefix string, o *engine.Options, refusal func(*wire.Call, error) error) iter.Seq2[*Listed, error] {
 	return func(yield func(*Listed, error) bool) {
-		pages := c.NewListBlobsFlatPager(&container.ListBlobsFlatOptions{
+		next := container.ListBlobsFlatOptions{
 			Prefix: &prefix, MaxResults: to.Ptr(int32(PageSize)), Include: container.ListBlobsInclude{Metadata: true},
-		})
-		for pages.More() {
-			page, err := readPage(ctx, pages.NextPage, timeout, refusal)
+		}
+		for more := true; more; {
+			var page []*Listed
+			var marker *string
+			err := engine.Retry(o.Retry).Endure(ctx, engine.Log{}, func() (err error) {
+				pager := c.NewListBlobsFlatPager(&next) // one that has failed sends nothing any more
+				page, marker, err = readPage(ctx, pager.NextPage, o.ReadTimeout, refusal)
+				return err
+			})
+			next.Marker, more = marker, Deref(marker) != ""
 			if err != nil {
 				yield(nil, err)
 				return
@@ -117,23 +124,23 @@ func List(ctx context.Context, c *container.Client, prefix string, timeout time.
 	}
 }
 
-func readPage(ctx context.Context, next func(context.Context) (container.ListBlobsFlatResponse, error), timeout time.Duration, refusal func(*wire.Call, error) error) (all []*Listed, err error) {
+func readPage(ctx context.Context, next func(context.Context) (container.ListBlobsFlatResponse, error), timeout time.Duration, refusal func(*wire.Call, error) error) (all []*Listed, marker *string, err error) {
 	ctx, cancel := engine.Bound(ctx, timeout)
 	defer cancel()
 	var call wire.Call
 	resp, err := next(call.Read(ctx))
 	if err = call.Check(err); err != nil {
-		return nil, refusal(&call, err)
+		return nil, nil, refusal(&call, err)
 	}
 	if resp.Segment == nil {
-		return nil, nil
+		return nil, resp.NextMarker, nil
 	}
 	for _, b := range resp.Segment.BlobItems {
 		if b != nil && b.Properties != nil {
 			all = append(all, &Listed{Deref(b.Name), b.Metadata, quoted(Deref(b.Properties.ETag)), Deref(b.Properties.ContentLength), Deref(b.Properties.LastModified)})
 		}
 	}
-	return all, nil
+	return all, resp.NextMarker, nil
 }
 
 // quoted returns an ETag as headers have it: lists leave its quotes out.

@@ -254,7 +254,7 @@ func (m *participant) unpin(pinned *step, etag azcore.ETag) (step, error) {
 
 // notify stores the notification of a write with effects.
 func (w *write) notify(ctx context.Context) (err error) {
-	n := commit.Notification{Table: w.table.Name, Partition: w.partition(), OperationID: w.id, Hidden: 2 * w.table.Options.WriteTimeout, Participants: placesOf(w.nextTransaction.participants)}
+	n := commit.Notification{Table: w.table.Name, Partition: w.partition(), OperationID: w.id, Hidden: w.table.hidden(), Participants: placesOf(w.nextTransaction.participants)}
 	if w.notification, err = w.outbox.Notify(ctx, n); err == nil && wire.IsNil(w.notification) {
 		err = errors.New("it returned no SentNotification")
 	}

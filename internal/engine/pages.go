@@ -48,14 +48,16 @@ func (r *pageRequest) send(ctx context.Context) (p pageResponse, err error) {
 		ctx, cancel = context.WithDeadlineCause(ctx, r.deadline, errTime)
 		defer cancel()
 	}
-	if l := r.table.Mode.LookUp; l == nil {
+	respond := func() (err error) {
 		p, err = r.respond(ctx)
-	} else {
-		err = l.read(ctx, func() (err error) {
-			p, err = r.respond(ctx)
-			return err
-		})
+		return r.table.conditioned(ctx, err)
 	}
+	err = Retry(r.table.Options.Retry).Endure(ctx, r.table.Log("List", keys.Key{}), func() error {
+		if l := r.table.Mode.LookUp; l != nil {
+			return l.read(ctx, respond)
+		}
+		return respond()
+	})
 	if err != nil && context.Cause(ctx) == errTime {
 		err = errs.With(errs.ErrBudget, errTime)
 	}

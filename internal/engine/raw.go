@@ -31,7 +31,7 @@ func (t *Table) StoreRaw(ctx context.Context, method string, rows []RawRow) (fai
 	if err := cmp.Or(t.Fault, t.readOnly()); err != nil {
 		return -1, err
 	}
-	ctx, cancel := Bound(ctx, t.Options.WriteTimeout)
+	ctx, cancel := Bound(ctx, Timeout(ctx, t.Options.WriteTimeout))
 	defer cancel()
 	steps := make([]step, len(rows))
 	for i := range rows {
@@ -46,6 +46,7 @@ func (t *Table) StoreRaw(ctx context.Context, method string, rows []RawRow) (fai
 		_, failed, verdict, err := t.transact(ctx, steps)
 		switch {
 		case verdict == wire.Done:
+			began(ctx)
 			return -1, nil
 		case verdict == wire.Refused:
 			return failed, err

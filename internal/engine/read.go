@@ -300,13 +300,19 @@ func wholeRow(k keys.Key, r *edm.Reader, in edm.Entity) (readResult, error) {
 
 // openStored reads a row as it is stored.
 func (t *Table) openStored(ctx context.Context, k keys.Key) (r *edm.Reader, in edm.Entity, f readResult, err error) {
-	if t.Mode.LookUp == nil {
+	if t.Mode.LookUp == nil && enduringOf(ctx) == nil {
 		return t.openStoredOnce(ctx, k)
 	}
-	err = t.Mode.LookUp.read(ctx, func() (err error) {
+	open := func() (err error) {
 		releaseReader(r)
 		r, in, f, err = t.openStoredOnce(ctx, k)
 		return err
+	}
+	err = Retry(t.Options.Retry).Endure(ctx, t.Log("Get", k), func() error {
+		if t.Mode.LookUp == nil {
+			return open()
+		}
+		return t.Mode.LookUp.read(ctx, open)
 	})
 	return r, in, f, err
 }

@@ -63,7 +63,8 @@ type Table struct {
 	client client
 	tracer tracing.Tracer
 	shared *shared
-	homes  []string // the other tables in which commit records of writes to this one may be
+	hides  time.Duration // how long notifications are hidden; 0 for twice the WriteTimeout
+	homes  []string      // the other tables in which commit records of writes to this one may be
 }
 
 // RecordNotes know the partitions in which commit records and abort records are. A note is stored
@@ -389,7 +390,7 @@ func (t *Table) Drop(ctx context.Context) error {
 func (t *Table) manage(ctx context.Context, method string, send func(context.Context) error, done ...error) (err error) {
 	ctx, end := t.Span(ctx, method)
 	defer func() { end(err) }()
-	ctx, cancel := Bound(ctx, t.Options.WriteTimeout)
+	ctx, cancel := Bound(ctx, Timeout(ctx, t.Options.WriteTimeout))
 	defer cancel()
 	tries := attempts{retry: Retry(t.Options.Retry), log: t.Log(method, keys.Key{})}
 	for {

@@ -207,6 +207,7 @@ func (w *write) execute(ctx context.Context, k keys.Key) (etags []azcore.ETag, e
 			return nil, t.OpError(method, k, err)
 		}
 	}
+	w.table = w.table.patient(ctx)
 	bounded, cancel := Bound(ctx, w.table.Options.WriteTimeout)
 	defer cancel()
 	defer w.awaitShow()
@@ -215,6 +216,7 @@ func (w *write) execute(ctx context.Context, k keys.Key) (etags []azcore.ETag, e
 		etags, err = w.run(bounded)
 	}
 	if err == nil {
+		began(ctx)
 		w.applied(etags)
 		w.appliedParticipants()
 		w.dropOuter(ctx, w.currentTransaction.outer)

@@ -189,7 +189,7 @@ func (in *Records) FinishPrepared(ctx context.Context, partition keys.PartitionK
 		o = &FinishOptions{}
 	}
 	const method = "FinishPrepared"
-	ctx, end := in.engine.Span(ctx, method)
+	ctx, end := in.engine.Span(engine.Enduring(ctx), method)
 	defer func() { end(err) }()
 	_, err = partition.Result()
 	if err == nil {

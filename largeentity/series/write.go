@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -258,6 +259,7 @@ func (s *Series[V]) Prune(ctx context.Context, in keys.PartitionRange, before ti
 // deleteAll deletes the entities that a query finds and that are of periods which lie in a range as
 // a whole.
 func (s *Series[V]) deleteAll(ctx context.Context, q table.Query[table.Row], from, to time.Time, pass *table.Pass) (table.Progress, error) {
+	ctx = engine.Enduring(ctx)
 	return tabledoor.DeleteAll(ctx, func(yield func(table.Op, error) bool) {
 		for op, err := range tabledoor.DeleteOps(ctx, s.rows, q) {
 			if err == nil && !s.isWithin(door.Op(op).Key.RowKey(), from, to) {

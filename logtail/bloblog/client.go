@@ -244,7 +244,7 @@ type listed struct {
 // list yields the blobs of logs whose names begin with a prefix, in the order of their names.
 func (c client) list(ctx context.Context, prefix string) iter.Seq2[listed, error] {
 	return func(yield func(listed, error) bool) {
-		for b, err := range blobs.List(ctx, c.container, prefix, c.opt.ReadTimeout, refusal) {
+		for b, err := range blobs.List(ctx, c.container, prefix, &c.opt, refusal) {
 			if err != nil {
 				yield(listed{}, err)
 				return

@@ -173,7 +173,7 @@ func TestCatalogue(t *testing.T) {
 
 		// What callers wait for, and what Fill leaves as it is.
 		{Name: "a caller whose context ends takes the request from the others", File: "internal/catalogue/catalogue.go",
-			Old: "	ctx = context.WithoutCancel(ctx) // it is", New: "	// it is", Test: "TestCallersOfOneRequest"},
+			Old: "engine.Impatient(context.WithoutCancel(ctx)) // it is", New: "engine.Impatient(ctx) // it is", Test: "TestCallersOfOneRequest"},
 		{Name: "a definition that was retired and filled again stays confirmed", File: "internal/catalogue/change.go",
 			Old: "		d.State, d.ID, d.Since, d.Confirmed = state, c.table.Options.NewID(), c.now().Wall.UTC().Truncate(time.Second), false\n",
 			New: "		d.State, d.ID, d.Since = state, c.table.Options.NewID(), c.now().Wall.UTC().Truncate(time.Second)\n", Test: "TestConfirmedAgain"},

@@ -22,6 +22,16 @@ func TestAttempts(t *testing.T) {
 		{Name: "attempts without a deadline have no end but time", File: attempts,
 			Old: "case a.retry.Attempts > 0 || !bounded:", New: "case a.retry.Attempts > 0 || !bounded && a.failed > 50:", Test: "TestRepeatBounds"},
 	})
+	mutants.Run(t, "./internal/engine", []mutants.Mutant{
+		{Name: "work on a whole table endures an outage from its beginning", File: "internal/engine/endure.go",
+			Old: "return e != nil && e.began.Load()", New: "return e != nil && (e.began.Load() || true)", Test: "TestEndure"},
+		{Name: "work on a whole table endures without an end", File: "internal/engine/endure.go",
+			Old: "bounded, cancel := context.WithTimeout(ctx, mostOutage)", New: "bounded, cancel := context.WithTimeout(ctx, 99*mostOutage)", Test: "TestEndure"},
+		{Name: "a refusal is no answer", File: "internal/engine/endure.go",
+			Old: "	if !Outage(err) {\n		began(ctx)", New: "	if !Outage(err) {\n		if err == nil {\n			began(ctx)\n		}", Test: "TestEndure"},
+		{Name: "a worker endures", File: "internal/engine/endure.go",
+			Old: "	if ctx.Value(enduringKey{}) != nil {", New: "	if enduringOf(ctx) != nil {", Test: "TestEndure"},
+	})
 	mutants.Run(t, "./account", []mutants.Mutant{
 		{Name: "a clock that is behind agrees", File: "account/diagnose.go",
 			Old: "if skew.Abs() > clockLimit/3 {", New: "if skew > clockLimit/3 {", Test: "TestDiagnoseRefusals"},
@@ -29,6 +39,20 @@ func TestAttempts(t *testing.T) {
 			Old: "if errors.Is(err, errs.ErrNoEndpoint) {", New: "if errors.Is(err, errs.ErrNoEndpoint) && a.failed >= mostAttempts {", Test: "TestNoEndpoint"},
 	})
 	mutants.Run(t, "./integration/whole", []mutants.Mutant{
+		{Name: "a list gives up when no connection is made", File: "internal/engine/pages.go",
+			Old: "		return r.table.conditioned(ctx, err)\n	}\n	err = Retry", New: "		return err\n	}\n	err = Retry", Test: "TestEndures"},
+		{Name: "a read gives up", File: "internal/engine/read.go",
+			Old: "if t.Mode.LookUp == nil && enduringOf(ctx) == nil {", New: "if t.Mode.LookUp == nil {", Test: "TestEndures", Args: []string{"-faultsample=1"}},
+		{Name: "a write gives up after its usual time", File: "internal/engine/endure.go",
+			Old: "	c.Options.WriteTimeout = Timeout(ctx, t.Options.WriteTimeout)\n", New: "", Test: "TestEndures"},
+		{Name: "rows are stored for half a minute", File: "internal/engine/raw.go",
+			Old: "Bound(ctx, Timeout(ctx, t.Options.WriteTimeout))", New: "Bound(ctx, t.Options.WriteTimeout)", Test: "TestEndures/transfer.Import", Args: []string{"-faultsample=1"}},
+		{Name: "a notification is sent for half a minute", File: "eventual/queue.go",
+			Old: "	ctx, cancel := engine.Bound(ctx, engine.Timeout(ctx, o.opt.WriteTimeout))\n	defer cancel()\n	err := engine.Retry(o.opt.Retry).Repeat(ctx, log", New: "	ctx, cancel := engine.Bound(ctx, o.opt.WriteTimeout)\n	defer cancel()\n	err := engine.Retry(o.opt.Retry).Repeat(ctx, log", Test: "TestEndures/table.Bulk$", Args: []string{"-faultsample=1"}},
+		{Name: "a blob is read for ten seconds", File: "transfer/container.go",
+			Old: "		err = engine.Retry(f.opt.Retry).Endure(ctx, engine.Log{}, func() (err error) {\n			b, again, err = f.readOnce(ctx, name, part, most)\n			return err\n		})\n", New: "		b, again, err = f.readOnce(ctx, name, part, most)\n", Test: "TestEndures/transfer", Args: []string{"-faultsample=1"}},
+		{Name: "a list of blobs goes on with a pager that has failed", File: "internal/blobs/blobs.go",
+			Old: "			err := engine.Retry(o.Retry).Endure(ctx, engine.Log{}, func() (err error) {\n				pager := c.NewListBlobsFlatPager(&next)", New: "			pager := c.NewListBlobsFlatPager(&next)\n			err := engine.Retry(o.Retry).Endure(ctx, engine.Log{}, func() (err error) {\n				_ = pager", Test: "TestEndures/Values", Args: []string{"-faultsample=1"}},
 		{Name: "the body of a transaction is not read again", File: "internal/wire/probe.go",
 			Old: "		return r.SetBody(streaming.NopCloser(body), contentType)\n", New: "		err := r.SetBody(streaming.NopCloser(body), contentType)\n		r.Raw().GetBody = nil\n		return err\n", Test: "TestPolicies/.*/redirects", Args: []string{"-test.short"}},
 		{Name: "few attempts end a write", File: attempts,
