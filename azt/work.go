@@ -33,68 +33,93 @@ func poison(ctx context.Context, c *call) error {
 	if err != nil {
 		return usage("%v", err)
 	}
-	chosen := func(p eventual.PoisonMessage) bool { return len(ids) == 0 || slices.Contains(ids, p.OperationID) }
+	p := poisoned{c, q, store, ids}
 	switch what {
 	case "list":
-		c.out.columns("poisoned", "table", "PartitionKey", "write", "kind", "class", "attempts", "text")
-		if !c.out.json {
-			c.out.columns("poisoned", "table", "PartitionKey", "write", "kind", "class", "attempts")
-		}
-		n := 0
-		for p, err := range q.List(ctx) {
-			if err != nil {
-				return err
-			}
-			if !chosen(p) {
-				continue
-			}
-			n++
-			cells := []any{p.Time, key(p.Table), key(p.Partition), p.OperationID, p.Kind, p.Class, p.Attempts}
-			switch {
-			case c.out.json:
-				cells = append(cells, p.Text)
-			case p.OperationID == "":
-				cells[1], cells[2] = "(no message of the library)", fmt.Sprintf("%.40q", p.Text)
-			}
-			c.out.add(cells...)
-		}
-		c.out.say("%s in %s-poison", counted(n, "message"), store)
-		return nil
+		return p.list(ctx)
 	case "replay":
-		if err := c.willWrite("give the messages to the workers again"); err != nil {
-			return err
-		}
-		n, err := q.Replay(ctx, chosen)
-		c.out.columns("replayed")
-		c.outcome(n, "%s replayed from %s-poison to %s-writes", counted(n, "message"), store, store)
-		return err
+		return p.replay(ctx)
 	case "drop":
-		if len(ids) == 0 && !c.flags.all {
-			return usage("poison drop needs the operation IDs of the writes, as poison list shows them, or --all")
-		}
-		if err := c.willWrite("delete the messages"); err != nil {
-			return err
-		}
-		dropped := map[string]bool{}
-		n, err := q.Drop(ctx, func(p eventual.PoisonMessage) bool {
-			dropped[p.OperationID] = true
-			return chosen(p)
-		})
-		for _, id := range ids {
-			if !dropped[id] {
-				c.notes.line("no message is of the write %s", shown(id))
-			}
-		}
-		c.out.columns("dropped")
-		c.outcome(n, "%s dropped from %s-poison", counted(n, "message"), store)
-		if n > 0 {
-			c.notes.line("The effects of these writes are still due: "+
-				"azt pending TABLE --notify %s --grace -1s --write gives them to the workers again; "+
-				"the work of a day does so 7 days after the message became poison.", store)
-		}
-		return err
+		return p.drop(ctx)
 	}
 	return usage("poison %s: want list, replay or drop", shown(what))
+}
+
+// poisoned is the poison queue of a store, for a call.
+type poisoned struct {
+	*call
+	queue *eventual.PoisonQueue
+	store string
+	ids   []string // of the writes whose messages are meant; none for all
+}
+
+func (p *poisoned) isChosen(m eventual.PoisonMessage) bool {
+	return len(p.ids) == 0 || slices.Contains(p.ids, m.OperationID)
+}
+
+func (p *poisoned) list(ctx context.Context) error {
+	columns := []string{"poisoned", "table", "PartitionKey", "write", "kind", "class", "attempts"}
+	if p.out.json {
+		columns = append(columns, "text")
+	}
+	p.out.columns(columns...)
+	n := 0
+	for m, err := range p.queue.List(ctx) {
+		if err != nil {
+			return err
+		}
+		if !p.isChosen(m) {
+			continue
+		}
+		n++
+		cells := []any{m.Time, key(m.Table), key(m.Partition), m.OperationID, m.Kind, m.Class, m.Attempts}
+		switch {
+		case p.out.json:
+			cells = append(cells, m.Text)
+		case m.OperationID == "":
+			cells[1], cells[2] = "(no message of the library)", fmt.Sprintf("%.40q", m.Text)
+		}
+		p.out.add(cells...)
+	}
+	p.out.say("%s in %s-poison", counted(n, "message"), p.store)
+	return nil
+}
+
+func (p *poisoned) replay(ctx context.Context) error {
+	if err := p.willWrite("give the messages to the workers again"); err != nil {
+		return err
+	}
+	n, err := p.queue.Replay(ctx, p.isChosen)
+	p.out.columns("replayed")
+	p.outcome(n, "%s replayed from %s-poison to %s-writes", counted(n, "message"), p.store, p.store)
+	return err
+}
+
+func (p *poisoned) drop(ctx context.Context) error {
+	if len(p.ids) == 0 && !p.flags.all {
+		return usage("poison drop needs the operation IDs of the writes, as poison list shows them, or --all")
+	}
+	if err := p.willWrite("delete the messages"); err != nil {
+		return err
+	}
+	dropped := map[string]bool{}
+	n, err := p.queue.Drop(ctx, func(m eventual.PoisonMessage) bool {
+		dropped[m.OperationID] = true
+		return p.isChosen(m)
+	})
+	for _, id := range p.ids {
+		if !dropped[id] {
+			p.notes.line("no message is of the write %s", shown(id))
+		}
+	}
+	p.out.columns("dropped")
+	p.outcome(n, "%s dropped from %s-poison", counted(n, "message"), p.store)
+	if n > 0 {
+		p.notes.line("The effects of these writes are still due: "+
+			"azt pending TABLE --notify %s --grace -1s --write gives them to the workers again; "+
+			"the work of a day does so 7 days after the message became poison.", p.store)
+	}
+	return err
 }
 
 // dueState says whether the effects of a record are due, wait for a time, or are left alone.
@@ -237,13 +262,7 @@ func showJobs(ctx context.Context, c *call) error {
 			cells = append(cells, s.Failures)
 		}
 		c.out.add(cells...)
-		for _, f := range s.Failures {
-			at := shown(f.From)
-			if f.Within != "" {
-				at = shown(f.Within) + " " + at
-			}
-			failures = append(failures, fmt.Sprintf("%s %s, from %s: %d attempts, the last at %s: %s", shown(s.Kind), shown(s.Name), at, f.Attempts, f.Time.UTC().Format(time.DateTime), plain(f.Error)))
-		}
+		failures = append(failures, failuresOf(&s)...)
 	}
 	for _, f := range failures {
 		c.out.say("%s", f)
@@ -252,6 +271,18 @@ func showJobs(ctx context.Context, c *call) error {
 		c.out.say("no jobs")
 	}
 	return nil
+}
+
+// failuresOf returns a line for each range of a job that has failed.
+func failuresOf(s *jobs.Status) (lines []string) {
+	for _, f := range s.Failures {
+		at := shown(f.From)
+		if f.Within != "" {
+			at = shown(f.Within) + " " + at
+		}
+		lines = append(lines, fmt.Sprintf("%s %s, from %s: %d attempts, the last at %s: %s", shown(s.Kind), shown(s.Name), at, f.Attempts, f.Time.UTC().Format(time.DateTime), plain(f.Error)))
+	}
+	return lines
 }
 
 // due finds commit records whose effects are due, and rows that a write over several partitions has

@@ -62,28 +62,35 @@ func (ix *core) lookUp(
 func (ix *core) get(
 	ctx context.Context, t tabledoor.Untyped, partition keys.PartitionKey, of wanted,
 ) (tabledoor.Entity, error) {
-	if !ix.opt.unique {
-		if err := ix.checkPartition(t, partition); err != nil {
-			return nil, err
-		}
-		var first tabledoor.Entity
-		var failed error
-		q := query.Query{Partition: ix.partitionFor(partition, of), Rows: of.rows, Limit: 2}
-		ix.run(ctx, t, q, func(e tabledoor.Entity, err error) bool {
-			if err == nil && first != nil {
-				err = errSeveral
-			}
-			first, failed = e, err
-			return err == nil
-		})
-		if failed != nil {
-			return nil, failed
-		}
-		if first == nil {
-			return nil, notFound(t)
-		}
-		return first, nil
+	if ix.opt.unique {
+		return ix.getUnique(ctx, t, partition, of)
 	}
+	if err := ix.checkPartition(t, partition); err != nil {
+		return nil, err
+	}
+	var first tabledoor.Entity
+	var failed error
+	q := query.Query{Partition: ix.partitionFor(partition, of), Rows: of.rows, Limit: 2}
+	ix.run(ctx, t, q, func(e tabledoor.Entity, err error) bool {
+		if err == nil && first != nil {
+			err = errSeveral
+		}
+		first, failed = e, err
+		return err == nil
+	})
+	if failed != nil {
+		return nil, failed
+	}
+	if first == nil {
+		return nil, notFound(t)
+	}
+	return first, nil
+}
+
+// getUnique is get for unique values.
+func (ix *core) getUnique(
+	ctx context.Context, t tabledoor.Untyped, partition keys.PartitionKey, of wanted,
+) (tabledoor.Entity, error) {
 	rows, err := ix.readable(t)
 	if err != nil {
 		return nil, err

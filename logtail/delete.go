@@ -11,6 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
+	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -49,13 +50,7 @@ func (l *core) delete(ctx context.Context, from, to time.Time, pass *table.Pass)
 				yield(table.Op{}, err)
 				return
 			}
-			var lists []iter.Seq2[table.Op, error]
-			for _, t := range group {
-				for _, p := range l.partitions {
-					lists = append(lists, t.DeleteOps(ctx, &table.Query[table.Row]{Partition: p, Rows: rows}))
-				}
-			}
-			for op, err := range alternate(lists) {
+			for op, err := range alternate(l.deleteLists(ctx, group, rows)) {
 				_, isRecord := positionOf(door.Op(op).Key.RowKey())
 				if l.tables.isEmpty(err) || err == nil && !isRecord {
 					continue
@@ -66,6 +61,16 @@ func (l *core) delete(ctx context.Context, from, to time.Time, pass *table.Pass)
 			}
 		}
 	}, pass)
+}
+
+// deleteLists returns the operations that delete rows of each partition of each table.
+func (l *core) deleteLists(ctx context.Context, in []tabledoor.Untyped, rows keys.RowRange) (lists []iter.Seq2[table.Op, error]) {
+	for _, t := range in {
+		for _, p := range l.partitions {
+			lists = append(lists, t.DeleteOps(ctx, &table.Query[table.Row]{Partition: p, Rows: rows}))
+		}
+	}
+	return lists
 }
 
 // alternate yields the operations of lists in turn.

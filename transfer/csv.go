@@ -158,85 +158,129 @@ func csvRows(r io.Reader, o CSVOptions) iter.Seq2[*row, error] {
 
 // csvHead reads the first line.
 func csvHead(names []string, o CSVOptions) (*csvTable, error) {
-	h := &csvTable{pk: -1, rk: -1, timestamp: -1}
-	seen, typesOf, used := map[string]int{}, map[string]int{}, map[string]bool{}
-	for i, name := range names {
-		name = strings.TrimSpace(strings.TrimPrefix(name, "\ufeff")) // of spreadsheets
-		names[i] = name
-		if _, twice := seen[name]; twice {
-			return nil, &FileError{Line: 1, Column: name, Reason: "is there twice"}
-		}
-		seen[name] = i
+	h := &csvHeader{names: names, options: o, seen: map[string]int{}, types: map[string]int{}, used: map[string]bool{}}
+	h.table = &csvTable{pk: -1, rk: -1, timestamp: -1}
+	if err := h.index(); err != nil {
+		return nil, err
 	}
 	for i, header := range names {
-		of, is := strings.CutSuffix(header, typeSuffix)
-		of = strings.TrimSpace(of)
-		if is && has(seen, of) {
-			if has(typesOf, of) {
-				return nil, &FileError{Line: 1, Column: header, Reason: "is a second column of types of " + of}
-			}
-			typesOf[of] = i
+		if h.isOfTypes(header) {
+			continue
+		}
+		if err := h.add(i, header); err != nil {
+			return nil, err
 		}
 	}
-	for i, header := range names {
-		if of, is := strings.CutSuffix(header, typeSuffix); is && has(seen, strings.TrimSpace(of)) {
-			continue
-		}
-		name, mapped := o.Columns[header]
-		if !mapped {
-			name = header
-		}
-		switch name {
-		case "":
-			if !mapped {
-				return nil, &FileError{Line: 1, Column: header, Reason: "has no name; leave it out by CSVOptions.Columns"}
-			}
-			continue
-		}
-		if used[name] {
-			return nil, &FileError{Line: 1, Column: header, Reason: "is a second column of " + name}
-		}
-		used[name] = true
-		switch name {
-		case edm.PartitionKey:
-			h.pk = i
-			continue
-		case edm.RowKey:
-			h.rk = i
-			continue
-		case edm.Timestamp:
-			h.timestamp = i
-			continue
-		}
-		if err := edm.CheckName(name); err != nil && !edm.IsSystem(name) {
-			return nil, &FileError{Line: 1, Column: header, Reason: "is no name of a property: " + err.Error()}
-		}
-		c := csvColumn{header: header, name: name, types: -1, kind: edm.String}
-		if at, is := typesOf[header]; is {
-			c.types = at
-		}
-		if typ, is := o.Types[header]; is {
-			c.kind = edm.KindNamed(typ)
-			if c.kind == edm.Absent {
-				return nil, &table.ValueError{Field: "CSVOptions.Types", Reason: fmt.Sprintf("has the type %q for column %s; use one such as Edm.Int32", typ, header)}
-			}
-		}
-		h.properties, h.at = append(h.properties, c), append(h.at, i)
+	if err := h.checkOptions(); err != nil {
+		return nil, err
 	}
-	for header := range o.Types {
-		if !has(seen, header) {
-			return nil, &table.ValueError{Field: "CSVOptions.Types", Reason: fmt.Sprintf("names the column %q, which the file does not have", header)}
-		}
-	}
-	for header := range o.Columns {
-		if !has(seen, header) {
-			return nil, &table.ValueError{Field: "CSVOptions.Columns", Reason: fmt.Sprintf("names the column %q, which the file does not have", header)}
-		}
-	}
-	if h.pk < 0 || h.rk < 0 {
+	if h.table.pk < 0 || h.table.rk < 0 {
 		return nil, &FileError{Line: 1, Reason: "has no columns PartitionKey and RowKey; see CSVOptions.Columns for other names"}
 	}
-	return h, nil
+	return h.table, nil
+}
+
+// csvHeader is a first line that is read.
+type csvHeader struct {
+	names   []string
+	options CSVOptions
+	table   *csvTable
+	seen    map[string]int  // the columns by their headers
+	types   map[string]int  // the columns of types, by the headers of the columns that they are of
+	used    map[string]bool // the names of properties
+}
+
+// index finds the columns, and which of them have the types of others.
+func (h *csvHeader) index() error {
+	for i, name := range h.names {
+		name = strings.TrimSpace(strings.TrimPrefix(name, "\ufeff")) // of spreadsheets
+		h.names[i] = name
+		if has(h.seen, name) {
+			return &FileError{Line: 1, Column: name, Reason: "is there twice"}
+		}
+		h.seen[name] = i
+	}
+	for i, header := range h.names {
+		if !h.isOfTypes(header) {
+			continue
+		}
+		of := ofTypes(header)
+		if has(h.types, of) {
+			return &FileError{Line: 1, Column: header, Reason: "is a second column of types of " + of}
+		}
+		h.types[of] = i
+	}
+	return nil
+}
+
+// ofTypes returns the header of the column of which a column may have the types.
+func ofTypes(header string) string { return strings.TrimSpace(strings.TrimSuffix(header, typeSuffix)) }
+
+// isOfTypes reports whether a column has the types of another one.
+func (h *csvHeader) isOfTypes(header string) bool {
+	return strings.HasSuffix(header, typeSuffix) && has(h.seen, ofTypes(header))
+}
+
+// add adds a column of values.
+func (h *csvHeader) add(i int, header string) error {
+	name, mapped := h.options.Columns[header]
+	switch {
+	case !mapped && header == "":
+		return &FileError{Line: 1, Column: header, Reason: "has no name; leave it out by CSVOptions.Columns"}
+	case !mapped:
+		name = header
+	case name == "": // it is left out
+		return nil
+	}
+	if h.used[name] {
+		return &FileError{Line: 1, Column: header, Reason: "is a second column of " + name}
+	}
+	h.used[name] = true
+	switch name {
+	case edm.PartitionKey:
+		h.table.pk = i
+	case edm.RowKey:
+		h.table.rk = i
+	case edm.Timestamp:
+		h.table.timestamp = i
+	default:
+		return h.addProperty(i, header, name)
+	}
+	return nil
+}
+
+// addProperty adds a column of a property.
+func (h *csvHeader) addProperty(i int, header, name string) error {
+	if err := edm.CheckName(name); err != nil && !edm.IsSystem(name) {
+		return &FileError{Line: 1, Column: header, Reason: "is no name of a property: " + err.Error()}
+	}
+	c := csvColumn{header: header, name: name, types: -1, kind: edm.String}
+	if at, is := h.types[header]; is {
+		c.types = at
+	}
+	if typ, is := h.options.Types[header]; is {
+		c.kind = edm.KindNamed(typ)
+		if c.kind == edm.Absent {
+			return &table.ValueError{Field: "CSVOptions.Types", Reason: fmt.Sprintf("has the type %q for column %s; use one such as Edm.Int32", typ, header)}
+		}
+	}
+	h.table.properties, h.table.at = append(h.table.properties, c), append(h.table.at, i)
+	return nil
+}
+
+// checkOptions returns an error for options that name columns which the file does not have.
+func (h *csvHeader) checkOptions() error {
+	for _, named := range []struct {
+		field   string
+		columns map[string]string
+	}{{"Types", h.options.Types}, {"Columns", h.options.Columns}} {
+		for header := range named.columns {
+			if !has(h.seen, header) {
+				return &table.ValueError{Field: "CSVOptions." + named.field, Reason: fmt.Sprintf("names the column %q, which the file does not have", header)}
+			}
+		}
+	}
+	return nil
 }
 
 func has(columns map[string]int, name string) bool {

@@ -137,68 +137,91 @@ func isCut(line []byte) bool {
 }
 
 func parseManifest(b []byte) (*manifest, error) {
-	var m *manifest
-	var damaged []int
-	lines := map[string]bool{}
-	strange, number := false, 0
+	r := manifestReader{lines: map[string]bool{}}
+	number := 0
 	for line := range bytes.Lines(b) {
 		number++
 		line = bytes.TrimSpace(line)
 		if len(line) == 0 {
 			continue
 		}
-		content, ok := unsealed(line)
-		if !ok {
-			strange = strange || !bytes.HasPrefix([]byte(`{"format":"`+format), line[:min(len(line), 12)])
-			if !isCut(line) {
-				damaged = append(damaged, number)
-			}
-			continue
-		}
-		var of struct {
-			Format *string `json:"format"`
-		}
-		if err := json.Unmarshal(content, &of); err != nil {
-			return nil, wrongManifest("has a line that is no JSON: " + err.Error())
-		}
-		if of.Format == nil {
-			var c chunk
-			if err := json.Unmarshal(content, &c); err != nil {
-				return nil, wrongManifest("has a line that is of no chunk: " + err.Error())
-			}
-			if m == nil {
-				return nil, wrongManifest("has no first line; it was cut")
-			}
-			if !lines[string(content)] { // else the line was added twice, because a response was lost
-				lines[string(content)] = true
-				m.chunks = append(m.chunks, c)
-			}
-			continue
-		}
-		if *of.Format != format {
-			return nil, wrongManifest(fmt.Sprintf("has the format %.80q; this version reads %q", *of.Format, format))
-		}
-		var h header
-		if err := json.Unmarshal(content, &h); err != nil {
-			return nil, wrongManifest("has a first line that cannot be read: " + err.Error())
-		}
-		switch {
-		case m == nil:
-			m = &manifest{header: h}
-		case !h.sameWork(m.header):
-			return nil, wrongManifest("has lines of two exports")
-		case h.Consistency != byPartition: // of two processes that have begun at once, one reads without stamps
-			m.header.Consistency = h.Consistency
+		if err := r.line(line, number); err != nil {
+			return nil, err
 		}
 	}
 	switch {
-	case m == nil && !strange && len(damaged) == 0:
+	case r.of == nil && !r.strange && len(r.damaged) == 0:
 		return nil, errTorn
-	case m == nil:
+	case r.of == nil:
 		return nil, wrongManifest("has no first line; it is no manifest of this package, or was cut")
 	}
-	m.damaged = damaged
-	return m, nil
+	r.of.damaged = r.damaged
+	return r.of, nil
+}
+
+// manifestReader is a manifest that is read line by line.
+type manifestReader struct {
+	of      *manifest // nil before its first line
+	lines   map[string]bool
+	damaged []int // the numbers of lines that are not sealed
+	strange bool  // a line that is not sealed is none of a manifest
+}
+
+func (r *manifestReader) line(line []byte, number int) error {
+	content, sealed := unsealed(line)
+	if !sealed {
+		r.strange = r.strange || !bytes.HasPrefix([]byte(`{"format":"`+format), line[:min(len(line), 12)])
+		if !isCut(line) {
+			r.damaged = append(r.damaged, number)
+		}
+		return nil
+	}
+	var of struct {
+		Format *string `json:"format"`
+	}
+	err := json.Unmarshal(content, &of)
+	switch {
+	case err != nil:
+		return wrongManifest("has a line that is no JSON: " + err.Error())
+	case of.Format == nil:
+		return r.chunk(content)
+	case *of.Format != format:
+		return wrongManifest(fmt.Sprintf("has the format %.80q; this version reads %q", *of.Format, format))
+	}
+	return r.header(content)
+}
+
+// chunk adds a chunk.
+func (r *manifestReader) chunk(content []byte) error {
+	var c chunk
+	if err := json.Unmarshal(content, &c); err != nil {
+		return wrongManifest("has a line that is of no chunk: " + err.Error())
+	}
+	if r.of == nil {
+		return wrongManifest("has no first line; it was cut")
+	}
+	if !r.lines[string(content)] { // else the line was added twice, because a response was lost
+		r.lines[string(content)] = true
+		r.of.chunks = append(r.of.chunks, c)
+	}
+	return nil
+}
+
+// header reads a first line, of which there may be several.
+func (r *manifestReader) header(content []byte) error {
+	var h header
+	if err := json.Unmarshal(content, &h); err != nil {
+		return wrongManifest("has a first line that cannot be read: " + err.Error())
+	}
+	switch {
+	case r.of == nil:
+		r.of = &manifest{header: h}
+	case !h.sameWork(r.of.header):
+		return wrongManifest("has lines of two exports")
+	case h.Consistency != byPartition: // of two processes that have begun at once, one reads without stamps
+		r.of.header.Consistency = h.Consistency
+	}
+	return nil
 }
 
 // sameWork reports whether two headers are of one export.

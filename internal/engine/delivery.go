@@ -125,9 +125,19 @@ func (d *delivery) give(in edm.Entity, mine bool, err error, last bool) (goOn bo
 // widePage is page for a table with wide entities. An entity of which the page does not contain all
 // parts is read by its key: 1 request more.
 func (d *delivery) widePage(ctx context.Context, r *edm.Reader) error {
-	var all []*assembly
+	all, broken := d.assembleAll(r)
+	i, readToEnd := 0, broken == nil && d.err == nil && !d.pager.spent
+	InOrder(ctx, all, d.complete, func(a completed, err error) bool {
+		i++
+		return d.giveWide(all[i-1].head, a, err, i == len(all) && readToEnd)
+	})
+	return broken
+}
+
+// assembleAll returns the wanted entities of a page, with their parts there.
+func (d *delivery) assembleAll(r *edm.Reader) (all []*assembly, broken error) {
 	var pending *assembly
-	broken := r.Page(func(in edm.Entity) bool {
+	broken = r.Page(func(in edm.Entity) bool {
 		columns, err := r.Columns()
 		if stored.Find(columns, reserved.Part).Kind != edm.Absent {
 			if d.pager.passed { // else the part is of an entity that was delivered before
@@ -157,32 +167,30 @@ func (d *delivery) widePage(ctx context.Context, r *edm.Reader) error {
 		all = append(all, pending)
 		return true
 	})
-	i, readToEnd := 0, broken == nil && d.err == nil && !d.pager.spent
-	InOrder(ctx, all, d.complete, func(a completed, err error) bool {
-		i++
-		if a.read {
-			d.pager.stats.Requests++
-		}
-		in := all[i-1].head
-		if err != nil {
-			return d.give(in, true, err, false)
-		}
-		if a.gone {
-			return true
-		}
-		over, err := d.pager.table.overIn(a.entity.Columns, a.entity.Date)
-		if err != nil {
-			return d.give(in, true, err, false)
-		}
-		if over {
-			d.pager.foreign(in)
-			d.pager.stats.Over++
-			return true
-		}
-		mine, err := d.read(edm.ReadColumns(a.entity, a.entity.Columns), a.entity)
-		return d.give(a.entity, mine, err, i == len(all) && readToEnd)
-	})
-	return broken
+	return all, broken
+}
+
+// giveWide is give for an entity whose head was read as in.
+func (d *delivery) giveWide(in edm.Entity, a completed, err error, last bool) (goOn bool) {
+	if a.read {
+		d.pager.stats.Requests++
+	}
+	over := false
+	if err == nil && !a.gone {
+		over, err = d.pager.table.overIn(a.entity.Columns, a.entity.Date)
+	}
+	switch {
+	case err != nil:
+		return d.give(in, true, err, false)
+	case a.gone:
+		return true
+	case over:
+		d.pager.foreign(in)
+		d.pager.stats.Over++
+		return true
+	}
+	mine, err := d.read(edm.ReadColumns(a.entity, a.entity.Columns), a.entity)
+	return d.give(a.entity, mine, err, last)
 }
 
 // completed is an entity of a page with all its parts.

@@ -362,31 +362,14 @@ func (t *Table) Sweep(ctx context.Context, partition string, through time.Time) 
 	}
 	r, err := Bulk(ctx, func(yield func(*Op, error) bool) {
 		for _, filter := range filters {
-			stopped := false
-			var unswept error
-			err := library.each(ctx, filter, "", func(r *stored.Row) bool {
-				if !swept(r, before) {
-					if r.Key.RowKey() < reserved.CommitRecord+commit.IDTime(through) && strings.HasPrefix(r.Key.RowKey(), reserved.CommitRecord) {
-						left++
-					}
-					return true
-				}
-				unswept = library.sweepParticipants(ctx, r)
-				if unswept != nil {
-					return false
-				}
-				op := &Op{Table: library, Method: method, Kind: aztables.TransactionTypeDelete, Key: r.Key, Match: r.ETag}
-				if op.Match == "" {
-					op.Match = azcore.ETagAny
-				}
-				stopped = !yield(op, nil)
-				return !stopped
+			goOn, err := library.sweepRows(ctx, filter, before, through, &left, func(r *stored.Row) bool {
+				match := cmp.Or(r.ETag, azcore.ETagAny)
+				return yield(&Op{Table: library, Method: method, Kind: aztables.TransactionTypeDelete, Key: r.Key, Match: match}, nil)
 			})
-			if err = cmp.Or(err, unswept); err != nil {
+			if err != nil {
 				yield(nil, t.OpError(method, keys.Key{}, err))
-				return
 			}
-			if stopped {
+			if err != nil || !goOn {
 				return
 			}
 		}
@@ -399,6 +382,27 @@ func (t *Table) Sweep(ctx context.Context, partition string, through time.Time) 
 		err = t.OpError(method, be.Key, cause)
 	}
 	return r.Applied, left, err
+}
+
+// sweepRows calls f for the rows of a filter that are to be deleted, until f returns false. It adds
+// the records of writes before through that it leaves to left.
+func (t *Table) sweepRows(ctx context.Context, filter string, before, through time.Time, left *int, f func(*stored.Row) bool) (goOn bool, err error) {
+	goOn = true
+	var failed error
+	err = t.each(ctx, filter, "", func(r *stored.Row) bool {
+		if !swept(r, before) {
+			if r.Key.RowKey() < reserved.CommitRecord+commit.IDTime(through) && strings.HasPrefix(r.Key.RowKey(), reserved.CommitRecord) {
+				*left++
+			}
+			return true
+		}
+		if failed = t.sweepParticipants(ctx, r); failed != nil {
+			return false
+		}
+		goOn = f(r)
+		return goOn
+	})
+	return goOn, cmp.Or(err, failed)
 }
 
 // swept reports whether a row is to be deleted: a commit record of which nothing is left to be

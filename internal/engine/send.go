@@ -50,7 +50,6 @@ func (w *write) send(ctx context.Context) state {
 
 func (w *write) sendTransaction(ctx context.Context) outcome {
 	tries := attempts{retry: Retry(w.table.Options.Retry), log: w.log()}
-	var last error
 	for {
 		if w.stale() || !w.holds(ctx) {
 			if w.sent.doubt == nil {
@@ -59,42 +58,46 @@ func (w *write) sendTransaction(ctx context.Context) outcome {
 			break
 		}
 		etags, failed, verdict, err := w.sendOnce(ctx)
-		switch verdict {
-		case wire.Done:
+		switch {
+		case verdict == wire.Done:
 			return outcome{kind: wire.Done, etags: etags, responded: true}
-		case wire.Refused:
+		case verdict == wire.Refused:
 			return w.afterRefusal(ctx, failed, err)
-		case wire.Unknown:
+		case verdict == wire.Unknown:
 			w.sent.doubt = err
-		default:
-			if errors.Is(err, wire.ErrEnded) && w.sent.doubt == nil {
-				return w.unsent()
-			}
-			if !dialing(err) && w.sent.doubt == nil {
+		case w.sent.doubt != nil: // an earlier request may have been applied
+		case errors.Is(err, wire.ErrEnded):
+			return w.unsent()
+		case !dialing(err):
+			return outcome{kind: wire.NotSent, failed: -1, err: err}
+		}
+		if !tries.wait(ctx, err) {
+			if w.sent.doubt == nil {
 				return outcome{kind: wire.NotSent, failed: -1, err: err}
 			}
-		}
-		last = err
-		if !tries.wait(ctx, err) {
 			break
 		}
 		// A write without a condition could overwrite what concurrent writers have stored since. So
 		// read the row first.
 		if w.sent.doubt != nil && w.unconditional() {
-			if etags, ours, err := w.readBack(ctx, -1, maxReadBacks); ours && err == nil {
-				return outcome{kind: wire.Done, etags: etags}
+			if out, applied := w.seenApplied(ctx); applied {
+				return out
 			}
 		}
 	}
-	if w.sent.doubt == nil {
-		return outcome{kind: wire.NotSent, failed: -1, err: last}
-	}
 	if !w.currentTransaction.record {
-		if etags, ours, err := w.readBack(ctx, -1, maxReadBacks); ours && err == nil {
-			return outcome{kind: wire.Done, etags: etags}
+		if out, applied := w.seenApplied(ctx); applied {
+			return out
 		}
 	}
 	return outcome{kind: wire.Unknown, failed: -1, err: w.sent.doubt}
+}
+
+// seenApplied reads whether a write in doubt was applied. applied is false if it was not, or if
+// that could not be read.
+func (w *write) seenApplied(ctx context.Context) (out outcome, applied bool) {
+	etags, ours, err := w.readBack(ctx, -1, maxReadBacks)
+	return outcome{kind: wire.Done, etags: etags}, ours && err == nil
 }
 
 // unconditional reports whether nothing of the write depends on what is stored.

@@ -84,7 +84,7 @@ func TestEventual(t *testing.T) {
 		{Name: "young records count as left", File: "internal/engine/record.go",
 			Old: "r.Key.RowKey() < reserved.CommitRecord+commit.IDTime(through) && ", New: "", Test: "TestCleanUp$"},
 		{Name: "records that wait do not count as left", File: "internal/engine/record.go",
-			Old: "						left++\n", New: "", Test: "TestCleanUp$"},
+			Old: "				*left++\n", New: "", Test: "TestCleanUp$"},
 		{Name: "a worker does not look at the time in a record", File: "eventual/wait.go",
 			Old: "	case record.State != commit.Pending || left <= time.Second: // the times", New: "	case true: // the times", Test: "TestWaits$"},
 		{Name: "a record does not name the message that waits", File: "eventual/wait.go",

@@ -13,7 +13,7 @@ func TestGuards(t *testing.T) {
 		{Name: "an abort record does not name what was prepared", File: "internal/engine/record.go",
 			Old: "if len(participants) > 0 {", New: "if false {", Test: "TestMoveRolledBackSwept"},
 		{Name: "a commit record is swept before what its write has prepared", File: "internal/engine/record.go",
-			Old: "if unswept != nil {\n\t\t\t\t\treturn false", New: "if false {\n\t\t\t\t\treturn false", Test: "TestMoveSweepRefused"},
+			Old: "if failed = t.sweepParticipants(ctx, r); failed != nil {", New: "if failed = t.sweepParticipants(ctx, r); r == nil {", Test: "TestMoveSweepRefused"},
 		{Name: "what was prepared is not swept", File: "internal/engine/record.go",
 			Old: "if strings.HasPrefix(r.Key.RowKey(), reserved.Prepared) {", New: "if false {", Test: "TestMoveSwept"},
 		{Name: "the operation that an error in another partition is about is not blamed", File: "internal/engine/planner.go",
@@ -25,7 +25,7 @@ func TestGuards(t *testing.T) {
 		{Name: "an entity in doubt is sent", File: "internal/engine/bulk_send.go",
 			Old: "err := batch[i].op.Usable()", New: "err := error(nil)", Test: "TestBulkEntityInDoubt"},
 		{Name: "a deleted entity is a foreign row", File: "internal/engine/delivery.go",
-			Old: "if a.gone {", New: "if false {", Test: "TestWideDeletedMeanwhile"},
+			Old: "case a.gone:\n		return true", New: "case a.gone:\n		d.pager.foreign(in)\n		return true", Test: "TestWideDeletedMeanwhile"},
 	})
 	mutants.Run(t, "./index", []mutants.Mutant{
 		{Name: "an entity without state has no rows elsewhere", File: "index/elsewhere.go",

@@ -31,7 +31,40 @@ func ParseEntity(body []byte) (e Entity, f *Failure) {
 	if repeats(members) {
 		return e, InvalidInput
 	}
-	var annotated map[string]Type
+	types, ok := annotations(members)
+	if !ok {
+		return e, InvalidInput
+	}
+	for _, m := range members {
+		t, isAnnotated := types[m.Name]
+		switch {
+		case strings.HasPrefix(m.Name, "odata."), m.Name == "Timestamp": // the service sets these itself
+		case strings.Contains(m.Name, "@"):
+			continue
+		case m.Name == "PartitionKey", m.Name == "RowKey":
+			s, ok := m.Value.(string)
+			if !ok || isAnnotated && t != String {
+				return e, InvalidInput
+			}
+			e.setKey(m.Name, s)
+		default:
+			p, f := parseProperty(m, t, isAnnotated)
+			if f != nil {
+				return e, f
+			}
+			e.add(p, len(members))
+		}
+		delete(types, m.Name)
+	}
+	delete(types, "Timestamp")
+	if len(types) > 0 { // a type without its value
+		return e, InvalidInput
+	}
+	return e, nil
+}
+
+// annotations returns the types that members state of others, nil if there are none.
+func annotations(members []Member) (types map[string]Type, ok bool) {
 	for _, m := range members {
 		name, isType := strings.CutSuffix(m.Name, "@odata.type")
 		if !isType || name == "" {
@@ -39,52 +72,33 @@ func ParseEntity(body []byte) (e Entity, f *Failure) {
 		}
 		text, ok := m.Value.(string)
 		if !ok {
-			return e, InvalidInput
+			return nil, false
 		}
-		if annotated == nil {
-			annotated = map[string]Type{}
+		if types == nil {
+			types = map[string]Type{}
 		}
-		annotated[name] = Type(text)
+		types[name] = Type(text)
 	}
-	for _, m := range members {
-		switch {
-		case strings.HasPrefix(m.Name, "odata."), m.Name == "Timestamp":
-			delete(annotated, m.Name)
-			continue // the service sets these itself
-		case strings.Contains(m.Name, "@"):
-			continue
-		}
-		t, isAnnotated := annotated[m.Name]
-		delete(annotated, m.Name)
-		if m.Name == "PartitionKey" || m.Name == "RowKey" {
-			s, ok := m.Value.(string)
-			if !ok || isAnnotated && t != String {
-				return e, InvalidInput
-			}
-			if m.Name == "RowKey" {
-				e.RowKey = &s
-			} else {
-				e.PartitionKey = &s
-			}
-			continue
-		}
-		p, f := parseProperty(m, t, isAnnotated)
-		if f != nil {
-			return e, f
-		}
-		if p.Value != nil {
-			if e.Properties == nil {
-				e.Properties = make([]Property, 0, len(members))
-			}
-			e.Properties = append(e.Properties, p)
-		}
+	return types, true
+}
+
+func (e *Entity) setKey(name, value string) {
+	if name == "RowKey" {
+		e.RowKey = &value
+	} else {
+		e.PartitionKey = &value
 	}
-	for name := range annotated {
-		if name != "Timestamp" {
-			return e, InvalidInput // a type without its value
-		}
+}
+
+// add adds a property that has a value, to at most so many.
+func (e *Entity) add(p Property, most int) {
+	if p.Value == nil {
+		return
 	}
-	return e, nil
+	if e.Properties == nil {
+		e.Properties = make([]Property, 0, most)
+	}
+	e.Properties = append(e.Properties, p)
 }
 
 // repeats reports whether two members have the same name.
