@@ -343,17 +343,23 @@ func (d *declaration) checkRows(others []*declaration) error {
 			if table == d.id() {
 				also = append(also, taken)
 			}
-			for _, r := range rows {
-				for _, taken := range also {
-					if keyrange.RowsOverlap(r, taken) {
-						return d.overlap(r, taken, other, "give the definition another name")
-					}
-				}
+			if err := d.checkApart(rows, also, other); err != nil {
+				return err
 			}
 		}
-		for _, r := range other.rows[d.id()] {
-			if keyrange.RowsOverlap(r, own) {
-				return d.overlap(own, r, other, "give the definition another name")
+		if err := d.checkApart([]keys.RowRange{own}, other.rows[d.id()], other); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkApart returns an error if ranges of rows overlap those of another type.
+func (d *declaration) checkApart(rows, taken []keys.RowRange, by *declaration) error {
+	for _, r := range rows {
+		for _, other := range taken {
+			if keyrange.RowsOverlap(r, other) {
+				return d.overlap(r, other, by, "give the definition another name")
 			}
 		}
 	}

@@ -162,17 +162,7 @@ func (s *sweep) sweep(
 				}
 			}
 		}
-	}, engine.BulkOptions{Rate: s.pass.Rate, Skip: func(i int, err error) bool {
-		gone := errors.Is(err, table.ErrNotFound) && !errors.Is(err, errs.ErrTableNotFound)
-		if gone {
-			return true
-		}
-		left[entities[i].PartitionKey()] = true // also of one that is not over: the clock of this program may be ahead
-		if errors.Is(err, engine.ErrNotOver) || errors.Is(err, table.ErrChanged) || errors.Is(err, table.ErrContended) {
-			return true
-		}
-		return s.skip(entities[i], err)
-	}})
+	}, engine.BulkOptions{Rate: s.pass.Rate, Skip: func(i int, err error) bool { return s.leave(entities[i], err, left) }})
 	s.done.Changed += result.Applied
 	if err == nil && s.pass.Progress != nil {
 		done := s.done
@@ -180,6 +170,21 @@ func (s *sweep) sweep(
 		s.pass.Progress(done)
 	}
 	return left, err
+}
+
+// leave reports whether an entity that could not be deleted is left as it is. It notes its
+// partition, unless the entity is gone.
+func (s *sweep) leave(k keys.Key, err error, left map[string]bool) bool {
+	if errors.Is(err, table.ErrNotFound) && !errors.Is(err, errs.ErrTableNotFound) {
+		return true
+	}
+	left[k.PartitionKey()] = true // also of one that is not over: the clock of this program may be ahead
+	for _, of := range []error{engine.ErrNotOver, table.ErrChanged, table.ErrContended} {
+		if errors.Is(err, of) {
+			return true
+		}
+	}
+	return s.skip(k, err)
 }
 
 // count counts a partition.

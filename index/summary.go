@@ -290,20 +290,12 @@ func (s *summaryCore) all(
 		}
 		mine := tagOf(summaryTag+s.ix.name, t)
 		for row, err := range rows.RowsOf(ctx, query.Query{Partition: partition, Rows: s.ix.all()}) {
-			var value any
-			var g group
 			if err == nil {
 				err = ownerError(row)
 			}
-			if err == nil {
-				if !mine.matches((*stored.Row)(row).Owner()) {
-					continue
-				}
-				value, err = s.ix.values.decode(strings.TrimPrefix(row.Key.RowKey(), s.ix.prefixed("")))
-			}
-			if err == nil {
-				g, err = s.group(row)
-				g.value = value
+			var g group
+			if err == nil && mine.matches((*stored.Row)(row).Owner()) {
+				g, err = s.groupOfValue(row)
 			}
 			if err != nil {
 				fail(err)
@@ -314,6 +306,16 @@ func (s *summaryCore) all(
 			}
 		}
 	}
+}
+
+// groupOfValue is group, with the value that the key of the row names.
+func (s *summaryCore) groupOfValue(row *table.Row) (g group, err error) {
+	value, err := s.ix.values.decode(strings.TrimPrefix(row.Key.RowKey(), s.ix.prefixed("")))
+	if err == nil {
+		g, err = s.group(row)
+	}
+	g.value = value
+	return g, err
 }
 
 // group returns the group that a row contains.

@@ -117,10 +117,7 @@ func (l *core) list(
 ) iter.Seq2[record, error] {
 	return func(yield func(record, error) bool) {
 		left := limit
-		q := table.Query[table.Row]{Partition: partition, Rows: rows, PageSize: min(share, page), Cursor: table.NewCursor(""), Skip: func(k keys.Key, err error) bool {
-			_, is := positionOf(k.RowKey())
-			return !is || l.opt.Skip != nil && l.opt.Skip(k, err)
-		}}
+		q := table.Query[table.Row]{Partition: partition, Rows: rows, PageSize: min(share, page), Cursor: table.NewCursor(""), Skip: l.skips}
 		for q.Limit = q.PageSize; !q.Cursor.Done(); q.Limit = q.PageSize {
 			for e, err := range in.List(ctx, q) {
 				if l.tables.isEmpty(err) {
@@ -136,14 +133,24 @@ func (l *core) list(
 					}
 				}
 			}
-			// Rows of other types may be between the records, so that the pages must not stay
-			// small.
-			q.PageSize = page
-			if limit > 0 {
-				q.PageSize = min(max(left, 2*q.Limit), page)
-			}
+			q.PageSize = nextPage(left, q.Limit)
 		}
 	}
+}
+
+// nextPage returns the size of a page behind one of a size, if so many records are left; none or
+// less: all. Rows of other types may be between the records, so that the pages must not stay small.
+func nextPage(left, size int) int {
+	if left <= 0 {
+		return page
+	}
+	return min(max(left, 2*size), page)
+}
+
+// skips decides about a row that cannot be read: of another type, or by Options.Skip.
+func (l *core) skips(k keys.Key, err error) bool {
+	_, is := positionOf(k.RowKey())
+	return !is || l.opt.Skip != nil && l.opt.Skip(k, err)
 }
 
 // page is the most rows of a request.

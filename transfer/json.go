@@ -132,24 +132,16 @@ func (j *jsonReader) object() bool {
 		if err != nil {
 			return j.fail(begin, err)
 		}
-		var value json.RawMessage
-		if name == "value" || name == "items" {
-			token, err := j.in.Token()
-			if err != nil {
-				return j.fail(begin, err)
-			}
-			if token == json.Delim('[') {
-				isList = true
-				if !j.list(name == "items") {
-					return false
-				}
-				continue
-			}
-			if value, err = json.Marshal(token); err != nil {
-				return j.fail(begin, err)
-			}
-		} else if err := j.in.Decode(&value); err != nil {
+		value, opensList, err := j.value(name)
+		if err != nil {
 			return j.fail(begin, err)
+		}
+		if opensList {
+			isList = true
+			if !j.list(name == "items") {
+				return false
+			}
+			continue
 		}
 		text, err := json.Marshal(name)
 		if err != nil {
@@ -164,6 +156,20 @@ func (j *jsonReader) object() bool {
 		return false
 	}
 	return isList || j.row(append(row, '}'), begin, false)
+}
+
+// value reads the value of a member, unless it is a list of rows, of which it reads the beginning.
+func (j *jsonReader) value(name json.Token) (value json.RawMessage, opensList bool, err error) {
+	if name != "value" && name != "items" {
+		err = j.in.Decode(&value)
+		return value, false, err
+	}
+	token, err := j.in.Token()
+	if err != nil || token == json.Delim('[') {
+		return nil, err == nil, err
+	}
+	value, err = json.Marshal(token)
+	return value, false, err
 }
 
 // end reads the end of a list or an object.

@@ -320,27 +320,40 @@ func (c *call) Describe(withBody bool) protocol.Description {
 			d.PartitionKey, d.RowKey = a.pk, a.rk
 		}
 	case requests.Query:
-		if filter, f := odata.ParseFilter(c.Query.Get("$filter")); f == nil {
-			if keys := filter.KeyRange("PartitionKey"); keys.Single() {
-				d.PartitionKey = keys.From
-			}
-			if keys := filter.KeyRange("RowKey"); keys.Single() {
-				d.RowKey = keys.From
-			}
-		}
+		c.describeFilter(&d)
 	case requests.Transaction:
-		d.Table = ""
-		if f := c.parseOperations(); f == nil {
-			d.Operations = make([]protocol.Description, 0, len(c.operations))
-			for _, op := range c.operations {
-				d.Operations = append(d.Operations, op.Describe(true))
-			}
-			if len(c.operations) > 0 {
-				d.Table = d.Operations[0].Table
-			}
-		}
+		c.describeOperations(&d)
 	}
 	return d
+}
+
+// describeFilter adds the keys that the filter of a query names.
+func (c *call) describeFilter(d *protocol.Description) {
+	filter, f := odata.ParseFilter(c.Query.Get("$filter"))
+	if f != nil {
+		return
+	}
+	if keys := filter.KeyRange("PartitionKey"); keys.Single() {
+		d.PartitionKey = keys.From
+	}
+	if keys := filter.KeyRange("RowKey"); keys.Single() {
+		d.RowKey = keys.From
+	}
+}
+
+// describeOperations adds the operations of a transaction.
+func (c *call) describeOperations(d *protocol.Description) {
+	d.Table = ""
+	if f := c.parseOperations(); f != nil {
+		return
+	}
+	d.Operations = make([]protocol.Description, 0, len(c.operations))
+	for _, op := range c.operations {
+		d.Operations = append(d.Operations, op.Describe(true))
+	}
+	if len(c.operations) > 0 {
+		d.Table = d.Operations[0].Table
+	}
 }
 
 // kind returns the kind of the request.
