@@ -422,23 +422,33 @@ func TestInsertByOldReads(t *testing.T) {
 // the function is called again.
 func TestReadInHome(t *testing.T) {
 	t.Parallel()
-	_, b := newBank(t)
-	ctx := t.Context()
-	calls := 0
-	err := txn.Run(ctx, b, func(tx *txn.Tx) error {
-		calls++
-		bern, err := txn.Get(tx, b.accounts, accountKey("Bern", 1))
-		if err != nil {
-			return err
-		}
-		if calls == 1 {
-			testkit.NoError(t, b.accounts.MergeAny(ctx, bern.Key, cents.Set(555)))
-		}
-		tx.Do(b.accounts.InsertOp(&bankAccount{"Bern", 2, bern.Value.Cents}))
-		return nil
-	})
-	testkit.NoError(t, err)
-	testkit.Expect(t, "accounts", b.cents(t), "Bern 1: 555; Bern 2: 555; Ulm 2: 100; Zug 3: 100; ")
+	for name, elsewhere := range map[string][]bankAccount{"one partition": nil, "two partitions": {{"Ulm", 9, 1}}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, b := newBank(t)
+			ctx := t.Context()
+			calls := 0
+			err := txn.Run(ctx, b, func(tx *txn.Tx) error {
+				calls++
+				bern, err := txn.Get(tx, b.accounts, accountKey("Bern", 1))
+				if err != nil {
+					return err
+				}
+				if calls == 1 {
+					testkit.NoError(t, b.accounts.MergeAny(ctx, bern.Key, cents.Set(555)))
+				}
+				tx.Do(b.accounts.InsertOp(&bankAccount{"Bern", 2, bern.Value.Cents}))
+				for _, other := range elsewhere {
+					tx.Do(b.accounts.InsertOp(&other))
+				}
+				return nil
+			})
+			testkit.NoError(t, err)
+			if got, want := b.cents(t), "Bern 1: 555; Bern 2: 555; Ulm 2: 100; "; !strings.HasPrefix(got, want) {
+				t.Errorf("got accounts %q; want them to begin with %q", got, want)
+			}
+		})
+	}
 }
 
 // TestErrorOfOldReads: an error of the function that goes by what was not true at one moment is not returned.
