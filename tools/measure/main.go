@@ -243,7 +243,7 @@ func trace() error {
 		if _, err := output("go", "tool", "covdata", "textfmt", "-i="+filepath.Join(counters, m.Name()), "-o="+profile); err != nil {
 			return err
 		}
-		functions, err := output("go", "tool", "cover", "-func="+profile)
+		functions, err := output("go", "-C", "tools", "tool", "cover", "-func="+profile)
 		if err != nil {
 			return err
 		}
