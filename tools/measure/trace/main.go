@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime/coverage"
 	"strconv"
+	"time"
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/account"
@@ -54,7 +55,7 @@ func run(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	company := aztablekit.Open(acc, "company", nil)
+	company := aztablekit.Open(acc, "company", &aztablekit.Options{CatalogueAge: time.Second}) // Fill waits for so long
 	staff := aztablekit.Table(company, "staff", dept, empid, byName)
 	if err := company.Ensure(ctx); err != nil {
 		return err
