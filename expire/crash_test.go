@@ -8,10 +8,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/anishathalye/porcupine"
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/account"
@@ -302,81 +301,96 @@ type (
 )
 
 // codeModel returns the codes that may be stored after a call. A call that finds a code over finds none, and then the code is gone.
-var codeModel = porcupine.NondeterministicModel{
-	Init: func() []any { return []any{code{}} },
-	Step: func(state, in, out any) []any {
-		now, a, r := state.(code), in.(codeCall), out.(codeResult)
-		absent := now == code{}
-		mayBeOver, mayBeAlive := !absent && r.to >= now.end, !absent && r.from < now.end
-		switch r.outcome {
-		case "missing":
-			switch {
-			case absent, mayBeOver && a.method == "list":
-				return []any{now}
-			case mayBeOver:
-				return []any{code{}}
-			}
-			return nil
-		case "exists":
-			if mayBeAlive {
-				return []any{now}
-			}
-			return nil
-		case "refused":
-			return []any{now}
-		}
-		var after code
-		switch a.method {
-		case "insert":
-			after = a.code
-		case "extend":
-			after = code{now.n, a.code.end}
-		case "get", "list":
-			after = now
-		}
-		possible := mayBeAlive && (r.n == now.n || r.outcome == "unknown")
-		if a.method == "insert" {
-			possible = absent || mayBeOver
-		}
+var codeModel = testkit.Model(code{}, func(now code, a codeCall, r codeResult) []code {
+	absent := now == code{}
+	mayBeOver, mayBeAlive := !absent && r.to >= now.end, !absent && r.from < now.end
+	switch r.outcome {
+	case "missing":
 		switch {
-		case r.outcome == "done" && possible:
-			return []any{after}
-		case r.outcome == "unknown" && possible && mayBeOver:
-			return []any{now, after, code{}}
-		case r.outcome == "unknown" && possible:
-			return []any{now, after}
-		case r.outcome == "unknown":
-			return []any{now, code{}}
+		case absent, mayBeOver && a.method == "list":
+			return []code{now}
+		case mayBeOver:
+			return []code{{}}
 		}
 		return nil
-	},
-	DescribeOperation: func(in, out any) string { return fmt.Sprintf("%+v: %+v", in, out) },
-}
+	case "exists":
+		if mayBeAlive {
+			return []code{now}
+		}
+		return nil
+	case "refused", "no answer":
+		return []code{now}
+	}
+	var after code
+	switch a.method {
+	case "insert":
+		after = a.code
+	case "extend":
+		after = code{now.n, a.code.end}
+	case "get", "list":
+		after = now
+	}
+	possible := mayBeAlive && (r.n == now.n || r.outcome == "unknown")
+	if a.method == "insert" {
+		possible = absent || mayBeOver
+	}
+	switch {
+	case r.outcome == "done" && possible:
+		return []code{after}
+	case r.outcome == "unknown" && possible && mayBeOver:
+		return []code{now, after, {}}
+	case r.outcome == "unknown" && possible:
+		return []code{now, after}
+	case r.outcome == "unknown":
+		return []code{now, {}}
+	}
+	return nil
+})
 
 // codeHistory records the calls of several programs with their results.
 type codeHistory struct {
-	mu    sync.Mutex
-	clock int64
-	codes int64
-	ops   []porcupine.Operation
-}
-
-func (h *codeHistory) tick(n *int64) int64 {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	*n++
-	return *n
+	testkit.History[codeCall, codeResult]
+	codes atomic.Int64
 }
 
 // do makes a call and records its result.
 func (h *codeHistory) do(ctx context.Context, f *office, a codeCall) {
+	if a.method == "insert" {
+		a.code.n = h.codes.Add(1)
+	}
+	h.Do(a, func() (codeResult, bool) {
+		r := codeResult{from: f.service.Now().Unix()}
+		e, err := a.call(ctx, f)
+		switch {
+		case err == nil:
+			r.outcome = "done"
+			if e != nil {
+				r.n = int64(e.Value.Hits)
+			}
+		case errors.Is(err, table.ErrNotFound):
+			r.outcome = "missing"
+		case a.method == "get", a.method == "list":
+			r.outcome = "no answer"
+		case errors.Is(err, table.ErrExists):
+			r.outcome = "exists"
+		case errors.Is(err, table.ErrGivenUp), errors.Is(err, table.ErrChanged), errors.Is(err, table.ErrContended):
+			r.outcome = "refused"
+		default:
+			r.outcome = "unknown"
+		}
+		r.to = f.service.Now().Unix()
+		if r.outcome == "unknown" {
+			r.to = math.MaxInt64
+		}
+		return r, r.outcome != "unknown"
+	})
+}
+
+// call makes a call. The entity is nil for an insert.
+func (a codeCall) call(ctx context.Context, f *office) (e *table.Entity[session], err error) {
 	k := at("ann", "code")
-	start, r := h.tick(&h.clock), codeResult{from: f.service.Now().Unix()}
-	var e *table.Entity[session]
-	var err error
 	switch a.method {
 	case "insert":
-		a.code.n = h.tick(&h.codes)
 		_, err = f.sessions.Insert(ctx, &session{User: "ann", ID: "code", Hits: int(a.code.n), Ends: time.Unix(a.code.end, 0)})
 	case "extend":
 		e, err = f.ends.Extend(ctx, f.sessions, k, func(s *session) error { s.Ends = time.Unix(a.code.end, 0); return nil })
@@ -390,41 +404,12 @@ func (h *codeHistory) do(ctx context.Context, f *office, a codeCall) {
 			e, err = found, failed
 		}
 	}
-	end := int64(math.MaxInt64)
-	switch {
-	case err == nil:
-		r.outcome, end = "done", h.tick(&h.clock)
-		if e != nil {
-			r.n = int64(e.Value.Hits)
-		}
-	case a.method == "get" || a.method == "list" && !errors.Is(err, table.ErrNotFound):
-		r.outcome = "missing"
-		if !errors.Is(err, table.ErrNotFound) {
-			return // it has said nothing
-		}
-		end = h.tick(&h.clock)
-	case errors.Is(err, table.ErrNotFound):
-		r.outcome, end = "missing", h.tick(&h.clock)
-	case errors.Is(err, table.ErrExists):
-		r.outcome, end = "exists", h.tick(&h.clock)
-	case errors.Is(err, table.ErrGivenUp), errors.Is(err, table.ErrChanged), errors.Is(err, table.ErrContended):
-		r.outcome, end = "refused", h.tick(&h.clock)
-	default:
-		r.outcome = "unknown"
-	}
-	r.to = f.service.Now().Unix()
-	if r.outcome == "unknown" {
-		r.to = math.MaxInt64
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.ops = append(h.ops, porcupine.Operation{Input: a, Output: r, Call: start, Return: end})
+	return e, err
 }
 
 // TestLinearizable: programs insert, extend, take and read a code that ends. The results are those of calls one after the other: one caller takes a code, and none finds it after another was told that it is over.
 func TestLinearizable(t *testing.T) {
 	t.Parallel()
-	model := codeModel.ToModel()
 	once := &expire.Options{Once: true}
 	build := func() crashtest.Workload {
 		h := &codeHistory{}
@@ -435,19 +420,7 @@ func TestLinearizable(t *testing.T) {
 				h.do(ctx, f, codeCall{method: "get"})
 				return nil
 			}),
-			Check: func(*storagetest.Service) error {
-				h.mu.Lock()
-				defer h.mu.Unlock()
-				if porcupine.CheckOperations(model, h.ops) {
-					return nil
-				}
-				var text strings.Builder
-				slices.SortFunc(h.ops, func(a, b porcupine.Operation) int { return int(a.Call - b.Call) })
-				for _, o := range h.ops {
-					fmt.Fprintf(&text, "\n  %d to %d: %s", o.Call, o.Return, codeModel.DescribeOperation(o.Input, o.Output))
-				}
-				return errors.New("the results are not linearizable:" + text.String())
-			},
+			Check: func(*storagetest.Service) error { return h.Check(codeModel) },
 		}
 		for range 3 {
 			w.Processes = append(w.Processes, inOffice(once, func(ctx context.Context, p *crashtest.Process, f *office) error {

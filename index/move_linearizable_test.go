@@ -1,17 +1,13 @@
 package index_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"slices"
-	"strings"
-	"sync"
 	"testing"
 
-	"github.com/anishathalye/porcupine"
-
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
 	"github.com/aztablekit/aztablekit/table"
@@ -40,77 +36,55 @@ type (
 	}
 )
 
-// moveHistoryModel returns the states that the workers may have after a call. An entity in both departments, or in none, is in no
-// state.
-var moveHistoryModel = porcupine.NondeterministicModel{
-	Init: func() []any { return []any{[2]placed{{"S", 30}, {"S", 40}}} },
-	Step: func(state, in, out any) []any {
-		now, a, r := state.([2]placed), in.(moveCall), out.(moveResult)
-		if a.method == "list" || a.method == "sum" {
-			want, sum := map[int]placed{}, 0
-			for i, w := range now {
-				if w.dept == a.dept {
-					want[i+1] = w
-					sum += w.age
-				}
+// moveModel returns the states that the workers may have after a call. An entity in both departments, or in none, is in no state.
+var moveModel = testkit.Model([2]placed{{"S", 30}, {"S", 40}}, func(now [2]placed, a moveCall, r moveResult) [][2]placed {
+	if a.method == "list" || a.method == "sum" {
+		want, sum := map[int]placed{}, 0
+		for i, w := range now {
+			if w.dept == a.dept {
+				want[i+1] = w
+				sum += w.age
 			}
-			if r.outcome == "unknown" || a.method == "sum" && r.sum == sum || a.method == "list" && fmt.Sprint(want) == fmt.Sprint(r.listed) {
-				return []any{now}
-			}
-			return nil
 		}
-		after, here := now, now[a.id-1].dept == a.dept
-		switch w := &after[a.id-1]; a.method {
-		case "update":
-			w.age = a.age
-		case "move":
-			w.dept = a.to
-		}
-		switch {
-		case r.outcome == "unknown" && here:
-			return []any{now, after}
-		case r.outcome == "unknown", r.outcome == "refused", r.outcome == "missing" && !here:
-			return []any{now}
-		case r.outcome == "done" && here && r.was == now[a.id-1].age:
-			return []any{after}
+		if r.outcome == "unknown" || a.method == "sum" && r.sum == sum || a.method == "list" && fmt.Sprint(want) == fmt.Sprint(r.listed) {
+			return [][2]placed{now}
 		}
 		return nil
-	},
-	DescribeOperation: func(in, out any) string { return fmt.Sprintf("%+v: %+v", in, out) },
-}
-
-// moveHistory records the calls of several programs with their results, by a shared clock.
-type moveHistory struct {
-	mu    sync.Mutex
-	clock int64
-	ops   []porcupine.Operation
-}
-
-func (h *moveHistory) tick() int64 {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.clock++
-	return h.clock
-}
-
-// do makes a call and records its result. A write with an unknown outcome may still be applied at any later time.
-func (h *moveHistory) do(ctx context.Context, m *movers, a moveCall) {
-	start := h.tick()
-	r, err := m.call(ctx, a)
-	end := int64(math.MaxInt64)
-	switch {
-	case err == nil:
-		r.outcome, end = "done", h.tick()
-	case errors.Is(err, table.ErrNotFound) && a.method != "move":
-		r.outcome, end = "missing", h.tick()
-	case errors.Is(err, table.ErrGivenUp), errors.Is(err, table.ErrChanged), errors.Is(err, table.ErrExists), errors.Is(err, table.ErrNotFound):
-		r.outcome, end = "refused", h.tick()
-	default:
-		r.outcome = "unknown" // or not applied, which "unknown" includes
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.ops = append(h.ops, porcupine.Operation{Input: a, Output: r, Call: start, Return: end})
+	after, here := now, now[a.id-1].dept == a.dept
+	switch w := &after[a.id-1]; a.method {
+	case "update":
+		w.age = a.age
+	case "move":
+		w.dept = a.to
+	}
+	switch {
+	case r.outcome == "unknown" && here:
+		return [][2]placed{now, after}
+	case r.outcome == "unknown", r.outcome == "refused", r.outcome == "missing" && !here:
+		return [][2]placed{now}
+	case r.outcome == "done" && here && r.was == now[a.id-1].age:
+		return [][2]placed{after}
+	}
+	return nil
+})
+
+// record makes a call and records its result.
+func (m *movers) record(ctx context.Context, h *testkit.History[moveCall, moveResult], a moveCall) {
+	h.Do(a, func() (moveResult, bool) {
+		r, err := m.call(ctx, a)
+		switch {
+		case err == nil:
+			r.outcome = "done"
+		case errors.Is(err, table.ErrNotFound) && a.method != "move":
+			r.outcome = "missing"
+		case errors.Is(err, table.ErrGivenUp), errors.Is(err, table.ErrChanged), errors.Is(err, table.ErrExists), errors.Is(err, table.ErrNotFound):
+			r.outcome = "refused"
+		default:
+			r.outcome = "unknown" // or not applied, which "unknown" includes
+		}
+		return r, r.outcome != "unknown"
+	})
 }
 
 // call makes a call. The result has no outcome.
@@ -164,9 +138,8 @@ func TestMoveLinearizable(t *testing.T) {
 	t.Parallel()
 	depts := []string{"S", "T"}
 	methods := []string{"get", "find", "list", "sum", "update", "move", "move", "move"}
-	model := moveHistoryModel.ToModel()
 	build := func() crashtest.Workload {
-		h := &moveHistory{}
+		h := &testkit.History[moveCall, moveResult]{}
 		w := crashtest.Workload{Setup: setUpMovers}
 		for i := range 3 {
 			w.Processes = append(w.Processes, func(ctx context.Context, p *crashtest.Process) error {
@@ -176,7 +149,7 @@ func TestMoveLinearizable(t *testing.T) {
 				}
 				for j := range 4 {
 					from := p.Rand().IntN(2)
-					h.do(ctx, m, moveCall{methods[p.Rand().IntN(len(methods))], 1 + p.Rand().IntN(2), depts[from], depts[1-from], 100*i + j})
+					m.record(ctx, h, moveCall{methods[p.Rand().IntN(len(methods))], 1 + p.Rand().IntN(2), depts[from], depts[1-from], 100*i + j})
 				}
 				return nil
 			})
@@ -190,24 +163,12 @@ func TestMoveLinearizable(t *testing.T) {
 				return err
 			}
 			for _, d := range depts {
-				h.do(ctx, m, moveCall{method: "list", dept: d})
+				m.record(ctx, h, moveCall{method: "list", dept: d})
 			}
 			return nil
 		}
 		w.Invariant = movesRight(1, 2, 3)
-		w.Check = func(s *storagetest.Service) error {
-			h.mu.Lock()
-			defer h.mu.Unlock()
-			if porcupine.CheckOperations(model, h.ops) {
-				return nothingPrepared(s)
-			}
-			var text strings.Builder
-			slices.SortFunc(h.ops, func(a, b porcupine.Operation) int { return int(a.Call - b.Call) })
-			for _, o := range h.ops {
-				fmt.Fprintf(&text, "\n  %d to %d: %s", o.Call, o.Return, moveHistoryModel.DescribeOperation(o.Input, o.Output))
-			}
-			return errors.New("the results are not linearizable:" + text.String())
-		}
+		w.Check = func(s *storagetest.Service) error { return cmp.Or(h.Check(moveModel), nothingPrepared(s)) }
 		return w
 	}
 	r := crashtest.Schedules(t, build, crashOptions(t, crashtest.Options{FaultRate: 0.1}))

@@ -3,15 +3,9 @@ package lease_test
 import (
 	"context"
 	"errors"
-	"fmt"
-	"math"
-	"slices"
-	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/anishathalye/porcupine"
 
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/lease"
@@ -36,73 +30,50 @@ type guardedResult struct {
 type guardedState struct{ value, entered int64 }
 
 // guardedModel says that a register is written by the last holder that has entered, and by no other.
-var guardedModel = porcupine.NondeterministicModel{
-	Init: func() []any { return []any{guardedState{}} },
-	Step: func(state, in, out any) []any {
-		now, c, r := state.(guardedState), in.(guardedCall), out.(guardedResult)
-		after, legal := now, false
-		switch c.what {
-		case "read":
-			if r.outcome != "done" || r.value == now.value {
-				return []any{now}
-			}
-			return nil
-		case "enter":
-			after.entered, legal = c.fence, c.fence >= now.entered
-		case "write":
-			after.value, legal = c.value, c.fence == now.entered
+var guardedModel = testkit.Model(guardedState{}, func(now guardedState, c guardedCall, r guardedResult) []guardedState {
+	after, legal := now, false
+	switch c.what {
+	case "read":
+		if r.outcome != "done" || r.value == now.value {
+			return []guardedState{now}
 		}
-		switch {
-		case r.outcome == "done" && legal:
-			return []any{after}
-		case r.outcome == "done":
-			return nil
-		case r.outcome == "unknown" && legal:
-			return []any{now, after}
-		}
-		return []any{now}
-	},
-	DescribeOperation: func(in, out any) string { return fmt.Sprintf("%+v: %+v", in, out) },
-}
+		return nil
+	case "enter":
+		after.entered, legal = c.fence, c.fence >= now.entered
+	case "write":
+		after.value, legal = c.value, c.fence == now.entered
+	}
+	switch {
+	case r.outcome == "done" && legal:
+		return []guardedState{after}
+	case r.outcome == "done":
+		return nil
+	case r.outcome == "unknown" && legal:
+		return []guardedState{now, after}
+	}
+	return []guardedState{now}
+})
 
-// guardedHistory records the calls with their results, by a shared clock.
+// guardedHistory records the calls with their results.
 type guardedHistory struct {
-	mu    sync.Mutex
-	clock int64
-	next  int64 // value
-	ops   []porcupine.Operation
-}
-
-func (h *guardedHistory) tick() int64 {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.clock++
-	return h.clock
-}
-
-func (h *guardedHistory) value() int64 {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.next++
-	return h.next
+	testkit.History[guardedCall, guardedResult]
+	next atomic.Int64 // value
 }
 
 // do makes a call, and records it.
-func (h *guardedHistory) do(c guardedCall, do func() (value int64, err error)) error {
-	start, end := h.tick(), int64(math.MaxInt64)
-	value, err := do()
-	r := guardedResult{"done", value}
-	switch {
-	case err == nil:
-		end = h.tick()
-	case errors.Is(err, table.ErrUnknownOutcome), c.what == "enter": // entering may have been applied
-		r.outcome = "unknown"
-	default:
-		r.outcome, end = "refused", h.tick()
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.ops = append(h.ops, porcupine.Operation{Input: c, Output: r, Call: start, Return: end})
+func (h *guardedHistory) do(c guardedCall, do func() (value int64, err error)) (err error) {
+	h.Do(c, func() (r guardedResult, known bool) {
+		r.value, err = do()
+		switch {
+		case err == nil:
+			r.outcome = "done"
+		case errors.Is(err, table.ErrUnknownOutcome), c.what == "enter": // entering may have been applied
+			r.outcome = "unknown"
+		default:
+			r.outcome = "refused"
+		}
+		return r, r.outcome != "unknown"
+	})
 	return err
 }
 
@@ -129,7 +100,7 @@ func (h *guardedHistory) holds(f *fight) func(context.Context, *crashtest.Proces
 					time.Sleep(time.Duration(p.Rand().IntN(30)) * time.Second)
 				}
 				held.Believe()
-				v := h.value()
+				v := h.next.Add(1)
 				_ = h.do(guardedCall{"write", fence, v}, func() (int64, error) {
 					_, err := table.Transact(ctx, g.Guard(), a.registers.UpsertOp(&register{Group: "S", ID: 1, N: v, Token: fence}, table.ReplaceExisting))
 					return 0, err
@@ -147,21 +118,6 @@ func (h *guardedHistory) holds(f *fight) func(context.Context, *crashtest.Proces
 	})
 }
 
-// check checks the history.
-func (h *guardedHistory) check(*storagetest.Service) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if porcupine.CheckOperations(guardedModel.ToModel(), h.ops) {
-		return nil
-	}
-	var text strings.Builder
-	slices.SortFunc(h.ops, func(a, b porcupine.Operation) int { return int(a.Call - b.Call) })
-	for _, o := range h.ops {
-		fmt.Fprintf(&text, "\n  %d to %d: %s", o.Call, o.Return, guardedModel.DescribeOperation(o.Input, o.Output))
-	}
-	return errors.New("the results are not linearizable:" + text.String())
-}
-
 // TestLinearizable: the histories of guarded registers are linearizable, whatever the holders believe: a register is written by the last holder that has entered its
 // partition. Its writes go by the ETag, as those of a table do by default: a guard lets late copies of its own holder's requests pass, which overwrite what that holder has
 // written since by Options.BlindWrites.
@@ -169,7 +125,7 @@ func TestLinearizable(t *testing.T) {
 	t.Parallel()
 	r := crashtest.Schedules(t, func() crashtest.Workload {
 		f, h := &fight{}, &guardedHistory{}
-		w := crashtest.Workload{Setup: f.opens(0, f.setUp), Check: h.check, Drain: func(context.Context, *crashtest.Process) error {
+		w := crashtest.Workload{Setup: f.opens(0, f.setUp), Check: func(*storagetest.Service) error { return h.Check(guardedModel) }, Drain: func(context.Context, *crashtest.Process) error {
 			time.Sleep(time.Minute) // reads of the catalogue beside others end later than those
 			return nil
 		}}

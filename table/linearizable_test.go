@@ -3,16 +3,12 @@ package table_test
 import (
 	"context"
 	"errors"
-	"fmt"
-	"math"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
-	"github.com/anishathalye/porcupine"
-
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
 	"github.com/aztablekit/aztablekit/table"
@@ -34,40 +30,21 @@ type (
 )
 
 // rowModel returns the states that a row may have after a call.
-var rowModel = porcupine.NondeterministicModel{
-	Init: func() []any { return []any{absentRow} },
-	Step: func(state, in, out any) []any {
-		now, a, s := state.(int32), in.(rowCall), out.(rowResult)
-		after := map[string]int32{"get": now, "insert": a.value, "update": a.value, "delete": absentRow}[a.method]
-		possible := (a.method == "insert") == (now == absentRow)
-		switch {
-		case s.outcome == "unknown" && possible && a.method != "get":
-			return []any{now, after}
-		case s.outcome == "unknown", s.outcome == "given up":
-			return []any{now}
-		case s.outcome == "exists" && a.method == "insert" && now != absentRow, s.outcome == "missing" && a.method != "insert" && now == absentRow:
-			return []any{now}
-		case s.outcome == "done" && possible && (a.method == "insert" || a.method == "delete" || s.was == now):
-			return []any{after}
-		}
-		return nil
-	},
-	DescribeOperation: func(in, out any) string { return fmt.Sprintf("%+v: %+v", in, out) },
-}
-
-// history records the calls of several programs on one row, with their results, by a shared clock.
-type history struct {
-	mu    sync.Mutex
-	clock int64
-	ops   []porcupine.Operation
-}
-
-func (h *history) tick() int64 {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.clock++
-	return h.clock
-}
+var rowModel = testkit.Model(absentRow, func(now int32, a rowCall, s rowResult) []int32 {
+	after := map[string]int32{"get": now, "insert": a.value, "update": a.value, "delete": absentRow}[a.method]
+	possible := (a.method == "insert") == (now == absentRow)
+	switch {
+	case s.outcome == "unknown" && possible && a.method != "get":
+		return []int32{now, after}
+	case s.outcome == "unknown", s.outcome == "given up":
+		return []int32{now}
+	case s.outcome == "exists" && a.method == "insert" && now != absentRow, s.outcome == "missing" && a.method != "insert" && now == absentRow:
+		return []int32{now}
+	case s.outcome == "done" && possible && (a.method == "insert" || a.method == "delete" || s.was == now):
+		return []int32{after}
+	}
+	return nil
+})
 
 // numberRow is a row with a number, by the calls of one program.
 type numberRow interface {
@@ -112,28 +89,25 @@ func ensureStaff(ctx context.Context, p *crashtest.Process) error {
 	return tabledoor.Ensure(ctx, staff)
 }
 
-// do calls a method and records its result. A write with an unknown outcome may still be applied at any later time.
-func (h *history) do(ctx context.Context, row numberRow, a rowCall) {
-	start := h.tick()
-	s := rowResult{outcome: "done"}
-	var err error
-	s.was, err = row.call(ctx, a)
-	end := int64(math.MaxInt64)
-	switch {
-	case err == nil:
-		end = h.tick()
-	case errors.Is(err, table.ErrExists):
-		s.outcome, end = "exists", h.tick()
-	case errors.Is(err, table.ErrNotFound):
-		s.outcome, end = "missing", h.tick()
-	case errors.Is(err, table.ErrGivenUp):
-		s.outcome, end = "given up", h.tick()
-	default:
-		s.outcome = "unknown" // or not applied, which "unknown" includes
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.ops = append(h.ops, porcupine.Operation{Input: a, Output: s, Call: start, Return: end})
+// do calls a method and records its result.
+func do(ctx context.Context, h *testkit.History[rowCall, rowResult], row numberRow, a rowCall) {
+	h.Do(a, func() (s rowResult, known bool) {
+		var err error
+		s.was, err = row.call(ctx, a)
+		switch {
+		case err == nil:
+			s.outcome = "done"
+		case errors.Is(err, table.ErrExists):
+			s.outcome = "exists"
+		case errors.Is(err, table.ErrNotFound):
+			s.outcome = "missing"
+		case errors.Is(err, table.ErrGivenUp):
+			s.outcome = "given up"
+		default:
+			s.outcome = "unknown" // or not applied, which "unknown" includes
+		}
+		return s, s.outcome != "unknown"
+	})
 }
 
 // TestLinearizable: three programs work on one row, and responses are lost. Their results are linearizable. None deletes the
@@ -161,9 +135,8 @@ func faultsWithReason(q storagetest.Request) []storagetest.Fault {
 
 // testLinearizable runs three processes that call random methods on one row, and checks their history.
 func testLinearizable(t *testing.T, open func(*crashtest.Process) (numberRow, error), setup func(context.Context, *crashtest.Process) error, methods []string, o crashtest.Options) {
-	model := rowModel.ToModel()
 	build := func() crashtest.Workload {
-		h := &history{}
+		h := &testkit.History[rowCall, rowResult]{}
 		w := crashtest.Workload{Setup: setup}
 		for i := range int32(3) {
 			w.Processes = append(w.Processes, func(ctx context.Context, p *crashtest.Process) error {
@@ -173,7 +146,7 @@ func testLinearizable(t *testing.T, open func(*crashtest.Process) (numberRow, er
 				}
 				for j := range int32(4) {
 					method := methods[p.Rand().IntN(len(methods))]
-					h.do(ctx, row, rowCall{method, 10*i + j})
+					do(ctx, h, row, rowCall{method, 10*i + j})
 				}
 				return nil
 			})
@@ -183,21 +156,10 @@ func testLinearizable(t *testing.T, open func(*crashtest.Process) (numberRow, er
 			if err != nil {
 				return err
 			}
-			h.do(ctx, row, rowCall{method: "get"})
+			do(ctx, h, row, rowCall{method: "get"})
 			return nil
 		}
-		w.Check = func(*storagetest.Service) error {
-			h.mu.Lock()
-			defer h.mu.Unlock()
-			if !porcupine.CheckOperations(model, h.ops) {
-				text := ""
-				for _, o := range h.ops {
-					text += fmt.Sprintf("\n  %d to %d: %s", o.Call, o.Return, rowModel.DescribeOperation(o.Input, o.Output))
-				}
-				return errors.New("the results are not linearizable:" + text)
-			}
-			return nil
-		}
+		w.Check = func(*storagetest.Service) error { return h.Check(rowModel) }
 		return w
 	}
 	r := crashtest.Schedules(t, build, crashOptions(o))
