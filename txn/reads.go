@@ -170,7 +170,7 @@ func (tx *Tx) unchanged(all []*read) (conflict, err error) {
 	for _, r := range all {
 		g.Go(func() error {
 			etag, err := r.again(ctx)
-			if err == nil && (etag != r.etag || etag == stored.Superseded) {
+			if err == nil && (etag != r.etag || etag == stored.UnknownETag) {
 				err = errConflict
 			}
 			return err

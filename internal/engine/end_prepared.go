@@ -158,12 +158,12 @@ func (t *Table) sendSteps(ctx context.Context, id string, steps []step, stamped 
 		return false, err
 	}
 	withID(steps, id)
-	var verdict wire.Outcome
 	if stamped {
-		_, _, verdict, err = t.transactStamped(ctx, steps, id)
-	} else {
-		_, _, verdict, err = t.transact(ctx, steps)
+		if steps, err = t.stamped(steps, id); err != nil {
+			return false, err
+		}
 	}
+	_, _, verdict, err := t.transact(ctx, steps)
 	switch {
 	case err == nil:
 		return false, nil

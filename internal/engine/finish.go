@@ -72,10 +72,10 @@ func (w *write) end(ctx context.Context, record azcore.ETag) {
 	})
 }
 
-// doneBySight is done for a write of which the stored rows show that it was applied. They do not
+// doneAsRead is done for a write of which the stored rows show that it was applied. They do not
 // show which transaction was: if it may be an earlier one, the calls of the current transaction may
 // delete what another writer still needs.
-func (w *write) doneBySight(ctx context.Context, etags []azcore.ETag) state {
+func (w *write) doneAsRead(ctx context.Context, etags []azcore.ETag) state {
 	if w.sent.mayStillApply {
 		w.currentTransaction.after, w.currentTransaction.outer, w.outerStored = nil, outer{}, nil
 	}
@@ -179,7 +179,7 @@ func (m *participant) finished(etags []azcore.ETag) {
 	m.write.out.etags = make([]azcore.ETag, len(m.steps))
 	n := 0
 	for i := range m.steps {
-		m.write.out.etags[i] = stored.Superseded
+		m.write.out.etags[i] = stored.UnknownETag
 		if etags == nil || fateOf(&m.steps[i]) == stored.FatePart {
 			continue
 		}

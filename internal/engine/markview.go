@@ -193,7 +193,7 @@ func (v *markView) row(in edm.Entity, columns []edm.Column) (_ edm.Entity, _ []e
 		in.ETag = string(m.ETag)
 		return in, stored.Unmarked(columns), m.Existed()
 	}
-	in.ETag = string(stored.Superseded)
+	in.ETag = string(stored.UnknownETag)
 	if image := v.images[imageKey(in.PartitionKey, m.ID, m.Image)]; m.Fate == stored.FateReplace && image != nil {
 		return in, image.Columns(), true
 	}

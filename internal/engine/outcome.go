@@ -71,7 +71,7 @@ func (w *write) etags(ctx context.Context, known int, etag azcore.ETag) []azcore
 		default:
 			var err error
 			if etags[i], _, err = w.readBackRow(ctx, s); err != nil || etags[i] == "" {
-				etags[i] = stored.Superseded
+				etags[i] = stored.UnknownETag
 			}
 		}
 	}
@@ -100,7 +100,7 @@ func (w *write) readBackRow(ctx context.Context, s *step) (etag azcore.ETag, our
 		same = ours && containsAll(f.row.Columns(), s.Body.Columns())
 	}
 	if !same {
-		return stored.Superseded, ours, nil
+		return stored.UnknownETag, ours, nil
 	}
 	return f.row.ETag, ours, nil
 }
@@ -123,7 +123,7 @@ func (w *write) abort(ctx context.Context, out outcome) state {
 		w.out.err = w.newUnknownError(errs.Cause(cmp.Or(w.sent.doubt, out.err)))
 		return stateInDoubt
 	case record != commit.Aborted:
-		return w.doneBySight(ctx, w.etags(ctx, -1, ""))
+		return w.doneAsRead(ctx, w.etags(ctx, -1, ""))
 	}
 	if w.rollBack(ctx) == nil {
 		w.withdraw(ctx) // else a worker rolls back

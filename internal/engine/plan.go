@@ -572,7 +572,7 @@ func (w *write) updateCompleted(etags []azcore.ETag) {
 		etag = etags[len(etags)-1]
 	}
 	c.Record.Effects, c.Record.State = c.left, commit.Pending
-	commit.SetETag(&c.Record, cmp.Or(etag, stored.Superseded))
+	commit.SetETag(&c.Record, cmp.Or(etag, stored.UnknownETag))
 	if len(c.left) == 0 {
 		c.Record.State = commit.Done
 	}

@@ -160,7 +160,9 @@ func (w *write) sendPreparation(ctx context.Context, m *participant) outcome {
 // send sends a transaction once.
 func (m *participant) send(ctx context.Context, steps []step, id string) (etags []azcore.ETag, failed int, verdict wire.Outcome, err error) {
 	if m.stamps {
-		return m.table.transactStamped(ctx, steps, id)
+		if steps, err = m.table.stamped(steps, id); err != nil {
+			return nil, -1, wire.NotSent, err
+		}
 	}
 	return m.table.transact(ctx, steps)
 }

@@ -37,7 +37,7 @@ func (w *write) send(ctx context.Context) state {
 	switch w.out.kind {
 	case wire.Done:
 		if !w.out.responded {
-			return w.doneBySight(ctx, w.out.etags)
+			return w.doneAsRead(ctx, w.out.etags)
 		}
 		w.keepLoaded(w.out.etags)
 		return w.done(ctx, w.out.etags)
@@ -111,29 +111,20 @@ func (w *write) unconditional() bool {
 func (w *write) sendOnce(ctx context.Context) (etags []azcore.ETag, failed int, verdict wire.Outcome, err error) {
 	ctx, cancel := w.underLease(ctx)
 	defer cancel()
+	steps := w.currentTransaction.steps
 	switch {
 	case w.stamps():
-		return w.table.transactStamped(ctx, w.currentTransaction.steps, w.id)
-	case w.currentTransaction.batch:
-		return w.transactGuarded(ctx)
-	}
-	s := &w.currentTransaction.steps[0]
-	etag, verdict, err := s.sendAlone(ctx)
-	return []azcore.ETag{etag}, 0, verdict, err
-}
-
-// transactGuarded sends the transaction. It is sent again if it is refused because another one
-// merges into the same guard at the same time: a guard has no ETag, so nothing else can have
-// changed it. See mostRefusedStamps.
-func (w *write) transactGuarded(ctx context.Context) (etags []azcore.ETag, failed int, verdict wire.Outcome, err error) {
-	for range mostRefusedStamps {
-		steps := w.currentTransaction.steps
-		etags, failed, verdict, err = w.table.transact(ctx, steps)
-		if verdict != wire.Refused || failed < 0 || steps[failed].Absent == nil || !errors.Is(err, errs.ErrChanged) {
-			break
+		all, err := w.table.stamped(steps, w.id)
+		if err != nil {
+			return nil, -1, wire.NotSent, err
 		}
+		etags, failed, verdict, err = w.table.transact(ctx, all)
+		return etags[:min(len(steps), len(etags))], failed, verdict, err
+	case w.currentTransaction.batch:
+		return w.table.transact(ctx, steps)
 	}
-	return etags, failed, verdict, err
+	etag, verdict, err := steps[0].sendAlone(ctx)
+	return []azcore.ETag{etag}, 0, verdict, err
 }
 
 const repeatedDelete = "the network may have repeated the request of this delete, so that the delete itself removed the row; a handle of Exact can tell"
@@ -354,8 +345,35 @@ func tooLarge(size int) error {
 	return &errs.LimitError{Limit: "bytes of a transaction's request", Got: size, Max: maxTransaction}
 }
 
-// transact sends a transaction once. failed is the step that was refused, -1 for none.
+// mostRefusedByOthers is how often a transaction is sent that is refused at a row which others
+// write at the same time, too. The documentation of the service says nothing of that; nothing is
+// stored then.
+const mostRefusedByOthers = 5
+
+// transact sends a transaction. failed is the step that was refused, -1 for none. The transaction
+// is sent again if it is refused at a shared row because another one writes it at the same time:
+// it goes by no ETag of such a row, so nothing else can have changed it.
 func (t *Table) transact(ctx context.Context, steps []step) (etags []azcore.ETag, failed int, verdict wire.Outcome, err error) {
+	for range mostRefusedByOthers {
+		etags, failed, verdict, err = t.transactOnce(ctx, steps)
+		if verdict != wire.Refused || failed < 0 || !steps[failed].isRefusedByOthers(err) {
+			return etags, failed, verdict, err
+		}
+	}
+	if shared := steps[failed].shared; shared != nil {
+		return nil, -1, wire.NotSent, errs.With(errs.ErrUnreachable, fmt.Errorf("%w: %w", shared, err))
+	}
+	return etags, failed, verdict, err
+}
+
+// isRefusedByOthers reports whether a step on a shared row was refused because another transaction
+// writes the row at the same time: a stamp, or a guard.
+func (s *step) isRefusedByOthers(err error) bool {
+	return s.shared != nil || s.Absent != nil && errors.Is(err, errs.ErrChanged)
+}
+
+// transactOnce sends a transaction once.
+func (t *Table) transactOnce(ctx context.Context, steps []step) (etags []azcore.ETag, failed int, verdict wire.Outcome, err error) {
 	call := wire.Call{MaxBody: maxTransaction}
 	t.sending(ctx, len(steps))
 	if t.tapped() && matchesFit(steps) {
@@ -507,6 +525,7 @@ type step struct {
 	replannable bool        // the row was read for the operation, so that it may be planned again after a conflict
 	head        *edm.Body   // of a wide entity, what is sent of Body in the head; nil if that is all of it
 	id          *edm.Ending // of the write; nil if the row gets none
+	shared      error       // of a row that other transactions store without a condition, too: why the transaction cannot be sent if they do so again and again
 }
 
 // own gives the step an operation of its own. Whatever changes the operation calls it first.

@@ -6,13 +6,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
-	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
-	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -47,32 +44,15 @@ func (w *write) keepsStamps(t *Table) bool {
 	return i < 0 || w.leases[i].Keeps(t.Mode.Stamps)
 }
 
-// mostRefusedStamps is how often a transaction is sent that is refused because another one stores
-// the same stamp at the same time. The documentation of the service says nothing of that; nothing
-// is stored then.
-const mostRefusedStamps = 5
-
-// transactStamped is transact, together with the stamp of the partition.
-func (t *Table) transactStamped(ctx context.Context, steps []step, id string) (etags []azcore.ETag, failed int, verdict wire.Outcome, err error) {
-	n := len(steps)
+// stamped returns the steps of a transaction with an operation ID, and that of the stamp of their
+// partition.
+func (t *Table) stamped(steps []step, id string) ([]step, error) {
 	s, err := libraryStep(t, aztables.TransactionTypeInsertReplace, stampKey(steps[0].Key.PartitionKey()), "", nil)
-	if err != nil {
-		return nil, -1, wire.NotSent, err
-	}
 	s.StoresID = true
+	s.shared = errStampRefused
 	stamp := []step{s}
 	withID(stamp, id)
-	all := append(steps[:n:n], stamp...)
-	for range mostRefusedStamps {
-		etags, failed, verdict, err = t.transact(ctx, all)
-		switch {
-		case verdict == wire.Done:
-			return etags[:n], failed, verdict, err
-		case verdict != wire.Refused || failed < n:
-			return etags, failed, verdict, err
-		}
-	}
-	return nil, -1, wire.NotSent, errs.With(errs.ErrUnreachable, fmt.Errorf("%w: %w", errStampRefused, err))
+	return append(steps[:len(steps):len(steps)], stamp...), err
 }
 
 var errStampRefused = errors.New("other transactions store the stamp of the partition at the same time, again and again")

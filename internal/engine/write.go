@@ -368,7 +368,7 @@ func (w *write) replan(ctx context.Context, conflicts *Conflicts) state {
 		case err != nil:
 			return stateGivenUp
 		case committed:
-			return w.doneBySight(ctx, w.etags(ctx, -1, ""))
+			return w.doneAsRead(ctx, w.etags(ctx, -1, ""))
 		}
 		w.out.neverApplies = true
 	}

@@ -97,10 +97,10 @@ func (m Mark) Stays() bool { return m.Fate != FateDelete && m.Fate != FateReserv
 // Unmarked returns columns without a mark.
 func Unmarked(columns []edm.Column) []edm.Column { return Without(columns, reserved.Mark) }
 
-// Superseded stands for the ETag of a version that was overwritten before it became known, and of a
-// row that is shown as a write over several partitions has committed it, before the write is
+// UnknownETag stands for the ETag of a version that was overwritten before it became known, and of
+// a row that is shown as a write over several partitions has committed it, before the write is
 // finished. It fits no row.
-const Superseded = azcore.ETag(`W/"datetime'1601-01-01T00%3A00%3A00Z'"`)
+const UnknownETag = azcore.ETag(`W/"datetime'1601-01-01T00%3A00%3A00Z'"`)
 
 // SameVersion reports whether two reads are known to have found the same version of a row, or no
 // row.
@@ -108,5 +108,5 @@ func SameVersion(before, after *Row) bool {
 	if before == nil || after == nil {
 		return before == nil && after == nil
 	}
-	return before.ETag == after.ETag && after.ETag != Superseded
+	return before.ETag == after.ETag && after.ETag != UnknownETag
 }

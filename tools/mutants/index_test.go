@@ -12,7 +12,7 @@ func TestIndex(t *testing.T) {
 	some := []string{"-schedules=400"}
 	mutants.Run(t, "./index", []mutants.Mutant{
 		{Name: "two versions without an ETag of their own are one", File: "internal/stored/mark.go",
-			Old: "before.ETag == after.ETag && after.ETag != Superseded", New: "before.ETag == after.ETag", Test: "TestGlobalReader"},
+			Old: "before.ETag == after.ETag && after.ETag != UnknownETag", New: "before.ETag == after.ETag", Test: "TestGlobalReader"},
 		{Name: "a refusal by rows that are newer than the entity counts", File: "internal/engine/refusal.go",
 			Old: "		return errs.ErrChanged\n", New: "		return nil\n", Test: "TestRefusedByNewerRows"},
 		{Name: "an entity by key is refused by rows that are newer", File: "internal/engine/refusal.go",

@@ -64,7 +64,7 @@ func TestLease(t *testing.T) {
 		{Name: "an import brings guards back", File: "transfer/import.go",
 			Old: "if strings.HasPrefix(r.key.RowKey(), reserved.Holder) {", New: "if false {", Test: "TestImportedGuard"},
 		{Name: "a guard that was refused beside another is not sent again", File: "internal/engine/send.go",
-			Old: "steps[failed].Absent == nil || !errors.Is", New: "steps[failed].Absent != nil || !errors.Is", Test: "TestGuardsAtOnce"},
+			Old: "return s.shared != nil || s.Absent != nil && errors.Is(err, errs.ErrChanged)", New: "return s.shared != nil || s.Absent == nil && errors.Is(err, errs.ErrChanged)", Test: "TestGuardsAtOnce"},
 		{Name: "a call whose context has ended uses up what was released", File: "lease/leases.go",
 			Old: "	if err := ctx.Err(); err != nil {", New: "	if err := ctx.Err(); false {", Test: "TestEndedContext"},
 		{Name: "one renewal that hangs takes the whole time to live", File: "lease/leases.go",
