@@ -40,7 +40,7 @@ var moneyBetweenAccounts = recipe{
 			{"open two accounts", func() error {
 				return errors.Join(bank.OpenAccount(ctx, bern, 100), bank.OpenAccount(ctx, zug, 50))
 			}},
-			{"transfer 30 from Bern to Zug: three reads, 7 transactions for four partitions of two tables, and 2 requests for the message", func() error {
+			{"transfer 30 from Bern to Zug: three reads, 7 transactions for four partitions of two tables, 2 requests for the message, and 1 that marks the record as done", func() error {
 				return bank.Transfer(ctx, "rent", bern, zug, 30)
 			}},
 			{"send the same transfer again: its posting is there, so nothing happens", func() error { return bank.Transfer(ctx, "rent", bern, zug, 30) }},

@@ -77,11 +77,11 @@ var moveDepartment = recipe{
 				return err
 			}, ""},
 			{"find jonesj@contoso.com", find("jonesj@contoso.com"), ""},
-			{"Jones goes to Marketing: prepare there, commit in Sales, finish, and 2 requests for the message", func() error {
+			{"Jones goes to Marketing: prepare there, commit in Sales, finish, and end the record and the message", func() error {
 				return staff.Move(ctx, jones, "Marketing")
 			}, ""},
 			{"find jonesj@contoso.com: the rows of the indexes have moved with the employee", find("jonesj@contoso.com"), "staff"},
-			{"a worker marks the commit record of the move as done", func() error { return staff.Drain(ctx) }, ""},
+			{"a worker has nothing to do: it would finish the move if its program had crashed", func() error { return staff.Drain(ctx) }, ""},
 			{"a program moves Brown; it commits, and crashes before it finishes", func() error {
 				e, err := crashes.Get(crashing, "Sales", 100)
 				if err != nil {

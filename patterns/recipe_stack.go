@@ -39,7 +39,7 @@ var stackWithCharts = recipe{
 			shown bool
 		}{
 			{"a team may have two stacks", func() error { return all.Allow(ctx, "web", 2) }, false},
-			{"create a stack with two charts: read the quota, 5 transactions for three tables, and 2 requests for the message", func() error {
+			{"create a stack with two charts: read the quota, 5 transactions for three tables, 2 requests for the message, and 1 that marks the record as done", func() error {
 				return all.Create(ctx, "web", "shop", redis, nginx)
 			}, true},
 			{"an older program, which has no transactions, has left a chart of the stack mail", old, false},

@@ -26,7 +26,7 @@ var uniqueEmail = recipe{
 		if err := r.Ensure(ctx, staff); err != nil {
 			return err
 		}
-		if err := r.Do("hire employee 223 of Sales: prepare the row of the address, commit, finish, and 2 requests for the message", func() error {
+		if err := r.Do("hire employee 223 of Sales: prepare the row of the address, commit, finish, and end the record and the message", func() error {
 			return staff.Hire(ctx, uniqueemail.Employee{Department: "Sales", ID: 223, Email: "jonesj@contoso.com"})
 		}); err != nil {
 			return err
@@ -70,7 +70,7 @@ var uniqueEmail = recipe{
 		if err := r.Do("and the old one does not", logIn("jonesj@contoso.com")); err != nil {
 			return err
 		}
-		return r.Do("a worker marks the commit records of the two writes; it would finish them if their programs had crashed", func() error {
+		return r.Do("a worker has nothing to do: it would finish the two writes if their programs had crashed", func() error {
 			return staff.Drain(ctx)
 		})
 	},
