@@ -75,7 +75,7 @@ func newCore(name string, to table.Handle) *core {
 		v.parts = door.Table(to).Mode.Parts > 0
 		schema := door.Table(to).Mode.Schema
 		v.to = tabledoor.Of(to)
-		v.base = door.InMode(v.to, func(m *engine.Mode) { *m = engine.Mode{BlindWrites: true, Schema: schema} })
+		v.base = door.InMode(v.to, func(m *engine.Mode) { *m = engine.Mode{Schema: schema, Writing: engine.Writing{BlindWrites: true}} })
 		if len(door.Table(to).Mode.Maintainers) == 0 {
 			v.to = v.base // the note names the maintainers of the stored entity, which need not be read
 		}

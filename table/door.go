@@ -257,5 +257,5 @@ func rowsOf(t *engine.Table, hasID bool) *Table[Row] {
 func (h handle) elsewhere(other *engine.Table) handle {
 	s := *h.schema
 	s.partitions = keys.PartitionRange{}
-	return handle{other.WithMode(engine.Mode{BlindWrites: true, Schema: &s}), &s}
+	return handle{other.WithMode(engine.Mode{Schema: &s, Writing: engine.Writing{BlindWrites: true}}), &s}
 }

@@ -348,7 +348,7 @@ func (h handle) pin(e entity) Op {
 		op.op.Err = errs.ErrNoETag
 		return op
 	}
-	op.op.StoresID, op.op.Pins = false, true
+	op.op.StoresID, op.op.Keeps = false, engine.KeepsRow
 	op.op.Body, op.op.Err = edm.NewWriter(p.key.PartitionKey(), p.key.RowKey(), 0).Finish()
 	return op
 }

@@ -181,7 +181,7 @@ func newHandle(service engine.Service, name string, s *schema, o *Options) (hand
 	if s.parts > 0 && o.BlindWrites {
 		return fail(&ValueError{Field: "Options.BlindWrites", Reason: "is set, but a write must know the parts of the entity that it replaces"})
 	}
-	return handle{t.WithMode(engine.Mode{BlindWrites: o.BlindWrites, Parts: s.parts, Schema: s}), s}, nil
+	return handle{t.WithMode(engine.Mode{Schema: s, Features: engine.Features{Parts: s.parts}, Writing: engine.Writing{BlindWrites: o.BlindWrites}}), s}, nil
 }
 
 // Name returns the table's name.

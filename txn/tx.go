@@ -204,7 +204,7 @@ func (tx *Tx) do(op *engine.Op) error {
 	switch was := tx.reads[at]; {
 	case tx.writes[at] != nil:
 		return errs.ErrDuplicateRow
-	case op.Pins && was != nil && was.etag == op.Match: // it is pinned anyway
+	case op.Keeps == engine.KeepsRow && was != nil && was.etag == op.Match: // it is pinned anyway
 		return nil
 	case op.Inserts() && was != nil && was.etag != "":
 		return errs.ErrExists

@@ -23,14 +23,14 @@ const MostPartitions = 10
 // ReserveOp returns an operation that keeps a row absent while a transaction over several
 // partitions is under way.
 func (t *Table) ReserveOp(method string, k keys.Key) *Op {
-	op := &Op{Table: t, Method: method, Kind: aztables.TransactionTypeAdd, Key: k, Reserves: true}
+	op := &Op{Table: t, Method: method, Kind: aztables.TransactionTypeAdd, Key: k, Keeps: KeepsAbsent}
 	op.Body, op.Err = edm.NewWriter(k.PartitionKey(), k.RowKey(), 0).Finish()
 	return op
 }
 
 // PinOp returns an operation that changes nothing, and goes by the ETag of a row.
 func (t *Table) PinOp(method string, k keys.Key, etag azcore.ETag) *Op {
-	op := &Op{Table: t, Method: method, Kind: aztables.TransactionTypeUpdateMerge, Key: k, Match: etag, Pins: true}
+	op := &Op{Table: t, Method: method, Kind: aztables.TransactionTypeUpdateMerge, Key: k, Match: etag, Keeps: KeepsRow}
 	op.Body, op.Err = edm.NewWriter(k.PartitionKey(), k.RowKey(), 0).Finish()
 	return op
 }
@@ -59,13 +59,25 @@ type Together struct {
 // stay as they are until the write has ended. In the home, a pin is a part of the transaction that
 // commits. Reservations in the home are prepared before, as in any other partition.
 func Commit(ctx context.Context, c Together) (etags []azcore.ETag, refusedIn commit.Place, err error) {
-	w := write{table: c.Ops[0].Table, method: c.Method, exact: c.Exact, first: c.First}
+	w := write{table: c.Ops[0].Table, method: c.Method, exact: c.Exact}
+	w.first = c.First
 	w.asTransaction = c.Ops[0].Counterpart == nil // a move is one operation of the caller's
 	if err := w.assign(c.Ops); err != nil {
 		return nil, commit.Place{}, w.table.OpError(c.Method, c.Key, err)
 	}
 	etags, err = w.execute(ctx, c.Key)
 	return etags, w.refusedIn, err
+}
+
+// overPartitions is what a write over several partitions is besides, and a write that is one of its
+// participants.
+type overPartitions struct {
+	participantOps    []*Op        // the caller's in other partitions than the home
+	participantWrites []*write     // of this write, in other partitions
+	only              string       // the partition, if the operations do not tell it: of a participant, or of a write over several partitions
+	first             commit.Place // is prepared before the others; zero for none
+	refusedIn         commit.Place // where the service has refused a transaction last; zero for nowhere
+	home              *write       // of a participant
 }
 
 // assign gives the write its home and the operations there, and the operations in other partitions.
@@ -85,7 +97,7 @@ func (w *write) assign(ops []*Op) error {
 	w.table, w.outbox, w.only = home.table, home.table.Mode.Outbox, home.at
 	for _, p := range all {
 		for _, op := range p.ops {
-			if p == home && !op.Reserves {
+			if p == home && op.Keeps != KeepsAbsent {
 				w.ops = append(w.ops, op)
 			} else {
 				w.participantOps = append(w.participantOps, op)
@@ -99,7 +111,7 @@ func (w *write) assign(ops []*Op) error {
 func inOnePartition(ops []*Op) bool {
 	first := ops[0]
 	return !slices.ContainsFunc(ops, func(op *Op) bool {
-		return op.Reserves || op.Key.PartitionKey() != first.Key.PartitionKey() || !op.Table.Same(first.Table)
+		return op.Keeps == KeepsAbsent || op.Key.PartitionKey() != first.Key.PartitionKey() || !op.Table.Same(first.Table)
 	})
 }
 
@@ -136,8 +148,8 @@ func byPartition(ops []*Op) (all []*candidate, err error) {
 
 func (p *candidate) add(op *Op) {
 	p.ops = append(p.ops, op)
-	p.pins, p.reserves = p.pins || op.Pins, p.reserves || op.Reserves
-	if op.Pins || op.Reserves {
+	p.pins, p.reserves = p.pins || op.Keeps == KeepsRow, p.reserves || op.Keeps == KeepsAbsent
+	if op.Keeps != "" {
 		return
 	}
 	p.writes = true
@@ -196,7 +208,7 @@ func homeOf(all []*candidate, first commit.Place) (*candidate, error) {
 
 // replaceWhole makes a merge a replacement: a row that is prepared gets a whole new content.
 func (s *step) replaceWhole() error {
-	if !s.merges() || s.Pins {
+	if !s.merges() || s.Keeps == KeepsRow {
 		return nil
 	}
 	after, err := s.contentAfter(unassignedEnding)

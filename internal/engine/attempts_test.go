@@ -40,8 +40,9 @@ func TestRepeat(t *testing.T) {
 	}
 }
 
-// TestRepeatBounds: time bounds the attempts of a failure that may pass, however long it is; a number bounds those of a failure that does
-// not pass, of a request without a deadline, and without pauses.
+// TestRepeatBounds: time bounds the attempts of a failure that may pass, however long it is; a
+// number bounds those of a failure that does not pass, of a request without a deadline, and without
+// pauses.
 func TestRepeatBounds(t *testing.T) {
 	t.Parallel()
 	const hour = time.Hour

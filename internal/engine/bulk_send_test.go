@@ -8,8 +8,8 @@ import (
 	"github.com/aztablekit/aztablekit/internal/testkit"
 )
 
-// TestBlamed: an operation or a size is blamed for a refused transaction. For an unknown outcome, none is, whatever its cause: the
-// transaction must not be sent again in parts.
+// TestBlamed: an operation or a size is blamed for a refused transaction. For an unknown outcome,
+// none is, whatever its cause: the transaction must not be sent again in parts.
 func TestBlamed(t *testing.T) {
 	t.Parallel()
 	one, large := &errs.BatchError{Index: 1, Err: errs.ErrExists}, &errs.LimitError{Limit: "bytes", Got: 2, Max: 1}

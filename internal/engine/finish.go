@@ -334,6 +334,13 @@ func withdraw(ctx context.Context, n commit.SentNotification, o *Options) {
 	_ = n.Withdraw(ctx)
 }
 
+// message is the notification of a write with effects.
+type message struct {
+	notification commit.SentNotification
+	showing      *showing // of the bulk work, or begun by show
+	awaitsShow   bool     // show has begun it
+}
+
 // showing is the notifications of committed writes that are made visible, or withdrawn, beside
 // other work.
 type showing struct {

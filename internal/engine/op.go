@@ -32,23 +32,13 @@ type Op struct {
 	Body   edm.Body    // the columns that are written
 	Err    error       // what is wrong with the operation
 
-	// What the caller knows of the row.
-	Before   edm.Stored  // its content, zero if it is not known
-	Copied   *stored.Row // the copy that the entity was read from, nil if it was not read from a copy
-	Known    bool        // Before is what is stored, or there is no row: the row need not be read first
-	Upgraded bool        // Before is of a newer version than the stored row
-	Edited   bool        // Before is not what is stored
-
+	Found
 	StoresID      bool // the operation ID is written, too
 	needsPlanning bool // the row is read first, or maintainers derive rows from it
 
 	// Counterpart is, of a move, the key under which the other operation inserts or deletes the
 	// entity; nil of any other operation.
 	Counterpart *keys.Key
-
-	// Head is the stored head of a wide entity of which some parts were read. A merge and a
-	// deletion then need to read no more, unless there are maintainers.
-	Head *stored.Row
 
 	Target Target // is told what becomes of the operation; may be nil
 
@@ -62,13 +52,34 @@ type Op struct {
 
 	IfOver bool // a deletion is wanted only of an entity that is over
 
-	// Of a transaction over several partitions: the row stays as it is, or stays absent, until the
-	// transaction has ended.
-	Pins, Reserves bool
+	Keeps Keeps // what stays as it is; "" of an operation that changes the row
 
 	// Remake makes the operation again, of the row as it is now, if it is still wanted; nil for an
 	// operation that is not repeated.
 	Remake func(context.Context) (op *Op, wanted bool, err error)
+}
+
+// Keeps is what an operation of a transaction over several partitions keeps as it is until the
+// transaction has ended.
+type Keeps string
+
+// The values of Keeps.
+const (
+	KeepsRow    Keeps = "row"     // the row has its ETag
+	KeepsAbsent Keeps = "absence" // there is no row
+)
+
+// Found is what the caller of an operation knows of the row.
+type Found struct {
+	Before   edm.Stored  // its content, zero if it is not known
+	Copied   *stored.Row // the copy that the entity was read from, nil if it was not read from a copy
+	Known    bool        // Before is what is stored, or there is no row: the row need not be read first
+	Upgraded bool        // Before is of a newer version than the stored row
+	Edited   bool        // Before is not what is stored
+
+	// Head is the stored head of a wide entity of which some parts were read. A merge and a
+	// deletion then need to read no more, unless there are maintainers.
+	Head *stored.Row
 }
 
 // Target is what an operation was made of: an entity.

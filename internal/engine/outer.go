@@ -34,6 +34,12 @@ type outerRow struct {
 	own   bool // it is of this write, and of no earlier one
 }
 
+// outerRows are those rows of a write.
+type outerRows struct {
+	outerStored []outerRow // or perhaps stored
+	outerID     string     // in the keys of these rows
+}
+
 // is reports whether two are one row.
 func (r outerRow) is(other outerRow) bool { return r.key == other.key && r.table.Same(other.table) }
 
@@ -102,10 +108,10 @@ func (w *write) storeOuter() (all []namedWork) {
 	return all
 }
 
-// renewOuter gives the rows of the next attempt another ID, and leaves those of the last one, unless
-// that has a commit record, which proves that it was not applied. Otherwise it may have been applied
-// unseen, and changed again: another program may be about to delete a row that it has named, or
-// still name it.
+// renewOuter gives the rows of the next attempt another ID, and leaves those of the last one,
+// unless that has a commit record, which proves that it was not applied. Otherwise it may have been
+// applied unseen, and changed again: another program may be about to delete a row that it has
+// named, or still name it.
 func (w *write) renewOuter() (err error) {
 	if last := &w.currentTransaction; last.record || len(last.outer.store) == 0 {
 		return nil
@@ -201,8 +207,8 @@ func sendOuter(ctx context.Context, rows []outerRow, kind aztables.TransactionTy
 }
 
 // outerSent is the time from the beginning of a write until its transaction is sent, at most,
-// whatever its WriteTimeout. outerAge is how old a row is that no write can name any more: no request
-// arrives later than the retention, and half an hour is for clocks.
+// whatever its WriteTimeout. outerAge is how old a row is that no write can name any more: no
+// request arrives later than the retention, and half an hour is for clocks.
 const (
 	outerSent = 30 * time.Minute
 	outerAge  = commit.Retention + 2*outerSent

@@ -24,16 +24,15 @@ import (
 // of any types, add their rows to it. It has one operation for each RowKey, so that two entities
 // that change one row make one operation of it.
 type Plan struct {
-	table          rowReader
-	root           *write        // the write itself, also for a participant
-	participants   *participants // the plans of the write in its other partitions; nil for a preview
-	partition      string
-	own            map[string]rowReader   // the rows of the caller's operations, with their handles
-	planned        map[string]edm.Stored  // of those that are planned, the content after the transaction; not known for a deleted row
-	entityVersions map[string]azcore.ETag // of entities, when the corrections were read
-	corrections    map[string]readResult  // derived rows that were not as an earlier plan expected
-	ahead          *aheadRows             // rows that were read ahead; nil for none
-	preview        *preview               // not nil for a plan that is made only to learn which rows it loads
+	table        rowReader
+	root         *write        // the write itself, also for a participant
+	participants *participants // the plans of the write in its other partitions; nil for a preview
+	partition    string
+	own          map[string]rowReader  // the rows of the caller's operations, with their handles
+	planned      map[string]edm.Stored // of those that are planned, the content after the transaction; not known for a deleted row
+	knownRows
+	ahead   *aheadRows // rows that were read ahead; nil for none
+	preview *preview   // not nil for a plan that is made only to learn which rows it loads
 
 	lookAhead func(ctx context.Context, row keys.Key) error // before a row is loaded, reads the rows that the rest of the transaction loads; may be nil
 
@@ -54,6 +53,12 @@ type Plan struct {
 	by      string // the maintainer
 	most    int
 	touched map[string]bool
+}
+
+// knownRows are the derived rows that a write has read because they were not as a plan expected.
+type knownRows struct {
+	corrections    map[string]readResult
+	entityVersions map[string]azcore.ETag // of entities, when the corrections were read
 }
 
 // rowReader reads the rows that a plan needs. A *Table is one.
@@ -365,7 +370,7 @@ func newPlan(w *write) *Plan {
 	if w.corrections == nil {
 		w.corrections, w.entityVersions = map[string]readResult{}, map[string]azcore.ETag{}
 	}
-	return &Plan{table: w.table, root: w, partition: w.partition(), own: map[string]rowReader{}, planned: map[string]edm.Stored{}, corrections: w.corrections, entityVersions: w.entityVersions, rows: map[string]*derivedRow{}, first: map[string]bool{}, blamed: -1}
+	return &Plan{table: w.table, root: w, partition: w.partition(), own: map[string]rowReader{}, planned: map[string]edm.Stored{}, knownRows: w.knownRows, rows: map[string]*derivedRow{}, first: map[string]bool{}, blamed: -1}
 }
 
 // steps returns the operations on a table that make the derived rows what they are to be. failed is

@@ -385,9 +385,9 @@ func (m *participant) prepareSteps(id string, home commit.Place) (transaction, e
 
 func fateOf(s *step) stored.Fate {
 	switch {
-	case s.Pins:
+	case s.Keeps == KeepsRow:
 		return stored.FatePin
-	case s.Reserves:
+	case s.Keeps == KeepsAbsent:
 		return stored.FateReserve
 	case s.inserts() && stored.Find(s.sent().Columns(), reserved.Part).Kind != edm.Absent:
 		return stored.FatePart

@@ -13,7 +13,8 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// TestDeleteWithoutETag: a service may list a row without an ETag. In a transaction, its deletion is unconditional, as one by the SDK is.
+// TestDeleteWithoutETag: a service may list a row without an ETag. In a transaction, its deletion
+// is unconditional, as one by the SDK is.
 func TestDeleteWithoutETag(t *testing.T) {
 	t.Parallel()
 	for match, want := range map[string]string{"": "*", `W/"1"`: `W/"1"`} {

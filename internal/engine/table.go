@@ -122,22 +122,40 @@ type Mode struct {
 	Maintainers []Maintainer
 	Schema      Schema // of the rows for the maintainers
 	Outbox      commit.Outbox
-	Guard       Guard   // nil for a handle that keeps its definitions whatever the catalogue says
-	LookUp      *LookUp // nil for a handle whose reads do not depend on a definition
-	Completes   *Completion
-	Move        Move
 	Bindings    map[any]any // what definitions have made for the handle, by the definition
+	Catalogued
+	Features
+	Purpose
+	Writing
+}
 
+// Catalogued is how a handle goes by the catalogue of its table.
+type Catalogued struct {
+	Guard  Guard   // nil for a handle that keeps its definitions whatever the catalogue says
+	LookUp *LookUp // nil for a handle whose reads do not depend on a definition
+}
+
+// Features are what entities have besides their rows.
+type Features struct {
 	Ends   *Ends  // nil for a handle whose entities have no end, or that also reads what is over
-	Ending bool   // deletes: the entity is over
+	Parts  int    // the most parts of an entity; 0 if each entity is one row
 	Stamps string // the definition because of which writes of entities also store the stamp of their partition; "" for none
+}
 
+// Purpose is what the writes of a handle are for, if they are not the caller's own.
+type Purpose struct {
+	Completes *Completion
+	Move      Move
+	Ending    bool // deletes: the entity is over
+	Repairs   bool // a touch rewrites the row as it is stored, of any version, without what others have put into its state
+}
+
+// Writing is how a handle writes.
+type Writing struct {
 	Exact              bool // writes store a commit record
-	Parts              int  // the most parts of an entity; 0 if each entity is one row
 	BlindWrites        bool // writes by key do not read the row first
 	IgnoreCorruptState bool // corrupt maintainer state counts as none
 	LibraryRows        bool // the handle also writes derived rows and rows of the library
-	Repairs            bool // a touch rewrites the row as it is stored, of any version, without what others have put into its state
 }
 
 // Maintainer returns the maintainer of a name, nil if there is none.
@@ -200,7 +218,9 @@ func (t *Table) Knows(name string) bool {
 }
 
 // LibraryHandle returns a handle for the library's own rows.
-func (t *Table) LibraryHandle() *Table { return t.WithMode(Mode{BlindWrites: true, LibraryRows: true}) }
+func (t *Table) LibraryHandle() *Table {
+	return t.WithMode(Mode{Writing: Writing{BlindWrites: true, LibraryRows: true}})
+}
 
 // NameOf returns the name, "" for nil.
 func (t *Table) NameOf() string {

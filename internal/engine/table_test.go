@@ -53,7 +53,8 @@ func TestCheckClient(t *testing.T) {
 	}
 }
 
-// TestDirectory: a directory of parts has two digits and a tag for each part, in the order of the numbers.
+// TestDirectory: a directory of parts has two digits and a tag for each part, in the order of the
+// numbers.
 func TestDirectory(t *testing.T) {
 	t.Parallel()
 	const tag = "abcdefgh"

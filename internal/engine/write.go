@@ -25,47 +25,48 @@ import (
 // its outcome is known. A refused write is replanned if another plan may succeed: a concurrent
 // writer changed a row that the plan had read, or a derived row was not as the plan took it to be.
 type write struct {
-	table          *Table
-	method         string
-	ops            []*Op                       // the caller's, as they were made
-	participantOps []*Op                       // the caller's in other partitions
-	asTransaction  bool                        // the caller asked for a transaction
-	mayDropTail    bool                        // the first plan may leave out operations at the end that do not fit
-	passOver       func(i int, err error) bool // reports whether a failed operation is left out
-	later          []*Op                       // that it has left out
-	ahead          *aheadRows                  // rows that were read ahead, for this write and those after it; nil for none
-	meanwhile      func()                      // is called when the transaction is about to be sent; may be nil
+	table         *Table
+	method        string
+	ops           []*Op // the caller's, as they were made
+	asTransaction bool  // the caller asked for a transaction
+	bulkWrite
+	overPartitions
 
 	outbox    commit.Outbox
 	exact     bool
 	completes *Completion
 
-	leases         []heldLease // of the plan
-	id             string      // the operation ID
-	notification   commit.SentNotification
-	showing        *showing               // of the bulk work, or begun by show
-	awaitsShow     bool                   // show has begun it
-	corrections    map[string]readResult  // derived rows that were not as an earlier plan expected
-	entityVersions map[string]azcore.ETag // of entities, when the corrections were read
+	leases []heldLease // of the plan
+	id     string      // the operation ID
+	message
+	outerRows
+	knownRows
 
 	state              state
 	nextTransaction    transaction // to be sent
 	currentTransaction transaction // sent last
-	sent               history
-	out                outcome // of what was sent last
-	lastConflict       outcome // the last one that a concurrent writer caused
-	seen               seenRow // the row that was read last to learn the outcome
+	soFar
 
-	participantWrites []*write     // of this write, in other partitions
-	only              string       // the partition, if the operations do not tell it: of a participant, or of a write over several partitions
-	first             commit.Place // is prepared before the others; zero for none
-	refusedIn         commit.Place // where the service has refused a transaction last; zero for nowhere
-	home              *write       // of a participant
-	prepared          []string     // the names of the work before the transaction that is done
-	outerStored       []outerRow   // or perhaps stored
-	outerID           string       // in the keys of these rows
+	prepared []string // the names of the work before the transaction that is done
 
 	resolving sync.Mutex // by UnknownError.Resolve
+}
+
+// bulkWrite is what bulk work wants of a write; see commitSome.
+type bulkWrite struct {
+	mayDropTail bool                        // the first plan may leave out operations at the end that do not fit
+	passOver    func(i int, err error) bool // reports whether a failed operation is left out
+	later       []*Op                       // that it has left out
+	ahead       *aheadRows                  // rows that were read ahead, for this write and those after it; nil for none
+	meanwhile   func()                      // is called when the transaction is about to be sent; may be nil
+}
+
+// soFar is what has become of what a write has sent.
+type soFar struct {
+	sent         history
+	out          outcome // of what was sent last
+	lastConflict outcome // the last one that a concurrent writer caused
+	seen         seenRow // the row that was read last to learn the outcome
 }
 
 // seenRow is a row that was read; none, if its key is zero.
@@ -534,7 +535,8 @@ type Move struct {
 // called with these operations when the transaction is about to be sent. The notification goes to
 // showing.
 func commitSome(ctx context.Context, method string, ops []*Op, ahead *aheadRows, showing *showing, meanwhile func(later []*Op), passOver func(i int, err error) bool) (n int, err error) {
-	w := write{table: ops[0].Table, method: method, ops: ops, asTransaction: true, passOver: passOver, ahead: ahead, showing: showing}
+	w := write{table: ops[0].Table, method: method, ops: ops, asTransaction: true}
+	w.passOver, w.ahead, w.showing = passOver, ahead, showing
 	w.meanwhile = func() { meanwhile(w.later) }
 	ahead.used = nil
 	ahead.writes++

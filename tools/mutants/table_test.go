@@ -33,7 +33,7 @@ func TestTable(t *testing.T) {
 		{Name: "a success without an ETag counts", File: "internal/wire/call.go",
 			Old: "err == nil && etag == \"\"", New: "err == nil && etag == \"none\"", Test: "TestForeignResponses"},
 		{Name: "unconditional writes do not read first", File: "table/table.go",
-			Old: "BlindWrites: o.BlindWrites,", New: "BlindWrites: !o.BlindWrites,", Test: "TestReadBeforeBlindWrite"},
+			Old: "BlindWrites: o.BlindWrites}", New: "BlindWrites: !o.BlindWrites}", Test: "TestReadBeforeBlindWrite"},
 		{Name: "rows are read one by one", File: "internal/engine/planner.go",
 			Old: "if len(ahead) < 2 {", New: "if len(ahead) >= 0 {", Test: "TestConcurrentReads"},
 	})
