@@ -27,7 +27,7 @@ type message struct {
 	Op        string `json:"op,omitempty"`
 	Hour      string `json:"hour,omitempty"`
 
-	Participants []commit.Place `json:"remotes,omitempty"` // of a write over several partitions
+	Participants []commit.Place `json:"remotes,omitempty"` // of a write over several partitions; as it is stored
 
 	history
 }

@@ -49,6 +49,7 @@ func TestMoveInsideRefuses(t *testing.T) {
 		return staff.Move(ctx, e)
 	}
 	var ke *keys.KeyError
+	var be *table.BatchError
 	for what, c := range map[string]struct {
 		err error
 		is  error
@@ -79,6 +80,9 @@ func TestMoveInsideRefuses(t *testing.T) {
 		var oe *table.OpError
 		if !errors.Is(err, want) || e.Key != employeeKey("Sales", 223) || string(e.ETag) != etag || !errors.As(err, &oe) || oe.Op != "Move" {
 			t.Errorf(`got %v, %+v; want %v and e.Key == employeeKey("Sales", 223) and string(e.ETag) == etag and a *OpError and oe.Op == "Move"`, err, e, want)
+		}
+		if errors.As(err, &be) {
+			t.Errorf("got %v; want no *BatchError, as of a move to another partition", err)
 		}
 		if want == table.ErrUnknownOutcome && oe.Key != employeeKey("Sales", 223) {
 			t.Errorf(`got key %v in the unknown outcome; want that of the entity`, oe.Key)

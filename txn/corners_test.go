@@ -136,8 +136,8 @@ func TestTakenInThird(t *testing.T) {
 }
 
 // TestTakenBesideReads: a unique value that is taken, over all partitions or in one, is ErrTaken,
-// also if the function has read rows of other partitions. The first call prepares these and rolls
-// them back.
+// also if the function has read rows of other partitions, or found none there. The first call
+// prepares these and rolls them back.
 func TestTakenBesideReads(t *testing.T) {
 	t.Parallel()
 	cents := func(a *bankAccount) (string, bool) { return fmt.Sprint(a.Cents), a.City == "C" }
@@ -161,6 +161,18 @@ func TestTakenBesideReads(t *testing.T) {
 			})
 			if !errors.Is(err, table.ErrTaken) || calls > 2 {
 				t.Errorf("got %v after %d calls; want ErrTaken after two", err, calls)
+			}
+			err = txn.Run(ctx, b, func(tx *txn.Tx) error {
+				for _, at := range []string{"Ulm", "Zug"} {
+					if _, err := txn.Get(tx, b.accounts, accountKey(at, 999)); !errors.Is(err, table.ErrNotFound) {
+						return fmt.Errorf("got %w; want ErrNotFound", err)
+					}
+				}
+				tx.Do(b.accounts.InsertOp(&bankAccount{"C", 1, 7}))
+				return nil
+			})
+			if !errors.Is(err, table.ErrTaken) {
+				t.Errorf("beside absent keys: got %v; want ErrTaken", err)
 			}
 			testkit.NoError(t, errors.Join(b.Drain(ctx), left(s, "accounts")))
 		})

@@ -50,7 +50,7 @@
 // partition, all rows are read again. A row that is read gets another ETag, so transactions that
 // read one row refuse each other, and the functions are called again.
 //
-// At most 10 partitions. In the home, one that is written, 99 rows; in each other one 99 that are
+// At most 10 partitions. In the home, one of them, 99 rows; in each other one 99 that are
 // inserted, deleted or read, or 49 that change; derived rows count. docs/transactions.md says more,
 // and when something simpler will do.
 package txn

@@ -31,7 +31,9 @@ import (
 //     Run could not look again;
 //   - table.ErrContended: others have changed what f reads, again and again, until
 //     Retry.ConflictAttempts or Common.WriteTimeout, which counts from the first read, was used up
-//     between two calls;
+//     between two calls; also a value that is taken and unique in one partition
+//     (index.Options.Unique), if f has read others and the partition must be the home: it has changes
+//     of a wide entity, or more than 49 changes;
 //   - table.ErrGivenUp: the last attempt did not reach the service, or another program has ended
 //     it;
 //   - table.ErrExists, table.ErrChanged, table.ErrNotFound: an operation goes by something else
@@ -69,9 +71,9 @@ type run struct {
 	wary      bool // an insert was refused because there is a row: from then on, inserts read first
 	conflicts *engine.Conflicts
 
-	// refusedIn is the partition in which the last transaction was refused. Other partitions that
-	// were prepared have other ETags since, and what was read there cannot be confirmed. So the next
-	// call prepares this partition first.
+	// refusedIn is the partition of a derived row that was refused. Other partitions that were
+	// prepared have other ETags since, and what was read there cannot be confirmed. So the next call
+	// prepares this partition first.
 	refusedIn commit.Place
 
 	// spanned is ctx with the span of Run, from the first table on that the function uses: what is

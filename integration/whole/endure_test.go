@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -95,6 +96,9 @@ func newEndurance(t *testing.T) *endurance {
 	}
 	return x
 }
+
+// volatile matches what differs from run to run in the keys of rows: random IDs.
+var volatile = regexp.MustCompile(`[0-9A-Z]{16,}`)
 
 // wholeWork is the calls that go through whole tables. before is done before the first request
 // counts.
@@ -233,6 +237,9 @@ func TestEndures(t *testing.T) {
 		t.Run(work.name, func(t *testing.T) {
 			t.Parallel()
 			all, want := endure(t, work.before, work.call, -1, 0, storagetest.Fault{})
+			if all <= max(work.begun, 1) {
+				t.Fatalf("got %d requests; want more than the %d after which the work endures", all, max(work.begun, 1))
+			}
 			for name, fault := range faults {
 				for after := max(work.begun, 1); after < all; after += testkit.Sample(1) {
 					if _, got := endure(t, work.before, work.call, after, outage, fault); got != want {
@@ -271,7 +278,10 @@ func endure(t *testing.T, before func(*endurance, context.Context) error, call f
 		result = fmt.Sprintf("error: %v", err)
 		for _, name := range x.service.TableNames() {
 			rows := slices.DeleteFunc(x.service.Rows(name), func(r storagetest.Row) bool { return strings.HasPrefix(r.RowKey, "~") })
-			result += fmt.Sprintf("\n%d rows of %s", len(rows), name)
+			result += fmt.Sprintf("\n%d rows of %s:", len(rows), name)
+			for _, r := range rows {
+				result += fmt.Sprintf(" %s/%s", r.PartitionKey, volatile.ReplaceAllString(r.RowKey, "…"))
+			}
 		}
 	})
 	return sent, result

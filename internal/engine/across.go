@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -44,15 +45,15 @@ type Together struct {
 	// Exact stores a commit record also if there is one partition.
 	Exact bool
 
-	// First is prepared before the other partitions, and is not the home if another can be; the zero
-	// place for none.
+	// First is prepared before the other partitions, and is not the home if another can be; zero for
+	// none.
 	First commit.Place
 }
 
 // Commit applies operations in partitions of one or several tables of a service, at most
 // MostPartitions. If there are several partitions, each operation is an insert, goes by an ETag, or
-// is of ReserveOp. etags are those of the home's operations. After a refusal, refusedIn is the
-// partition whose transaction was refused; the zero place if none was sent.
+// is of ReserveOp. etags are those of the home's operations. After an error, refusedIn is the
+// partition whose transaction was not applied; zero if none was sent.
 //
 // If there is one partition, and no reservation, it is one transaction. Otherwise all partitions
 // but the home are prepared; the rows of pins and reservations are prepared as well, so that they
@@ -66,6 +67,11 @@ func Commit(ctx context.Context, c Together) (etags []azcore.ETag, refusedIn com
 		return nil, commit.Place{}, w.table.OpError(c.Method, c.Key, err)
 	}
 	etags, err = w.execute(ctx, c.Key)
+	var le *errs.LimitError
+	if c.First != (commit.Place{}) && errors.As(err, &le) { // fewer rows fit there than into the home
+		c.First = commit.Place{}
+		return Commit(ctx, c)
+	}
 	return etags, w.refusedIn, err
 }
 
@@ -76,7 +82,7 @@ type overPartitions struct {
 	participantWrites []*write     // of this write, in other partitions
 	only              string       // the partition, if the operations do not tell it: of a participant, or of a write over several partitions
 	first             commit.Place // is prepared before the others; zero for none
-	refusedIn         commit.Place // where the service has refused a transaction last; zero for nowhere
+	refusedIn         commit.Place // whose transaction was last not applied; zero for none
 	home              *write       // of a participant
 }
 
@@ -164,8 +170,8 @@ func (p *candidate) add(op *Op) {
 const mostChangesBeside = 49
 
 // asHome returns the rank of a partition as home: changes of a wide entity, then what fits nowhere
-// else, then not what is to be prepared first, then writes, then a transaction less, then fewer
-// rows.
+// else, then some operation of its own, then not what is to be prepared first, then writes, then a
+// transaction less, then fewer rows.
 func (p *candidate) asHome(first commit.Place) []int {
 	rank := func(is bool) int {
 		if is {
@@ -174,7 +180,7 @@ func (p *candidate) asHome(first commit.Place) []int {
 		return 0
 	}
 	later := !p.place().Same(first)
-	return []int{rank(p.whole), rank(p.changes > mostChangesBeside), rank(later), rank(p.writes), rank(!p.reserves), p.changes, rank(p.pins)}
+	return []int{rank(p.whole), rank(p.changes > mostChangesBeside), rank(p.writes || p.pins), rank(later), rank(p.writes), rank(!p.reserves), p.changes, rank(p.pins)}
 }
 
 func (p *candidate) place() commit.Place { return commit.Place{Table: p.table.Name, Partition: p.at} }

@@ -201,16 +201,23 @@ func throttled(err error) (wait time.Duration, busy bool) {
 type Conflicts struct {
 	retry    Retry
 	end      time.Time // zero if there is none
-	attempts int       // that are over
+	usual    time.Duration
+	late     bool // the time counts from the first conflict: an outage may have been before
+	attempts int  // that are over
 }
 
 // NewConflicts begins to count, and to measure the time, now.
 func (o *Options) NewConflicts() Conflicts {
-	c := Conflicts{retry: Retry(o.Retry)}
-	if o.WriteTimeout > 0 {
-		c.end = time.Now().Add(o.WriteTimeout)
-	}
+	c := Conflicts{retry: Retry(o.Retry), usual: o.WriteTimeout}
+	c.begin()
 	return c
+}
+
+// begin begins to measure the time.
+func (c *Conflicts) begin() {
+	if c.usual > 0 {
+		c.end = time.Now().Add(c.usual)
+	}
 }
 
 // Wait waits before the next attempt, and reports whether there is one, after a conflict that lost
@@ -260,6 +267,9 @@ func isLost(err error) bool {
 
 func (c *Conflicts) wait(ctx context.Context, log Log, lost error, least time.Duration) (_ bool, err error) {
 	c.attempts++
+	if c.late && c.attempts == 1 {
+		c.begin()
+	}
 	if c.attempts >= c.retry.ConflictAttempts {
 		log.givesUp(ctx, c.attempts, lost)
 		return false, nil

@@ -1,20 +1,24 @@
 package engine
 
 import (
-	"cmp"
 	"context"
-	"sync/atomic"
+	"sync"
 	"time"
 )
 
-// mostOutage is how long a request of work on a whole table is repeated while the service cannot be
-// reached, or is busy.
+// mostOutage is how long work on a whole table goes on while the service cannot be reached, or is
+// busy.
 const mostOutage = 10 * time.Minute
 
 // enduring is in the context of work on a whole table. Such work outlasts an outage of minutes once
-// a request of it was answered, or for a write once another write was. Before that, an outage is
-// more often a wrong address.
-type enduring struct{ began atomic.Bool }
+// a request of it was answered, or for a write once another request was. Before that, an outage is
+// more often a wrong address. It is one outage for all requests of the work, so that loops around
+// others do not take several times as long.
+type enduring struct {
+	mu       sync.Mutex
+	answered bool
+	since    time.Time // of the outage; zero for none
+}
 
 type enduringKey struct{}
 
@@ -26,8 +30,8 @@ func Enduring(ctx context.Context) context.Context {
 	return context.WithValue(ctx, enduringKey{}, new(enduring))
 }
 
-// Impatient returns the context of work whose caller repeats it, such as a worker's: Enduring does
-// nothing there.
+// Impatient returns the context of work that another process does if this one cannot, such as a
+// slice of a job: Enduring does nothing there.
 func Impatient(ctx context.Context) context.Context {
 	return context.WithValue(ctx, enduringKey{}, (*enduring)(nil))
 }
@@ -38,41 +42,61 @@ func enduringOf(ctx context.Context) *enduring {
 	return e
 }
 
-// began notes that a request of work on a whole table was answered.
-func began(ctx context.Context) {
+// answered notes that a request of work on a whole table was answered.
+func answered(ctx context.Context) {
 	if e := enduringOf(ctx); e != nil {
-		e.began.Store(true)
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.answered, e.since = true, time.Time{}
 	}
 }
 
-// endures reports whether requests of a context are repeated for minutes now.
+// endures reports whether work of a context goes on for minutes now.
 func endures(ctx context.Context) bool {
 	e := enduringOf(ctx)
-	return e != nil && e.began.Load()
+	if e == nil {
+		return false
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.answered
+}
+
+// end returns when the work gives up. The outage begins now, unless it has begun.
+func (e *enduring) end() time.Time {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.since.IsZero() {
+		e.since = time.Now()
+	}
+	return e.since.Add(mostOutage)
 }
 
 // Endure calls f, which sends a request, and calls it again during an outage if the context is of
-// work on a whole table.
+// work on a whole table, unless the policy has a number of attempts.
 func (r Retry) Endure(ctx context.Context, log Log, f func() error) error {
 	err := f()
 	if !Outage(err) {
-		began(ctx)
+		answered(ctx)
 		return err
 	}
-	if !endures(ctx) {
+	if r.Attempts > 0 || !endures(ctx) {
 		return err
 	}
-	bounded, cancel := context.WithTimeout(ctx, mostOutage)
+	bounded, cancel := context.WithDeadline(ctx, enduringOf(ctx).end())
 	defer cancel()
 	tries := attempts{retry: r, log: log}
 	for Outage(err) && tries.wait(bounded, err) {
 		err = f()
 	}
+	if !Outage(err) {
+		answered(ctx)
+	}
 	return err
 }
 
-// Timeout returns how long work goes on that is begun in a context, for how long it usually
-// does.
+// Timeout returns how long work goes on that is begun in a context, for how long it usually does; 0
+// or less for no bound.
 func Timeout(ctx context.Context, usual time.Duration) time.Duration {
 	if usual > 0 && endures(ctx) {
 		return max(usual, mostOutage)
@@ -80,18 +104,22 @@ func Timeout(ctx context.Context, usual time.Duration) time.Duration {
 	return usual
 }
 
-// patient returns a handle for a write that is begun in a context. The notification of a write that
-// goes on for minutes is hidden as long as ever: if a worker sees it earlier, and ends the write,
-// the write begins again.
+// patient returns a handle for a write that is begun in a context. The options stay as they are:
+// conflicts, and the notification, have their usual times. If a worker sees the notification
+// earlier and ends the write, the write begins again.
 func (t *Table) patient(ctx context.Context) *Table {
-	if !endures(ctx) {
+	if t.Options.Retry.Attempts > 0 || !endures(ctx) {
 		return t
 	}
 	c := *t
-	c.hides = 2 * t.Options.WriteTimeout
-	c.Options.WriteTimeout = Timeout(ctx, t.Options.WriteTimeout)
+	c.lasts = Timeout(ctx, t.Options.WriteTimeout)
 	return &c
 }
 
-// hidden returns how long the notification of a write is hidden.
-func (t *Table) hidden() time.Duration { return cmp.Or(t.hides, 2*t.Options.WriteTimeout) }
+// writeTimeout returns how long a write by the handle goes on.
+func (t *Table) writeTimeout() time.Duration {
+	if t.lasts > 0 {
+		return t.lasts
+	}
+	return t.Options.WriteTimeout
+}

@@ -9,8 +9,29 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/options"
 )
+
+// TestLateConflicts: the time of the conflicts of a write that endures counts from the first one.
+func TestLateConflicts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := WithDefaults(options.Common{})
+		usual, late := o.NewConflicts(), o.NewConflicts()
+		late.late = true
+		time.Sleep(5 * time.Minute)
+		for name, c := range map[string]*Conflicts{"usual": &usual, "late": &late} {
+			began, n := time.Now(), 0
+			for again := true; again; n++ {
+				again, _ = c.Wait(t.Context(), Log{}, errs.ErrChanged)
+			}
+			if more := n > 1; more != (name == "late") || time.Since(began) > o.WriteTimeout {
+				t.Errorf("%s: got %d attempts in %v; want more than one within %v: %v", name, n, time.Since(began), o.WriteTimeout, name == "late")
+			}
+		}
+	})
+}
 
 // TestEndure: only work on a whole table goes on behind an outage of minutes, only once a request
 // of it was answered, and not for ever.
@@ -22,13 +43,15 @@ func TestEndure(t *testing.T) {
 		of       func(context.Context) context.Context
 		answered bool
 		outage   time.Duration
+		loops    int // around the one that sends
 		want     error
 	}{
-		{"other work", func(ctx context.Context) context.Context { return ctx }, true, time.Minute, busy},
-		{"an outage at the beginning", Enduring, false, time.Minute, busy},
-		{"an outage of minutes", Enduring, true, 9 * time.Minute, nil},
-		{"an outage of an hour", Enduring, true, time.Hour, busy},
-		{"a worker's", func(ctx context.Context) context.Context { return Enduring(Impatient(ctx)) }, true, time.Minute, busy},
+		{"other work", func(ctx context.Context) context.Context { return ctx }, true, time.Minute, 0, busy},
+		{"an outage at the beginning", Enduring, false, time.Minute, 0, busy},
+		{"an outage of minutes", Enduring, true, 9 * time.Minute, 0, nil},
+		{"an outage of an hour", Enduring, true, time.Hour, 0, busy},
+		{"an outage of an hour, in loops", Enduring, true, time.Hour, 2, busy},
+		{"a worker's", func(ctx context.Context) context.Context { return Enduring(Impatient(ctx)) }, true, time.Minute, 0, busy},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -38,12 +61,17 @@ func TestEndure(t *testing.T) {
 					_ = r.Endure(ctx, Log{}, func() error { return &azcore.ResponseError{StatusCode: 404} })
 				}
 				began := time.Now()
-				err := r.Endure(Enduring(ctx), Log{}, func() error {
+				send := func() error {
 					if time.Since(began) < c.outage {
 						return busy
 					}
 					return nil
-				})
+				}
+				for range c.loops {
+					once := send
+					send = func() error { return r.Endure(Enduring(ctx), Log{}, once) }
+				}
+				err := r.Endure(Enduring(ctx), Log{}, send)
 				if !errors.Is(err, c.want) {
 					t.Errorf("got %v after %v; want %v", err, time.Since(began), c.want)
 				}

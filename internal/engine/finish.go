@@ -49,8 +49,8 @@ func lasting(ctx context.Context) context.Context {
 }
 
 // endsItself reports whether the write leaves nothing to the workers once its participants are
-// finished: it has no other effects, the response of the transaction has told the ETag of the
-// commit record, and no worker can have ended it yet.
+// finished: it has no other effects, and the response of the transaction has told the ETag of the
+// commit record, by which it is marked as done.
 func (w *write) endsItself() bool {
 	return w.currentTransaction.own && w.out.responded && w.notification != nil && !w.stale()
 }
@@ -254,7 +254,7 @@ func (m *participant) unpin(pinned *step, etag azcore.ETag) (step, error) {
 
 // notify stores the notification of a write with effects.
 func (w *write) notify(ctx context.Context) (err error) {
-	n := commit.Notification{Table: w.table.Name, Partition: w.partition(), OperationID: w.id, Hidden: w.table.hidden(), Participants: placesOf(w.nextTransaction.participants)}
+	n := commit.Notification{Table: w.table.Name, Partition: w.partition(), OperationID: w.id, Hidden: 2 * w.table.Options.WriteTimeout, Participants: placesOf(w.nextTransaction.participants)}
 	if w.notification, err = w.outbox.Notify(ctx, n); err == nil && wire.IsNil(w.notification) {
 		err = errors.New("it returned no SentNotification")
 	}

@@ -221,11 +221,10 @@ func idEnding(id string) *edm.Ending { return stored.IDColumn(id).Ending() }
 
 var unassignedEnding = stored.UnassignedID.Ending()
 
-// mostAge is the greatest age of an operation ID with which a write is still sent: twice the
-// write's timeout, when an outbox shows its notification, and no more than half the retention of
-// abort records.
-func (o *Options) mostAge() time.Duration {
-	if most := 2 * o.WriteTimeout; most > 0 {
+// mostAge is the greatest age of an operation ID with which a write is still sent: twice the time
+// of the write, and no more than half the retention of abort records.
+func (t *Table) mostAge() time.Duration {
+	if most := 2 * t.writeTimeout(); most > 0 {
 		return min(most, commit.Retention/2)
 	}
 	return commit.Retention / 2
@@ -250,7 +249,7 @@ func (w *write) stale() bool {
 		return false
 	}
 	began, err := commit.TimeOf(w.id)
-	age, most := w.table.Options.Now().Sub(began), w.table.Options.mostAge()
+	age, most := w.table.Options.Now().Sub(began), w.table.mostAge()
 	return err != nil || age > most || age < -most
 }
 

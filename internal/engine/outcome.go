@@ -79,7 +79,7 @@ func (w *write) etags(ctx context.Context, known int, etag azcore.ETag) []azcore
 }
 
 // readBackRow reads a row and reports whether it contains the operation ID. A missing row does not.
-// If the content is what the write stored, the ETag is the row's. Otherwise it is superseded, so
+// If the content is what the write stored, the ETag is the row's. Otherwise it is UnknownETag, so
 // that the caller's next write cannot overwrite content that the caller has not seen. After a merge
 // into a row that was not read, the full content is unknown: the operation ID and the sent columns
 // are compared.

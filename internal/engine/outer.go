@@ -84,7 +84,7 @@ func (p *Plan) StoreBefore(t *Table, r *stored.Row, inserts bool) error {
 	if err != nil {
 		return err
 	}
-	p.NotAfter(began.Add(min(p.root.table.Options.mostAge(), outerSent)))
+	p.NotAfter(began.Add(min(p.root.table.mostAge(), outerSent)))
 	body, _, err := r.Body(false, false, false)
 	p.outer = p.outer.join(outer{store: []outerRow{{t, r.Key, body, strings.HasSuffix(r.Key.RowKey(), p.root.outerID)}}, record: inserts})
 	return err

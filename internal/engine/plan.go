@@ -503,10 +503,10 @@ const ParticipantsEffect = reserved.Prepared
 
 // ParticipantsWork is the payload of a ParticipantsEffect.
 type ParticipantsWork struct {
-	Participants []commit.Place `json:"remotes"`
+	Participants []commit.Place `json:"remotes"` // as it is stored
 }
 
-// participantEffect is the effect of a write with participants, for the workers.
+// participantsEffect is the effect of a write with participants, for the workers.
 func participantsEffect(participants []commit.Place) (commit.Effect, error) {
 	b, err := json.Marshal(ParticipantsWork{participants})
 	return commit.Effect{Kind: ParticipantsEffect, Version: 1, Payload: b}, err

@@ -160,9 +160,12 @@ func (w *write) sendPreparation(ctx context.Context, m *participant) outcome {
 // send sends a transaction once.
 func (m *participant) send(ctx context.Context, steps []step, id string) (etags []azcore.ETag, failed int, verdict wire.Outcome, err error) {
 	if m.stamps {
-		if steps, err = m.table.stamped(steps, id); err != nil {
+		all, err := m.table.stamped(steps, id)
+		if err != nil {
 			return nil, -1, wire.NotSent, err
 		}
+		etags, failed, verdict, err = m.table.transact(ctx, all)
+		return etags[:min(len(steps), len(etags))], failed, verdict, err
 	}
 	return m.table.transact(ctx, steps)
 }

@@ -46,7 +46,7 @@ func (t *Table) StoreRaw(ctx context.Context, method string, rows []RawRow) (fai
 		_, failed, verdict, err := t.transact(ctx, steps)
 		switch {
 		case verdict == wire.Done:
-			began(ctx)
+			answered(ctx)
 			return -1, nil
 		case verdict == wire.Refused:
 			return failed, err

@@ -63,7 +63,7 @@ type Table struct {
 	client client
 	tracer tracing.Tracer
 	shared *shared
-	hides  time.Duration // how long notifications are hidden; 0 for twice the WriteTimeout
+	lasts  time.Duration // how long a write goes on; 0 for the WriteTimeout
 	homes  []string      // the other tables in which commit records of writes to this one may be
 }
 

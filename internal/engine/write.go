@@ -175,7 +175,7 @@ func (w *write) stored(s *step) edm.Stored {
 func (w *write) log() Log {
 	l := w.table.Log(w.method, keys.Key{})
 	switch len(w.ops) {
-	case 0: // all were passed over
+	case 0: // all were passed over, or the home has none
 	case 1:
 		l.Key = w.ops[0].Key
 	default:
@@ -209,7 +209,7 @@ func (w *write) execute(ctx context.Context, k keys.Key) (etags []azcore.ETag, e
 		}
 	}
 	w.table = w.table.patient(ctx)
-	bounded, cancel := Bound(ctx, w.table.Options.WriteTimeout)
+	bounded, cancel := Bound(ctx, w.table.writeTimeout())
 	defer cancel()
 	defer w.awaitShow()
 	if w.id, err = w.table.Options.newOperationID(); err == nil {
@@ -217,7 +217,7 @@ func (w *write) execute(ctx context.Context, k keys.Key) (etags []azcore.ETag, e
 		etags, err = w.run(bounded)
 	}
 	if err == nil {
-		began(ctx)
+		answered(ctx)
 		w.applied(etags)
 		w.appliedParticipants()
 		w.dropOuter(ctx, w.currentTransaction.outer)
@@ -236,6 +236,7 @@ func (w *write) execute(ctx context.Context, k keys.Key) (etags []azcore.ETag, e
 // run leads the write from state to state.
 func (w *write) run(ctx context.Context) ([]azcore.ETag, error) {
 	conflicts := w.table.Options.NewConflicts()
+	conflicts.late = w.table.lasts > 0
 	for {
 		switch w.state {
 		case stateBegun:

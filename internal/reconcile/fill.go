@@ -19,8 +19,8 @@ import (
 )
 
 // Filling is InlineTogether for transactions of many entities whose rows do not exist yet. The
-// effects of a transaction are executed together: rows are inserted without a read before, and one that exists
-// is reconciled.
+// effects of a transaction are executed together: rows are inserted without a read before, and one
+// that exists is reconciled.
 //
 // Requests of a transaction, besides those of the outbox: 1 to read the commit record, 1 for the
 // entities, 1 for each row, and 1 to mark the commit record; those of [Reconcile] more for a row

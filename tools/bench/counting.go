@@ -83,9 +83,9 @@ func (o *office) maintained(ctx context.Context, definitions ...extend.Definitio
 	return t, e, err
 }
 
-// remote returns the table with an index in another table, in which an order is stored, and the
+// elsewhere returns the table with an index in another table, in which an order is stored, and the
 // order. A worker has executed its effects.
-func (o *office) remote(ctx context.Context, byEmail *index.Global[order, string]) (*table.Table[order], *table.Entity[order], error) {
+func (o *office) elsewhere(ctx context.Context, byEmail *index.Global[order, string]) (*table.Table[order], *table.Entity[order], error) {
 	notifying, err := bare.WithOutbox(o.base, o.outbox)
 	if err != nil {
 		return nil, nil, err

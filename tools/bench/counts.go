@@ -137,7 +137,7 @@ func countElsewhere(ctx context.Context, moves, byKey, ofWorker bool) (int, erro
 		return 0, err
 	}
 	byEmail := index.NewGlobal("email", keys.Text(), func(o *order) (string, bool) { return o.Email, true }, nil).Only(table.FieldOf(func(o *order) *string { return &o.Email }))
-	t, e, err := o.remote(ctx, byEmail)
+	t, e, err := o.elsewhere(ctx, byEmail)
 	if err != nil {
 		return 0, err
 	}

@@ -108,15 +108,15 @@
 //
 // # Changes over several partitions
 //
-// An operation is prepared in each remote partition: its rows are marked there, in one transaction
+// An operation is prepared in each participant: its rows are marked there, in one transaction
 // with a control row. The commit record in the home partition decides. Then the operation is
-// finished in each remote partition: the marks are replaced by the new values, and the control row
+// finished in each participant: the marks are replaced by the new values, and the control row
 // becomes done. Every program that reads a mark may finish or roll back the operation.
 //
 // No operation is rolled back without an abort record, not even after the storage has refused the
 // commit: a second copy of the commit may succeed later if it inserts a row. The roll back inserts
 // the control row as done if it is absent, since the request that prepares the partition may be
-// late. Rows that are only read are marked too. A commit record is closed after all remote
+// late. Rows that are only read are marked too. A commit record is closed after all
 // partitions are finished, and an operation without one that is older than the retention is rolled
 // back only if its age was checked first.
 //

@@ -79,14 +79,14 @@ func (k *kernelProtocol) worker(s kernelState, i int, step kernelStep) {
 			case k.dropsAbsent:
 				pc = kDeletes
 			case k.tooOld(s, w.op):
-				pc, left = kBackward, a.remotes
+				pc, left = kBackward, a.participants
 			}
 		case pending:
-			if pc, left = kForward, a.remotes; k.closesEarly {
+			if pc, left = kForward, a.participants; k.closesEarly {
 				left = 0
 			}
 		case aborted:
-			if pc, left = kBackward, a.remotes; k.namesNothing {
+			if pc, left = kBackward, a.participants; k.namesNothing {
 				left = 0
 			}
 		}

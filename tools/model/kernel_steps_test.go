@@ -27,12 +27,12 @@ var kernelEnds = []uint8{kFinishes, kMarksDone, kTakesBack}
 
 // kernelAction is a line of a script. Each attempt has an operation of its own.
 type kernelAction struct {
-	name    string
-	ops     []uint8
-	home    uint8
-	remotes uint8 // one bit for each partition
-	reads   []uint8
-	plan    func(seen [kernelRows]uint8) (kernelPlan, bool) // nil: the action only reads
+	name         string
+	ops          []uint8
+	home         uint8
+	participants uint8 // one bit for each partition
+	reads        []uint8
+	plan         func(seen [kernelRows]uint8) (kernelPlan, bool) // nil: the action only reads
 }
 
 // The steps of a user.

@@ -65,8 +65,8 @@ func (s *kernelState) unfinished() bool {
 type truths = [kernelRows]uint8
 
 // moveRow moves an entity. The row of the source is in the home partition.
-func moveRow(from, to, home, remote uint8, ops ...uint8) kernelAction {
-	return kernelAction{"move", ops, home, 1 << remote, []uint8{from}, func(seen truths) (plan kernelPlan, ok bool) {
+func moveRow(from, to, home, participant uint8, ops ...uint8) kernelAction {
+	return kernelAction{"move", ops, home, 1 << participant, []uint8{from}, func(seen truths) (plan kernelPlan, ok bool) {
 		plan[from], plan[to] = planned{rowDeleted, 0}, planned{rowInserted, seen[from]}
 		return plan, seen[from] != 0
 	}}

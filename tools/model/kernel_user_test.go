@@ -43,7 +43,7 @@ func (k *kernelProtocol) user(s kernelState, i int, step kernelStep) {
 	n := s
 	if u.pc != kReads && u.pc <= kAborts && u.pc != kAsks && k.tooOld(s, op) { // a record that was read before may be out of date
 		if me(&n).pc = kAsks; k.ageAfterRead && u.pc == kAborts {
-			me(&n).pc, me(&n).left = kRollsBack, k.remotesOf(u.plan, a.home)
+			me(&n).pc, me(&n).left = kRollsBack, k.participantsOf(u.plan, a.home)
 		}
 		step(actor, "its operation is too old", n)
 		return
@@ -90,21 +90,21 @@ func (k *kernelProtocol) user(s kernelState, i int, step kernelStep) {
 				if me(n).pc = kAsks; n.records[op] == absent {
 					me(n).pc = refused
 				}
-				me(n).left = k.remotesOf(u.plan, a.home)
-			}, func(n *kernelState) { me(n).pc, me(n).left = kAsks, k.remotesOf(u.plan, a.home) })
+				me(n).left = k.participantsOf(u.plan, a.home)
+			}, func(n *kernelState) { me(n).pc, me(n).left = kAsks, k.participantsOf(u.plan, a.home) })
 	case kAsks:
 		switch {
 		case s.records[op] == absent && !k.tooOld(s, op):
 			me(&n).pc = kAborts
 		case !s.committed(op):
-			me(&n).pc, me(&n).left = kRollsBack, k.remotesOf(u.plan, a.home)
+			me(&n).pc, me(&n).left = kRollsBack, k.participantsOf(u.plan, a.home)
 		default:
 			k.afterCommit(&n, i)
 		}
 		step(actor, "reads the commit record: "+kindNames[s.records[op]], n)
 	case kAborts:
 		k.send(s, actor, kernelRequest{kind: kernelAbort, op: op, party: a.home}, step, func(n *kernelState) {
-			me(n).pc, me(n).left = kRollsBack, k.remotesOf(u.plan, a.home)
+			me(n).pc, me(n).left = kRollsBack, k.participantsOf(u.plan, a.home)
 		}, goes(kAsks), nil)
 	case kFinishes:
 		for p := range uint8(kernelParties) {
@@ -166,7 +166,7 @@ func (k *kernelProtocol) plans(s kernelState, i int, step kernelStep, next func(
 		return
 	}
 	w := &n.users[i]
-	w.read, w.seen, w.plan, w.left, w.pc = 0, [kernelRows]uint8{}, plan, k.remotesOf(plan, a.home), kNotifies
+	w.read, w.seen, w.plan, w.left, w.pc = 0, [kernelRows]uint8{}, plan, k.participantsOf(plan, a.home), kNotifies
 	for r, p := range plan { // other ETags are not used
 		if p.what == untouched || p.what == rowInserted {
 			w.fresh &^= 1 << r
@@ -187,7 +187,7 @@ func (k *kernelProtocol) plans(s kernelState, i int, step kernelStep, next func(
 func (k *kernelProtocol) afterCommit(n *kernelState, i int) {
 	u := &n.users[i]
 	a := k.users[i][u.at]
-	u.left = k.remotesOf(u.plan, a.home)
+	u.left = k.participantsOf(u.plan, a.home)
 	if u.left == 0 {
 		*u = kernelUser{at: u.at + 1}
 		return
@@ -215,7 +215,7 @@ func (k *kernelProtocol) ended(n *kernelState, i int, pc uint8) {
 	n.users[i].pc = order[at]
 }
 
-func (k *kernelProtocol) remotesOf(plan kernelPlan, home uint8) (parties uint8) {
+func (k *kernelProtocol) participantsOf(plan kernelPlan, home uint8) (parties uint8) {
 	for r, p := range plan {
 		if p.what != untouched && k.party[r] != home {
 			parties |= 1 << k.party[r]

@@ -46,12 +46,12 @@ func claimed(entities ...uint8) func(truths) bool {
 }
 
 // moveCounted moves an entity into a partition with a summary, and out of one if out is not 0.
-func moveCounted(from, to, home, remote, out, into uint8, ops ...uint8) kernelAction {
+func moveCounted(from, to, home, participant, out, into uint8, ops ...uint8) kernelAction {
 	reads := []uint8{from, into}
 	if out != 0 {
 		reads = append(reads, out)
 	}
-	return kernelAction{"move with summaries", ops, home, 1 << remote, reads, func(seen truths) (plan kernelPlan, ok bool) {
+	return kernelAction{"move with summaries", ops, home, 1 << participant, reads, func(seen truths) (plan kernelPlan, ok bool) {
 		plan[from], plan[to], plan[into] = planned{rowDeleted, 0}, planned{rowInserted, seen[from]}, planned{rowReplaced, seen[into] + 1}
 		if out != 0 {
 			plan[out] = planned{rowReplaced, seen[out] - 1}
@@ -86,8 +86,8 @@ func both(a, b func(truths) bool) func(truths) bool {
 }
 
 // movePointed moves an entity with a unique value.
-func movePointed(from, to, home, remote, pointer, partition uint8, ops ...uint8) kernelAction {
-	return kernelAction{"move with a unique value", ops, home, 1<<remote | 1<<partition, []uint8{from, pointer},
+func movePointed(from, to, home, participant, pointer, partition uint8, ops ...uint8) kernelAction {
+	return kernelAction{"move with a unique value", ops, home, 1<<participant | 1<<partition, []uint8{from, pointer},
 		func(seen truths) (plan kernelPlan, ok bool) {
 			plan[from], plan[to], plan[pointer] = planned{rowDeleted, 0}, planned{rowInserted, seen[from]}, planned{rowReplaced, to + 1}
 			return plan, seen[from] != 0
@@ -95,8 +95,8 @@ func movePointed(from, to, home, remote, pointer, partition uint8, ops ...uint8)
 }
 
 // moveClaimed moves an entity with one of two unique values.
-func moveClaimed(from, to, home, remote uint8, ops ...uint8) kernelAction {
-	return kernelAction{"move with a unique value", ops, home, 1<<remote | 1<<1 | 1<<2, []uint8{from, pointers[1], pointers[2]},
+func moveClaimed(from, to, home, participant uint8, ops ...uint8) kernelAction {
+	return kernelAction{"move with a unique value", ops, home, 1<<participant | 1<<1 | 1<<2, []uint8{from, pointers[1], pointers[2]},
 		func(seen truths) (plan kernelPlan, ok bool) {
 			if seen[from] != 1 && seen[from] != 2 {
 				return plan, false
@@ -108,8 +108,8 @@ func moveClaimed(from, to, home, remote uint8, ops ...uint8) kernelAction {
 }
 
 // signsOff sets a row to 2 if the other row is 1. The other row is marked, unless markless.
-func signsOff(r, home, other, remote uint8, markless bool, ops ...uint8) kernelAction {
-	return kernelAction{"sign off", ops, home, 1 << remote, []uint8{r, other}, func(seen truths) (plan kernelPlan, ok bool) {
+func signsOff(r, home, other, participant uint8, markless bool, ops ...uint8) kernelAction {
+	return kernelAction{"sign off", ops, home, 1 << participant, []uint8{r, other}, func(seen truths) (plan kernelPlan, ok bool) {
 		if plan[r] = (planned{rowReplaced, 2}); !markless {
 			plan[other] = planned{rowReplaced, seen[other]}
 		}

@@ -6,7 +6,7 @@ import (
 )
 
 // txnProtocol is the protocol of transactions with read sets on changes over several partitions: rows that are only read are pinned, by a mark without a change in a
-// remote partition and by their ETag in the transaction that commits, and absent rows are reserved. A home with reserved rows is prepared as a remote partition is.
+// participant and by their ETag in the transaction that commits, and absent rows are reserved. A home with reserved rows is prepared as a participant is.
 // A mutant sets one of the options.
 type txnProtocol struct {
 	party           [txnRows]uint8 // the partition of each row

@@ -83,7 +83,7 @@ var txnWorkloads = []struct {
 		bodies: []txnBody{{reads: txnSet{0, 1, 2}, after: txnIf(txnSet{1, 1, 2, 0}, 0, 2)}, {reads: txnSet{1, 2, 0}, observes: true}}, writers: []txnWriter{{1, txnBecomes(2)}, {2, txnBecomes(3)}}}, 0},
 	{"a limit, its writer, and who looks at both", txnProtocol{party: [4]uint8{0, 1}, start: txnValues{1, 1}, worker: true, late: true, orders: true, bodies: []txnBody{
 		{reads: txnSet{0, 1}, after: txnIf(txnSet{1, 1}, 0, 2)}, {reads: txnSet{1, 0}, observes: true}}, writers: []txnWriter{{1, txnBecomes(2)}}}, 0},
-	{"rows that are read and absent in the home and in a remote partition, and their writers", txnProtocol{party: [4]uint8{0, 0, 1, 1}, start: txnValues{1, 0, 1, 0}, worker: true, late: true,
+	{"rows that are read and absent in the home and in a participant, and their writers", txnProtocol{party: [4]uint8{0, 0, 1, 1}, start: txnValues{1, 0, 1, 0}, worker: true, late: true,
 		anyOrder: true, bodies: []txnBody{{reads: txnSet{0, 1, 2, 3}, after: txnIf(txnSet{1, 0, 3, 0}, 0, 2, 2, 2)}}, writers: []txnWriter{{1, txnBecomes(3)}, {3, txnBecomes(4)}}}, 0},
 	{"an absent row of the home in the commit", txnProtocol{party: [4]uint8{0, 0, 1}, start: txnValues{2: 1}, worker: true, late: true, anyOrder: true, inCommit: true, bodies: []txnBody{
 		{reads: txnSet{2, 0, 1}, after: txnIf(txnSet{0, 0, 1, 0}, 0, 1)}, {reads: txnSet{1, 0}, after: txnIf(txnSet{0, 0, 1, 0}, 1, 1)}}}, 0},

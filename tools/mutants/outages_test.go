@@ -24,13 +24,17 @@ func TestAttempts(t *testing.T) {
 	})
 	mutants.Run(t, "./internal/engine", []mutants.Mutant{
 		{Name: "work on a whole table endures an outage from its beginning", File: "internal/engine/endure.go",
-			Old: "return e != nil && e.began.Load()", New: "return e != nil && (e.began.Load() || true)", Test: "TestEndure"},
+			Old: "	return e.answered\n", New: "	return e.answered || true\n", Test: "TestEndure$"},
 		{Name: "work on a whole table endures without an end", File: "internal/engine/endure.go",
-			Old: "bounded, cancel := context.WithTimeout(ctx, mostOutage)", New: "bounded, cancel := context.WithTimeout(ctx, 99*mostOutage)", Test: "TestEndure"},
+			Old: "return e.since.Add(mostOutage)", New: "return e.since.Add(99 * mostOutage)", Test: "TestEndure$"},
+		{Name: "each loop endures for itself", File: "internal/engine/endure.go",
+			Old: "	if e.since.IsZero() {", New: "	if e.since.IsZero() || true {", Test: "TestEndure$"},
+		{Name: "the time of conflicts passes during an outage", File: attempts,
+			Old: "if c.late && c.attempts == 1 {", New: "if c.late && c.attempts == 0 {", Test: "TestLateConflicts"},
 		{Name: "a refusal is no answer", File: "internal/engine/endure.go",
-			Old: "	if !Outage(err) {\n		began(ctx)", New: "	if !Outage(err) {\n		if err == nil {\n			began(ctx)\n		}", Test: "TestEndure"},
+			Old: "	err := f()\n	if !Outage(err) {\n		answered(ctx)", New: "	err := f()\n	if !Outage(err) {\n		if err == nil {\n			answered(ctx)\n		}", Test: "TestEndure$"},
 		{Name: "a worker endures", File: "internal/engine/endure.go",
-			Old: "	if ctx.Value(enduringKey{}) != nil {", New: "	if enduringOf(ctx) != nil {", Test: "TestEndure"},
+			Old: "	if ctx.Value(enduringKey{}) != nil {", New: "	if enduringOf(ctx) != nil {", Test: "TestEndure$"},
 	})
 	mutants.Run(t, "./account", []mutants.Mutant{
 		{Name: "a clock that is behind agrees", File: "account/diagnose.go",
@@ -44,7 +48,7 @@ func TestAttempts(t *testing.T) {
 		{Name: "a read gives up", File: "internal/engine/read.go",
 			Old: "if t.Mode.LookUp == nil && enduringOf(ctx) == nil {", New: "if t.Mode.LookUp == nil {", Test: "TestEndures", Args: []string{"-faultsample=1"}},
 		{Name: "a write gives up after its usual time", File: "internal/engine/endure.go",
-			Old: "	c.Options.WriteTimeout = Timeout(ctx, t.Options.WriteTimeout)\n", New: "", Test: "TestEndures"},
+			Old: "	c.lasts = Timeout(ctx, t.Options.WriteTimeout)\n", New: "", Test: "TestEndures"},
 		{Name: "rows are stored for half a minute", File: "internal/engine/raw.go",
 			Old: "Bound(ctx, Timeout(ctx, t.Options.WriteTimeout))", New: "Bound(ctx, t.Options.WriteTimeout)", Test: "TestEndures/transfer.Import", Args: []string{"-faultsample=1"}},
 		{Name: "a notification is sent for half a minute", File: "eventual/queue.go",

@@ -1,6 +1,6 @@
-// Program trace calls methods of a store on a service in memory, and writes the coverage counters of
-// each call into a folder of the method's name. Program measure builds it with -cover, and counts
-// what a method runs through.
+// Program trace calls methods of a store on a service in memory, and writes the coverage counters
+// of each call into a folder of the method's name. Program measure builds it with -cover, and
+// counts what a method runs through.
 package main
 
 import (
