@@ -67,8 +67,7 @@ func Commit(ctx context.Context, c Together) (etags []azcore.ETag, refusedIn com
 		return nil, commit.Place{}, w.table.OpError(c.Method, c.Key, err)
 	}
 	etags, err = w.execute(ctx, c.Key)
-	var le *errs.LimitError
-	if c.First != (commit.Place{}) && errors.As(err, &le) { // fewer rows fit there than into the home
+	if c.First != (commit.Place{}) && errors.As(err, new(*errs.LimitError)) { // fewer rows fit there than into the home
 		c.First = commit.Place{}
 		return Commit(ctx, c)
 	}

@@ -48,23 +48,43 @@ func (r *pageRequest) send(ctx context.Context) (p pageResponse, err error) {
 		ctx, cancel = context.WithDeadlineCause(ctx, r.deadline, errTime)
 		defer cancel()
 	}
-	respond := func() (err error) {
+	if enduringOf(ctx) == nil {
 		p, err = r.respond(ctx)
-		return r.table.conditioned(ctx, err)
+	} else {
+		p, err = r.endure(ctx)
 	}
-	err = Retry(r.table.Options.Retry).Endure(ctx, r.table.Log("List", keys.Key{}), func() error {
-		if l := r.table.Mode.LookUp; l != nil {
-			return l.read(ctx, respond)
-		}
-		return respond()
-	})
 	if err != nil && context.Cause(ctx) == errTime {
 		err = errs.With(errs.ErrBudget, errTime)
 	}
 	return p, err
 }
 
+// endure is respond for work that endures.
+func (r *pageRequest) endure(ctx context.Context) (p pageResponse, err error) {
+	err = Retry(r.table.Options.Retry).Endure(ctx, r.table.Log("List", keys.Key{}), func() (err error) {
+		p, err = r.respond(ctx)
+		return r.table.conditioned(ctx, err)
+	})
+	return p, err
+}
+
+// respond sends the request, as often as a look-up needs.
 func (r *pageRequest) respond(ctx context.Context) (p pageResponse, err error) {
+	if r.table.Mode.LookUp == nil {
+		return r.respondOnce(ctx)
+	}
+	return r.lookUp(ctx)
+}
+
+func (r *pageRequest) lookUp(ctx context.Context) (p pageResponse, err error) {
+	err = r.table.Mode.LookUp.read(ctx, func() (err error) {
+		p, err = r.respondOnce(ctx)
+		return err
+	})
+	return p, err
+}
+
+func (r *pageRequest) respondOnce(ctx context.Context) (p pageResponse, err error) {
 	t := r.table
 	if t.Fault != nil {
 		return p, t.Fault
