@@ -283,7 +283,7 @@ func (o *outbox) Notify(ctx context.Context, n commit.Notification) (commit.Sent
 	text := m.text()
 	var d delivery
 	log := engine.Log{Logger: o.opt.Logger, Table: n.Table, Method: "Notify", Partition: n.Partition}
-	ctx, cancel := engine.Bound(ctx, engine.Timeout(ctx, o.opt.WriteTimeout))
+	ctx, cancel := engine.Bound(ctx, engine.Retry(o.opt.Retry).Timeout(ctx, o.opt.WriteTimeout))
 	defer cancel()
 	err := engine.Retry(o.opt.Retry).Repeat(ctx, log, func() (again bool, err error) {
 		d, err = o.queue.put(ctx, text, n.Hidden)

@@ -34,7 +34,7 @@ type client struct {
 // repeat calls f, which sends a write, until f succeeds or returns again = false, within the bounds
 // of the options.
 func (c client) repeat(ctx context.Context, f func(context.Context) (again bool, err error)) error {
-	ctx, cancel := engine.Bound(ctx, engine.Timeout(ctx, c.opt.WriteTimeout))
+	ctx, cancel := engine.Bound(ctx, engine.Retry(c.opt.Retry).Timeout(ctx, c.opt.WriteTimeout))
 	defer cancel()
 	return engine.Retry(c.opt.Retry).Repeat(ctx, engine.Log{}, func() (bool, error) {
 		again, err := f(ctx)

@@ -16,7 +16,7 @@ import (
 // Once the service has answered, a call goes on behind an outage of up to 10 minutes, unless its
 // context ends, or its table has a number of Retry.Attempts. An outage at the beginning, which may
 // be a wrong address, ends it as it ends a single request; so does one during the first write of a
-// Bulk that has read nothing. Conflicts, and what waits for other programs, have their usual times.
+// Bulk that has read nothing. Conflicts have their usual time, from the first one on.
 type Pass struct {
 	// Partitions is the range of partitions. The zero value has all.
 	Partitions keys.PartitionRange

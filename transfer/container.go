@@ -79,7 +79,7 @@ func longer(timeout, more time.Duration) time.Duration {
 // repeat. size is what it sends.
 func (f *blobFolder) write(ctx context.Context, size int, send func(context.Context) error) error {
 	more := time.Duration(size) * time.Second / slowest
-	ctx, cancel := engine.Bound(ctx, longer(engine.Timeout(ctx, f.opt.WriteTimeout), 3*more))
+	ctx, cancel := engine.Bound(ctx, longer(engine.Retry(f.opt.Retry).Timeout(ctx, f.opt.WriteTimeout), 3*more))
 	defer cancel()
 	return engine.Retry(f.opt.Retry).Repeat(ctx, engine.Log{}, func() (again bool, err error) {
 		var call wire.Call

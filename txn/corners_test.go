@@ -179,6 +179,43 @@ func TestTakenBesideReads(t *testing.T) {
 	}
 }
 
+// TestFitsIntoHomeOnly: the partition of a value that was taken is the home of the next call again, if its rows fit into the home only.
+func TestFitsIntoHomeOnly(t *testing.T) {
+	t.Parallel()
+	cents := func(a *bankAccount) (string, bool) { return fmt.Sprint(a.Cents), a.City == "C" }
+	s, b := newBank(t, index.New("cents", keys.Ordered(), cents, &index.Options{Unique: true}))
+	ctx := t.Context()
+	const n = 30
+	for i := range n + 1 {
+		_, err := b.accounts.Insert(ctx, &bankAccount{"C", i, 1000 + i})
+		testkit.NoError(t, err)
+	}
+	calls := 0
+	err := txn.Run(ctx, b, func(tx *txn.Tx) error {
+		if calls++; calls == 2 {
+			testkit.NoError(t, b.accounts.DeleteAny(ctx, accountKey("C", n)))
+		}
+		if _, err := txn.Get(tx, b.accounts, accountKey("Ulm", 2)); err != nil {
+			return err
+		}
+		for i := range n {
+			e, err := txn.Get(tx, b.accounts, accountKey("C", i))
+			if err != nil {
+				return err
+			}
+			e.Value.Cents = 2000 + i
+			if i == 0 {
+				e.Value.Cents = 1000 + n
+			}
+			tx.Do(b.accounts.ReplaceOp(e))
+		}
+		return nil
+	})
+	testkit.NoError(t, err)
+	testkit.Expect(t, "calls", calls, 2)
+	testkit.NoError(t, errors.Join(b.Drain(ctx), left(s, "accounts")))
+}
+
 // TestTwoVersions: a function that has read an entity, and finds another version of it, is called again.
 func TestTwoVersions(t *testing.T) {
 	t.Parallel()

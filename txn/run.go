@@ -32,8 +32,8 @@ import (
 //   - table.ErrContended: others have changed what f reads, again and again, until
 //     Retry.ConflictAttempts or Common.WriteTimeout, which counts from the first read, was used up
 //     between two calls; also a value that is taken and unique in one partition
-//     (index.Options.Unique), if f has read others and the partition must be the home: it has changes
-//     of a wide entity, or more than 49 changes;
+//     (index.Options.Unique), if f has read rows of others and the partition must be the home: it has
+//     changes of a wide entity, or so many changes that they do not fit elsewhere;
 //   - table.ErrGivenUp: the last attempt did not reach the service, or another program has ended
 //     it;
 //   - table.ErrExists, table.ErrChanged, table.ErrNotFound: an operation goes by something else

@@ -127,7 +127,7 @@ func isConflict(err error) bool {
 
 // delete deletes a blob, if it still has a version.
 func (c client) delete(ctx context.Context, id archive.ID, version string) error {
-	ctx, cancel := engine.Bound(ctx, engine.Timeout(ctx, c.opt.WriteTimeout))
+	ctx, cancel := engine.Bound(ctx, engine.Retry(c.opt.Retry).Timeout(ctx, c.opt.WriteTimeout))
 	defer cancel()
 	return engine.Retry(c.opt.Retry).Repeat(ctx, engine.Log{}, func() (again bool, err error) {
 		var call wire.Call

@@ -145,7 +145,7 @@ func (d *destination) put(ctx context.Context, r *archive.ArchivedRow, version s
 	case version != "" && !isETag(version): // such as *, which every blob has
 		return fmt.Errorf("%w: %.40q is no version of a blob", table.ErrChanged, version)
 	}
-	ctx, cancel := engine.Bound(ctx, engine.Timeout(ctx, d.client.opt.WriteTimeout))
+	ctx, cancel := engine.Bound(ctx, engine.Retry(d.client.opt.Retry).Timeout(ctx, d.client.opt.WriteTimeout))
 	defer cancel()
 	doubtful := false // an attempt whose outcome is unknown may have stored the row, or may still store it
 	err = engine.Retry(d.client.opt.Retry).Repeat(ctx, engine.Log{}, func() (again bool, err error) {

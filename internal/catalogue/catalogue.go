@@ -131,7 +131,7 @@ func (c *Catalogue) readNow(ctx context.Context) (*reading, error) {
 
 // repeat reads the row, and again during an outage, as long as a read may take.
 func (c *Catalogue) repeat(ctx context.Context, read func(context.Context) (*reading, error)) (r *reading, err error) {
-	ctx, cancel := engine.Bound(ctx, engine.Timeout(ctx, c.table.Options.ReadTimeout))
+	ctx, cancel := engine.Bound(ctx, engine.Retry(c.table.Options.Retry).Timeout(ctx, c.table.Options.ReadTimeout))
 	defer cancel()
 	err = engine.Retry(c.table.Options.Retry).Repeat(ctx, c.table.Log("Catalogue", key), func() (again bool, err error) {
 		r, err = read(ctx)

@@ -45,8 +45,8 @@ type Together struct {
 	// Exact stores a commit record also if there is one partition.
 	Exact bool
 
-	// First is prepared before the other partitions, and is not the home if another can be; zero for
-	// none.
+	// First is prepared before the other partitions, and is not the home if another has an operation
+	// that is no reservation, unless its rows fit into the home only; zero for none.
 	First commit.Place
 }
 
@@ -67,8 +67,8 @@ func Commit(ctx context.Context, c Together) (etags []azcore.ETag, refusedIn com
 		return nil, commit.Place{}, w.table.OpError(c.Method, c.Key, err)
 	}
 	etags, err = w.execute(ctx, c.Key)
-	if c.First != (commit.Place{}) && errors.As(err, new(*errs.LimitError)) { // fewer rows fit there than into the home
-		c.First = commit.Place{}
+	if c.First != (commit.Place{}) && !w.begun && errors.As(err, new(*errs.LimitError)) {
+		c.First = commit.Place{} // into another partition than the home, fewer rows fit
 		return Commit(ctx, c)
 	}
 	return etags, w.refusedIn, err

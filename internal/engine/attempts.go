@@ -202,7 +202,7 @@ type Conflicts struct {
 	retry    Retry
 	end      time.Time // zero if there is none
 	usual    time.Duration
-	late     bool // the time counts from the first conflict: an outage may have been before
+	late     bool // the time counts from the first conflict on: an outage may have been before
 	attempts int  // that are over
 }
 

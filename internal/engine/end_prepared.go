@@ -79,7 +79,7 @@ func (f ender) is(home commit.Place) bool {
 // the write has prepared nothing yet and never commits, and by says so, endPrepared excludes that
 // it prepares later. Errors: *HomeError.
 func (t *Table) endPrepared(ctx context.Context, partition, id string, by ender) error {
-	ctx, cancel := Bound(ctx, Timeout(ctx, t.Options.WriteTimeout))
+	ctx, cancel := Bound(ctx, Retry(t.Options.Retry).Timeout(ctx, t.Options.WriteTimeout))
 	defer cancel()
 	tries := attempts{retry: Retry(t.Options.Retry), log: t.Log("Resolve", preparationKey(partition, id))}
 	conflicts := t.Options.NewConflicts()

@@ -31,7 +31,7 @@ func (t *Table) StoreRaw(ctx context.Context, method string, rows []RawRow) (fai
 	if err := cmp.Or(t.Fault, t.readOnly()); err != nil {
 		return -1, err
 	}
-	ctx, cancel := Bound(ctx, Timeout(ctx, t.Options.WriteTimeout))
+	ctx, cancel := Bound(ctx, Retry(t.Options.Retry).Timeout(ctx, t.Options.WriteTimeout))
 	defer cancel()
 	steps := make([]step, len(rows))
 	for i := range rows {
@@ -49,6 +49,7 @@ func (t *Table) StoreRaw(ctx context.Context, method string, rows []RawRow) (fai
 			answered(ctx)
 			return -1, nil
 		case verdict == wire.Refused:
+			answered(ctx)
 			return failed, err
 		case !tries.wait(ctx, err):
 			return -1, t.conditioned(ctx, err)

@@ -203,7 +203,7 @@ func (t *Table) Resolve(ctx context.Context, partition, id string, participants 
 	if err := t.recent(id); err != nil {
 		return nil, err
 	}
-	ctx, cancel := Bound(ctx, Timeout(ctx, t.Options.WriteTimeout))
+	ctx, cancel := Bound(ctx, Retry(t.Options.Retry).Timeout(ctx, t.Options.WriteTimeout))
 	defer cancel()
 	switch state, err := t.abort(ctx, partition, id, participants...); {
 	case err != nil:

@@ -410,7 +410,7 @@ func (t *Table) Drop(ctx context.Context) error {
 func (t *Table) manage(ctx context.Context, method string, send func(context.Context) error, done ...error) (err error) {
 	ctx, end := t.Span(ctx, method)
 	defer func() { end(err) }()
-	ctx, cancel := Bound(ctx, Timeout(ctx, t.Options.WriteTimeout))
+	ctx, cancel := Bound(ctx, Retry(t.Options.Retry).Timeout(ctx, t.Options.WriteTimeout))
 	defer cancel()
 	tries := attempts{retry: Retry(t.Options.Retry), log: t.Log(method, keys.Key{})}
 	for {

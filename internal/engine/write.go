@@ -63,6 +63,7 @@ type bulkWrite struct {
 
 // soFar is what has become of what a write has sent.
 type soFar struct {
+	begun        bool // something of a plan was done, or sent
 	sent         history
 	out          outcome // of what was sent last
 	lastConflict outcome // the last one that a concurrent writer caused
@@ -216,8 +217,10 @@ func (w *write) execute(ctx context.Context, k keys.Key) (etags []azcore.ETag, e
 		w.outerID = w.id
 		etags, err = w.run(bounded)
 	}
-	if err == nil {
+	if isAnswer(ctx, err) {
 		answered(ctx)
+	}
+	if err == nil {
 		w.applied(etags)
 		w.appliedParticipants()
 		w.dropOuter(ctx, w.currentTransaction.outer)
@@ -324,6 +327,7 @@ func (w *write) workBefore() (all []namedWork) {
 
 // sendNotification does what is to be done before the transaction is sent, all at the same time.
 func (w *write) sendNotification(ctx context.Context) state {
+	w.begun = true
 	var err error
 	switch all := w.workBefore(); len(all) {
 	case 0:

@@ -87,7 +87,8 @@ type Retry struct {
 	// again until WriteTimeout or the context ends. 4 attempts are the most without both, and if
 	// the response is that of another program, such as a proxy; 100 are the most without pauses. A
 	// busy service (503, 429) uses up no attempt of several, and no request is sent sooner than
-	// Retry-After asks. The reads of a write are repeated in the same way, besides the attempts of
+	// Retry-After asks. With a number, work on whole tables does not outlast outages (see
+	// table.Pass). The reads of a write are repeated in the same way, besides the attempts of
 	// the SDK's client.
 	Attempts int
 

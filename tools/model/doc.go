@@ -116,8 +116,8 @@
 // No operation is rolled back without an abort record, not even after the storage has refused the
 // commit: a second copy of the commit may succeed later if it inserts a row. The roll back inserts
 // the control row as done if it is absent, since the request that prepares the partition may be
-// late. Rows that are only read are marked too. A commit record is closed after all
-// partitions are finished, and an operation without one that is older than the retention is rolled
+// late. Rows that are only read are marked too. A commit record is closed after all partitions are
+// finished, and an operation without one that is older than the retention is rolled
 // back only if its age was checked first.
 //
 // A reader that does not write takes a marked row for the old one unless the operation is

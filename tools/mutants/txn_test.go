@@ -45,6 +45,8 @@ func TestTxn(t *testing.T) {
 			Old: " || !at.samePartition(tx.order[0]) {", New: " {", Test: "TestInsertBesideOthers"},
 		{Name: "a partition that was refused is prepared with the others", File: "internal/engine/prepare.go",
 			Old: "return m.at.Same(w.first) })", New: "return m.at.Same(w.first) && w.first.Table == \"never\" })", Test: "TestTakenBesideReads/over_all"},
+		{Name: "what fits into the home only is refused", File: "internal/engine/across.go",
+			Old: "if c.First != (commit.Place{}) && !w.begun", New: "if c.First != (commit.Place{}) && w.begun", Test: "TestFitsIntoHomeOnly"},
 		{Name: "what is to be prepared first is the home", File: "internal/engine/across.go",
 			Old: "later := !p.place().Same(first)", New: "later := p.place() != first || true", Test: "TestTakenBesideReads/in_one"},
 		{Name: "an insert is refused by old reads", File: "txn/run.go",
