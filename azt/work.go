@@ -280,7 +280,10 @@ func failuresOf(s *jobs.Status) (lines []string) {
 		if f.Within != "" {
 			at = shown(f.Within) + " " + at
 		}
-		lines = append(lines, fmt.Sprintf("%s %s, from %s: %d attempts, the last at %s: %s", shown(s.Kind), shown(s.Name), at, f.Attempts, f.Time.UTC().Format(time.DateTime), plain(f.Error)))
+		last := f.Time.UTC().Format(time.DateTime)
+		line := fmt.Sprintf("%s %s, from %s: %d attempts, the last at %s: %s",
+			shown(s.Kind), shown(s.Name), at, f.Attempts, last, plain(f.Error))
+		lines = append(lines, line)
 	}
 	return lines
 }

@@ -191,7 +191,8 @@ func (t *tableHandlers) handler(kind string) (h host.Handler, known bool) {
 	if t == nil {
 		return host.Handler{}, false
 	}
-	if h, known = t.byKind[kind]; !known && kind == engine.ParticipantsEffect {
+	h, known = t.byKind[kind]
+	if !known && kind == engine.ParticipantsEffect {
 		return bare.Transactions(t.table), true
 	}
 	return h, known

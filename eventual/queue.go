@@ -279,7 +279,9 @@ func (o *outbox) Notify(ctx context.Context, n commit.Notification) (commit.Sent
 	if n.Hidden > maxVisibility {
 		return nil, &table.LimitError{Field: "Notification.Hidden", Limit: "seconds", Got: int(n.Hidden / time.Second), Max: int(maxVisibility / time.Second)}
 	}
-	m := message{Version: messageVersion, Table: n.Table, Partition: n.Partition, Op: n.OperationID, Participants: n.Participants}
+	m := message{
+		Version: messageVersion, Table: n.Table, Partition: n.Partition, Op: n.OperationID, Participants: n.Participants,
+	}
 	text := m.text()
 	var d delivery
 	log := engine.Log{Logger: o.opt.Logger, Table: n.Table, Method: "Notify", Partition: n.Partition}

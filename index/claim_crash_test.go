@@ -102,9 +102,9 @@ func deletesWorker(d string, id int) func(context.Context, *movers) error {
 }
 
 // claimStories are the programs of workloads that change unique values.
-func claimStories() map[string][]func(context.Context, *movers) error {
+func claimStories() map[string]story {
 	type programs = []func(context.Context, *movers) error
-	return map[string][]func(context.Context, *movers) error{
+	return map[string]story{
 		"change":                   programs{setMail("S", 1, "c")},
 		"handed over":              programs{setMail("S", 1, "c"), setMail("T", 2, "a")},
 		"there and back":           programs{inOrder(setMail("S", 1, "c"), setMail("S", 1, "a")), setMail("T", 2, "a")},
@@ -119,7 +119,7 @@ func claimStories() map[string][]func(context.Context, *movers) error {
 	}
 }
 
-func claimWorkload(programs []func(context.Context, *movers) error) func() crashtest.Workload {
+func claimWorkload(programs story) func() crashtest.Workload {
 	return func() crashtest.Workload {
 		w := crashtest.Workload{Setup: setUpClaimers, Drain: drainClaimers, Invariant: claimsRight, Check: nothingPrepared}
 		for _, program := range programs {
@@ -139,32 +139,45 @@ func claimWorkload(programs []func(context.Context, *movers) error) func() crash
 // claimSample leaves out faults: 1 takes 5 minutes.
 var claimSample = testkit.Count("claimsample", 48, "of so many faults of writes of unique values, one is tried")
 
-// TestClaimEveryFault: with each fault at each request of programs that change unique values, each value belongs to the entity that
-// has it at each instant, and nothing stays prepared.
-func TestClaimEveryFault(t *testing.T) {
-	t.Parallel()
-	for name, programs := range claimStories() {
+// story is programs that run on one table.
+type story = []func(context.Context, *movers) error
+
+// testEveryFault tries each fault of a sample at each request of each story.
+func testEveryFault(t *testing.T, all map[string]story, workload func(story) func() crashtest.Workload, sample int) {
+	for name, programs := range all {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := crashtest.Enumerate(t, claimWorkload(programs), sampled(t, *claimSample))
+			r := crashtest.Enumerate(t, workload(programs), sampled(t, sample))
 			r.Require(t)
 			t.Log(r)
 		})
 	}
 }
 
-// TestClaimSchedules is TestClaimEveryFault for programs that run at the same time.
-func TestClaimSchedules(t *testing.T) {
-	t.Parallel()
-	for name, programs := range claimStories() {
+// testSchedules runs the programs of each story at the same time.
+func testSchedules(t *testing.T, all map[string]story, workload func(story) func() crashtest.Workload) {
+	for name, programs := range all {
 		if len(programs) < 2 {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := crashtest.Schedules(t, claimWorkload(programs), crashOptions(t, crashtest.Options{Runs: 12}))
+			r := crashtest.Schedules(t, workload(programs), crashOptions(t, crashtest.Options{Runs: 12}))
 			r.Require(t)
 			t.Log(r)
 		})
 	}
+}
+
+// TestClaimEveryFault: with each fault at each request of programs that change unique values, each
+// value belongs to the entity that has it at each instant, and nothing stays prepared.
+func TestClaimEveryFault(t *testing.T) {
+	t.Parallel()
+	testEveryFault(t, claimStories(), claimWorkload, *claimSample)
+}
+
+// TestClaimSchedules is TestClaimEveryFault for programs that run at the same time.
+func TestClaimSchedules(t *testing.T) {
+	t.Parallel()
+	testSchedules(t, claimStories(), claimWorkload)
 }

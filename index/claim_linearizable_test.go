@@ -54,7 +54,9 @@ var claimModel = testkit.Model([2]string{"a", "b"}, func(now [2]string, a claimC
 })
 
 // claim makes a call and records its result.
-func claim(ctx context.Context, h *testkit.History[claimCall, claimResult], m *movers, by *index.Unique[worker, string], a claimCall) {
+func claim(
+	ctx context.Context, h *testkit.History[claimCall, claimResult], m *movers, by *index.Unique[worker, string], a claimCall,
+) {
 	h.Do(a, func() (r claimResult, known bool) {
 		var err error
 		if a.id == 0 {

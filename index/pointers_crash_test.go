@@ -15,7 +15,7 @@ import (
 
 // pointerWorkload runs programs on a table with such pointers. What crashed programs have left,
 // look-ups a day later delete.
-func pointerWorkload(programs []func(context.Context, *movers) error) func() crashtest.Workload {
+func pointerWorkload(programs story) func() crashtest.Workload {
 	open := func(p *crashtest.Process) (*movers, error) { return openMovers(p, newPost()) }
 	return func() crashtest.Workload {
 		w := crashtest.Workload{Invariant: pointersThere, Check: pointersRight}
@@ -80,7 +80,7 @@ func upsertsWorker(w worker) func(context.Context, *movers) error {
 }
 
 // pointerStories are those of unique values, and upserts: an insert may become a change.
-func pointerStories() map[string][]func(context.Context, *movers) error {
+func pointerStories() map[string]story {
 	all := claimStories()
 	all["upserts and deletes"] = []func(context.Context, *movers) error{
 		inOrder(insertsWorker(worker{"S", 3, "Smith", "b", 20, nil}), deletesWorker("S", 3)), upsertsWorker(worker{"S", 3, "Smith", "c", 20, nil}),
@@ -95,28 +95,11 @@ var pointerSample = testkit.Count("pointersample", 8, "of so many faults of poin
 // stored, at every instant, and a day later no other pointer is left.
 func TestPointersEveryFault(t *testing.T) {
 	t.Parallel()
-	for name, programs := range pointerStories() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := crashtest.Enumerate(t, pointerWorkload(programs), sampled(t, *pointerSample))
-			r.Require(t)
-			t.Log(r)
-		})
-	}
+	testEveryFault(t, pointerStories(), pointerWorkload, *pointerSample)
 }
 
 // TestPointersSchedules is TestPointersEveryFault for programs that run at the same time.
 func TestPointersSchedules(t *testing.T) {
 	t.Parallel()
-	for name, programs := range pointerStories() {
-		if len(programs) < 2 {
-			continue
-		}
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := crashtest.Schedules(t, pointerWorkload(programs), crashOptions(t, crashtest.Options{Runs: 12}))
-			r.Require(t)
-			t.Log(r)
-		})
-	}
+	testSchedules(t, pointerStories(), pointerWorkload)
 }

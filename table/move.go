@@ -86,7 +86,8 @@ func (h handle) move(ctx context.Context, e entity, other handle, to keys.Key) (
 	}
 	// In one partition, the entity gives up its derived rows first, so that it can take them again
 	// under the other key.
-	_, _, err = engine.Commit(ctx, engine.Together{Method: "Move", Key: remove.op.Key, Ops: []*engine.Op{&remove.op, &insert.op}})
+	ops := []*engine.Op{&remove.op, &insert.op}
+	_, _, err = engine.Commit(ctx, engine.Together{Method: "Move", Key: remove.op.Key, Ops: ops})
 	return err
 }
 

@@ -179,7 +179,8 @@ func TestTakenBesideReads(t *testing.T) {
 	}
 }
 
-// TestFitsIntoHomeOnly: the partition of a value that was taken is the home of the next call again, if its rows fit into the home only.
+// TestFitsIntoHomeOnly: the partition of a value that was taken is the home of the next call again,
+// if its rows fit into the home only.
 func TestFitsIntoHomeOnly(t *testing.T) {
 	t.Parallel()
 	cents := func(a *bankAccount) (string, bool) { return fmt.Sprint(a.Cents), a.City == "C" }

@@ -140,7 +140,8 @@ func (tx *Tx) commit() (conflict, err error) {
 	var refusedIn commit.Place
 	ops, err := tx.operations()
 	if err == nil {
-		_, refusedIn, err = engine.Commit(tx.run.spanned, engine.Together{Method: "Run", Ops: ops, Exact: true, First: tx.run.refusedIn})
+		all := engine.Together{Method: "Run", Ops: ops, Exact: true, First: tx.run.refusedIn}
+		_, refusedIn, err = engine.Commit(tx.run.spanned, all)
 	}
 	var derived *errs.DerivedError
 	switch {

@@ -79,7 +79,7 @@ func Commit(ctx context.Context, c Together) (etags []azcore.ETag, refusedIn com
 type overPartitions struct {
 	participantOps    []*Op        // the caller's in other partitions than the home
 	participantWrites []*write     // of this write, in other partitions
-	only              string       // the partition, if the operations do not tell it: of a participant, or of a write over several partitions
+	only              string       // the partition, if the operations do not tell it
 	first             commit.Place // is prepared before the others; zero for none
 	refusedIn         commit.Place // whose transaction was last not applied; zero for none
 	home              *write       // of a participant
@@ -128,8 +128,8 @@ type candidate struct {
 	writes   bool // an operation changes a row
 	pins     bool
 	reserves bool
-	changes  int  // operations on rows that have a content before and after: in another partition than the home, each is two rows
-	whole    bool // an operation replaces or deletes a wide entity, whose parts are rows of their own
+	changes  int  // of rows that have a content before and after: not in the home, each is two rows
+	whole    bool // an operation replaces or deletes a wide entity, whose parts are rows, too
 }
 
 // byPartition returns operations by their partitions, in the order in which these come first.
@@ -179,7 +179,10 @@ func (p *candidate) asHome(first commit.Place) []int {
 		return 0
 	}
 	later := !p.place().Same(first)
-	return []int{rank(p.whole), rank(p.changes > mostChangesBeside), rank(p.writes || p.pins), rank(later), rank(p.writes), rank(!p.reserves), p.changes, rank(p.pins)}
+	return []int{
+		rank(p.whole), rank(p.changes > mostChangesBeside), rank(p.writes || p.pins),
+		rank(later), rank(p.writes), rank(!p.reserves), p.changes, rank(p.pins),
+	}
 }
 
 func (p *candidate) place() commit.Place { return commit.Place{Table: p.table.Name, Partition: p.at} }

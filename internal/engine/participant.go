@@ -140,7 +140,9 @@ func (w *write) participantWrite(t *Table, partition string) *write {
 	i := slices.IndexFunc(w.participantWrites, func(p *write) bool { return p.only == partition && p.table.Same(t) })
 	if i < 0 {
 		i = len(w.participantWrites)
-		w.participantWrites = append(w.participantWrites, &write{table: t, method: w.method, asTransaction: w.asTransaction, overPartitions: overPartitions{only: partition, home: w}})
+		in := &write{table: t, method: w.method, asTransaction: w.asTransaction}
+		in.only, in.home = partition, w
+		w.participantWrites = append(w.participantWrites, in)
 	}
 	return w.participantWrites[i]
 }

@@ -363,8 +363,9 @@ func (t *Table) Sweep(ctx context.Context, partition string, through time.Time) 
 	r, err := Bulk(ctx, func(yield func(*Op, error) bool) {
 		for _, filter := range filters {
 			goOn, err := library.sweepRows(ctx, filter, before, through, &left, func(r *stored.Row) bool {
-				match := cmp.Or(r.ETag, azcore.ETagAny)
-				return yield(&Op{Table: library, Method: method, Kind: aztables.TransactionTypeDelete, Key: r.Key, Match: match}, nil)
+				op := &Op{Table: library, Method: method, Kind: aztables.TransactionTypeDelete, Key: r.Key}
+				op.Match = cmp.Or(r.ETag, azcore.ETagAny)
+				return yield(op, nil)
 			})
 			if err != nil {
 				yield(nil, t.OpError(method, keys.Key{}, err))
@@ -386,7 +387,9 @@ func (t *Table) Sweep(ctx context.Context, partition string, through time.Time) 
 
 // sweepRows calls f for the rows of a filter that are to be deleted, until f returns false. It adds
 // the records of writes before through that it leaves to left.
-func (t *Table) sweepRows(ctx context.Context, filter string, before, through time.Time, left *int, f func(*stored.Row) bool) (goOn bool, err error) {
+func (t *Table) sweepRows(
+	ctx context.Context, filter string, before, through time.Time, left *int, f func(*stored.Row) bool,
+) (goOn bool, err error) {
 	goOn = true
 	var failed error
 	err = t.each(ctx, filter, "", func(r *stored.Row) bool {
@@ -396,7 +399,8 @@ func (t *Table) sweepRows(ctx context.Context, filter string, before, through ti
 			}
 			return true
 		}
-		if failed = t.sweepParticipants(ctx, r); failed != nil {
+		failed = t.sweepParticipants(ctx, r)
+		if failed != nil {
 			return false
 		}
 		goOn = f(r)

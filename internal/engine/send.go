@@ -525,7 +525,7 @@ type step struct {
 	replannable bool        // the row was read for the operation, so that it may be planned again after a conflict
 	head        *edm.Body   // of a wide entity, what is sent of Body in the head; nil if that is all of it
 	id          *edm.Ending // of the write; nil if the row gets none
-	shared      error       // of a row that other transactions store without a condition, too: why the transaction cannot be sent if they do so again and again
+	shared      error       // of a row that others store without a condition, too: why it cannot be stored
 }
 
 // own gives the step an operation of its own. Whatever changes the operation calls it first.

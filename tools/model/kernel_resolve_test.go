@@ -82,11 +82,13 @@ func (k *kernelProtocol) worker(s kernelState, i int, step kernelStep) {
 				pc, left = kBackward, a.participants
 			}
 		case pending:
-			if pc, left = kForward, a.participants; k.closesEarly {
+			pc, left = kForward, a.participants
+			if k.closesEarly {
 				left = 0
 			}
 		case aborted:
-			if pc, left = kBackward, a.participants; k.namesNothing {
+			pc, left = kBackward, a.participants
+			if k.namesNothing {
 				left = 0
 			}
 		}

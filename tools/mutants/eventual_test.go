@@ -18,7 +18,7 @@ func TestEventual(t *testing.T) {
 		{Name: "notifications are not hidden", File: "eventual/queue.go",
 			Old: "o.queue.put(ctx, text, n.Hidden)", New: "o.queue.put(ctx, text, 0)", Test: "TestNotificationHidden"},
 		{Name: "notifications have an unknown version", File: "eventual/queue.go",
-			Old: "	m := message{Version: messageVersion, Table", New: "	m := message{Version: 0, Table", Test: "TestEveryFault|TestRequests"},
+			Old: "		Version: messageVersion, Table: n.Table,", New: "		Version: 0, Table: n.Table,", Test: "TestEveryFault|TestRequests"},
 		{Name: "a message is deleted before its effects are executed", File: "eventual/execute.go",
 			Old: "	return e.executeRecord(ctx, t, x)\n", New: "	_ = x.queue.delete(context.WithoutCancel(ctx), x.delivery)\n	return e.executeRecord(ctx, t, x)\n", Test: "TestEveryFault", Args: some},
 		{Name: "an effect of an unknown kind counts as done", File: "eventual/execute.go",

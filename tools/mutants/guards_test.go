@@ -13,7 +13,7 @@ func TestGuards(t *testing.T) {
 		{Name: "an abort record does not name what was prepared", File: "internal/engine/record.go",
 			Old: "if len(participants) > 0 {", New: "if false {", Test: "TestMoveRolledBackSwept"},
 		{Name: "a commit record is swept before what its write has prepared", File: "internal/engine/record.go",
-			Old: "if failed = t.sweepParticipants(ctx, r); failed != nil {", New: "if failed = t.sweepParticipants(ctx, r); r == nil {", Test: "TestMoveSweepRefused"},
+			Old: "		if failed != nil {\n			return false", New: "		if r == nil {\n			return false", Test: "TestMoveSweepRefused"},
 		{Name: "what was prepared is not swept", File: "internal/engine/record.go",
 			Old: "if strings.HasPrefix(r.Key.RowKey(), reserved.Prepared) {", New: "if false {", Test: "TestMoveSwept"},
 		{Name: "the operation that an error in another partition is about is not blamed", File: "internal/engine/planner.go",
