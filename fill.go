@@ -201,8 +201,8 @@ func declared(d *declaration) (catalogue.Type, []catalogue.Declared) {
 			all = append(all, catalogue.Declared{Name: m.Name(), Form: m.Form(), Former: m.FormerForm()})
 		}
 	}
-	if t.Mode.Stamps != "" {
-		all = append(all, catalogue.Declared{Name: t.Mode.Stamps, Form: catalogue.Stamps})
+	if name := t.Mode.Stamps(); name != "" {
+		all = append(all, catalogue.Declared{Name: name, Form: catalogue.Stamps})
 	}
 	schema := t.Mode.Schema
 	_, name := schema.Type()

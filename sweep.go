@@ -29,7 +29,7 @@ type sweeper struct {
 // sweep deletes the rows that entities record, with the record, each entity by its ETag. Then it
 // deletes the rows that no entity records. Meanwhile no writer adds such a row.
 func sweep(ctx context.Context, t tabledoor.Untyped, w *sweeper) error {
-	if w.maintainer == door.Table(t).Mode.Stamps {
+	if w.maintainer == door.Table(t).Mode.Stamps() {
 		return sweepStamps(ctx, t, w)
 	}
 	if err := sweepEntities(ctx, t, w); err != nil {

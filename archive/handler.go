@@ -80,7 +80,7 @@ func (m *mover) move(ctx context.Context, id ID, j eventual.Job) error {
 		return err
 	}
 	tombstone := archived != nil && archived.Row == nil
-	row, err := tabledoor.GetRow(ctx, door.InMode(m.from, func(m *engine.Mode) { m.Ends = nil }), id.Key) // the move was requested before its end, if it is over
+	row, err := tabledoor.GetRow(ctx, door.InMode(m.from, func(m *engine.Mode) { m.SetEnds(nil) }), id.Key) // the move was requested before its end, if it is over
 	switch {
 	case errors.Is(err, table.ErrNotFound), err == nil && row.Incarnation() != id.Incarnation:
 		if tombstone {

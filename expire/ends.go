@@ -137,7 +137,7 @@ func (e *Ends[T]) Define(d *extend.Declaration[T]) error {
 func (e *core) define(d any) error {
 	var notes *notes
 	err := host.Attach(d, func(t table.Handle) (table.Handle, error) {
-		if other := door.Table(t).Mode.Ends; other != nil {
+		if other := door.Table(t).Mode.Ends(); other != nil {
 			return nil, &table.ValueError{Field: "definitions", Reason: fmt.Sprintf("contain two of package expire, %s and %s: an entity has one end", other.Definition, e.opt.Name)}
 		}
 		ends := &engine.Ends{Definition: e.opt.Name, At: e.end}
@@ -149,7 +149,8 @@ func (e *core) define(d any) error {
 			notes, ends.Notes = made, made
 		}
 		return door.InMode(t, func(m *engine.Mode) {
-			m.Ends, m.Exact = ends, m.Exact || e.opt.Once
+			m.SetEnds(ends)
+			m.Exact = m.Exact || e.opt.Once
 		}), nil
 	})
 	if err != nil {
@@ -198,7 +199,7 @@ func (e *core) check(t table.Handle) error {
 	if err := engine.CheckHandle("t", door.Table(t)); err != nil {
 		return err
 	}
-	if ends := door.Table(t).Mode.Ends; ends == nil || ends.Definition != e.opt.Name {
+	if ends := door.Table(t).Mode.Ends(); ends == nil || ends.Definition != e.opt.Name {
 		return &table.DefinitionError{Definition: e.opt.Name, Field: "table", Reason: "does not have the definition: use the handle of a table that the same definition was given to"}
 	}
 	return nil

@@ -212,7 +212,7 @@ func (s *sweep) skip(k keys.Key, err error) bool {
 
 // noted sweeps the partitions of the notes, and deletes these.
 func (s *sweep) noted(ctx context.Context) error {
-	rows := door.Table(s.table).Mode.Ends.Notes.(*notes).rows
+	rows := door.Table(s.table).Mode.Ends().Notes.(*notes).rows
 	token := ""
 	q := table.Query[note]{Partitions: keys.RawPartitions("", fmt.Sprintf("%0*d", hourDigits, s.last+1))}
 	for {

@@ -563,7 +563,7 @@ func (ix *core) readable(t tabledoor.Untyped) (rows tabledoor.Untyped, err error
 // is readable.
 func (ix *core) lookingUp(t, rows tabledoor.Untyped) tabledoor.Untyped {
 	of := &door.Table(t).Mode
-	if of.Guard == nil && of.Ends == nil {
+	if of.Guard == nil && of.Ends() == nil {
 		return rows
 	}
 	return door.InMode(rows, func(m *engine.Mode) {
@@ -572,9 +572,9 @@ func (ix *core) lookingUp(t, rows tabledoor.Untyped) tabledoor.Untyped {
 		}
 		switch {
 		case ix.readsEntity(): // which says whether it is over
-			m.Ends = nil
-		case of.Ends != nil && rows != t:
-			m.Ends = new(engine.Ends)
+			m.SetEnds(nil)
+		case of.Ends() != nil && rows != t:
+			m.SetEnds(new(engine.Ends))
 		}
 	})
 }

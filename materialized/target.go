@@ -86,7 +86,7 @@ func (t *target) Write(ctx context.Context, entity *table.Row) error {
 // isWanted reports whether another entity has the derived entity. One that is over is deleted
 // first, and has none. Requests: 1; of a table with ends 1 more, and those of the deletion.
 func (t *target) isWanted(ctx context.Context, entity keys.Key) (bool, error) {
-	if from := door.Table(t.all); from.Mode.Ends != nil {
+	if from := door.Table(t.all); from.Mode.Ends() != nil {
 		there, err := from.StillThere(ctx, "View", entity)
 		if err != nil || !there {
 			return false, err

@@ -337,7 +337,7 @@ func (h handle) update(ctx context.Context, method string, k keys.Key, change fu
 			return nil, err
 		}
 		current, err = h.replaceOrMove(ctx, method, e)
-		if h.engine.Mode.Ends != nil {
+		if h.engine.Mode.Ends() != nil {
 			current = nil // whether it is over shows only the response to a read of its own
 		}
 		switch {

@@ -80,7 +80,7 @@ func NewMixed(tables ...Handle) (*Mixed, error) {
 	for _, t := range tables {
 		t := t.engine()
 		parts = max(parts, t.Mode.Parts)
-		if t.Mode.Ends == nil {
+		if t.Mode.Ends() == nil {
 			continue
 		}
 		if ends == nil {
@@ -89,7 +89,8 @@ func NewMixed(tables ...Handle) (*Mixed, error) {
 		ends.Types = append(ends.Types, t)
 	}
 	m.rows = &Table[Row]{rowsOf(first, true).h.inMode(func(mode *engine.Mode) {
-		mode.BlindWrites, mode.LibraryRows, mode.Parts, mode.Ends = false, false, parts, ends
+		mode.BlindWrites, mode.LibraryRows, mode.Parts = false, false, parts
+		mode.SetEnds(ends)
 	})}
 	return m, nil
 }

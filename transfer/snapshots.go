@@ -49,10 +49,10 @@ func define(d any, name string) error {
 		return &table.ValueError{Field: "name", Reason: "is empty; give Snapshots one, such as snapshots"}
 	}
 	return host.Attach(d, func(t table.Handle) (table.Handle, error) {
-		if other := door.Table(t).Mode.Stamps; other != "" {
+		if other := door.Table(t).Mode.Stamps(); other != "" {
 			return nil, &table.ValueError{Field: "definitions", Reason: fmt.Sprintf("contain Snapshots twice, as %q, too", other)}
 		}
-		return door.InMode(t, func(m *engine.Mode) { m.Stamps = name }), nil
+		return door.InMode(t, func(m *engine.Mode) { m.Chain = append(slices.Clip(m.Chain), engine.Stamps{Definition: name}) }), nil
 	})
 }
 

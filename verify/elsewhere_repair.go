@@ -156,7 +156,7 @@ func (r *elsewhereRun) writer(rewrite []string, out commit.Outbox) tabledoor.Unt
 		}
 	}
 	return door.InMode(r.table, func(m *engine.Mode) {
-		m.Ends = door.Table(r.handle).Mode.Ends
+		m.SetEnds(door.Table(r.handle).Mode.Ends())
 		m.Maintainers, m.Repairs, m.Outbox = all, true, out
 	})
 }

@@ -292,6 +292,7 @@ func (r *run) repairTable(mode derived.RepairMode, definitions ...string) tabled
 		all[i] = m.Of(d.InRepairMode(mode))
 	}
 	return door.InMode(r.table, func(m *engine.Mode) {
-		m.Maintainers, m.Repairs, m.Ends = all, true, door.Table(r.handle).Mode.Ends
+		m.Maintainers, m.Repairs = all, true
+		m.SetEnds(door.Table(r.handle).Mode.Ends())
 	})
 }

@@ -189,12 +189,18 @@ func (f *firstOwners) first(row rowElsewhere, entity keys.Key) keys.Key {
 	return entity
 }
 
+// verifying is the mode that verifies: what is over and stored is verified, too.
+func verifying(m *engine.Mode) {
+	m.IgnoreCorruptState = true
+	m.SetEnds(nil)
+}
+
 func newRun(t tabledoor.Untyped, o *Options, call string) *run {
 	return &run{
 		recorder: newRecorder(o, door.Table(t).Log("verify."+call, keys.Key{})),
 		pacer:    pace.New(o.Rate),
 		handle:   t,
-		table:    door.InMode(t, func(m *engine.Mode) { m.IgnoreCorruptState, m.Ends = true, nil }), // what is over and stored is verified, too,
+		table:    door.InMode(t, verifying),
 		schema:   door.Table(t).Mode.Schema,
 		opt:      *o,
 		seed:     maphash.MakeSeed(),

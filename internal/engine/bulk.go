@@ -341,7 +341,7 @@ func (g *group) grow() {
 			if m := i.op.Table.Mode; m.Exact || m.Outbox != nil && len(m.Maintainers) > 0 || m.Completes != nil {
 				g.count++
 			}
-			if i.op.Table.Mode.Stamps != "" {
+			if i.op.Table.Mode.Stamps() != "" {
 				g.count++
 			}
 		}

@@ -35,49 +35,43 @@ func (d *delivery) page(r *edm.Reader) error {
 		if !d.wants(in) {
 			return d.err == nil && !d.pager.spent
 		}
-		of, exists, err := r, true, error(nil)
-		if d.view != nil {
-			of, in, exists, err = d.committed(r, in)
-		}
-		if !exists {
-			d.pager.absent(in)
+		in.Date = d.pager.date
+		row, v, err := d.filtered(received{r, in})
+		if d.passesOver(row.Entity, v) {
 			return true
 		}
-		over := false
-		if err == nil {
-			over, err = d.pager.table.isOver(of, d.pager.date)
-		}
-		if over && !d.pager.table.Mode.Ends.elsewhere() {
-			d.pager.foreign(in)
-			d.pager.stats.Over++
-			return true
-		}
-		switch {
-		case over:
-			of, in, err = pointerIn(of, in)
-		case err == nil && !d.pager.q.WithoutJSON:
-			in.JSON = of.Keep()
+		if err == nil && !d.pager.q.WithoutJSON {
+			row.JSON = row.Keep()
 		}
 		mine := true
 		if err == nil {
-			mine, err = d.read(of, in)
+			mine, err = d.read(row.Reader, row.Entity)
 		}
-		return d.give(in, mine, err, r.AtEnd())
+		return d.give(row.Entity, mine, err, r.AtEnd())
 	})
 }
 
-// committed returns a row of a page with marks as it is committed.
-func (d *delivery) committed(r *edm.Reader, in edm.Entity) (*edm.Reader, edm.Entity, bool, error) {
-	if text, err := r.Property(reserved.Mark); err != nil || text.Kind == edm.Absent {
-		return r, in, true, err
+// filtered applies the marks of the page to a row, then the features of the handle.
+func (d *delivery) filtered(r received) (_ received, v verdict, err error) {
+	if d.view != nil {
+		r, v, err = d.view.read(d.pager.table, r)
 	}
-	columns, err := r.Columns()
-	if err != nil {
-		return r, in, true, err
+	if err != nil || v != given {
+		return r, v, err
 	}
-	in, columns, exists := d.view.row(in, columns)
-	in.Columns = columns
-	return edm.ReadColumns(in, columns), in, exists, nil
+	return d.pager.table.filtered(r)
+}
+
+// passesOver reports whether a row is not there for readers.
+func (d *delivery) passesOver(in edm.Entity, v verdict) bool {
+	switch v {
+	case absent:
+		d.pager.absent(in)
+	case outlived:
+		d.pager.foreign(in)
+		d.pager.stats.Over++
+	}
+	return v != given
 }
 
 // wants reports whether a row is to be read. A row that was not asked for ends the list.
@@ -175,22 +169,21 @@ func (d *delivery) giveWide(in edm.Entity, a completed, err error, last bool) (g
 	if a.read {
 		d.pager.stats.Requests++
 	}
-	over := false
-	if err == nil && !a.gone {
-		over, err = d.pager.table.overIn(a.entity.Columns, a.entity.Date)
+	if a.gone && err == nil {
+		return true
+	}
+	row, v := received{edm.ReadColumns(a.entity, a.entity.Columns), a.entity}, given
+	if err == nil {
+		row, v, err = d.pager.table.filtered(row)
 	}
 	switch {
 	case err != nil:
 		return d.give(in, true, err, false)
-	case a.gone:
-		return true
-	case over:
-		d.pager.foreign(in)
-		d.pager.stats.Over++
+	case d.passesOver(in, v):
 		return true
 	}
-	mine, err := d.read(edm.ReadColumns(a.entity, a.entity.Columns), a.entity)
-	return d.give(a.entity, mine, err, last)
+	mine, err := d.read(row.Reader, row.Entity)
+	return d.give(row.Entity, mine, err, last)
 }
 
 // completed is an entity of a page with all its parts.

@@ -157,12 +157,14 @@ func (t *Table) sendSteps(ctx context.Context, id string, steps []step, stamped 
 	if err := sized(steps, 0); err != nil {
 		return false, err
 	}
-	withID(steps, id)
 	if stamped {
-		if steps, err = t.stamped(steps, id); err != nil {
+		stamp, err := stampStep(t, steps[0].Key.PartitionKey())
+		if err != nil {
 			return false, err
 		}
+		steps = append(steps, stamp)
 	}
+	withID(steps, id)
 	_, _, verdict, err := t.transact(ctx, steps)
 	switch {
 	case err == nil:

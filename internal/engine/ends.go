@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -24,6 +25,7 @@ import (
 // Ends is in the mode of handles whose entities may have an end. A handle of rows elsewhere has the
 // zero Ends: a copy may be older than its entity, so of one that is over it shows only whose it is.
 type Ends struct {
+	plainFeature
 	Definition string // by which entities get their ends
 	At         func(value any) (time.Time, error)
 
@@ -34,12 +36,6 @@ type Ends struct {
 	// Types are handles of the types of a table, for a handle that reads rows of all of them. nil
 	// for a handle of one type.
 	Types []*Table
-}
-
-// sameEnds reports whether two ends mean the same.
-func sameEnds(a, b edm.Value) bool {
-	none := func(v edm.Value) bool { return v.Kind == edm.Absent || v.Kind == edm.DateTime && v.T.Equal(never) }
-	return none(a) && none(b) || a.Kind == b.Kind && a.T.Equal(b.T)
 }
 
 // EndNotes know the partitions in which entities end.
@@ -96,21 +92,52 @@ func overAt(end edm.Value, date time.Time) (bool, error) {
 	return !date.Before(end.T), nil
 }
 
-// isOver reports whether the entity that a reader has just read is over.
-func (t *Table) isOver(r *edm.Reader, date time.Time) (bool, error) {
-	if t.Mode.Ends == nil {
-		return false, nil
-	}
+func (e *Ends) definition() string { return e.Definition }
+func (e *Ends) property() string   { return reserved.End }
+
+// read says that a row is outlived whose end has passed. Of a copy elsewhere, it shows only whose
+// it is.
+func (e *Ends) read(_ *Table, r received) (received, verdict, error) {
 	end, err := r.Property(reserved.End)
 	if err != nil {
-		return false, err
+		return r, given, err
 	}
-	return overAt(end, date)
+	over, err := overAt(end, r.Date)
+	switch {
+	case err != nil || !over:
+		return r, given, err
+	case e.elsewhere():
+		r, err = pointerIn(r)
+		return r, given, err
+	}
+	return r, outlived, nil
 }
 
-// overIn is isOver for the columns of a row.
+// Ends returns the ends of the entities of the handle, nil if they have none, or the handle also
+// reads what is over.
+func (m *Mode) Ends() *Ends {
+	for _, f := range m.Chain {
+		if ends, is := f.(*Ends); is {
+			return ends
+		}
+	}
+	return nil
+}
+
+// SetEnds replaces the ends, nil for none.
+func (m *Mode) SetEnds(ends *Ends) {
+	m.Chain = slices.DeleteFunc(slices.Clone(m.Chain), func(f Feature) bool {
+		_, is := f.(*Ends)
+		return is
+	})
+	if ends != nil {
+		m.Chain = append(m.Chain, ends)
+	}
+}
+
+// overIn reports whether the entity of a row is over.
 func (t *Table) overIn(columns []edm.Column, date time.Time) (bool, error) {
-	if t.Mode.Ends == nil {
+	if t.Mode.Ends() == nil {
 		return false, nil
 	}
 	return overAt(stored.Find(columns, reserved.End), date)
@@ -118,11 +145,11 @@ func (t *Table) overIn(columns []edm.Column, date time.Time) (bool, error) {
 
 // WithoutEnds returns a handle that also reads what is over.
 func (t *Table) WithoutEnds() *Table {
-	if t.Mode.Ends == nil {
+	if t.Mode.Ends() == nil {
 		return t
 	}
 	m := t.Mode
-	m.Ends = nil
+	m.SetEnds(nil)
 	return t.WithMode(m)
 }
 
@@ -136,7 +163,7 @@ func (t *Table) end(ctx context.Context, row *stored.Row) (gone bool, err error)
 	}
 	op := t.endOp(row.Key)
 	op.Match, op.Before, op.Known = row.ETag, row.Stored(), !t.wide()
-	if t.Mode.Ends.Types != nil {
+	if t.Mode.Ends().Types != nil {
 		op.Table = t.ender(row)
 	}
 	op.DecidePlanning()
@@ -189,7 +216,8 @@ func (t *Table) endOwner(ctx context.Context, entity keys.Key) (gone bool, err e
 // endOp is the operation that deletes an entity which is over.
 func (t *Table) endOp(k keys.Key) *Op {
 	m := t.Mode
-	m.Ends, m.Ending = nil, true
+	m.SetEnds(nil)
+	m.Ending = true
 	return &Op{Table: t.WithMode(m), Method: "End", Kind: aztables.TransactionTypeDelete, Key: k, Match: azcore.ETagAny}
 }
 
@@ -205,7 +233,7 @@ func (t *Table) EndOp(k keys.Key) *Op {
 
 // ender returns the handle of the type of a row, in the mode of endOp.
 func (t *Table) ender(row *stored.Row) *Table {
-	for _, of := range t.Mode.Ends.Types {
+	for _, of := range t.Mode.Ends().Types {
 		if of.Mode.Schema.Mine(row) {
 			return of.endOp(row.Key).Table
 		}
@@ -214,16 +242,20 @@ func (t *Table) ender(row *stored.Row) *Table {
 }
 
 // elsewhere reports whether the handle is of rows elsewhere.
-func (e *Ends) elsewhere() bool { return e != nil && e.At == nil && e.Types == nil }
+func (e *Ends) elsewhere() bool { return e.At == nil && e.Types == nil }
 
 // pointerIn returns a copy in a response without what it copies: its look-up then reads the entity.
-func pointerIn(r *edm.Reader, in edm.Entity) (*edm.Reader, edm.Entity, error) {
-	columns, err := r.Columns()
-	if err != nil {
-		return nil, in, err
+func pointerIn(r received) (received, error) {
+	columns := r.Entity.Columns
+	if r.Reader != nil {
+		var err error
+		if columns, err = r.Reader.Columns(); err != nil {
+			return r, err
+		}
 	}
+	in := r.Entity
 	in.JSON, in.Columns = edm.JSON{}, stored.Pointer(columns)
-	return edm.ReadColumns(in, in.Columns), in, nil
+	return received{edm.ReadColumns(in, in.Columns), in}, nil
 }
 
 // openAlive is openRow for readers: a row that is over is deleted, and not there. If reads is
@@ -235,27 +267,29 @@ func (t *Table) openAlive(ctx context.Context, k keys.Key, reads bool) (*edm.Rea
 		if err != nil || r == nil {
 			return r, in, f, err
 		}
-		over, err := t.isOver(r, in.Date)
-		if err != nil {
-			return nil, in, f, err
-		}
-		if !over {
+		if len(t.Mode.Chain) == 0 {
 			return r, in, f, nil
 		}
-		if t.Mode.Ends.elsewhere() {
-			r, in, err = pointerIn(r, in)
-			return r, in, f, err
+		row, v, err := t.filtered(received{r, in})
+		switch {
+		case err != nil:
+			return nil, in, f, err
+		case v == given:
+			return row.Reader, row.Entity, f, nil
+		case v == absent:
+			r.Release()
+			return nil, in, readResult{gone: errAbsent}, nil
 		}
 		columns, err := r.Columns()
 		if err != nil {
 			return nil, in, f, err
 		}
-		row := stored.Of(in, columns)
-		if ofOther := t.Mode.Ends.Types == nil && !t.Mode.Schema.Mine(row); ofOther || row.IsCopy() && in.ETag == last { // its entity is not over
+		over := stored.Of(in, columns)
+		if ofOther := t.Mode.Ends().Types == nil && !t.Mode.Schema.Mine(over); ofOther || over.IsCopy() && in.ETag == last { // its entity is not over
 			return r, in, f, nil
 		}
 		last = in.ETag
-		gone, err := t.end(ctx, row)
+		gone, err := t.end(ctx, over)
 		r.Release()
 		if reads {
 			gone, err = forReader(gone, err)
@@ -296,25 +330,31 @@ func (t *Table) aliveEntity(ctx context.Context, k keys.Key) (readResult, error)
 		if err != nil || f.row == nil {
 			return f, err
 		}
-		gone, again, err := t.endIfOver(ctx, f.row, f.date)
+		gone, again, err := t.goneFor(ctx, f)
 		switch {
-		case err != nil || !gone && !again:
+		case err != nil || gone == nil && !again:
 			return f, err
-		case gone:
-			return readResult{gone: errs.With(errs.ErrNotFound, errOver)}, nil
+		case gone != nil:
+			return readResult{gone: gone}, nil
 		}
 	}
 	return readResult{}, errs.With(errs.ErrContended, errOver)
 }
 
-// endIfOver is end for a row that may be over. If neither gone nor again is true, it is not.
-func (t *Table) endIfOver(ctx context.Context, row *stored.Row, date time.Time) (gone, again bool, err error) {
-	over, err := t.overIn(row.Columns(), date)
-	if err != nil || !over {
-		return false, false, err
+// goneFor returns why there is no such entity for a reader, nil if there is one, and whether it
+// must be read again. An outlived one is deleted.
+func (t *Table) goneFor(ctx context.Context, f readResult) (gone error, again bool, err error) {
+	switch v, err := t.filteredRow(f); {
+	case err != nil || v == given:
+		return nil, false, err
+	case v == absent:
+		return errAbsent, false, nil
 	}
-	gone, err = forReader(t.end(ctx, row))
-	return gone, !gone && err == nil, err
+	deleted, err := forReader(t.end(ctx, f.row))
+	if err != nil || !deleted {
+		return nil, err == nil, err
+	}
+	return errs.With(errs.ErrNotFound, errOver), false, nil
 }
 
 // aliveFor is what an operation finds of the row that was read for it: a row that is over is
@@ -330,14 +370,16 @@ func (s *step) aliveFor(ctx context.Context, p *Plan, f readResult) (readResult,
 			err = ErrNotOver
 		}
 		return f, err
-	case t.Mode.Ends == nil || f.date.IsZero():
+	case f.date.IsZero():
 		return f, nil
 	}
 	for range mostResolutions {
-		over, err := t.overIn(f.row.Columns(), f.date)
+		v, err := t.filteredRow(f)
 		switch {
-		case err != nil || !over:
+		case err != nil || v == given:
 			return f, err
+		case v == absent:
+			return readResult{gone: errAbsent}, nil
 		case p.preview != nil:
 			return f, errPreview
 		}
@@ -361,38 +403,34 @@ func (s *step) aliveFor(ctx context.Context, p *Plan, f readResult) (readResult,
 // twice as long, by the service's clock.
 const mostAfterNote = 5 * time.Minute
 
-// setEnd gives the operation the end of its entity. The maintainers see it in the row.
-func (s *step) setEnd(p *Plan, c *Change, keeps bool, after edm.Stored) error {
-	ends := s.Table.Mode.Ends
-	c.state.end, c.state.ends = edm.Value{}, true
-	if keeps && ends.At != nil {
-		at, err := ends.At(c.New)
+// store returns the end of an entity, and has its hour noted.
+func (e *Ends) store(s *step, p *Plan, c *Change, had edm.Value, keeps bool) (end edm.Value, err error) {
+	if keeps && e.At != nil {
+		at, err := e.At(c.New)
 		if err != nil {
-			return &errs.DerivedError{Maintainer: ends.Definition, Err: err}
+			return end, &errs.DerivedError{Maintainer: e.Definition, Err: err}
 		}
-		if end, has := EndAt(at); has {
-			c.state.end = edm.Value{Kind: edm.DateTime, T: end}
+		if t, has := EndAt(at); has {
+			end = edm.Value{Kind: edm.DateTime, T: t}
 		}
-	}
-	if end := c.state.end.T; c.state.end.Kind != edm.Absent && ends.Notes != nil && !end.Truncate(time.Hour).Equal(c.state.had.T.Truncate(time.Hour)) {
-		partition := s.Key.PartitionKey()
-		p.NotAfter(s.Table.Options.Now().Add(mostAfterNote))
-		p.Before(partition+"/"+end.Format(time.RFC3339), func(ctx context.Context) error { return ends.Notes.Note(ctx, partition, end) })
-	}
-	columns, err := after.Decoded()
-	if err != nil {
-		return err
 	}
 	switch {
-	case c.state.end.Kind == edm.Absent && s.merges() && c.state.had.Kind != edm.Absent: // as put stores it
-		columns = stored.Put(columns, reserved.End, edm.Value{Kind: edm.DateTime, T: never})
-	case c.state.end.Kind == edm.Absent:
-		columns = stored.Without(columns, reserved.End)
-	default:
-		columns = stored.Put(columns, reserved.End, c.state.end)
+	case end.Kind != edm.Absent:
+		e.note(s, p, end.T, had.T)
+	case s.merges() && had.Kind != edm.Absent:
+		end = edm.Value{Kind: edm.DateTime, T: never}
 	}
-	c.after.stored = edm.Stored{Columns: columns}
-	return nil
+	return end, nil
+}
+
+// note has the hour of an end noted before the write, unless the entity ended in that hour before.
+func (e *Ends) note(s *step, p *Plan, end, had time.Time) {
+	if e.Notes == nil || end.Truncate(time.Hour).Equal(had.Truncate(time.Hour)) {
+		return
+	}
+	partition := s.Key.PartitionKey()
+	p.NotAfter(s.Table.Options.Now().Add(mostAfterNote))
+	p.Before(partition+"/"+end.Format(time.RFC3339), func(ctx context.Context) error { return e.Notes.Note(ctx, partition, end) })
 }
 
 // freed reports whether an entity that stands in the way of a write is gone, and whether this call
@@ -430,7 +468,7 @@ func (w *write) freed(ctx context.Context, t *Table, k keys.Key) (gone, ended bo
 // of the value has the ETag was. Requests: 1, those of end, and 1 if the entity is gone already.
 func (w *write) ownerOver(ctx context.Context, d *derivedRow, owner keys.Key, was azcore.ETag) (free bool, err error) {
 	t := w.tableOfOwner(d)
-	if t.Mode.Ends == nil {
+	if t.Mode.Ends() == nil {
 		return false, nil
 	}
 	gone, ended, err := w.freed(ctx, t, owner)

@@ -162,7 +162,8 @@ func (w *write) finishParticipant(ctx context.Context, m *participant) error {
 	if m.etags != nil {
 		if t, err := m.finishTransaction(w.id, w.place()); err == nil {
 			withID(t.steps, w.id)
-			etags, _, verdict, _ := m.send(ctx, t.steps, w.id)
+			withID(t.added, w.id)
+			etags, _, verdict, _ := m.table.transactWith(ctx, t.steps, t.added)
 			if verdict == wire.Done {
 				m.finished(etags)
 				return nil
@@ -233,7 +234,7 @@ func (m *participant) finishTransaction(id string, home commit.Place) (transacti
 		}
 		steps = append(steps, s)
 	}
-	return transaction{steps: steps, batch: true}, nil
+	return transaction{steps: steps, added: m.prepare.added, batch: true}, nil
 }
 
 // unpin is the step that takes the mark off a row that has stayed as it was. The mark of a row that

@@ -272,8 +272,10 @@ func (t *Table) newPager(q query.Query) (*pager, error) {
 	if q.Select != "" {
 		q.Select += "," + reserved.Mark
 	}
-	if q.Select != "" && t.Mode.Ends != nil {
-		q.Select += "," + reserved.End
+	for _, f := range t.Mode.Chain {
+		if name := f.property(); q.Select != "" && name != "" {
+			q.Select += "," + name
+		}
 	}
 	p := &pager{table: t, q: q, filter: ex.Filter, stats: q.Stats, at: new(query.Position)}
 	if p.stats == nil {

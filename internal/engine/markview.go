@@ -174,6 +174,23 @@ func (v *markView) isVoid(ctx context.Context, m marked) (void, again bool, err 
 	return false, true, nil
 }
 
+// read returns a row of the page as it is committed.
+func (v *markView) read(_ *Table, r received) (received, verdict, error) {
+	if text, err := r.Property(reserved.Mark); err != nil || text.Kind == edm.Absent {
+		return r, given, err
+	}
+	columns, err := r.Reader.Columns()
+	if err != nil {
+		return r, given, err
+	}
+	in, columns, exists := v.row(r.Entity, columns)
+	if !exists {
+		return received{Entity: in}, absent, nil
+	}
+	in.Columns = columns
+	return received{edm.ReadColumns(in, columns), in}, given, nil
+}
+
 // row returns a row of the page as it is committed. exists is false for a row that is not there.
 func (v *markView) row(in edm.Entity, columns []edm.Column) (_ edm.Entity, _ []edm.Column, exists bool) {
 	m, is := stored.MarkIn(columns)

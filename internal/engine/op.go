@@ -191,7 +191,7 @@ const MaxDerived = maxOperations - 3
 func (op *Op) DecidePlanning() {
 	op.Known = op.Known && op.Copied == nil && !op.Edited
 	m := &op.Table.Mode
-	op.needsPlanning = len(m.Maintainers) > 0 || m.Parts > 0 || !op.Known && !m.BlindWrites
+	op.needsPlanning = len(m.Maintainers) > 0 || m.Parts > 0 || m.keepsProperty() || !op.Known && !m.BlindWrites
 	if op.needsPlanning || op.Err != nil {
 		return
 	}
@@ -275,9 +275,16 @@ type entityState struct {
 	stored         bool // the row has the property
 	corrupt        bool // the property cannot be read
 
-	end  edm.Value // absent for none
-	ends bool      // end is what the row is to contain
-	had  edm.Value // the end in the row
+	kept []kept // of the features, as they are to be
+}
+
+// keptAs returns what a feature keeps in a property, nil if no feature does.
+func (s *entityState) keptAs(name string) *kept {
+	i := slices.IndexFunc(s.kept, func(k kept) bool { return k.name == name })
+	if i < 0 {
+		return nil
+	}
+	return &s.kept[i]
 }
 
 // stateOf reads the state from a row. If only the maintainer state is corrupt, the rest comes with
@@ -295,11 +302,9 @@ func stateOf(old edm.Stored, k keys.Key) (*entityState, error) {
 	incarnation, err1 := r.Property(reserved.Incarnation)
 	ix, err2 := r.Property(reserved.MaintainerState)
 	tags, err3 := r.Property(reserved.Owner)
-	end, err4 := r.Property(reserved.End)
-	if err := cmp.Or(err1, err2, err3, err4); err != nil {
+	if err := cmp.Or(err1, err2, err3); err != nil {
 		return nil, err
 	}
-	s.had = end
 	s.stored = ix.Kind != edm.Absent
 	if commit.IsID(incarnation.S) {
 		s.incarnation = incarnation.S
@@ -340,20 +345,18 @@ func (s *entityState) put(op *Op, maintained bool) (err error) {
 	merge := op.merges()
 	maps.DeleteFunc(s.after, func(_ string, texts []string) bool { return len(texts) == 0 })
 	same := !s.corrupt && maps.EqualFunc(s.before, s.after, slices.Equal)
-	sameEnd := !s.ends || sameEnds(s.end, s.had)
-	if merge && same && !s.newIncarnation && sameEnd {
+	changes := slices.ContainsFunc(s.kept, kept.changes)
+	if merge && same && !s.newIncarnation && !changes {
 		return nil
 	}
 	w := edm.NewWriter(op.Key.PartitionKey(), op.Key.RowKey(), len(op.Body.Columns())+4)
 	for _, c := range op.Body.Columns() {
 		switch c.Name {
 		case reserved.OperationID, reserved.Incarnation, reserved.MaintainerState, reserved.Owner:
-		case reserved.End:
-			if !s.ends {
+		default:
+			if s.keptAs(c.Name) == nil {
 				w.PutColumn(c)
 			}
-		default:
-			w.PutColumn(c)
 		}
 	}
 	if s.tags != "" {
@@ -362,11 +365,10 @@ func (s *entityState) put(op *Op, maintained bool) (err error) {
 	if s.incarnation != "" {
 		w.Put(reserved.Incarnation, edm.Value{Kind: edm.String, S: s.incarnation})
 	}
-	switch {
-	case s.ends && s.end.Kind != edm.Absent && !(merge && sameEnd):
-		w.Put(reserved.End, s.end)
-	case merge && !sameEnd:
-		w.Put(reserved.End, edm.Value{Kind: edm.DateTime, T: never})
+	for _, k := range s.kept {
+		if k.want.Kind != edm.Absent && (!merge || k.changes()) {
+			w.Put(k.name, k.want)
+		}
 	}
 	if !merge || !same {
 		if err := s.write(w, op.Key.RowKey(), merge, maintained); err != nil {

@@ -26,7 +26,6 @@ type participant struct {
 	prepare transaction // what prepares the partition
 	images  int         // the rows of the preparation that contain new contents
 	etags   []azcore.ETag
-	stamps  bool // the partition has a stamp
 }
 
 // participants are the participants of a plan.
@@ -44,7 +43,6 @@ func (r *participants) participant(t *Table, partition string) *participant {
 	}
 	write := r.write.participantWrite(t, partition)
 	m := &participant{at: commit.Place{Table: t.Name, Partition: partition}, table: t, write: write}
-	m.stamps = r.write.keepsStamps(t) || t.Same(r.write.table) && r.write.stamps()
 	m.plan = newPlan(write)
 	m.plan.root, m.plan.participants = r.write, r
 	r.all = append(r.all, m)

@@ -28,7 +28,7 @@ type planner struct {
 	operations int // of the transaction, by the last count
 
 	// What planAll results in.
-	steps        []step
+	steps, added []step
 	derived      bool // maintainers were asked
 	effects      []commit.Effect
 	after        afterCommit
@@ -52,6 +52,10 @@ var errNothing = errors.New("all operations were passed over")
 // none.
 func (k *planner) planAll(ctx context.Context) (failed int, err error) {
 	w := k.write
+	k.added, err = w.addedFor(w.table, w.partition(), w.ops...)
+	if err != nil {
+		return -1, err
+	}
 	k.derived = len(w.participantOps) > 0 || slices.ContainsFunc(k.steps, func(s step) bool { return s.needsPlanning })
 	if !k.derived {
 		return -1, nil
@@ -201,15 +205,12 @@ func (k *planner) addParticipants(ctx context.Context, p *Plan) error {
 	return err
 }
 
-// reserved is the number of operations that the commit record and the stamp take, 0 to 2.
+// reserved is the number of operations that the commit record and the features take.
 func (k *planner) reserved() (n int) {
 	if k.write.exact || k.write.outbox != nil {
 		n++
 	}
-	if k.write.stamps() {
-		n++
-	}
-	return n
+	return n + len(k.added)
 }
 
 // fits reports, before an operation is planned, whether the operations before it have left room for
@@ -431,7 +432,7 @@ func (s *step) maintain(ctx context.Context, p *Plan) (err error) {
 	if m.LibraryRows { // of any rows, whose system properties are the caller's
 		return s.planRows(p)
 	}
-	maintained := len(m.Maintainers) > 0 // else only the maintainer state of the row is looked at
+	maintained := len(m.Maintainers) > 0 // else only the maintainer state of the row is looked at, and what features keep in it
 	c := &Change{Key: s.Key, before: rowOnce{key: s.Key, stored: s.Before}, newID: p.preview.newID(s.Table.Options.NewID), move: m.Move, counterpart: s.Counterpart, expired: m.Ending}
 	if s.Known && s.Upgraded {
 		c.before = rowOnce{}
@@ -445,7 +446,7 @@ func (s *step) maintain(ctx context.Context, p *Plan) (err error) {
 		return err
 	}
 	c.after = rowOnce{key: s.Key, stored: after}
-	if maintained {
+	if maintained || m.keepsProperty() {
 		if err := s.callMaintainers(ctx, p, c, after); err != nil {
 			return err
 		}
@@ -465,11 +466,7 @@ func (s *step) maintain(ctx context.Context, p *Plan) (err error) {
 // maintainers that the handle has.
 func (s *step) stateBefore() (*entityState, error) {
 	m := &s.Table.Mode
-	head := s.Before
-	if s.Head != nil && !head.Known() {
-		head = edm.Stored{Columns: s.Head.Columns()}
-	}
-	state, err := stateOf(head, s.Key)
+	state, err := stateOf(s.headBefore(), s.Key)
 	switch {
 	case err == nil || m.IgnoreCorruptState && state != nil:
 	case len(m.Maintainers) == 0 && state != nil:
@@ -488,6 +485,14 @@ func (s *step) stateBefore() (*entityState, error) {
 	return state, nil
 }
 
+// headBefore returns the row before the operation: of a wide entity perhaps the head alone.
+func (s *step) headBefore() edm.Stored {
+	if s.Head != nil && !s.Before.Known() {
+		return edm.Stored{Columns: s.Head.Columns()}
+	}
+	return s.Before
+}
+
 // callMaintainers lets the maintainers see the entity before and after the change.
 func (s *step) callMaintainers(ctx context.Context, p *Plan, c *Change, after edm.Stored) (err error) {
 	if c.Old, err = s.decoded(s.Before); err != nil {
@@ -500,8 +505,8 @@ func (s *step) callMaintainers(ctx context.Context, p *Plan, c *Change, after ed
 	if err != nil {
 		return err
 	}
-	if ends := s.Table.Mode.Ends; ends != nil && !s.deletes() {
-		if err := s.setEnd(p, c, lease == nil || lease.Keeps(ends.Definition), after); err != nil {
+	if !s.deletes() {
+		if err := s.storeFeatures(p, c, after); err != nil {
 			return err
 		}
 	}

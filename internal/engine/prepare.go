@@ -133,13 +133,14 @@ func (w *write) sendPreparation(ctx context.Context, m *participant) outcome {
 	m.etags = nil
 	tx := m.prepare
 	withID(tx.steps, w.id)
+	withID(tx.added, w.id)
 	tries := attempts{retry: Retry(w.table.Options.Retry), log: m.write.log()}
 	for {
 		if w.stale() || w.lateLease() != nil {
 			return outcome{kind: wire.Refused, failed: -1, neverApplies: true, err: errs.With(errs.ErrGivenUp, w.whyStale())}
 		}
 		under, cancel := w.underLease(ctx)
-		etags, failed, verdict, err := m.send(under, tx.steps, w.id)
+		etags, failed, verdict, err := m.table.transactWith(under, tx.steps, tx.added)
 		cancel()
 		m.write.currentTransaction = transaction{steps: tx.steps[1 : 1+len(m.steps)], batch: true}
 		switch {
@@ -155,19 +156,6 @@ func (w *write) sendPreparation(ctx context.Context, m *participant) outcome {
 			return outcome{kind: wire.Unknown, failed: -1, err: err}
 		}
 	}
-}
-
-// send sends a transaction once.
-func (m *participant) send(ctx context.Context, steps []step, id string) (etags []azcore.ETag, failed int, verdict wire.Outcome, err error) {
-	if m.stamps {
-		all, err := m.table.stamped(steps, id)
-		if err != nil {
-			return nil, -1, wire.NotSent, err
-		}
-		etags, failed, verdict, err = m.table.transact(ctx, all)
-		return etags[:min(len(steps), len(etags))], failed, verdict, err
-	}
-	return m.table.transact(ctx, steps)
 }
 
 // preparedBefore is the outcome if a preparation exists: by an earlier request of this one, or
@@ -335,7 +323,11 @@ func filterIn(partition, rows string) string {
 // prepareSteps makes the transaction that prepares: the preparation first, then each row, marked,
 // then new contents.
 func (m *participant) prepareSteps(id string, home commit.Place) (transaction, error) {
-	p := &preparation{key: preparationKey(m.at.Partition, id), home: home, stamped: m.stamps}
+	added, err := m.added()
+	if err != nil {
+		return transaction{}, err
+	}
+	p := &preparation{key: preparationKey(m.at.Partition, id), home: home, stamped: slices.ContainsFunc(added, step.isStamp)}
 	var rows, images []step
 	for i := range m.steps {
 		s := m.steps[i]
@@ -373,17 +365,23 @@ func (m *participant) prepareSteps(id string, home commit.Place) (transaction, e
 		rows = append(rows, s)
 	}
 	first := step{Op: &Op{Table: m.table, Kind: aztables.TransactionTypeAdd, Key: p.key}, opIndex: -1}
-	var err error
 	if first.Body, err = p.body(); err != nil {
 		return transaction{}, err
 	}
 	m.images = len(images)
-	t := transaction{steps: slices.Concat([]step{first}, rows, images), batch: true}
-	stamps := 0
-	if p.stamped {
-		stamps = 1
+	t := transaction{steps: slices.Concat([]step{first}, rows, images), added: added, batch: true}
+	return t, sized(t.steps, len(t.added))
+}
+
+// added returns the steps that features add to the transactions of the participant: the features of
+// its rows, and in a partition of the home's table those of the home.
+func (m *participant) added() ([]step, error) {
+	root := m.plan.root
+	ops := []*Op{{Table: m.table}}
+	if m.table.Same(root.table) {
+		ops = append(ops, root.ops...)
 	}
-	return t, sized(t.steps, stamps)
+	return root.addedFor(m.table, m.at.Partition, ops...)
 }
 
 func fateOf(s *step) stored.Fate {

@@ -404,14 +404,11 @@ func (t *Table) GetParts(ctx context.Context, k keys.Key, parts []uint8) (row *s
 		if err != nil || a == nil {
 			return false, err
 		}
-		switch over, again, err := t.endIfOver(ctx, a.row(), a.head.Date); {
-		case over:
-			gone = errs.With(errs.ErrNotFound, errOver)
-			return false, err
-		case again, err != nil:
+		gone, again, err = t.goneFor(ctx, readResult{row: a.row(), date: a.head.Date})
+		if gone != nil || again || err != nil {
 			return again, err
 		}
-		gone, whole = nil, true
+		whole = true
 		for _, part := range a.directory {
 			if !slices.Contains(parts, part.number) {
 				whole = false

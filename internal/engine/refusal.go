@@ -103,7 +103,7 @@ func (s *step) outdated(ctx context.Context, p *Plan, f readResult) error {
 // them, and reports whether there were any. Requests: none for entities without ends; else 1, and
 // those of end for each of at most 25.
 func (t *Table) endSome(ctx context.Context, partition string) (ended bool, err error) {
-	if t.Mode.Ends == nil || t.Mode.Ends.elsewhere() {
+	if ends := t.Mode.Ends(); ends == nil || ends.elsewhere() {
 		return false, nil
 	}
 	var filter query.Filter

@@ -132,7 +132,7 @@ func (w *write) reservedOnly(ctx context.Context, s *step) (repaired, again bool
 	if !errors.Is(w.out.err, errs.ErrExists) {
 		return false, false
 	}
-	if s.Table.Mode.Ends != nil {
+	if s.Table.Mode.Ends() != nil {
 		gone, _, err := w.freed(ctx, s.Table, s.Key)
 		if err != nil {
 			w.couldNotRead(err)

@@ -112,16 +112,8 @@ func (w *write) sendOnce(ctx context.Context) (etags []azcore.ETag, failed int, 
 	ctx, cancel := w.underLease(ctx)
 	defer cancel()
 	steps := w.currentTransaction.steps
-	switch {
-	case w.stamps():
-		all, err := w.table.stamped(steps, w.id)
-		if err != nil {
-			return nil, -1, wire.NotSent, err
-		}
-		etags, failed, verdict, err = w.table.transact(ctx, all)
-		return etags[:min(len(steps), len(etags))], failed, verdict, err
-	case w.currentTransaction.batch:
-		return w.table.transact(ctx, steps)
+	if w.currentTransaction.batch {
+		return w.table.transactWith(ctx, steps, w.currentTransaction.added)
 	}
 	etag, verdict, err := steps[0].sendAlone(ctx)
 	return []azcore.ETag{etag}, 0, verdict, err

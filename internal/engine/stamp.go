@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
@@ -30,29 +29,35 @@ func (t *Table) Stamp(ctx context.Context, method, partition string) (string, er
 	return fmt.Sprintf("%s %v", r.Row.ETag, stored.Find(r.Row.Columns(), reserved.OperationID)), nil
 }
 
-// stamps reports whether the transaction of the write stores the stamp of its partition.
-func (w *write) stamps() bool {
-	return slices.ContainsFunc(w.ops, func(op *Op) bool { return w.keepsStamps(op.Table) })
+// Stamps is the feature of a table with stamps: the name of the definition.
+type Stamps struct {
+	plainFeature
+	Definition string
 }
 
-// keepsStamps reports whether writes keep the stamps of a table now.
-func (w *write) keepsStamps(t *Table) bool {
-	if t.Mode.Stamps == "" {
-		return false
+func (s Stamps) definition() string { return s.Definition }
+
+func (Stamps) adds(t *Table, partition string) (step, error) { return stampStep(t, partition) }
+
+// Stamps returns the name of the definition because of which the table has stamps, "" for none.
+func (m *Mode) Stamps() string {
+	for _, f := range m.Chain {
+		if s, is := f.(Stamps); is {
+			return s.Definition
+		}
 	}
-	i := slices.IndexFunc(w.leases, func(held heldLease) bool { return held.guard == t.Mode.Guard })
-	return i < 0 || w.leases[i].Keeps(t.Mode.Stamps)
+	return ""
 }
 
-// stamped returns the steps of a transaction with an operation ID, and that of the stamp of their
-// partition.
-func (t *Table) stamped(steps []step, id string) ([]step, error) {
-	s, err := libraryStep(t, aztables.TransactionTypeInsertReplace, stampKey(steps[0].Key.PartitionKey()), "", nil)
+// stampStep stores the stamp of a partition.
+func stampStep(t *Table, partition string) (step, error) {
+	s, err := libraryStep(t, aztables.TransactionTypeInsertReplace, stampKey(partition), "", nil)
 	s.StoresID = true
 	s.shared = errStampRefused
-	stamp := []step{s}
-	withID(stamp, id)
-	return append(steps[:len(steps):len(steps)], stamp...), err
+	return s, err
 }
+
+// isStamp reports whether a step stores a stamp.
+func (s step) isStamp() bool { return s.Key.RowKey() == reserved.Stamp }
 
 var errStampRefused = errors.New("other transactions store the stamp of the partition at the same time, again and again")

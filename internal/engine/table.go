@@ -137,9 +137,8 @@ type Catalogued struct {
 
 // Features are what entities have besides their rows.
 type Features struct {
-	Ends   *Ends  // nil for a handle whose entities have no end, or that also reads what is over
-	Parts  int    // the most parts of an entity; 0 if each entity is one row
-	Stamps string // the definition because of which writes of entities also store the stamp of their partition; "" for none
+	Chain []Feature // none for a handle that reads and writes rows as they are
+	Parts int       // the most parts of an entity; 0 if each entity is one row
 }
 
 // Purpose is what the writes of a handle are for, if they are not the caller's own.

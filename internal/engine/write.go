@@ -110,6 +110,7 @@ type history struct {
 // transaction is a write as it is sent.
 type transaction struct {
 	steps        []step // the commit record, if there is one; the caller's; the derived
+	added        []step // behind them, by features
 	batch        bool   // they are one transaction
 	record       bool   // there is a commit record of this write
 	lead         bool   // the first step is a commit record: the write's own, or one of which it completes an effect
@@ -434,22 +435,19 @@ func (w *write) makeTransaction(ctx context.Context) (tx transaction, failed int
 		return transaction{}, -1, err
 	}
 	w.mayDropTail = false // another plan has the same operations, because this plan may be applied
-	tx = transaction{steps: p.steps, batch: w.asTransaction, effects: len(p.effects) > 0, after: p.after, before: p.before, participants: p.participants, late: p.late, outer: p.outer}
+	tx = transaction{steps: p.steps, added: p.added, batch: w.asTransaction, effects: len(p.effects) > 0, after: p.after, before: p.before, participants: p.participants, late: p.late, outer: p.outer}
 	tx.own = len(p.participants) > 0 && (len(p.effects) == 1 || w.completes != nil)
 	if err := w.addLead(&tx, p.effects); err != nil {
 		return transaction{}, -1, err
 	}
-	stamps := 0
-	if w.stamps() {
-		stamps = 1
-	}
-	tx.batch = tx.batch || len(tx.steps)+stamps > 1
-	if tx.batch && (tx.lead || p.derived || stamps > 0) {
-		if err := sized(tx.steps, stamps); err != nil {
+	tx.batch = tx.batch || len(tx.steps)+len(tx.added) > 1
+	if tx.batch && (tx.lead || p.derived || len(tx.added) > 0) {
+		if err := sized(tx.steps, len(tx.added)); err != nil {
 			return transaction{}, -1, err
 		}
 	}
 	withID(tx.steps, w.id)
+	withID(tx.added, w.id)
 	return tx, -1, nil
 }
 
