@@ -25,7 +25,7 @@ func TestGuards(t *testing.T) {
 		{Name: "an entity in doubt is sent", File: "internal/engine/bulk_send.go",
 			Old: "err := batch[i].op.Usable()", New: "err := error(nil)", Test: "TestBulkEntityInDoubt"},
 		{Name: "a deleted entity is a foreign row", File: "internal/engine/delivery.go",
-			Old: "case a.gone:\n		return true", New: "case a.gone:\n		d.pager.foreign(in)\n		return true", Test: "TestWideDeletedMeanwhile"},
+			Old: "if a.gone && err == nil {\n		return true", New: "if a.gone && err == nil {\n		d.pager.foreign(in)\n		return true", Test: "TestWideDeletedMeanwhile"},
 	})
 	mutants.Run(t, "./index", []mutants.Mutant{
 		{Name: "an entity without state has no rows elsewhere", File: "index/elsewhere.go",
