@@ -68,7 +68,7 @@ var (
 	errNoDate = &errs.DecodeError{Field: reserved.End, Reason: "needs the time of the response, and the response has no header Date; let proxies pass it on"}
 	errOver   = errors.New("its end has passed")
 
-	// ErrNotOver: the entity of an operation with IfOver is not over.
+	// ErrNotOver: the entity of an EndOp is not over.
 	ErrNotOver = errors.New("the entity is not over")
 )
 
@@ -225,11 +225,13 @@ func (t *Table) endOp(k keys.Key) *Op {
 // ErrNotOver; those of a delete.
 func (t *Table) EndOp(k keys.Key) *Op {
 	op := t.endOp(k)
-	op.IfOver = true
 	op.DecidePlanning()
 	op.needsPlanning = true
 	return op
 }
+
+// ifOver reports whether an operation is an EndOp, which no reader has found to be over.
+func (op *Op) ifOver() bool { return op.Table.Mode.Ending && op.Match == azcore.ETagAny }
 
 // ender returns the handle of the type of a row, in the mode of endOp.
 func (t *Table) ender(row *stored.Row) *Table {
@@ -364,7 +366,7 @@ func (s *step) aliveFor(ctx context.Context, p *Plan, f readResult) (readResult,
 	switch {
 	case f.row == nil:
 		return f, nil
-	case s.IfOver:
+	case s.ifOver():
 		over, err := overAt(stored.Find(f.row.Columns(), reserved.End), f.date)
 		if err == nil && !over {
 			err = ErrNotOver

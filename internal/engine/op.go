@@ -50,8 +50,6 @@ type Op struct {
 	// refuse the operation; nil if it was not read, or is gone.
 	Current **stored.Row
 
-	IfOver bool // a deletion is wanted only of an entity that is over
-
 	Keeps Keeps // what stays as it is; "" of an operation that changes the row
 
 	// Remake makes the operation again, of the row as it is now, if it is still wanted; nil for an

@@ -10,7 +10,7 @@ import (
 
 // mostFields are the budgets of the structs that run through all of the engine. A feature has a
 // group of its own there, whose fields do not count.
-var mostFields = map[string]int{"Mode": 8, "Op": 17, "write": 20}
+var mostFields = map[string]int{"Mode": 8, "Op": 16, "write": 20}
 
 // TestFields: these structs have exactly as many fields as their budgets say.
 func TestFields(t *testing.T) {
