@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/patterns/internal/recipe"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
@@ -26,7 +27,7 @@ var update = flag.Bool("update", false, "write the output of the catalogue to te
 
 // TestMain also runs the child processes of recipes: they are processes of the test program.
 func TestMain(m *testing.M) {
-	if child, err := runAsChild(context.Background()); child {
+	if child, err := catalogue.RunAsChild(context.Background(), connect); child {
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
@@ -117,7 +118,7 @@ var onMemory = sync.OnceValues(func() ([]byte, error) {
 })
 
 // reportsOn returns the reports of all recipes on a service.
-func reportsOn(t *testing.T, on string) (reports []report) {
+func reportsOn(t *testing.T, on string) (reports []recipe.Report) {
 	t.Helper()
 	out, err := onMemory()
 	if on != "memory" {
@@ -173,7 +174,7 @@ func TestOnAdverse(t *testing.T) {
 func TestJSON(t *testing.T) {
 	t.Parallel()
 	out := run(t, "run", "point-query", "-json", "optimistic")
-	var got []report
+	var got []recipe.Report
 	if err := json.Unmarshal(out, &got); err != nil {
 		t.Fatal(err)
 	}
@@ -198,30 +199,30 @@ func TestGuide(t *testing.T) {
 	t.Parallel()
 	var names, shown []string
 	for _, r := range catalogue {
-		if slices.Contains(names, r.name) || len(r.guide) == 0 || r.problem == "" {
-			t.Errorf("got recipe %+v, want a name of its own, requirements and a problem", r.head())
+		if slices.Contains(names, r.Name) || len(r.Guide) == 0 || r.Problem == "" {
+			t.Errorf("got recipe %+v, want a name of its own, requirements and a problem", r.Head())
 		}
-		if len(r.title) > 63 {
-			t.Errorf("recipe %s: the title has %d characters; the list has room for 63", r.name, len(r.title))
+		if len(r.Title) > 63 {
+			t.Errorf("recipe %s: the title has %d characters; the list has room for 63", r.Name, len(r.Title))
 		}
-		names, shown = append(names, r.name), append(shown, r.guide...)
-		if !slices.ContainsFunc(consistencies, func(c struct{ word, meaning string }) bool { return c.word == r.consistency }) {
-			t.Errorf("recipe %s: got consistency %q, want one that the table explains", r.name, r.consistency)
+		names, shown = append(names, r.Name), append(shown, r.Guide...)
+		if !slices.ContainsFunc(consistencies, func(c struct{ word, meaning string }) bool { return c.word == r.Consistency }) {
+			t.Errorf("recipe %s: got consistency %q, want one that the table explains", r.Name, r.Consistency)
 		}
-		for _, other := range r.related {
-			if _, err := catalogue.find(other); err != nil || other == r.name {
-				t.Errorf("recipe %s: got related recipe %q, want another recipe", r.name, other)
+		for _, other := range r.Related {
+			if _, err := catalogue.Find(other); err != nil || other == r.Name {
+				t.Errorf("recipe %s: got related recipe %q, want another recipe", r.Name, other)
 			}
 		}
-		if len(r.related) == 0 || len(r.measured) == 0 {
-			t.Errorf("recipe %s: got related recipes %q and measured steps %q, want some", r.name, r.related, r.measured)
+		if len(r.Related) == 0 || len(r.Measured) == 0 {
+			t.Errorf("recipe %s: got related recipes %q and measured steps %q, want some", r.Name, r.Related, r.Measured)
 		}
 	}
 	known := []string{"G01", "G02", "G03", "G04", "G05", "G06", "G07", "G08", "G09", "G10", "G11", "G12", "G13", "G14", "G20", "G21", "G22", "G23", "G24", "G25", "G26", "G27", "G28", "G29", "G30", "G31", "G32", "G33", "G40", "G41", "G42", "G43", "G44", "G45", "G46", "G47", "G48", "G49"}
 	for _, r := range catalogue {
-		for _, g := range r.guide {
-			if !slices.Contains(known, g) && !slices.Equal(r.guide, []string{beyond}) {
-				t.Errorf("recipe %s: got requirement %q; want some of the guide's, or %q alone", r.name, g, beyond)
+		for _, g := range r.Guide {
+			if !slices.Contains(known, g) && !slices.Equal(r.Guide, []string{recipe.Beyond}) {
+				t.Errorf("recipe %s: got requirement %q; want some of the guide's, or %q alone", r.Name, g, recipe.Beyond)
 			}
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"go/format"
+	"go/parser"
+	"go/token"
 	"io"
 	"io/fs"
 	"os"
@@ -15,6 +17,8 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+
+	"github.com/aztablekit/aztablekit/patterns/internal/recipe"
 )
 
 //go:embed page.html
@@ -30,7 +34,7 @@ const modulePath = "github.com/aztablekit/aztablekit"
 
 // copyRecipe writes a recipe as a program of its own, with its go.mod, into a new folder.
 func copyRecipe(ctx context.Context, name, dir string, out io.Writer) error {
-	rec, err := catalogue.find(name)
+	rec, err := catalogue.Find(name)
 	if err != nil {
 		return fmt.Errorf("copy: %w", err)
 	}
@@ -46,16 +50,16 @@ func copyRecipe(ctx context.Context, name, dir string, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("copy: %w", err)
 	}
-	fmt.Fprintf(out, "%s is a program of its own now: cd %s && go run .\nKeep the folder %s; main.go shows how it is used.\n", name, dir, rec.kept)
+	fmt.Fprintf(out, "%s is a program of its own now: cd %s && go run .\nKeep the folder %s; main.go shows how it is used.\n", name, dir, rec.Kept)
 	return nil
 }
 
 // program returns the Go files of the program of a recipe, by their path: the package to keep, and
 // main.go.
-func program(rec recipe) (map[string]string, error) {
-	files := keptCode(rec.kept)
-	main := rec.kept + "/main/main.go"
-	text := strings.ReplaceAll(files[main], modulePath+"/patterns/"+rec.kept, rec.name+"/"+rec.kept)
+func program(rec recipe.Recipe) (map[string]string, error) {
+	files := keptCode(rec.Kept)
+	main := rec.Kept + "/main/main.go"
+	text := strings.ReplaceAll(files[main], modulePath+"/patterns/"+rec.Kept, rec.Name+"/"+rec.Kept)
 	formatted, err := format.Source([]byte(text)) // the order of imports by their new paths
 	files["main.go"] = string(formatted)
 	delete(files, main)
@@ -63,7 +67,7 @@ func program(rec recipe) (map[string]string, error) {
 }
 
 // writeProgram writes the files of a program, and its go.mod.
-func writeProgram(ctx context.Context, rec recipe, dir string, files map[string]string) error {
+func writeProgram(ctx context.Context, rec recipe.Recipe, dir string, files map[string]string) error {
 	for path, text := range files {
 		file := filepath.Join(dir, path)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
@@ -76,11 +80,12 @@ func writeProgram(ctx context.Context, rec recipe, dir string, files map[string]
 	return writeModule(ctx, rec, dir)
 }
 
-// keptCode returns the Go files of the folder of a recipe, by their path.
+// keptCode returns the Go files of the folder of a recipe, by their path, without those that only
+// the catalogue and tests need.
 func keptCode(folder string) map[string]string {
 	files := map[string]string{}
 	_ = fs.WalkDir(source, folder, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && !strings.HasSuffix(path, "_test.go") {
+		if err == nil && !d.IsDir() && !strings.HasSuffix(path, "_test.go") && path != folder+"/recipe.go" {
 			b, _ := source.ReadFile(path) // it is embedded
 			files[path] = string(b)
 		}
@@ -91,7 +96,7 @@ func keptCode(folder string) map[string]string {
 
 // writeModule writes go.mod. In a clone of this module, the copy uses the clone, with the versions
 // of its go.mod; else it uses the version of this program.
-func writeModule(ctx context.Context, rec recipe, dir string) error {
+func writeModule(ctx context.Context, rec recipe.Recipe, dir string) error {
 	var module struct {
 		Dir  string
 		Main bool
@@ -107,7 +112,7 @@ func writeModule(ctx context.Context, rec recipe, dir string) error {
 	if !ok || info.Main.Path != modulePath || !strings.HasPrefix(info.Main.Version, "v") {
 		return errors.New("run this program in a clone of " + modulePath + ", or by go run " + modulePath + "/patterns@latest")
 	}
-	for _, args := range [][]string{{"init", rec.name}, {"edit", "-require=" + modulePath + "@" + info.Main.Version}, {"tidy"}} {
+	for _, args := range [][]string{{"init", rec.Name}, {"edit", "-require=" + modulePath + "@" + info.Main.Version}, {"tidy"}} {
 		if _, err := goCommand(ctx, dir, append([]string{"mod"}, args...)...); err != nil {
 			return err
 		}
@@ -116,7 +121,7 @@ func writeModule(ctx context.Context, rec recipe, dir string) error {
 }
 
 // writeCloneModule writes the go.mod of a program that uses a clone of this module.
-func writeCloneModule(ctx context.Context, rec recipe, dir, clone string) error {
+func writeCloneModule(ctx context.Context, rec recipe.Recipe, dir, clone string) error {
 	gomod, err := os.ReadFile(filepath.Join(clone, "go.mod"))
 	if err != nil {
 		return err
@@ -161,10 +166,10 @@ type listed struct {
 }
 
 // listPackages returns the packages of the programs of recipes, by their import paths.
-func listPackages(ctx context.Context, clone string, all ...recipe) (map[string]listed, error) {
+func listPackages(ctx context.Context, clone string, all ...recipe.Recipe) (map[string]listed, error) {
 	args := []string{"list", "-deps", "-f", `{{.ImportPath}},{{with .Module}}{{.Path}}{{end}},{{join .Imports " "}}`}
 	for _, rec := range all {
-		args = append(args, modulePath+"/patterns/"+rec.kept+"/main")
+		args = append(args, modulePath+"/patterns/"+rec.Kept+"/main")
 	}
 	out, err := goCommand(ctx, clone, args...)
 	packages := map[string]listed{}
@@ -173,13 +178,33 @@ func listPackages(ctx context.Context, clone string, all ...recipe) (map[string]
 			packages[parts[0]] = listed{parts[1], strings.Fields(parts[2])}
 		}
 	}
+	for _, rec := range all {
+		packages[modulePath+"/patterns/"+rec.Kept] = listed{modulePath, keptImports(rec.Kept)}
+	}
 	return packages, err
+}
+
+// keptImports returns what the package in the folder of a recipe imports without its recipe.go.
+func keptImports(folder string) (all []string) {
+	for path, text := range keptCode(folder) {
+		if strings.Count(path, "/") > 1 {
+			continue // another package
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, text, parser.ImportsOnly)
+		if err != nil {
+			continue // the compiler has seen it
+		}
+		for _, of := range f.Imports {
+			all = append(all, strings.Trim(of.Path.Value, `"`))
+		}
+	}
+	return all
 }
 
 // moduleText returns the go.mod of the program of a recipe: with the versions of this module's
 // go.mod, and only the modules that the packages of the program need.
-func moduleText(gomod string, rec recipe, packages map[string]listed) string {
-	own := modulePath + "/patterns/" + rec.kept
+func moduleText(gomod string, rec recipe.Recipe, packages map[string]listed) string {
+	own := modulePath + "/patterns/" + rec.Kept
 	direct, needed, visited := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	var visit func(path string)
 	visit = func(path string) {
@@ -195,7 +220,7 @@ func moduleText(gomod string, rec recipe, packages map[string]listed) string {
 	}
 	visit(own + "/main")
 	direct[modulePath] = true
-	head := "module " + rec.name + "\n"
+	head := "module " + rec.Name + "\n"
 	required := map[bool][]string{true: {"\t" + modulePath + " v0.0.0\n"}} // by whether the program imports them
 	for line := range strings.Lines(gomod) {
 		words := strings.Fields(line)

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/patterns/internal/recipe"
 )
 
 // mostMain is how many lines the main of a recipe has at most.
@@ -35,10 +36,10 @@ func TestCopy(t *testing.T) {
 	outputs := map[string]string{}
 	t.Run("recipes", func(t *testing.T) {
 		for _, rec := range recipes {
-			t.Run(rec.name, func(t *testing.T) {
+			t.Run(rec.Name, func(t *testing.T) {
 				t.Parallel()
-				dir := filepath.Join(t.TempDir(), rec.name)
-				run(t, "copy", rec.name, dir)
+				dir := filepath.Join(t.TempDir(), rec.Name)
+				run(t, "copy", rec.Name, dir)
 				expectKept(t, rec, dir)
 				program := exec.Command("go", "run", "-ldflags=-s -w", ".")
 				program.Dir = dir
@@ -48,13 +49,13 @@ func TestCopy(t *testing.T) {
 				}
 				mu.Lock()
 				defer mu.Unlock()
-				outputs[rec.name] = fmt.Sprintf("== %s\n%s", rec.name, out)
+				outputs[rec.Name] = fmt.Sprintf("== %s\n%s", rec.Name, out)
 			})
 		}
 	})
 	var got strings.Builder
 	for _, rec := range recipes {
-		got.WriteString(outputs[rec.name])
+		got.WriteString(outputs[rec.Name])
 	}
 	if *update && len(recipes) == len(catalogue) {
 		if err := os.WriteFile(printed, []byte(got.String()), 0o644); err != nil {
@@ -71,14 +72,14 @@ func TestCopy(t *testing.T) {
 }
 
 // expectKept fails unless a folder contains the package of a recipe as it is, and a short main.
-func expectKept(t *testing.T, rec recipe, dir string) {
+func expectKept(t *testing.T, rec recipe.Recipe, dir string) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(rec.kept, "*.go"))
+	files, err := filepath.Glob(filepath.Join(rec.Kept, "*.go"))
 	if err != nil || len(files) == 0 {
-		t.Fatalf("got files %q of %s, %v; want some", files, rec.kept, err)
+		t.Fatalf("got files %q of %s, %v; want some", files, rec.Kept, err)
 	}
 	for _, file := range files {
-		if strings.HasSuffix(file, "_test.go") {
+		if strings.HasSuffix(file, "_test.go") || filepath.Base(file) == "recipe.go" {
 			continue
 		}
 		want, err1 := os.ReadFile(file)
@@ -109,13 +110,13 @@ func TestCopies(t *testing.T) {
 	for _, rec := range catalogue {
 		files, err := program(rec)
 		if err != nil {
-			t.Errorf("%s: got error %v", rec.name, err)
+			t.Errorf("%s: got error %v", rec.Name, err)
 			continue
 		}
 		var imported []string
 		for path, text := range files {
 			if formatted, err := format.Source([]byte(text)); err != nil || string(formatted) != text {
-				t.Errorf("%s: %s: got error %v and a text that gofmt changes; want none", rec.name, path, err)
+				t.Errorf("%s: %s: got error %v and a text that gofmt changes; want none", rec.Name, path, err)
 			}
 			parsed, err := parser.ParseFile(token.NewFileSet(), path, text, parser.ImportsOnly)
 			if err != nil {
@@ -131,14 +132,14 @@ func TestCopies(t *testing.T) {
 			named++
 			imports := slices.ContainsFunc(imported, func(path string) bool { return strings.HasPrefix(path+"/", m[1]+"/") })
 			if imports != (m[2] == "") {
-				t.Errorf("%s: got %q in go.mod; want indirect: %v", rec.name, m[0], !imports)
+				t.Errorf("%s: got %q in go.mod; want indirect: %v", rec.Name, m[0], !imports)
 			}
 			if slices.Contains(ofTests, m[1]) {
-				t.Errorf("%s: got %s in go.mod, which the program does not need", rec.name, m[1])
+				t.Errorf("%s: got %s in go.mod, which the program does not need", rec.Name, m[1])
 			}
 		}
-		if named < 5 || !strings.HasPrefix(text, "module "+rec.name+"\n\ngo ") {
-			t.Errorf("%s: got go.mod\n%s\nwant the modules of the program", rec.name, text)
+		if named < 5 || !strings.HasPrefix(text, "module "+rec.Name+"\n\ngo ") {
+			t.Errorf("%s: got go.mod\n%s\nwant the modules of the program", rec.Name, text)
 		}
 		if _, required, _ := strings.Cut(text, "\n"); !vetted[required] {
 			vetted[required] = true
@@ -149,10 +150,10 @@ func TestCopies(t *testing.T) {
 
 // expectResolved fails unless the copy of a recipe compiles with the modules of its go.mod, and go vet
 // has none to add.
-func expectResolved(t *testing.T, rec recipe) {
+func expectResolved(t *testing.T, rec recipe.Recipe) {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), rec.name)
-	run(t, "copy", rec.name, dir)
+	dir := filepath.Join(t.TempDir(), rec.Name)
+	run(t, "copy", rec.Name, dir)
 	modules := func() (text string) {
 		for _, name := range []string{"go.mod", "go.sum"} {
 			b, err := os.ReadFile(filepath.Join(dir, name))
@@ -165,10 +166,10 @@ func expectResolved(t *testing.T, rec recipe) {
 	}
 	before := modules()
 	if _, err := goCommand(t.Context(), dir, "vet", "-mod=mod", "./..."); err != nil {
-		t.Errorf("%s: got error %v", rec.name, err)
+		t.Errorf("%s: got error %v", rec.Name, err)
 	}
 	if after := modules(); after != before {
-		t.Errorf("%s: got modules\n%s\nafter go vet -mod=mod; want them as before\n%s", rec.name, after, before)
+		t.Errorf("%s: got modules\n%s\nafter go vet -mod=mod; want them as before\n%s", rec.Name, after, before)
 	}
 }
 

@@ -32,13 +32,14 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/aztablekit/aztablekit/patterns/internal/recipe"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	child, err := runAsChild(ctx)
+	child, err := catalogue.RunAsChild(ctx, connect)
 	if !child {
 		err = command(ctx, os.Args[1:], os.Stdout)
 	}
@@ -85,7 +86,7 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	case words[0] == "run" && len(words) > 1:
 		chosen = nil
 		for _, name := range words[1:] {
-			r, err := catalogue.find(name)
+			r, err := catalogue.Find(name)
 			if err != nil {
 				return fmt.Errorf("run: %w", err)
 			}
@@ -106,7 +107,7 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 		enc.SetIndent("", "  ")
 		return errors.Join(err, enc.Encode(reports))
 	case *page != "":
-		reports, err := runRecipes(ctx, s, chosen, func(r report) { fmt.Fprintf(out, "%s: %s\n", r.progress(), r.Name) })
+		reports, err := runRecipes(ctx, s, chosen, func(r recipe.Report) { fmt.Fprintf(out, "%s: %s\n", r.Progress(), r.Name) })
 		if err != nil {
 			return err
 		}
@@ -117,7 +118,7 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	}
 	fmt.Fprint(out, intro)
 	start := time.Now()
-	reports, err := runRecipes(ctx, s, chosen, func(r report) { r.print(out) })
+	reports, err := runRecipes(ctx, s, chosen, func(r recipe.Report) { r.Print(out) })
 	if err != nil {
 		return err
 	}
@@ -129,14 +130,14 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 // list prints the catalogue without running it.
 func list(out io.Writer, asJSON bool) error {
 	if asJSON {
-		var all []report
+		var all []recipe.Report
 		for _, r := range catalogue {
-			all = append(all, r.head())
+			all = append(all, r.Head())
 		}
 		return json.NewEncoder(out).Encode(all)
 	}
 	for _, r := range catalogue {
-		fmt.Fprintf(out, "%-21s  %-63s  %s\n", r.name, r.title, strings.Join(r.guide, " "))
+		fmt.Fprintf(out, "%-21s  %-63s  %s\n", r.Name, r.Title, strings.Join(r.Guide, " "))
 	}
 	return nil
 }

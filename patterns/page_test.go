@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/aztablekit/aztablekit/patterns/pointquery"
 )
 
 // TestPage: the page contains each recipe with its code, its links lead to places in the page, and it needs no other file.
@@ -25,12 +27,12 @@ func TestPage(t *testing.T) {
 	for _, r := range catalogue {
 		files := shownCode(r)
 		blocks += len(files)
-		if !slices.Contains(ids, r.name) || len(files) == 0 {
-			t.Errorf("recipe %s: got no section, or no code", r.name)
+		if !slices.Contains(ids, r.Name) || len(files) == 0 {
+			t.Errorf("recipe %s: got no section, or no code", r.Name)
 		}
 		for _, file := range files {
 			if !strings.Contains(html.UnescapeString(page), file.Code) {
-				t.Errorf("recipe %s: got no section with %s", r.name, file.Path)
+				t.Errorf("recipe %s: got no section with %s", r.Name, file.Path)
 			}
 		}
 	}
@@ -49,7 +51,7 @@ func TestPage(t *testing.T) {
 func TestPageOfSome(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "patterns.html")
-	run(t, "-html", file, "run", pointQuery.name)
+	run(t, "-html", file, "run", pointquery.Recipe.Name)
 	b, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)

@@ -7,24 +7,17 @@ import (
 	"os"
 	"strings"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
-	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/azurite"
-	"github.com/aztablekit/aztablekit/requests"
+	"github.com/aztablekit/aztablekit/patterns/internal/recipe"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
-// service is the storage account on which recipes run.
+// service is where recipes run: each on an account in memory of its own, or all on one.
 type service struct {
 	name       string
-	connection string
-	emulated   bool
-	acc        *account.Account
-	counter    requests.Counter
-	recorder   recorder
-	policies   []policy.Policy // that an emulator needs
+	connection string // "" in memory
 	close      func()
 }
 
@@ -38,66 +31,45 @@ func open(ctx context.Context, on string) (*service, error) {
 		if err != nil {
 			return nil, err
 		}
-		s, err := connect(on, cs)
-		if err != nil {
-			stop()
-			return nil, err
-		}
-		s.close = stop
-		return s, nil
+		return &service{name: on, connection: cs, close: stop}, nil
 	case "env":
 		cs := os.Getenv("AZURE_STORAGE_CONNECTION_STRING")
 		if cs == "" {
 			return nil, errors.New("-on env: the environment variable AZURE_STORAGE_CONNECTION_STRING is not set")
 		}
-		return connect(on, cs)
+		return &service{name: on, connection: cs, close: func() {}}, nil
 	}
 	return nil, fmt.Errorf("-on %s: unknown service; want memory, adverse, azurite or env", on)
 }
 
-// forRecipe returns the service for one recipe, which counts its requests alone. Each recipe has a
-// service in memory of its own.
-func (s *service) forRecipe(number uint64) (*service, error) {
+// forRecipe returns the service for one recipe, and what closes it. Each recipe has an account in
+// memory of its own.
+func (s *service) forRecipe(number uint64) (own *recipe.Service, stop func(), err error) {
 	if s.connection != "" {
-		return connect(s.name, s.connection)
+		own, err = connect(s.name, s.connection)
+		return own, func() {}, err
 	}
 	o := &storagetest.Options{}
 	if s.name == "adverse" {
 		o.Faults = storagetest.Adverse(storagetest.Adversity{Seed: number, Move: -1})
 	}
 	server := storagetest.New(o)
+	stop = func() { _ = server.Close() }
 	cs, err := server.Listen() // at a port, for recipes with a child process
-	if err != nil {
-		return nil, err
+	if err == nil {
+		own, err = connect(s.name, cs)
 	}
-	own, err := connect(s.name, cs)
-	if err != nil {
-		return nil, errors.Join(err, server.Close())
-	}
-	own.close = func() { _ = server.Close() }
-	return own, nil
+	return own, stop, err
 }
 
 // connect returns the service of a connection string.
-func connect(name, cs string) (*service, error) {
-	s := &service{name: name, connection: cs, close: func() {}}
+func connect(name, cs string) (*recipe.Service, error) {
 	emulator := name == "azurite" || strings.Contains(cs, "devstoreaccount1") || strings.Contains(strings.ToLower(cs), "usedevelopmentstorage=true")
-	s.emulated = emulator || name == "memory" || name == "adverse"
+	var policies []policy.Policy
 	if emulator {
-		s.policies = emulatorPolicies()
+		policies = emulatorPolicies()
 	}
-	var err error
-	s.acc, err = s.open()
-	return s, err
-}
-
-// open returns the account, for a program with further policies.
-func (s *service) open(more ...policy.Policy) (*account.Account, error) {
-	o := account.Options{Counter: &s.counter, Client: azcore.ClientOptions{
-		PerCallPolicies:  append(more, s.policies...),
-		PerRetryPolicies: []policy.Policy{&s.recorder},
-	}}
-	return account.FromConnectionString(s.connection, &o)
+	return recipe.Connect(name, cs, emulator || name == "memory" || name == "adverse", policies...)
 }
 
 // startEmulator starts the emulator Azurite, from npm or Docker. It returns its connection string,

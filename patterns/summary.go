@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/aztablekit/aztablekit/patterns/internal/recipe"
 )
 
 // intro says how to read the rows of the catalogue.
@@ -23,9 +25,9 @@ func printOverview(out io.Writer) {
 	for _, c := range chapters {
 		var names []string
 		for _, r := range c.recipes {
-			names = append(names, r.name)
+			names = append(names, r.Name)
 		}
-		fmt.Fprintf(out, "%s\n  %s\n", c.title, strings.ReplaceAll(wrap(strings.Join(names, ", "), 98), "\n", "\n  "))
+		fmt.Fprintf(out, "%s\n  %s\n", c.title, strings.ReplaceAll(recipe.Wrap(strings.Join(names, ", "), 98), "\n", "\n  "))
 	}
 	fmt.Fprint(out, "\nThe guide's numbers, such as G20, are in brackets; some recipes go beyond the guide. A table at the end compares the requests with those without the patterns.\n\n")
 }
@@ -40,12 +42,12 @@ var consistencies = []struct{ word, meaning string }{
 }
 
 // printTable prints the requests of each recipe beside the requests without the pattern.
-func printTable(out io.Writer, reports []report) {
+func printTable(out io.Writer, reports []recipe.Report) {
 	const line = "%-24s  %-62s  %4s  %-21s  %s\n"
 	fmt.Fprintf(out, line, "REQUESTS OF THE PATTERN", "for this step", "here", "without the pattern", "consistency")
 	for _, r := range reports {
 		c := r.Compared
-		fmt.Fprintf(out, line, r.Name, shorten(c.What, 62), fmt.Sprint(c.Requests.Total()), c.naiveRequests(), r.Consistency)
+		fmt.Fprintf(out, line, r.Name, shorten(c.What, 62), fmt.Sprint(c.Requests.Total()), naiveRequests(c), r.Consistency)
 	}
 	fmt.Fprintln(out)
 	for _, c := range consistencies {
@@ -57,7 +59,7 @@ func printTable(out io.Writer, reports []report) {
 
 // naiveRequests returns the requests of the way without the pattern, or a dash if the recipe does
 // not show it.
-func (c *comparison) naiveRequests() string {
+func naiveRequests(c *recipe.Comparison) string {
 	if c.Naive == nil {
 		return "-"
 	}

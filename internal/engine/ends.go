@@ -378,10 +378,8 @@ func (s *step) aliveFor(ctx context.Context, p *Plan, f readResult) (readResult,
 	for range mostResolutions {
 		v, err := t.filteredRow(f)
 		switch {
-		case err != nil || v == given:
+		case err != nil || v != outlived:
 			return f, err
-		case v == absent:
-			return readResult{gone: errAbsent}, nil
 		case p.preview != nil:
 			return f, errPreview
 		}

@@ -60,7 +60,7 @@ type verdict int
 
 const (
 	given    verdict = iota // the reader gets it
-	absent                  // there is no such entity
+	absent                  // a reader finds no such entity; writes go by what is stored
 	outlived                // there is no such entity, once the row has been deleted
 )
 
