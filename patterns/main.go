@@ -1,6 +1,6 @@
 // Command patterns is the catalogue: one recipe for each pattern of the Azure Table storage design
-// guide. Each recipe is a package to keep, in a folder here; the files recipe_….go tell its story,
-// and this program runs them.
+// guide. Each recipe is a package to keep, in a folder here; its file recipe.go tells the story, and
+// this program runs it.
 //
 //	go run ./patterns                        run all recipes
 //	go run ./patterns list                   list the recipes, with the requirements of the guide that they show

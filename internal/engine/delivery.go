@@ -52,7 +52,7 @@ func (d *delivery) page(r *edm.Reader) error {
 }
 
 // filtered applies the marks of the page to a row, then the features of the handle.
-func (d *delivery) filtered(r received) (_ received, v verdict, err error) {
+func (d *delivery) filtered(r received) (_ received, v finding, err error) {
 	if d.view != nil {
 		r, v, err = d.view.read(d.pager.table, r)
 	}
@@ -63,7 +63,7 @@ func (d *delivery) filtered(r received) (_ received, v verdict, err error) {
 }
 
 // passesOver reports whether a row is not there for readers.
-func (d *delivery) passesOver(in edm.Entity, v verdict) bool {
+func (d *delivery) passesOver(in edm.Entity, v finding) bool {
 	switch v {
 	case absent:
 		d.pager.absent(in)

@@ -97,7 +97,7 @@ func (e *Ends) property() string   { return reserved.End }
 
 // read says that a row is outlived whose end has passed. Of a copy elsewhere, it shows only whose
 // it is.
-func (e *Ends) read(_ *Table, r received) (received, verdict, error) {
+func (e *Ends) read(_ *Table, r received) (received, finding, error) {
 	end, err := r.Property(reserved.End)
 	if err != nil {
 		return r, given, err

@@ -38,7 +38,7 @@ type Feature interface {
 
 // filter is what something lets a row seem to be that has come with a response.
 type filter interface {
-	read(t *Table, r received) (received, verdict, error)
+	read(t *Table, r received) (received, finding, error)
 }
 
 // received is a row of a response. Its columns are those of the Entity if there is no Reader.
@@ -55,11 +55,11 @@ func (r *received) Property(name string) (edm.Value, error) {
 	return r.Reader.Property(name)
 }
 
-// verdict is what becomes of a row.
-type verdict int
+// finding is what becomes of a row.
+type finding int
 
 const (
-	given    verdict = iota // the reader gets it
+	given    finding = iota // the reader gets it
 	absent                  // a reader finds no such entity; writes go by what is stored
 	outlived                // there is no such entity, once the row has been deleted
 )
@@ -70,7 +70,7 @@ type plainFeature struct{}
 func (plainFeature) definition() string { return "" }
 func (plainFeature) property() string   { return "" }
 
-func (plainFeature) read(_ *Table, r received) (received, verdict, error) {
+func (plainFeature) read(_ *Table, r received) (received, finding, error) {
 	return r, given, nil
 }
 
@@ -81,7 +81,7 @@ func (plainFeature) store(*step, *Plan, *Change, edm.Value, bool) (v edm.Value, 
 func (plainFeature) adds(*Table, string) (step, error) { return step{}, nil }
 
 // filtered applies the features of the handle to a row.
-func (t *Table) filtered(r received) (_ received, v verdict, err error) {
+func (t *Table) filtered(r received) (_ received, v finding, err error) {
 	for _, f := range t.Mode.Chain {
 		if r, v, err = f.read(t, r); v != given || err != nil {
 			break
@@ -91,7 +91,7 @@ func (t *Table) filtered(r received) (_ received, v verdict, err error) {
 }
 
 // filteredRow is filtered for a row that is kept.
-func (t *Table) filteredRow(f readResult) (verdict, error) {
+func (t *Table) filteredRow(f readResult) (finding, error) {
 	if len(t.Mode.Chain) == 0 {
 		return given, nil
 	}
@@ -168,7 +168,8 @@ func (s *step) storeFeatures(p *Plan, c *Change, after edm.Stored) error {
 			return err
 		}
 		c.state.kept = append(c.state.kept, kept{name, had, want})
-		if columns = stored.Without(columns, name); want.Kind != edm.Absent {
+		columns = stored.Without(columns, name)
+		if want.Kind != edm.Absent {
 			columns = stored.Put(columns, name, want)
 		}
 	}

@@ -175,7 +175,7 @@ func (v *markView) isVoid(ctx context.Context, m marked) (void, again bool, err 
 }
 
 // read returns a row of the page as it is committed.
-func (v *markView) read(_ *Table, r received) (received, verdict, error) {
+func (v *markView) read(_ *Table, r received) (received, finding, error) {
 	if text, err := r.Property(reserved.Mark); err != nil || text.Kind == edm.Absent {
 		return r, given, err
 	}

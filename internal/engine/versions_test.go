@@ -22,7 +22,7 @@ func (Versions) store(_ *step, _ *Plan, _ *Change, had edm.Value, _ bool) (edm.V
 	return edm.Value{Kind: edm.Int64, I: had.I + 1}, nil
 }
 
-func (f Versions) read(_ *Table, r received) (received, verdict, error) {
+func (f Versions) read(_ *Table, r received) (received, finding, error) {
 	n, err := r.Property(f.property())
 	if err == nil && n.I > f.Most {
 		return r, absent, nil

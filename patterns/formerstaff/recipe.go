@@ -12,8 +12,6 @@ import (
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/internal/keyrange"
-	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/patterns/internal/recipe"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -76,8 +74,7 @@ var Recipe = recipe.Recipe{
 		}); err != nil {
 			return err
 		}
-		records := table.Query[Employee]{Partition: keys.RawPartition("Sales"), Rows: keyrange.Stored("~i|", "~i}")}
-		if err := errors.Join(r.Stored(ctx, "Current"), r.ShowRows("commit records of table Current", staff.Current.Rows(ctx, records)), r.Stored(ctx, "Archive")); err != nil {
+		if err := errors.Join(r.Stored(ctx, "Current"), r.Records(ctx, "Current", "Sales"), r.Stored(ctx, "Archive")); err != nil {
 			return err
 		}
 		for _, step := range []struct {

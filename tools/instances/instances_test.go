@@ -111,7 +111,12 @@ func codeOf(t *testing.T, root, source string) (bytes, functions int) {
 			t.Fatal(err)
 		}
 	}
-	object := strings.TrimSpace(run(t, root, "list", "-export", "-overlay="+overlay, "-f", "{{.Export}}", "./zz_instances"))
+	return codeIn(t, root, strings.TrimSpace(run(t, root, "list", "-export", "-overlay="+overlay, "-f", "{{.Export}}", "./zz_instances")))
+}
+
+// codeIn returns the bytes of the machine code in an object, and the number of its functions.
+func codeIn(t *testing.T, root, object string) (bytes, functions int) {
+	t.Helper()
 	for line := range strings.Lines(run(t, root, "tool", "nm", "-size", object)) {
 		f := strings.Fields(line)
 		for i := 1; i < len(f) && i < 3; i++ { // ADDRESS SIZE KIND NAME, without an address in an object
@@ -122,6 +127,31 @@ func codeOf(t *testing.T, root, source string) (bytes, functions int) {
 		}
 	}
 	return bytes, functions
+}
+
+// mostOfRecipe is how many bytes of machine code a package of the catalogue has at most.
+const mostOfRecipe = 550_000
+
+// TestRecipes: a package of the catalogue is compiled in about a second: none compiles the types of
+// the others once more.
+func TestRecipes(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("compiles the catalogue")
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects := strings.Fields(run(t, root, "list", "-export", "-f", "{{.Export}} {{.ImportPath}}", "./patterns/..."))
+	for i := 0; i+1 < len(objects); i += 2 {
+		if bytes, _ := codeIn(t, root, objects[i]); bytes > mostOfRecipe {
+			t.Errorf("%s: got %d bytes of machine code; want at most %d", objects[i+1], bytes, mostOfRecipe)
+		}
+	}
+	if len(objects) < 100 {
+		t.Errorf("got %d packages; want all of the catalogue", len(objects)/2)
+	}
 }
 
 func run(t *testing.T, dir string, args ...string) string {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/keyrange"
+	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/lease"
@@ -77,17 +78,26 @@ func (r *Run) Stored(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return r.ShowRows("rows of table "+name, rows.Rows(ctx, table.Query[struct{}]{TableScan: true}))
+	return r.showRows("rows of table "+name, rows.Rows(ctx, table.Query[struct{}]{TableScan: true}))
 }
 
-// Library adds the library's own rows of a partition to the report, such as commit records.
+// Library adds the library's own rows of a partition to the report.
 func (r *Run) Library(ctx context.Context, name, partition string) error {
-	rows, err := bare.NewTable(r.Tables(), r.TableName(name), table.Schema[table.Row]{}, nil)
+	return r.ofLibrary(ctx, "rows of the library in table "+name, name, partition, keyrange.Stored("~", "~~"))
+}
+
+// Records adds the commit records of a partition to the report.
+func (r *Run) Records(ctx context.Context, name, partition string) error {
+	return r.ofLibrary(ctx, "commit records of table "+name, name, partition, keyrange.Stored(reserved.CommitRecord, strings.TrimSuffix(reserved.CommitRecord, "|")+"}"))
+}
+
+func (r *Run) ofLibrary(ctx context.Context, what, name, partition string, rows keys.RowRange) error {
+	handle, err := bare.NewTable(r.Tables(), r.TableName(name), table.Schema[table.Row]{}, nil)
 	if err != nil {
 		return err
 	}
-	q := table.Query[table.Row]{Partition: keys.RawPartition(partition), Rows: keyrange.Stored("~", "~~")}
-	return r.ShowRows("rows of the library in table "+name, rows.Rows(ctx, q))
+	q := table.Query[table.Row]{Partition: keys.RawPartition(partition), Rows: rows}
+	return r.showRows(what, handle.Rows(ctx, q))
 }
 
 func (r *Run) step(s Step, f func() error) error {
@@ -108,8 +118,7 @@ func (r *Run) step(s Step, f func() error) error {
 	return nil
 }
 
-// ShowRows adds rows to the report.
-func (r *Run) ShowRows(what string, rows iter.Seq2[*table.Row, error]) error {
+func (r *Run) showRows(what string, rows iter.Seq2[*table.Row, error]) error {
 	s := Step{What: what, Rows: []StoredRow{}}
 	for row, err := range rows {
 		if err != nil {
