@@ -22,7 +22,13 @@ import (
 // writers can write to a source at the same time. A Writer is safe for concurrent use, and starts
 // no goroutine: see [Writer.Run].
 type Writer[T any] struct {
-	log    *Log[T]
+	log *Log[T]
+	writer
+}
+
+// writer is a Writer without its type.
+type writer struct {
+	core   *core
 	sender *sender
 }
 
@@ -36,16 +42,14 @@ type Writer[T any] struct {
 //
 // A shared access signature for a writer must allow to read, add, create, write and list.
 func (l *Log[T]) Writer(source string) (*Writer[T], error) {
-	err := cmp.Or(l.check(), checkSource(source))
-	if err == nil {
-		var s *sender
-		o := &l.opt
-		s, err = newSender(l.client, source, limits{o.FlushRecords, o.FlushBytes, o.FlushInterval, o.Buffer, o.OpenHours, o.BlobBlocks})
-		if err == nil {
-			return &Writer[T]{l, s}, nil
-		}
+	if err := cmp.Or(l.check(), checkSource(source)); err != nil {
+		return nil, fmt.Errorf("bloblog: Writer: %w", err)
 	}
-	return nil, fmt.Errorf("bloblog: Writer: %w", err)
+	s, err := newSender(l.core.client, source, l.core.limits)
+	if err != nil {
+		return nil, fmt.Errorf("bloblog: Writer: %w", err)
+	}
+	return &Writer[T]{l, writer{&l.core, s}}, nil
 }
 
 // Append puts a record into the buffer. It stores the buffer if Options.FlushRecords, FlushBytes or
@@ -64,22 +68,22 @@ func (l *Log[T]) Writer(source string) (*Writer[T], error) {
 // table.ErrUnknownOutcome, table.ErrNotCreated, table.ErrUnreachable, *azcore.ResponseError and the
 // error of ctx, as from Flush. Requests: those of Flush, if Append flushes.
 func (w *Writer[T]) Append(ctx context.Context, v *T) error {
-	line, at, err := w.log.encode(v)
+	line, at, err := w.log.lineOf(v)
 	if err == nil {
 		err = w.sender.add(ctx, line, at)
 	}
 	return w.wrap("Append", err)
 }
 
-// encode returns the line and the time of a record. The time is zero without Options.Time.
-func (l *Log[T]) encode(v *T) (line []byte, at time.Time, err error) {
+// lineOf returns the line and the time of a record. The time is zero without Options.Time.
+func (l *Log[T]) lineOf(v *T) (line []byte, at time.Time, err error) {
 	if v == nil {
 		return nil, at, &table.ValueError{Field: "value", Reason: "is nil"}
 	}
 	if at, err = l.timeOf(v); err != nil {
 		return nil, at, err
 	}
-	if line, err = l.opt.Encode(v); err != nil {
+	if line, err = l.encode(v); err != nil {
 		return nil, at, fmt.Errorf("the record cannot be encoded: %w", err)
 	}
 	return line, at, checkEncoded(line)
@@ -100,12 +104,14 @@ func (l *Log[T]) encode(v *T) (line []byte, at time.Time, err error) {
 // full, also table.ErrUnknownOutcome, table.ErrNotCreated, table.ErrUnreachable and
 // *azcore.ResponseError, as from Flush. If a line is invalid, no line of p is in the buffer; else n
 // is the number of bytes of the lines that are in the buffer.
-func (w *Writer[T]) Write(p []byte) (n int, err error) {
-	ctx, cancel := engine.Bound(context.Background(), w.log.client.opt.WriteTimeout)
+func (w *Writer[T]) Write(p []byte) (n int, err error) { return w.write(p) }
+
+func (w *writer) write(p []byte) (n int, err error) {
+	ctx, cancel := engine.Bound(context.Background(), w.core.client.opt.WriteTimeout)
 	defer cancel()
 	var times []time.Time
 	for line := range bytes.Lines(p) {
-		at, err := w.log.timeOfLine(line, len(times)+1)
+		at, err := w.core.timeOfLine(line, len(times)+1)
 		if err != nil {
 			return 0, w.wrap("Write", err)
 		}
@@ -123,22 +129,37 @@ func (w *Writer[T]) Write(p []byte) (n int, err error) {
 }
 
 // timeOfLine returns the time of a line of Write, zero without Options.Time.
-func (l *Log[T]) timeOfLine(line []byte, number int) (at time.Time, err error) {
+func (c *core) timeOfLine(line []byte, number int) (at time.Time, err error) {
 	text := bytes.TrimSuffix(line, []byte{'\n'})
 	decoded := bytes.TrimSuffix(text, []byte{'\r'})
 	field := fmt.Sprintf("line %d", number)
 	switch {
 	case len(text) >= maxBlock:
 		return at, tooLong(field, len(text)+1)
-	case l.opt.Time == nil || len(decoded) == 0:
+	case c.timeOfText == nil || len(decoded) == 0:
 		return at, nil
 	}
+	at, err = c.timeOfText(decoded)
+	var undecoded *undecodedError
+	if errors.As(err, &undecoded) {
+		return at, &table.ValueError{Field: field, Reason: "cannot be decoded, so that its time is not known", Err: undecoded.err}
+	}
+	return at, err
+}
+
+// timeOfText returns the time of a line without its line break. Errors: *undecodedError.
+func (l *Log[T]) timeOfText(text []byte) (at time.Time, err error) {
 	var v T
-	if err := l.opt.Decode(decoded, &v); err != nil {
-		return at, &table.ValueError{Field: field, Reason: "cannot be decoded, so that its time is not known", Err: err}
+	if err := l.decode(text, &v); err != nil {
+		return at, &undecodedError{err}
 	}
 	return l.timeOf(&v)
 }
+
+// undecodedError is the error of Options.Decode.
+type undecodedError struct{ err error }
+
+func (e *undecodedError) Error() string { return e.err.Error() }
 
 // Flush stores all records that were appended before: if it returns nil, each of them is stored
 // once.
@@ -153,7 +174,9 @@ func (l *Log[T]) timeOfLine(line []byte, number int) (at time.Time, err error) {
 // Requests: 1 for each hour with new records, and for each 4 MiB of them; for a new blob 1 more,
 // and 2 more if another writer has its number; 1 when a blob is left, to store its last time. After
 // a lost response, up to 2 to read back.
-func (w *Writer[T]) Flush(ctx context.Context) error {
+func (w *Writer[T]) Flush(ctx context.Context) error { return w.flush(ctx) }
+
+func (w *writer) flush(ctx context.Context) error {
 	err := w.sender.acquire(ctx)
 	if err == nil {
 		defer w.sender.release()
@@ -181,7 +204,7 @@ func (w *Writer[T]) Close(ctx context.Context) error { return w.wrap("Close", w.
 // Requests: those of Flush.
 func (w *Writer[T]) Run(ctx context.Context) { w.sender.run(ctx) }
 
-func (w *Writer[T]) wrap(method string, err error) error {
+func (w *writer) wrap(method string, err error) error {
 	if err == nil {
 		return nil
 	}

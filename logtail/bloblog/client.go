@@ -156,14 +156,22 @@ type Blob struct {
 // of them.
 func (l *Log[T]) Blobs(ctx context.Context, source string, from, to time.Time) iter.Seq2[*Blob, error] {
 	return func(yield func(*Blob, error) bool) {
-		for b, err := range l.blobs(ctx, source, from, l.endBefore(to)) {
-			if err != nil {
-				yield(nil, fmt.Errorf("bloblog: Blobs %q: %w", source, err))
-				return
-			}
-			if !yield(b.public(), nil) {
-				return
-			}
+		if err := l.check(); err != nil {
+			yield(nil, fmt.Errorf("bloblog: Blobs %q: %w", source, err))
+			return
+		}
+		l.core.eachBlob(ctx, source, from, to, yield)
+	}
+}
+
+func (c *core) eachBlob(ctx context.Context, source string, from, to time.Time, yield func(*Blob, error) bool) {
+	for b, err := range c.blobs(ctx, source, from, c.endBefore(to)) {
+		if err != nil {
+			yield(nil, fmt.Errorf("bloblog: Blobs %q: %w", source, err))
+			return
+		}
+		if !yield(b.public(), nil) {
+			return
 		}
 	}
 }
@@ -173,17 +181,17 @@ func (b listed) public() *Blob {
 }
 
 // endBefore returns the end of a range, an hour from now for a zero time.
-func (l *Log[T]) endBefore(to time.Time) time.Time {
+func (c *core) endBefore(to time.Time) time.Time {
 	if to.IsZero() {
-		to = l.client.opt.Now().Add(time.Hour)
+		to = c.client.opt.Now().Add(time.Hour)
 	}
 	return to
 }
 
 // blobs is Blobs for other methods. It takes no zero to.
-func (l *Log[T]) blobs(ctx context.Context, source string, from, to time.Time) iter.Seq2[listed, error] {
+func (c *core) blobs(ctx context.Context, source string, from, to time.Time) iter.Seq2[listed, error] {
 	return func(yield func(listed, error) bool) {
-		for _, err := range []error{l.check(), checkSource(source), checkTime("from", from), checkTime("to", to.Add(-1))} {
+		for _, err := range []error{c.check(), checkSource(source), checkTime("from", from), checkTime("to", to.Add(-1))} {
 			if err != nil {
 				yield(listed{}, err)
 				return
@@ -194,7 +202,7 @@ func (l *Log[T]) blobs(ctx context.Context, source string, from, to time.Time) i
 		}
 		first, last := hourOf(from), hourOf(to.Add(-1))
 		for _, prefix := range prefixes(source, first, last) {
-			for b, err := range l.client.list(ctx, prefix) {
+			for b, err := range c.client.list(ctx, prefix) {
 				switch {
 				case err != nil:
 					yield(listed{}, err)

@@ -28,9 +28,19 @@ import (
 // Log stores records of type T in the append blobs of a container, and reads them by source and
 // time. It is safe for concurrent use.
 type Log[T any] struct {
-	opt    Options[T]
-	client client
-	err    error // of the declaration
+	core   core
+	time   func(*T) time.Time
+	encode func(*T) ([]byte, error)
+	decode func([]byte, *T) error
+}
+
+// core is a log without its type.
+type core struct {
+	client     client
+	err        error // of the declaration
+	limits     limits
+	skip       func(*LineError) bool                 // nil for none
+	timeOfText func(text []byte) (time.Time, error) // of a line without its line break; nil without Options.Time
 }
 
 // New declares a log in a container of a store. It sends nothing: the store's Ensure creates the
@@ -41,37 +51,63 @@ type Log[T any] struct {
 //
 //	events := bloblog.New[Event](company, "logs", nil)
 func New[T any](s extend.Store, name string, o *Options[T]) *Log[T] {
-	h := host.Of(s)
 	l := &Log[T]{}
+	var common table.Common
 	if o != nil {
-		l.opt = *o
+		common = o.Common
+		l.core.limits = limits{o.FlushRecords, o.FlushBytes, o.FlushInterval, o.Buffer, o.OpenHours, o.BlobBlocks}
+		l.time, l.encode, l.decode, l.core.skip = o.Time, o.Encode, o.Decode, o.Skip
 	}
-	l.opt.Common = h.Options(l.opt.Common)
-	l.client.opt, l.err = l.opt.setDefaults()
-	var wrong error
-	l.client.container, wrong = h.Container(name)
-	if err := cmp.Or(wrong, l.err); err != nil {
-		l.err = fmt.Errorf("bloblog: New %s: %w", name, err)
+	if l.encode == nil {
+		l.core.err = edm.CheckStoredJSON(reflect.TypeFor[T]())
+		l.encode = func(v *T) ([]byte, error) { return json.Marshal(v) }
 	}
-	l.err = h.Declare("blob log "+name, host.Parts{Ensure: []host.Task{{Name: "container " + name, Do: l.ensure}}}, l.err)
+	if l.decode == nil {
+		l.decode = func(line []byte, v *T) error { return json.Unmarshal(line, v) }
+	}
+	if l.time != nil {
+		l.core.timeOfText = l.timeOfText
+	}
+	l.core.declare(host.Of(s), name, common)
 	return l
+}
+
+// declare declares the log in a store.
+func (c *core) declare(h *host.Host, name string, common table.Common) {
+	c.client.opt = engine.WithDefaults(h.Options(common))
+	c.err = cmp.Or(c.limits.setDefaults(c.timeOfText != nil), c.err)
+	var wrong error
+	c.client.container, wrong = h.Container(name)
+	if err := cmp.Or(wrong, c.err); err != nil {
+		c.err = fmt.Errorf("bloblog: New %s: %w", name, err)
+	}
+	c.err = h.Declare("blob log "+name, host.Parts{Ensure: []host.Task{{Name: "container " + name, Do: c.ensure}}}, c.err)
 }
 
 // check returns the mistake in the declaration of the log, nil if there is none.
 func (l *Log[T]) check() error {
-	if l == nil || l.client.container == nil && l.err == nil {
-		return &table.ValueError{Field: "log", Reason: "is nil or a zero Log; use one of New"}
+	if l == nil {
+		return errNoLog
 	}
-	return l.err
+	return l.core.check()
 }
+
+func (c *core) check() error {
+	if c.client.container == nil && c.err == nil {
+		return errNoLog
+	}
+	return c.err
+}
+
+var errNoLog = &table.ValueError{Field: "log", Reason: "is nil or a zero Log; use one of New"}
 
 // ensure creates the container unless it exists. Errors: table.ErrUnreachable. 1 request;
 // idempotent.
-func (l *Log[T]) ensure(ctx context.Context) error {
-	if err := l.check(); err != nil {
+func (c *core) ensure(ctx context.Context) error {
+	if err := c.check(); err != nil {
 		return err
 	}
-	if err := blobs.Ensure(ctx, l.client.container, &l.client.opt, refusal); err != nil {
+	if err := blobs.Ensure(ctx, c.client.container, &c.client.opt, refusal); err != nil {
 		return fmt.Errorf("bloblog: Ensure: %w", err)
 	}
 	return nil
@@ -79,10 +115,10 @@ func (l *Log[T]) ensure(ctx context.Context) error {
 
 // timeOf returns the time of a record by Options.Time, and a zero time without it.
 func (l *Log[T]) timeOf(v *T) (time.Time, error) {
-	if l.opt.Time == nil {
+	if l.time == nil {
 		return time.Time{}, nil
 	}
-	t := l.opt.Time(v)
+	t := l.time(v)
 	if t.IsZero() {
 		return t, &table.ValueError{Field: "Options.Time", Reason: "is zero for a record"}
 	}
@@ -142,36 +178,29 @@ type Options[T any] struct {
 // maxBlobBlocks is the most blocks of a blob that the service allows.
 const maxBlobBlocks = 50_000
 
-// setDefaults fills the defaults in, and returns the engine's options.
-func (o *Options[T]) setDefaults() (common engine.Options, err error) {
-	if o.OpenHours == 0 && o.Time == nil {
-		o.OpenHours = 1
+// setDefaults fills the defaults in. timed reports that records have times.
+func (l *limits) setDefaults(timed bool) error {
+	hours := 3
+	if !timed {
+		hours = 1
 	}
-	setDefault(&o.OpenHours, 3)
-	setDefault(&o.FlushRecords, 1000)
-	setDefault(&o.FlushBytes, 1<<20)
-	setDefault(&o.FlushInterval, time.Second)
-	setDefault(&o.Buffer, 8<<20)
-	setDefault(&o.BlobBlocks, 45_000)
-	if o.Encode == nil {
-		err = edm.CheckStoredJSON(reflect.TypeFor[T]())
-		o.Encode = func(v *T) ([]byte, error) { return json.Marshal(v) }
-	}
-	if o.Decode == nil {
-		o.Decode = func(line []byte, v *T) error { return json.Unmarshal(line, v) }
-	}
-	common = engine.WithDefaults(o.Common)
+	setDefault(&l.hours, hours)
+	setDefault(&l.records, 1000)
+	setDefault(&l.bytes, 1<<20)
+	setDefault(&l.interval, time.Second)
+	setDefault(&l.buffer, 8<<20)
+	setDefault(&l.blocks, 45_000)
 	switch {
-	case o.Buffer < 0:
-		err = &table.ValueError{Field: "Options.Buffer", Reason: "is negative"}
-	case o.OpenHours < 0:
-		err = &table.ValueError{Field: "Options.OpenHours", Reason: "is negative"}
-	case o.BlobBlocks < 0:
-		err = &table.ValueError{Field: "Options.BlobBlocks", Reason: "is negative"}
-	case o.BlobBlocks > maxBlobBlocks:
-		err = &table.LimitError{Field: "Options.BlobBlocks", Limit: "blocks of a blob", Got: o.BlobBlocks, Max: maxBlobBlocks}
+	case l.buffer < 0:
+		return &table.ValueError{Field: "Options.Buffer", Reason: "is negative"}
+	case l.hours < 0:
+		return &table.ValueError{Field: "Options.OpenHours", Reason: "is negative"}
+	case l.blocks < 0:
+		return &table.ValueError{Field: "Options.BlobBlocks", Reason: "is negative"}
+	case l.blocks > maxBlobBlocks:
+		return &table.LimitError{Field: "Options.BlobBlocks", Limit: "blocks of a blob", Got: l.blocks, Max: maxBlobBlocks}
 	}
-	return common, err
+	return nil
 }
 
 func setDefault[V comparable](value *V, otherwise V) {

@@ -49,29 +49,59 @@ type Record[T any] struct {
 // page of the list, and 1 line.
 func (l *Log[T]) Between(ctx context.Context, source string, from, to time.Time) iter.Seq2[*Record[T], error] {
 	return func(yield func(*Record[T], error) bool) {
-		to := l.endBefore(to)
-		for b, err := range l.blobs(ctx, source, from, to) {
-			more := err == nil
-			if more {
-				more, err = l.read(ctx, b, from, to, yield)
+		if err := l.check(); err != nil {
+			yield(nil, fmt.Errorf("bloblog: Between %q: %w", source, err))
+			return
+		}
+		to := l.core.endBefore(to)
+		err := l.core.between(ctx, source, from, to, func(line []byte, at place) (more bool, undecoded error) {
+			r := &Record[T]{Blob: at.blob, Line: at.line, Offset: at.offset}
+			if err := l.decode(line, &r.Value); err != nil {
+				return false, err
 			}
-			var line *LineError
-			if err != nil && !errors.As(err, &line) {
-				err = fmt.Errorf("bloblog: Between %q: %w", source, err)
+			if l.time != nil {
+				r.Time = l.time(&r.Value)
+				if r.Time.Before(from) || !r.Time.Before(to) {
+					return true, nil
+				}
 			}
-			if err != nil {
-				yield(nil, err)
-			}
-			if !more || err != nil {
-				return
-			}
+			return yield(r, nil), nil
+		})
+		if err != nil {
+			yield(nil, err)
 		}
 	}
 }
 
-// read yields the records of a blob in a range of times, until yield returns false.
-func (l *Log[T]) read(ctx context.Context, b listed, from, to time.Time, yield func(*Record[T], error) bool) (more bool, err error) {
-	s := &stream{ctx: ctx, client: l.client, name: b.name, length: -1}
+// place is where a line is.
+type place struct {
+	blob   *Blob
+	line   int
+	offset int64
+}
+
+// between gives the lines of the blobs that may have records of a range to a function, until that
+// returns false.
+func (c *core) between(ctx context.Context, source string, from, to time.Time, give func([]byte, place) (more bool, undecoded error)) error {
+	for b, err := range c.blobs(ctx, source, from, to) {
+		more := err == nil
+		if more {
+			more, err = c.read(ctx, b, give)
+		}
+		if err != nil && !errors.As(err, new(*LineError)) {
+			err = fmt.Errorf("bloblog: Between %q: %w", source, err)
+		}
+		if !more || err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read gives the lines of a blob to a function. A line that cannot be decoded ends the read unless
+// Options.Skip leaves it out.
+func (c *core) read(ctx context.Context, b listed, give func([]byte, place) (more bool, undecoded error)) (more bool, err error) {
+	s := &stream{ctx: ctx, client: c.client, name: b.name, length: -1}
 	defer s.Close()
 	shared := b.public()
 	for lines := (&lines{from: bufio.NewReaderSize(s, 64<<10)}); ; {
@@ -79,29 +109,22 @@ func (l *Log[T]) read(ctx context.Context, b listed, from, to time.Time, yield f
 		if errors.Is(err, io.EOF) {
 			return true, nil
 		}
-		r := &Record[T]{Blob: shared, Line: lines.number, Offset: lines.offset}
 		line = bytes.TrimSuffix(line, []byte{'\r'})
-		if err == nil && len(line) == 0 {
+		switch {
+		case err == nil && len(line) == 0:
 			continue
-		}
-		if err == nil {
-			err = l.opt.Decode(line, &r.Value)
-		} else if !errors.As(err, new(*table.LimitError)) {
+		case err == nil:
+			more, err = give(line, place{shared, lines.number, lines.offset})
+		case !errors.As(err, new(*table.LimitError)):
 			return false, err
 		}
 		if err != nil {
-			if le := (&LineError{shared.Name, r.Line, r.Offset, err}); l.opt.Skip == nil || !l.opt.Skip(le) {
+			if le := (&LineError{shared.Name, lines.number, lines.offset, err}); c.skip == nil || !c.skip(le) {
 				return false, le
 			}
 			continue
 		}
-		if l.opt.Time != nil {
-			r.Time = l.opt.Time(&r.Value)
-			if r.Time.Before(from) || !r.Time.Before(to) {
-				continue
-			}
-		}
-		if !yield(r, nil) {
+		if !more {
 			return false, nil
 		}
 	}

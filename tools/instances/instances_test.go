@@ -39,6 +39,7 @@ var bounds = []struct {
 	{"view", []string{"materialized"}, `materialized.New("v#", aztablekit.Table(s, "w#", keys.OnePartition[E#]("p"), keys.OneRow[E#]("r")), func(e *E#, _ keys.Key) (E#, bool) { return *e, true })`, "", 90_000, 380},
 	{"snapshots", []string{"transfer"}, `transfer.Snapshots[E#]("s")`, "", 90_000, 380},
 	{"log", []string{"logtail"}, "", `logtail.New[E#](s, "l#", nil)`, 90_000, 380},
+	{"log in blobs", []string{"logtail/bloblog"}, "", `bloblog.New[E#](nil, "l#", nil)`, 90_000, 380},
 }
 
 // TestInstances: a program pays little compilation for each of its types. The compiler writes all
