@@ -84,9 +84,7 @@ func TestRefusedRead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		service := storagetest.New(nil)
-		old, r := older(t, service), newer(t, service)
-		old.ensure()
-		old.expect("a write", old.insert(1), nil)
+		old, r := inUse(t, service), newer(t, service)
 		refuse := func(after int) {
 			n := 0
 			service.SetFaults(func(q storagetest.Request) storagetest.Fault {
@@ -213,9 +211,7 @@ func TestDoubtNearTheEnd(t *testing.T) {
 	for _, changed := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			service := storagetest.New(nil)
-			old := older(t, service)
-			old.ensure()
-			old.expect("a write", old.insert(1), nil)
+			old := inUse(t, service)
 			if changed {
 				newer(t, service).ensure()
 			}
@@ -231,9 +227,8 @@ func TestFaultsOfConfirmation(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		service := storagetest.New(nil)
-		old, r := older(t, service), newer(t, service)
-		old.ensure()
-		old.expect("a write", old.insert(1), nil)
+		inUse(t, service)
+		r := newer(t, service)
 		r.ensure()
 		r.fill()
 		late := `{"PartitionKey":"Sales","RowKey":"empid_000002","Name":"Name1","Email":"1@contoso.com","Salary":0}`

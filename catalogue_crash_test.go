@@ -24,35 +24,24 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// program is a process of a crash test, of a release with the index or of one without it.
-type program struct {
-	store  *aztablekit.Store
-	staff  *table.Table[employee]
-	byName *index.Index[employee, string] // nil in the older release
-}
-
 // openStore opens the store of a process.
 func openStore(p *crashtest.Process) (*aztablekit.Store, error) {
 	acc, err := account.FromConnectionString(p.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: p}})
 	if err != nil {
 		return nil, err
 	}
-	var mu sync.Mutex
 	o := &aztablekit.Options{}
-	o.NewID = func() string {
-		mu.Lock()
-		defer mu.Unlock()
-		return fmt.Sprintf("%016X", p.Rand().Uint64())
-	}
+	o.NewID = testkit.NewID(p)
 	return aztablekit.Open(acc, "company", o), nil
 }
 
-func openProgram(p *crashtest.Process, hasIndex bool) (*program, error) {
+// openProgram opens the release of a process, with the index or without it.
+func openProgram(p *crashtest.Process, hasIndex bool) (*release, error) {
 	store, err := openStore(p)
 	if err != nil {
 		return nil, err
 	}
-	is := &program{store: store}
+	is := &release{store: store}
 	var definitions []aztablekit.Definition[employee]
 	if hasIndex {
 		is.byName = index.New("name", keys.Text(), func(e *employee) (string, bool) { return e.Name, e.Name != "" }, nil).Only()
@@ -79,7 +68,7 @@ func (c *catalogueStory) saw(err error) {
 }
 
 // opens returns a process that opens a program and does something.
-func (c *catalogueStory) opens(hasIndex bool, do func(context.Context, *crashtest.Process, *program) error) func(context.Context, *crashtest.Process) error {
+func (c *catalogueStory) opens(hasIndex bool, do func(context.Context, *crashtest.Process, *release) error) func(context.Context, *crashtest.Process) error {
 	return func(ctx context.Context, p *crashtest.Process) error {
 		is, err := openProgram(p, hasIndex)
 		if err != nil {
@@ -90,7 +79,7 @@ func (c *catalogueStory) opens(hasIndex bool, do func(context.Context, *crashtes
 }
 
 // writes makes some writes, with pauses of up to two minutes. They may be refused, but not before the index is filled.
-func (c *catalogueStory) writes(ctx context.Context, p *crashtest.Process, is *program) error {
+func (c *catalogueStory) writes(ctx context.Context, p *crashtest.Process, is *release) error {
 	for range 4 {
 		if p.Rand().IntN(2) == 0 {
 			time.Sleep(time.Duration(p.Rand().Int64N(int64(2 * time.Minute))))
@@ -126,7 +115,7 @@ var salaryField = table.FieldOf(func(e *employee) *int64 { return &e.Salary })
 
 var nameField = table.FieldOf(func(e *employee) *string { return &e.Name })
 
-func ensureAndFill(ctx context.Context, _ *crashtest.Process, is *program) error {
+func ensureAndFill(ctx context.Context, _ *crashtest.Process, is *release) error {
 	if err := is.store.Ensure(ctx); err != nil {
 		return err
 	}
@@ -134,20 +123,20 @@ func ensureAndFill(ctx context.Context, _ *crashtest.Process, is *program) error
 	return err
 }
 
-func retireName(ctx context.Context, _ *crashtest.Process, is *program) error {
+func retireName(ctx context.Context, _ *crashtest.Process, is *release) error {
 	return is.store.Retire(ctx, "staff", "name", nil)
 }
 
 // atLast does something when the last read of a crashed process has ended.
-func atLast(do func(context.Context, *crashtest.Process, *program) error) func(context.Context, *crashtest.Process, *program) error {
-	return func(ctx context.Context, p *crashtest.Process, is *program) error {
+func atLast(do func(context.Context, *crashtest.Process, *release) error) func(context.Context, *crashtest.Process, *release) error {
+	return func(ctx context.Context, p *crashtest.Process, is *release) error {
 		time.Sleep(time.Minute)
 		return do(ctx, p, is)
 	}
 }
 
 // looksUp looks up a name that does not change. It is found whenever the index can be looked up.
-func (c *catalogueStory) looksUp(ctx context.Context, p *crashtest.Process, is *program) error {
+func (c *catalogueStory) looksUp(ctx context.Context, p *crashtest.Process, is *release) error {
 	for range 6 {
 		time.Sleep(time.Duration(p.Rand().Int64N(int64(time.Minute))))
 		all, err := table.Collect(is.byName.List(ctx, is.staff, dept.Of("Sales"), "z"))
@@ -159,7 +148,7 @@ func (c *catalogueStory) looksUp(ctx context.Context, p *crashtest.Process, is *
 }
 
 // setUp inserts two employees.
-func setUp(ctx context.Context, _ *crashtest.Process, is *program) error {
+func setUp(ctx context.Context, _ *crashtest.Process, is *release) error {
 	if err := is.store.Ensure(ctx); err != nil {
 		return err
 	}
@@ -276,9 +265,9 @@ func catalogueRollBack() crashtest.Workload {
 // catalogueNew is a new table, on which programs of two releases begin at once.
 func catalogueNew() crashtest.Workload {
 	c := &catalogueStory{begun: true}
-	ensure := func(ctx context.Context, _ *crashtest.Process, is *program) error { return is.store.Ensure(ctx) }
+	ensure := func(ctx context.Context, _ *crashtest.Process, is *release) error { return is.store.Ensure(ctx) }
 	begin := func(hasIndex bool) func(context.Context, *crashtest.Process) error {
-		return c.opens(hasIndex, func(ctx context.Context, p *crashtest.Process, is *program) error {
+		return c.opens(hasIndex, func(ctx context.Context, p *crashtest.Process, is *release) error {
 			if err := ensure(ctx, p, is); err != nil {
 				return err
 			}

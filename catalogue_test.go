@@ -32,6 +32,15 @@ func older(t *testing.T, service *storagetest.Service) *release {
 	return r
 }
 
+// inUse is the older release when it has created its table and has written the entity 1.
+func inUse(t *testing.T, service *storagetest.Service) *release {
+	t.Helper()
+	r := older(t, service)
+	r.ensure()
+	r.expect("a write", r.insert(1), nil)
+	return r
+}
+
 func newer(t *testing.T, service *storagetest.Service) *release { return newerOf(t, service) }
 
 func newerOf(t *testing.T, acc aztablekit.Account) *release {
@@ -103,9 +112,7 @@ func TestRelease(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		service := storagetest.New(nil)
-		old, new := older(t, service), newer(t, service)
-		old.ensure()
-		old.expect("a write", old.insert(1), nil)
+		old, new := inUse(t, service), newer(t, service)
 
 		new.ensure()
 		time.Sleep(minute)
@@ -200,9 +207,7 @@ func TestViewRelease(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		service := storagetest.New(nil)
-		old := older(t, service)
-		old.ensure()
-		old.expect("a write", old.insert(1), nil)
+		inUse(t, service)
 
 		company := aztablekit.Open(service, "company", nil)
 		directory := aztablekit.Table(company, "directory", dept, empid)

@@ -43,9 +43,7 @@ func TestInterruptedFill(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		service := storagetest.New(nil)
-		old, r := older(t, service), newer(t, service)
-		old.ensure()
-		old.expect("a write", old.insert(1), nil)
+		old, r := inUse(t, service), newer(t, service)
 		r.ensure()
 		ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
 		defer cancel()
@@ -73,9 +71,8 @@ func TestOvertaken(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				service := storagetest.New(nil)
-				old, r := older(t, service), newer(t, service)
-				old.ensure()
-				old.expect("a write", old.insert(1), nil)
+				inUse(t, service)
+				r := newer(t, service)
 				r.ensure()
 				var overtaken string
 				o := &aztablekit.FillOptions{Pass: table.Pass{Progress: func(p table.Progress) {
@@ -274,9 +271,8 @@ func TestConfirmed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		service := storagetest.New(nil)
-		old, r := older(t, service), newer(t, service)
-		old.ensure()
-		old.expect("a write", old.insert(1), nil)
+		inUse(t, service)
+		r := newer(t, service)
 		r.ensure()
 		r.fill()
 		late := `{"PartitionKey":"Sales","RowKey":"empid_000002","Name":"Name2","Email":"2@contoso.com","Salary":0}`

@@ -18,16 +18,9 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// clerks is a store with an index in the partition and one elsewhere, in a release that has them.
-type clerks struct {
-	store   *aztablekit.Store
-	staff   *table.Table[employee]
-	byName  *index.Index[employee, string]
-	byEmail *index.Unique[employee, string]
-}
-
-func openClerks(s *storagetest.Service, indexes ...string) *clerks {
-	c := &clerks{store: aztablekit.Open(s, "company", &aztablekit.Options{Daily: -1})}
+// openClerks opens a release with jobs, and with some of the indexes name and email.
+func openClerks(s *storagetest.Service, indexes ...string) *release {
+	c := &release{store: aztablekit.Open(s, "company", &aztablekit.Options{Daily: -1})}
 	of := []aztablekit.Definition[employee]{jobs.Repair[employee]("check")}
 	if slices.Contains(indexes, "name") {
 		c.byName = index.New("name", keys.Text(), func(e *employee) (string, bool) { return e.Name, true }, &index.Options{Unique: true})

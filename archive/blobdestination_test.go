@@ -105,9 +105,9 @@ func blobProcesses() (all map[string][]process, blobs opener) {
 		"updated":                     {archiving, updating, working},
 		"deleted and inserted":        {archiving, deleting, inserting, working},
 		"archived twice":              {archiving, archiving, working},
-		"restored":                    {inSequence(archiving, working), restoring, working},
-		"restored and archived again": {inSequence(archiving, working, restoring), archiving, working},
-		"everything":                  {inSequence(archiving, restoring, archiving), inSequence(updating, deleting, inserting), inSequence(restoring, updating), inSequence(working, working)},
+		"restored":                    {testkit.InSequence(archiving, working), restoring, working},
+		"restored and archived again": {testkit.InSequence(archiving, working, restoring), archiving, working},
+		"everything":                  {testkit.InSequence(archiving, restoring, archiving), testkit.InSequence(updating, deleting, inserting), testkit.InSequence(restoring, updating), testkit.InSequence(working, working)},
 	}, blobs
 }
 
@@ -115,7 +115,7 @@ func blobProcesses() (all map[string][]process, blobs opener) {
 func blobWorkload(blobs opener, processes ...process) func() crashtest.Workload {
 	return func() crashtest.Workload {
 		w := workload(processes...)()
-		w.Setup, w.Drain = inSequence(setUp, on(blobs, ensureBlobs)), drainQueue(blobs)
+		w.Setup, w.Drain = testkit.InSequence(setUp, on(blobs, ensureBlobs)), drainQueue(blobs)
 		return w
 	}
 }
@@ -130,7 +130,7 @@ func TestBlobsEveryFault(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := crashtest.Enumerate(t, blobWorkload(blobs, processes...), shortened(crashtest.Options{PairLimit: -1, Sample: testkit.Sample(7)}))
+			r := crashtest.Enumerate(t, blobWorkload(blobs, processes...), testkit.Crash(crashtest.Options{PairLimit: -1, Sample: testkit.Sample(7)}))
 			r.Require(t)
 			t.Log(r)
 		})
@@ -144,7 +144,7 @@ func TestBlobsSchedules(t *testing.T) {
 	for name, processes := range all {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := crashtest.Schedules(t, blobWorkload(blobs, processes...), shortened(crashtest.Options{Runs: *schedules / (len(all) + 1)}))
+			r := crashtest.Schedules(t, blobWorkload(blobs, processes...), testkit.Crash(crashtest.Options{Runs: *schedules / (len(all) + 1)}))
 			r.Require(t)
 			t.Log(r)
 		})

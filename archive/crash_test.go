@@ -21,17 +21,6 @@ import (
 
 var schedules = testkit.Count("schedules", 200, "how many schedules are run in all")
 
-// shortened runs fewer schedules and fewer kinds of faults under -short.
-func shortened(o crashtest.Options) *crashtest.Options {
-	if testing.Short() {
-		o.Runs = min(o.Runs, 60)
-		o.MaxLateness, o.Faults = -1, func(storagetest.Request) []storagetest.Fault { // and crashes
-			return []storagetest.Fault{storagetest.LostResponse(), storagetest.Refuse(503, "ServerBusy")}
-		}
-	}
-	return testkit.Crash(o)
-}
-
 // opener opens the fixture of a process.
 type opener = func(*crashtest.Process) (*fixture, error)
 
@@ -39,7 +28,7 @@ type opener = func(*crashtest.Process) (*fixture, error)
 func fixtureOf(attach func(*fixture) error) opener {
 	return func(p *crashtest.Process) (*fixture, error) {
 		c := noPauses()
-		options.SetNewID(&c, func() string { return fmt.Sprintf("%016X", p.Rand().Uint64()) })
+		options.SetNewID(&c, testkit.NewID(p))
 		return openFixture(p.ConnectionString(), p, c, attach)
 	}
 }
@@ -69,18 +58,6 @@ func ignoreConflicts(err error) error {
 		}
 	}
 	return err
-}
-
-// inSequence returns a process that does the work of several, one after the other.
-func inSequence(steps ...process) process {
-	return func(ctx context.Context, p *crashtest.Process) error {
-		for _, step := range steps {
-			if err := step(ctx, p); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
 }
 
 // What processes do with the clerk. They return no errors that concurrent writers cause.
@@ -151,7 +128,7 @@ func replacing(steps ...process) process {
 		return on(plain, func(fx *fixture, ctx context.Context) error {
 			e, err := fx.current.Get(ctx, at(1))
 			if err == nil {
-				err = inSequence(steps...)(ctx, p)
+				err = testkit.InSequence(steps...)(ctx, p)
 			}
 			if err == nil {
 				e.Value.Last = "5000"
@@ -226,8 +203,8 @@ func TestEveryFault(t *testing.T) {
 		"deleted":                     {archiving, deleting, working},
 		"deleted and inserted":        {archiving, deleting, inserting, working},
 		"archived twice":              {archiving, archiving, working},
-		"restored":                    {inSequence(archiving, working), restoring, working},
-		"restored and archived again": {inSequence(archiving, working, restoring), archiving, working},
+		"restored":                    {testkit.InSequence(archiving, working), restoring, working},
+		"restored and archived again": {testkit.InSequence(archiving, working, restoring), archiving, working},
 		"restored before the move":    {archiving, restoring, working},
 		"replaced":                    {archiving, replacing(working, restoring), archiving},
 		"written by the SDK":          {archiving, bySDK, archiving, working},
@@ -238,7 +215,7 @@ func TestEveryFault(t *testing.T) {
 			if strings.Contains(name, "together") { // which have more requests
 				sample = testkit.Sample(6)
 			}
-			r := crashtest.Enumerate(t, workload(processes...), shortened(crashtest.Options{PairLimit: -1, Sample: sample}))
+			r := crashtest.Enumerate(t, workload(processes...), testkit.Crash(crashtest.Options{PairLimit: -1, Sample: sample}))
 			r.Require(t)
 			t.Log(r)
 		})
@@ -249,19 +226,19 @@ func TestEveryFault(t *testing.T) {
 func TestSchedules(t *testing.T) {
 	t.Parallel()
 	all := map[string][]process{
-		"together":             {inSequence(together, restoring), inSequence(updating, deleting, inserting), together, inSequence(archiving, working)},
-		"updated":              {archiving, inSequence(updating, updating), working, working},
-		"deleted and inserted": {archiving, inSequence(deleting, inserting, archiving), working, working},
-		"archived twice":       {archiving, inSequence(archiving, deleting), working, inSequence(working, working)},
-		"restored":             {inSequence(archiving, working, restoring, updating, archiving), inSequence(working, restoring), inSequence(working, restoring, working), inSequence(updating, working)},
-		"replaced":             {inSequence(archiving, restoring, archiving), replacing(archiving), replacing(), inSequence(working, working), working},
-		"written by the SDK":   {inSequence(archiving, bySDK, archiving), inSequence(bySDK, restoring), inSequence(working, working), working},
-		"everything":           {inSequence(archiving, restoring, archiving), inSequence(updating, deleting, inserting), inSequence(restoring, updating), inSequence(working, working)},
+		"together":             {testkit.InSequence(together, restoring), testkit.InSequence(updating, deleting, inserting), together, testkit.InSequence(archiving, working)},
+		"updated":              {archiving, testkit.InSequence(updating, updating), working, working},
+		"deleted and inserted": {archiving, testkit.InSequence(deleting, inserting, archiving), working, working},
+		"archived twice":       {archiving, testkit.InSequence(archiving, deleting), working, testkit.InSequence(working, working)},
+		"restored":             {testkit.InSequence(archiving, working, restoring, updating, archiving), testkit.InSequence(working, restoring), testkit.InSequence(working, restoring, working), testkit.InSequence(updating, working)},
+		"replaced":             {testkit.InSequence(archiving, restoring, archiving), replacing(archiving), replacing(), testkit.InSequence(working, working), working},
+		"written by the SDK":   {testkit.InSequence(archiving, bySDK, archiving), testkit.InSequence(bySDK, restoring), testkit.InSequence(working, working), working},
+		"everything":           {testkit.InSequence(archiving, restoring, archiving), testkit.InSequence(updating, deleting, inserting), testkit.InSequence(restoring, updating), testkit.InSequence(working, working)},
 	}
 	for name, processes := range all {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := crashtest.Schedules(t, workload(processes...), shortened(crashtest.Options{Runs: *schedules / (len(all) + 1)}))
+			r := crashtest.Schedules(t, workload(processes...), testkit.Crash(crashtest.Options{Runs: *schedules / (len(all) + 1)}))
 			r.Require(t)
 			t.Log(r)
 		})

@@ -169,7 +169,7 @@ func setUpIndex(ctx context.Context, p *crashtest.Process) error {
 // TestEveryFaultForeignIndex: the index agrees with the table in the end, whatever request fails and whatever process crashes.
 func TestEveryFaultForeignIndex(t *testing.T) {
 	t.Parallel()
-	r := crashtest.Enumerate(t, indexWorkload(inSequence(indexArchiving, indexWorking), inSequence(indexRestoring, indexWorking)), shortened(crashtest.Options{PairLimit: -1, MaxLateness: 4, Sample: testkit.Sample(2)}))
+	r := crashtest.Enumerate(t, indexWorkload(testkit.InSequence(indexArchiving, indexWorking), testkit.InSequence(indexRestoring, indexWorking)), testkit.Crash(crashtest.Options{PairLimit: -1, MaxLateness: 4, Sample: testkit.Sample(2)}))
 	r.Require(t)
 	t.Log(r)
 }
@@ -177,9 +177,9 @@ func TestEveryFaultForeignIndex(t *testing.T) {
 // TestSchedulesForeignIndex: the index agrees with the table after concurrent moves, restores and deletions in random orders.
 func TestSchedulesForeignIndex(t *testing.T) {
 	t.Parallel()
-	build := indexWorkload(inSequence(indexArchiving, indexRestoring), inSequence(indexWorking, indexWorking),
-		inSequence(indexWorking, indexRestoring, indexArchiving), inSequence(indexDeleting, indexWorking))
-	r := crashtest.Schedules(t, build, shortened(crashtest.Options{Runs: *schedules / 6}))
+	build := indexWorkload(testkit.InSequence(indexArchiving, indexRestoring), testkit.InSequence(indexWorking, indexWorking),
+		testkit.InSequence(indexWorking, indexRestoring, indexArchiving), testkit.InSequence(indexDeleting, indexWorking))
+	r := crashtest.Schedules(t, build, testkit.Crash(crashtest.Options{Runs: *schedules / 6}))
 	r.Require(t)
 	t.Log(r)
 }

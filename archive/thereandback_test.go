@@ -89,13 +89,13 @@ func TestThereAndBackEveryFault(t *testing.T) {
 	for name, journey := range journeys {
 		leaving, back := on(plain, journey.leave), on(plain, journey.back)
 		for name, processes := range map[string][]process{
-			name + " behind a worker":   {inSequence(archiving, leaving, working), back, archiving, working},
+			name + " behind a worker":   {testkit.InSequence(archiving, leaving, working), back, archiving, working},
 			name + " between requests":  {archiving, leaving, back, archiving, working},
-			name + " and then restored": {inSequence(archiving, leaving, working, back, archiving), working, restoring, working},
+			name + " and then restored": {testkit.InSequence(archiving, leaving, working, back, archiving), working, restoring, working},
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				r := crashtest.Enumerate(t, workload(processes...), shortened(crashtest.Options{PairLimit: -1, Sample: testkit.Sample(18)}))
+				r := crashtest.Enumerate(t, workload(processes...), testkit.Crash(crashtest.Options{PairLimit: -1, Sample: testkit.Sample(18)}))
 				r.Require(t)
 				t.Log(r)
 			})
@@ -110,8 +110,8 @@ func TestThereAndBackSchedules(t *testing.T) {
 		leaving, back := on(plain, journey.leave), on(plain, journey.back)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := workload(inSequence(archiving, leaving, archiving), inSequence(working, back, archiving, restoring), inSequence(back, updating, working), inSequence(working, working))
-			r := crashtest.Schedules(t, w, shortened(crashtest.Options{Runs: *schedules / (2 * len(journeys))}))
+			w := workload(testkit.InSequence(archiving, leaving, archiving), testkit.InSequence(working, back, archiving, restoring), testkit.InSequence(back, updating, working), testkit.InSequence(working, working))
+			r := crashtest.Schedules(t, w, testkit.Crash(crashtest.Options{Runs: *schedules / (2 * len(journeys))}))
 			r.Require(t)
 			t.Log(r)
 		})

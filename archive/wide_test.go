@@ -169,7 +169,7 @@ func TestWideEveryFault(t *testing.T) {
 				f := folderOf(1)
 				return errors.Join(fx.ensure(ctx), tabledoor.Ensure(ctx, folders), func() error { _, err := indexed.Insert(ctx, &f); return err }())
 			}),
-			Processes: []process{inSequence(move(archiving), move(func(ctx context.Context, _ *fixture, mover *bareworker.Mover[folder], indexed *table.Table[folder]) error {
+			Processes: []process{testkit.InSequence(move(archiving), move(func(ctx context.Context, _ *fixture, mover *bareworker.Mover[folder], indexed *table.Table[folder]) error {
 				if _, err := mover.Restore(ctx, at(1)); err != nil {
 					return ignoreConflicts(err)
 				}
@@ -188,7 +188,7 @@ func TestWideEveryFault(t *testing.T) {
 			},
 		}
 	}
-	r := crashtest.Enumerate(t, build, shortened(crashtest.Options{PairLimit: -1, MaxLateness: 4, Sample: testkit.Sample(6)}))
+	r := crashtest.Enumerate(t, build, testkit.Crash(crashtest.Options{PairLimit: -1, MaxLateness: 4, Sample: testkit.Sample(6)}))
 	r.Require(t)
 	t.Log(r)
 }

@@ -19,16 +19,10 @@ import (
 
 var schedules = testkit.Count("schedules", 200, "number of schedules to run")
 
-// shortened reduces the runs under -short.
+// shortened fills the number of runs in.
 func shortened(o crashtest.Options) *crashtest.Options {
 	if o.Runs == 0 {
 		o.Runs = *schedules
-	}
-	if testing.Short() {
-		o.Runs = min(o.Runs, 100)
-		o.MaxLateness, o.Faults = -1, func(storagetest.Request) []storagetest.Fault { // besides crashes
-			return []storagetest.Fault{storagetest.LostResponse(), storagetest.Refuse(503, "ServerBusy")}
-		}
 	}
 	return testkit.Crash(o)
 }
@@ -36,7 +30,7 @@ func shortened(o crashtest.Options) *crashtest.Options {
 // officeOf returns the office of a process, with random IDs that repeat with the schedule.
 func officeOf(p *crashtest.Process) (*office, error) {
 	c := noPauses()
-	options.SetNewID(&c, func() string { return fmt.Sprintf("%016X", p.Rand().Uint64()) })
+	options.SetNewID(&c, testkit.NewID(p))
 	return openOffice(p.ConnectionString(), p, c)
 }
 

@@ -91,7 +91,7 @@ func tableBy[T any](open path, p *crashtest.Process, schema table.Schema[T]) (*t
 		return nil, err
 	}
 	o := quick()
-	options.SetNewID(&o.Common, func() string { return fmt.Sprintf("%016X", p.Rand().Uint64()) })
+	options.SetNewID(&o.Common, testkit.NewID(p))
 	return bare.NewTable(service, "staff", schema, o)
 }
 

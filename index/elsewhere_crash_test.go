@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -31,12 +30,7 @@ func openProcess(p *crashtest.Process, d elsewhere) (*table.Table[worker], barew
 		return nil, nil, nil, err
 	}
 	o := quick()
-	var mu sync.Mutex // writes of several goroutines
-	options.SetNewID(&o.Common, func() string {
-		mu.Lock()
-		defer mu.Unlock()
-		return fmt.Sprintf("%016X", p.Rand().Uint64())
-	})
+	options.SetNewID(&o.Common, testkit.NewID(p))
 	o.Retry.ConflictAttempts = 100
 	return openElsewhere(acc, o, d.all()...)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
@@ -52,7 +53,7 @@ func openMoversAt(p *crashtest.Process, now func() time.Time, definitions ...ext
 	m := &movers{acc: acc}
 	c := quick().Common
 	options.SetNow(&c, now)
-	options.SetNewID(&c, func() string { return fmt.Sprintf("%016X", p.Rand().Uint64()) })
+	options.SetNewID(&c, testkit.NewID(p))
 	base, err := bare.NewTable(acc.Tables(), "staff", schema, &table.Options{Common: c})
 	if err == nil {
 		m.out, err = bareworker.NewOutbox(acc.Queues().NewQueueClient("moves"), &c)

@@ -39,13 +39,8 @@ func (c *story) open(p *crashtest.Process) (*office, error) {
 	if err != nil {
 		return nil, err
 	}
-	var mu sync.Mutex
 	var common table.Common
-	options.SetNewID(&common, func() string {
-		mu.Lock()
-		defer mu.Unlock()
-		return fmt.Sprintf("%016X", p.Rand().Uint64())
-	})
+	options.SetNewID(&common, testkit.NewID(p))
 	o := newOffice(acc, &common)
 	o.page, o.took = 2, 600*time.Millisecond
 	o.do = func(page []*table.Entity[clerk]) error {

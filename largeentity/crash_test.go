@@ -28,15 +28,9 @@ import (
 
 var schedules = testkit.Count("schedules", 140, "how many schedules are run in all")
 
-// shortened runs fewer schedules and fewer kinds of faults under -short.
+// shortened gives the processes time: some wait until blobs are old.
 func shortened(o crashtest.Options) *crashtest.Options {
-	o.Timeout = 1000 * time.Hour // some processes wait until blobs are old
-	if testing.Short() {
-		o.Runs = min(o.Runs, 40)
-		o.MaxLateness, o.Faults = -1, func(storagetest.Request) []storagetest.Fault { // and crashes
-			return []storagetest.Fault{storagetest.LostResponse(), storagetest.Refuse(503, "ServerBusy")}
-		}
-	}
+	o.Timeout = 1000 * time.Hour
 	return testkit.Crash(o)
 }
 
@@ -80,7 +74,7 @@ type process = func(context.Context, *crashtest.Process) error
 // on returns a process that does something with a program of its own. Conflicts with concurrent writers are no errors.
 func on(do func(context.Context, *program) error) process {
 	return func(ctx context.Context, p *crashtest.Process) error {
-		c, err := newProgram(p, func() string { return fmt.Sprintf("%016X", p.Rand().Uint64()) })
+		c, err := newProgram(p, testkit.NewID(p))
 		if err != nil {
 			return err
 		}
@@ -91,18 +85,6 @@ func on(do func(context.Context, *program) error) process {
 			}
 		}
 		return err
-	}
-}
-
-// inSequence returns a process that does the work of several, one after the other.
-func inSequence(steps ...process) process {
-	return func(ctx context.Context, p *crashtest.Process) error {
-		for _, step := range steps {
-			if err := step(ctx, p); err != nil {
-				return err
-			}
-		}
-		return nil
 	}
 }
 
@@ -162,7 +144,7 @@ var (
 		_, err := c.photos.Sweep(ctx, &largeentity.SweepOptions{Archived: c.mover.Contains})
 		return err
 	})
-	sweepingLater = inSequence(func(context.Context, *crashtest.Process) error { time.Sleep(25 * time.Hour); return nil }, sweeping)
+	sweepingLater = testkit.InSequence(func(context.Context, *crashtest.Process) error { time.Sleep(25 * time.Hour); return nil }, sweeping)
 	archiving     = on(func(ctx context.Context, c *program) error {
 		e, err := c.staff.Get(ctx, at(1))
 		if err == nil {
@@ -304,7 +286,7 @@ func workload(empty bool, processes ...process) func() crashtest.Workload {
 			return errors.Join(c.ensure(ctx), c.old.Ensure(ctx), w.Ensure(ctx))
 		})
 		if !empty {
-			setup = inSequence(setup, inserting(20))
+			setup = testkit.InSequence(setup, inserting(20))
 		}
 		return crashtest.Workload{Setup: setup, Processes: processes, Drain: drain, Invariant: sound, Check: clean}
 	}
@@ -330,8 +312,8 @@ func TestEveryFault(t *testing.T) {
 		{"moved", false, []process{archiving, working, sweepingLater}},
 		{"moved and replaced", false, []process{archiving, replacing(12), working, sweeping}},
 		{"moved and deleted", false, []process{archiving, deleting, working, sweeping}},
-		{"restored", false, []process{inSequence(archiving, working), restoring, sweeping, working, replacing(12)}},
-		{"purged", false, []process{inSequence(archiving, working), purging, sweeping, restoring}},
+		{"restored", false, []process{testkit.InSequence(archiving, working), restoring, sweeping, working, replacing(12)}},
+		{"purged", false, []process{testkit.InSequence(archiving, working), purging, sweeping, restoring}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -350,13 +332,13 @@ func TestSchedules(t *testing.T) {
 		empty     bool
 		processes []process
 	}{
-		{"two writers", false, []process{inSequence(replacing(12), replacing(13)), replacing(40), sweeping, reading}},
+		{"two writers", false, []process{testkit.InSequence(replacing(12), replacing(13)), replacing(40), sweeping, reading}},
 		{"writers and sweeps of old blobs", false, []process{replacing(12), replacing(40), sweepingLater, sweepingLater}},
-		{"insert and delete", true, []process{inserting(12), inserting(13), inSequence(deleting, sweeping), deleting}},
+		{"insert and delete", true, []process{inserting(12), inserting(13), testkit.InSequence(deleting, sweeping), deleting}},
 		{"undo and rekey", false, []process{undoing, replacing(12), rekeying, sweeping}},
-		{"moves", false, []process{inSequence(archiving, replacing(12), archiving), inSequence(working, restoring, working), working, sweeping}},
-		{"moves and purges", false, []process{inSequence(archiving, working, purging), inSequence(restoring, archiving), inSequence(working, working), inSequence(sweeping, sweeping)}},
-		{"everything", false, []process{inSequence(archiving, restoring, archiving), inSequence(replacing(12), deleting, inserting(13)), inSequence(working, working), inSequence(sweeping, reading)}},
+		{"moves", false, []process{testkit.InSequence(archiving, replacing(12), archiving), testkit.InSequence(working, restoring, working), working, sweeping}},
+		{"moves and purges", false, []process{testkit.InSequence(archiving, working, purging), testkit.InSequence(restoring, archiving), testkit.InSequence(working, working), testkit.InSequence(sweeping, sweeping)}},
+		{"everything", false, []process{testkit.InSequence(archiving, restoring, archiving), testkit.InSequence(replacing(12), deleting, inserting(13)), testkit.InSequence(working, working), testkit.InSequence(sweeping, reading)}},
 	}
 	for _, test := range all {
 		t.Run(test.name, func(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -20,17 +19,6 @@ import (
 
 var schedules = testkit.Count("schedules", 100, "how many schedules are run in all")
 
-// shortened runs fewer schedules and fewer kinds of faults under -short.
-func shortened(o crashtest.Options) *crashtest.Options {
-	if testing.Short() {
-		o.Runs = min(o.Runs, 60)
-		o.MaxLateness, o.Faults = -1, func(storagetest.Request) []storagetest.Fault { // and crashes
-			return []storagetest.Fault{storagetest.LostResponse(), storagetest.Refuse(503, "ServerBusy")}
-		}
-	}
-	return testkit.Crash(o)
-}
-
 // process is what one program of these tests does.
 type process = func(context.Context, *crashtest.Process) error
 
@@ -39,12 +27,7 @@ func on(is setting, steps ...func(*program, context.Context) error) process {
 	return func(ctx context.Context, p *crashtest.Process) error {
 		var o table.Options
 		o.Retry.Wait, o.Retry.ConflictWait = -1, -1
-		var mu sync.Mutex // writes of several goroutines
-		options.SetNewID(&o.Common, func() string {
-			mu.Lock()
-			defer mu.Unlock()
-			return fmt.Sprintf("%016X", p.Rand().Uint64())
-		})
+		options.SetNewID(&o.Common, testkit.NewID(p))
 		fx, err := open(p.ConnectionString(), p, o, is)
 		for _, step := range steps {
 			if err == nil {
@@ -182,7 +165,7 @@ func TestEveryFault(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := crashtest.Enumerate(t, w, shortened(crashtest.Options{PairLimit: -1, Sample: testkit.Sample(14)}))
+			r := crashtest.Enumerate(t, w, testkit.Crash(crashtest.Options{PairLimit: -1, Sample: testkit.Sample(14)}))
 			r.Require(t)
 			t.Log(r)
 		})
@@ -203,7 +186,7 @@ func TestSchedules(t *testing.T) {
 	for name, w := range all {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := crashtest.Schedules(t, w, shortened(crashtest.Options{Runs: *schedules / len(all)}))
+			r := crashtest.Schedules(t, w, testkit.Crash(crashtest.Options{Runs: *schedules / len(all)}))
 			r.Require(t)
 			t.Log(r)
 		})

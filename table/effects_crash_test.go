@@ -20,7 +20,7 @@ import (
 func processTown(open path, p *crashtest.Process) (people *table.Table[resident], out *tableOutbox, sent *table.Table[table.Row], err error) {
 	o := &table.Options{}
 	o.Retry.Wait, o.Retry.ConflictWait = -1, -1
-	options.SetNewID(&o.Common, func() string { return fmt.Sprintf("%016X", p.Rand().Uint64()) })
+	options.SetNewID(&o.Common, testkit.NewID(p))
 	service, err := open(p)
 	if err != nil {
 		return nil, nil, nil, err

@@ -1,6 +1,10 @@
 package testkit
 
 import (
+	"context"
+	"fmt"
+	"sync"
+
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
 )
@@ -38,4 +42,26 @@ func Crash(o crashtest.Options) *crashtest.Options {
 		}
 	}
 	return &o
+}
+
+// NewID returns a function that makes the random IDs of a process, which repeat with the schedule.
+func NewID(p *crashtest.Process) func() string {
+	var mu sync.Mutex // writes of several goroutines
+	return func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		return fmt.Sprintf("%016X", p.Rand().Uint64())
+	}
+}
+
+// InSequence returns a process that does the work of several, one after the other.
+func InSequence(steps ...func(context.Context, *crashtest.Process) error) func(context.Context, *crashtest.Process) error {
+	return func(ctx context.Context, p *crashtest.Process) error {
+		for _, step := range steps {
+			if err := step(ctx, p); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 }

@@ -39,7 +39,7 @@ type core struct {
 	client     client
 	err        error // of the declaration
 	limits     limits
-	skip       func(*LineError) bool                 // nil for none
+	skip       func(*LineError) bool                // nil for none
 	timeOfText func(text []byte) (time.Time, error) // of a line without its line break; nil without Options.Time
 }
 
