@@ -153,6 +153,9 @@ func TestOnAzurite(t *testing.T) {
 // TestOnAdverse: each recipe ends, and its answers and rows are the same, on a service that throttles, shortens pages and is late.
 func TestOnAdverse(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("runs all recipes where requests are late")
+	}
 	steps := func(on string) (all []string) {
 		for _, r := range reportsOn(t, on) {
 			for _, s := range r.Steps {
