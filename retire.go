@@ -30,12 +30,16 @@ import (
 //
 // Rows of definitions in other partitions stay as tombstones until the work of a day deletes them.
 //
-// Errors: the mistakes of the declarations; *table.ValueError for a table or a definition that the
-// store does not declare, and for a field of the pass that Retire does not use; an error of the
-// catalogue if another program has changed the state meanwhile, and for a table without a
-// catalogue; errors of reads and writes. Requests: 6; a scan of the entities, 1 for each 1,000, and
-// 1 for each 100 that record the definition, if a transaction has room for them; a scan of its
-// rows.
+// Errors:
+//   - the mistakes of the declarations
+//   - *table.ValueError for a table or a definition that the store does not declare, and for a
+//     field of the pass that Retire does not use
+//   - an error of the catalogue if another program has changed the state meanwhile, and for a table
+//     without a catalogue
+//   - errors of reads and writes
+//
+// Requests: 6; a scan of the entities, 1 for each 1,000, and 1 for each 100 that record the
+// definition, if a transaction has room for them; a scan of its rows.
 func (s *Store) Retire(ctx context.Context, tableName, definition string, pass *table.Pass) error {
 	if err := s.begin(); err != nil {
 		return err

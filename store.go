@@ -413,13 +413,18 @@ func (s *Store) Drain(ctx context.Context) error {
 // with every error: Changed are the notifications, Counts has the partitions, and Token is where to
 // go on.
 //
-// Errors: the mistakes of the declarations; *table.ValueError for a name that is no table of the
-// store, and for a Token that is not from this method; table.ErrRanged if the account has a
-// signature for a range of keys, unless the pass is of one partition of which it sees all rows;
-// table.ErrNotCreated, or the *azcore.ResponseError of the queue; the other errors of a read (see
-// package table). Requests: 1 for each partition to find it, and 1 more to see that there are no
-// more; 1 for each 1,000 rows of a partition's commit records, at least 1; 1 for each notification,
-// and more during an outage of the queue.
+// Errors:
+//   - the mistakes of the declarations
+//   - *table.ValueError for a name that is no table of the store, and for a Token that is not from
+//     this method
+//   - table.ErrRanged if the account has a signature for a range of keys, unless the pass is of one
+//     partition of which it sees all rows
+//   - table.ErrNotCreated, or the *azcore.ResponseError of the queue
+//   - the other errors of a read (see package table)
+//
+// Requests: 1 for each partition to find it, and 1 more to see that there are no more; 1 for each
+// 1,000 rows of a partition's commit records, at least 1; 1 for each notification, and more during
+// an outage of the queue.
 func (s *Store) NotifyPending(ctx context.Context, tableName string, age time.Duration, p *table.Pass) (table.Progress, error) {
 	if err := s.begin(); err != nil {
 		return table.Progress{}, err

@@ -77,11 +77,14 @@ func (d *declaration) id() string { return strings.ToLower(d.name) }
 // be read.
 //
 // Errors are returned by the methods of the store and by each method of the handle, with the names
-// of table and definition: *table.TypeError for a T that cannot be stored; *keys.KeyError for a
-// wrong key; *table.ValueError for a name that no table can have, a type that is declared twice,
-// types whose rows are in one range of keys, a definition that is nil, belongs to another table or
-// has the name of another one, a table that something else owns, and for a declaration after a
-// method of the store was called; the errors of the definitions, such as *table.DefinitionError.
+// of table and definition:
+//   - *table.TypeError for a T that cannot be stored
+//   - *keys.KeyError for a wrong key
+//   - *table.ValueError for a name that no table can have, a type that is declared twice, types
+//     whose rows are in one range of keys, a definition that is nil, belongs to another table or
+//     has the name of another one, a table that something else owns, and for a declaration after a
+//     method of the store was called
+//   - the errors of the definitions, such as *table.DefinitionError
 func Table[T any](s *Store, name string, partition keys.AnyPartition[T], row keys.AnyRow[T], definitions ...Definition[T]) *table.Table[T] {
 	var none *table.Table[T]
 	to := new(extend.Declaration[T])

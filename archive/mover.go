@@ -148,13 +148,18 @@ func (m *mover) bind(from table.Handle, to Destination, outbox commit.Outbox) (e
 // a concurrent writer deletes the entity meanwhile, the destination does not contain it in the end
 // either. If Move gives it another key meanwhile, the request may end without an archived row.
 //
-// Errors: table.ErrChanged; table.ErrNotFound if the row is gone; *table.ValueError for a row of an
-// older version; table.ErrNotRead; table.ErrOutbox if the queue does not store the notification,
-// and then nothing was written; *table.LimitError for a row that the destination can never store,
-// if it has the method Check; *table.DefinitionError for a handle without the mover;
-// table.ErrUnknownOutcome and the other errors of a write (see package table). Requests: 3, and 1
-// more if e is not the whole row; the worker's are 7. A second request for the same move does no
-// harm.
+// Errors:
+//   - table.ErrChanged
+//   - table.ErrNotFound if the row is gone
+//   - *table.ValueError for a row of an older version
+//   - table.ErrNotRead
+//   - table.ErrOutbox if the queue does not store the notification, and then nothing was written
+//   - *table.LimitError for a row that the destination can never store, if it has the method Check
+//   - *table.DefinitionError for a handle without the mover
+//   - table.ErrUnknownOutcome and the other errors of a write (see package table)
+//
+// Requests: 3, and 1 more if e is not the whole row; the worker's are 7. A second request for the
+// same move does no harm.
 func (m *Mover[T]) Archive(ctx context.Context, t *table.Table[T], e *table.Entity[T]) error {
 	of, err := m.binding(t)
 	if err != nil {
@@ -430,13 +435,18 @@ var errUnderway = errs.Of(table.ErrIncomplete, "archive: the entity's move is no
 // old one do not touch it. When Restore returns, the entity is in its table, with all its columns
 // and derived rows; a worker deletes it from the destination.
 //
-// Errors: table.ErrNotFound if the destination does not contain the key; table.ErrIncomplete if the
-// move is not complete; table.ErrExists if the table contains another entity under that key by now,
-// or if a concurrent Restore was first; table.ErrForeignRow for a row of the destination that no
-// move has stored; *keys.KeyError, *table.VersionError or *table.DecodeError for a row that is no
-// entity of T; *table.DefinitionError for a handle without the mover; table.ErrUnknownOutcome and
-// the other errors of a write (see package table). Requests: 6, and 1 more for each move that has
-// stored the row and not moved the entity; and the worker's 6.
+// Errors:
+//   - table.ErrNotFound if the destination does not contain the key
+//   - table.ErrIncomplete if the move is not complete
+//   - table.ErrExists if the table contains another entity under that key by now, or if a
+//     concurrent Restore was first
+//   - table.ErrForeignRow for a row of the destination that no move has stored
+//   - *keys.KeyError, *table.VersionError or *table.DecodeError for a row that is no entity of T
+//   - *table.DefinitionError for a handle without the mover
+//   - table.ErrUnknownOutcome and the other errors of a write (see package table)
+//
+// Requests: 6, and 1 more for each move that has stored the row and not moved the entity; and the
+// worker's 6.
 func (m *Mover[T]) Restore(ctx context.Context, t *table.Table[T], k keys.Key) (*table.Entity[T], error) {
 	of, err := m.binding(t)
 	if err != nil {

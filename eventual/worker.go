@@ -136,13 +136,18 @@ func (w *worker) Run(ctx context.Context) error { return w.run(ctx, false) }
 // failed request for messages is repeated until WriteTimeout; Drain then waits for the messages
 // that it may have hidden.
 //
-// Errors: table.ErrNotCreated; *table.ValueError for a worker that runs; the error of a queue, such
-// as *azcore.ResponseError; the error of ctx if ctx ends before; the errors of handlers, and of the
-// requests for commit records, joined, at most 100: each with the table and the partition of the
-// message. An effect that failed, and succeeded at a later attempt of the same Drain, has none, nor
-// has an effect that waits on purpose: [RetryAfter], or a kind or version that this worker does not
-// know. A message that becomes poison before a handler is called is only logged. Requests are those
-// of Run.
+// Errors:
+//   - table.ErrNotCreated
+//   - *table.ValueError for a worker that runs
+//   - the error of a queue, such as *azcore.ResponseError
+//   - the error of ctx if ctx ends before
+//   - the errors of handlers, and of the requests for commit records, joined, at most 100: each
+//     with the table and the partition of the message
+//
+// An effect that failed, and succeeded at a later attempt of the same Drain, has none, nor has an
+// effect that waits on purpose: [RetryAfter], or a kind or version that this worker does not know.
+// A message that becomes poison before a handler is called is only logged. Requests are those of
+// Run.
 func (w *worker) Drain(ctx context.Context) error { return w.run(ctx, true) }
 
 func (w *worker) run(ctx context.Context, drain bool) error {

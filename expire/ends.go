@@ -236,11 +236,15 @@ func (e *Ends[T]) Extend(ctx context.Context, t *table.Table[T], k keys.Key, cha
 //
 //	code, err := codesEnd.Take(ctx, codes, key)
 //
-// Errors: table.ErrNotFound if there is no such entity, it is over, or another caller has taken it;
-// table.ErrUnknownOutcome around an *table.UnknownError if the record could not be read or stored:
-// then the entity is returned with the error, and counts if UnknownError.Resolve says that the
-// deletion was applied; *table.DefinitionError for a handle without the definition; the errors of
-// Get and Delete. 2 requests, and 2 more for each conflict.
+// Errors:
+//   - table.ErrNotFound if there is no such entity, it is over, or another caller has taken it
+//   - table.ErrUnknownOutcome around an *table.UnknownError if the record could not be read or
+//     stored: then the entity is returned with the error, and counts if UnknownError.Resolve says
+//     that the deletion was applied
+//   - *table.DefinitionError for a handle without the definition
+//   - the errors of Get and Delete
+//
+// 2 requests, and 2 more for each conflict.
 func (e *Ends[T]) Take(ctx context.Context, t *table.Table[T], k keys.Key) (*table.Entity[T], error) {
 	if err := e.core().check(t); err != nil {
 		return nil, err

@@ -37,13 +37,18 @@ import (
 // as Changed; others have another end by now, or were deleted by others. Its Counts have the
 // partitions that were looked into, as partitions.
 //
-// Errors: table.ErrNotReadable on a table in use before Fill; *table.DefinitionError for a handle
-// without the definition; *table.ValueError for another field of the pass; *keys.KeyError for an
-// invalid range; table.ErrRanged for a client whose signature is for a range of keys; errors of a
-// read and of a write (see package table). Requests: 1 for each partition to find it, 1 for each
-// partition for what is due in it, and for each 1,000 such entities, about 1 to read them and 1 to
-// delete them for each 49, or fewer with other definitions; with Options.ManyPartitions 1 for each
-// 1,000 partitions in which something has ended since, and 1 to delete the note of each.
+// Errors:
+//   - table.ErrNotReadable on a table in use before Fill
+//   - *table.DefinitionError for a handle without the definition
+//   - *table.ValueError for another field of the pass
+//   - *keys.KeyError for an invalid range
+//   - table.ErrRanged for a client whose signature is for a range of keys
+//   - errors of a read and of a write (see package table)
+//
+// Requests: 1 for each partition to find it, 1 for each partition for what is due in it, and for
+// each 1,000 such entities, about 1 to read them and 1 to delete them for each 49, or fewer with
+// other definitions; with Options.ManyPartitions 1 for each 1,000 partitions in which something has
+// ended since, and 1 to delete the note of each.
 func (e *Ends[T]) Sweep(ctx context.Context, t *table.Table[T], p *table.Pass) (table.Progress, error) {
 	return e.core().sweep(ctx, t, p)
 }

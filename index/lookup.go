@@ -64,12 +64,18 @@ func (ix *Index[T, K]) Prefix(ctx context.Context, t *table.Table[T], partition 
 // Conditions need full copies. Requests: 1 for each 1,000; by pointers 1 more for each entity, 10
 // at a time and up to 40 ahead of the loop.
 //
-// Errors: table.ErrNotReadable; table.ErrTableScan for a query without a partition;
-// table.ErrBudget; *keys.KeyError for Rows of another range; *table.ValueError for conditions that
-// the index rows cannot answer; *table.LimitError for too many conditions; *table.DefinitionError
-// for a wrong definition, and for a handle without it; *table.DecodeError for a row that does not
-// fit T, or whose `_sys` another program has stored with another type; *table.ValueError for a
-// Cursor of another query; errors of a read (see package table).
+// Errors:
+//   - table.ErrNotReadable
+//   - table.ErrTableScan for a query without a partition
+//   - table.ErrBudget
+//   - *keys.KeyError for Rows of another range
+//   - *table.ValueError for conditions that the index rows cannot answer
+//   - *table.LimitError for too many conditions
+//   - *table.DefinitionError for a wrong definition, and for a handle without it
+//   - *table.DecodeError for a row that does not fit T, or whose `_sys` another program has stored
+//     with another type
+//   - *table.ValueError for a Cursor of another query
+//   - errors of a read (see package table)
 func (ix *Index[T, K]) Query(ctx context.Context, t *table.Table[T], q table.Query[T]) iter.Seq2[*table.Entity[T], error] {
 	c, _ := ix.core()
 	return entities[T](c.query(ctx, tabledoor.Of(t), tabledoor.QueryOf(&q)))
@@ -97,14 +103,21 @@ func (ix *Index[T, K]) Keys(ctx context.Context, t *table.Table[T], q table.Quer
 // A page has Query.Limit entities, 1,000 if it is 0, unless the query ends. Token is "" after the
 // last page. The last page is empty if the page before it contains all remaining entities.
 //
-// Errors: *table.ValueError for a corrupt token, and for a token of another table, index, query or
-// version; *table.ValueError for a query with a Cursor; table.ErrNotReadable; table.ErrTableScan;
-// table.ErrBudget; *keys.KeyError, *table.ValueError and *table.LimitError for the query, as in
-// Query; *table.DefinitionError for a wrong definition, and for a handle without it;
-// *table.DecodeError for a row that cannot be read; errors of a read (see package table). With
-// table.ErrBudget, the page is returned as far as it was read, with its Token. Requests are those
-// of Query: 1 for each 1,000, by pointers 1 more for each entity; and 1 more if the token is in the
-// middle of one of the service's pages, or if entities of index rows have changed.
+// Errors:
+//   - *table.ValueError for a corrupt token, and for a token of another table, index, query or
+//     version
+//   - *table.ValueError for a query with a Cursor
+//   - table.ErrNotReadable
+//   - table.ErrTableScan
+//   - table.ErrBudget
+//   - *keys.KeyError, *table.ValueError and *table.LimitError for the query, as in Query
+//   - *table.DefinitionError for a wrong definition, and for a handle without it
+//   - *table.DecodeError for a row that cannot be read
+//   - errors of a read (see package table)
+//
+// With table.ErrBudget, the page is returned as far as it was read, with its Token. Requests are
+// those of Query: 1 for each 1,000, by pointers 1 more for each entity; and 1 more if the token is
+// in the middle of one of the service's pages, or if entities of index rows have changed.
 func (ix *Index[T, K]) Page(ctx context.Context, t *table.Table[T], q table.Query[T], token string) (*table.Page[T], error) {
 	c, _ := ix.core()
 	return pageOf[T](c.page(ctx, tabledoor.Of(t), tabledoor.QueryOf(&q), token))

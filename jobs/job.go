@@ -215,11 +215,16 @@ func notifyPending(ctx context.Context, o commit.Outbox, t table.Handle) error {
 // Slice and Concurrency: one that was canceled, whose queue was cleared, or whose messages are
 // poison. Slices that are at work then are repeated. A finished job stays finished.
 //
-// Errors: *table.DefinitionError for a handle without the job; *table.ValueError for wrong options,
-// a query that a job cannot divide, an arg that is no JSON, and an arg or partitions that the job
-// of the name does not have; *table.LimitError for a large one; *keys.KeyError for a long name and
-// an invalid range; table.ErrOutbox; the errors of a write (see package table). Requests: 3; of an
-// existing job 7 more, and the worker's 3 for each open range. Idempotent.
+// Errors:
+//   - *table.DefinitionError for a handle without the job
+//   - *table.ValueError for wrong options, a query that a job cannot divide, an arg that is no
+//     JSON, and an arg or partitions that the job of the name does not have
+//   - *table.LimitError for a large one
+//   - *keys.KeyError for a long name and an invalid range
+//   - table.ErrOutbox
+//   - the errors of a write (see package table)
+//
+// Requests: 3; of an existing job 7 more, and the worker's 3 for each open range. Idempotent.
 func (j *Job[T, P]) Start(ctx context.Context, t *table.Table[T], name string, arg P, o *Options) error {
 	of, err := j.binding(t)
 	if err != nil {

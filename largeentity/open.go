@@ -105,10 +105,18 @@ const maxReads = 4
 // was read, OpenAt reads the entity again, 3 times at most. The entity is also returned if only the
 // value cannot be opened.
 //
-// Errors: table.ErrNotFound if there is no entity; ErrNoValue if it has no value; ErrBlobNotFound;
-// table.ErrAltered; ErrForeignBlob for a blob of another table or partition; table.ErrNotCreated;
-// *table.ValueError for a nil argument; *table.DecodeError if the row does not fit T; errors of a
-// read (see package table). 2 requests, and 2 more after each such replacement.
+// Errors:
+//   - table.ErrNotFound if there is no entity
+//   - ErrNoValue if it has no value
+//   - ErrBlobNotFound
+//   - table.ErrAltered
+//   - ErrForeignBlob for a blob of another table or partition
+//   - table.ErrNotCreated
+//   - *table.ValueError for a nil argument
+//   - *table.DecodeError if the row does not fit T
+//   - errors of a read (see package table)
+//
+// 2 requests, and 2 more after each such replacement.
 func (v *Values[T]) OpenAt(ctx context.Context, t *table.Table[T], k keys.Key, value func(*T) Blob) (io.ReadCloser, *table.Entity[T], error) {
 	of, err := v.binding(t)
 	if err != nil {

@@ -53,11 +53,16 @@ import (
 // package archive; errors of a read and of a write (see package table), and *azcore.ResponseError
 // about a blob.
 //
-// Requests: 1 for each page of blobs and 1 or more for the rows of each partition in it; 1 for each
-// page of rows of the whole table, which the service finds by a scan, and 1 or more for the blobs
-// of each of their partitions; 1 for each deleted blob, and 1 more for an orphan; 1 for each 1,000
-// rows of each partition with a blob without a row, whose entities Sweep reads first; 1 for each
-// 100 deleted rows. Memory: a page of each list, and the links of such a partition.
+// Requests:
+//   - 1 for each page of blobs and 1 or more for the rows of each partition in it
+//   - 1 for each page of rows of the whole table, which the service finds by a scan, and 1 or more
+//     for the blobs of each of their partitions
+//   - 1 for each deleted blob, and 1 more for an orphan
+//   - 1 for each 1,000 rows of each partition with a blob without a row, whose entities Sweep reads
+//     first
+//   - 1 for each 100 deleted rows
+//
+// Memory: a page of each list, and the links of such a partition.
 func (v *Values[T]) Sweep(ctx context.Context, t *table.Table[T], p *table.Pass) (table.Progress, error) {
 	of, err := v.binding(t)
 	if err != nil {

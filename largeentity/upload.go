@@ -27,12 +27,20 @@ import (
 // Options.Grace, in an entity of the same partition. A value that no entity gets is deleted by
 // [Values.Sweep]. Blobs never change: another value is another blob.
 //
-// Errors: the error of r; io.ErrNoProgress for an r that returns neither bytes nor an error 100
-// times; *keys.KeyError for an invalid owner; *table.LimitError for more than 50,000 blocks, and
-// for a PartitionKey that is too long for the name of a blob; *table.ValueError for a nil r, and
-// for a content type that no header can have; *table.DefinitionError for a handle without the
-// values; table.ErrNotCreated; table.ErrUnreachable; *azcore.ResponseError. After an error, nothing
-// is stored that Sweep does not find, but for blocks that the service itself deletes within a week.
+// Errors:
+//   - the error of r
+//   - io.ErrNoProgress for an r that returns neither bytes nor an error 100 times
+//   - *keys.KeyError for an invalid owner
+//   - *table.LimitError for more than 50,000 blocks, and for a PartitionKey that is too long for
+//     the name of a blob
+//   - *table.ValueError for a nil r, and for a content type that no header can have
+//   - *table.DefinitionError for a handle without the values
+//   - table.ErrNotCreated
+//   - table.ErrUnreachable
+//   - *azcore.ResponseError
+//
+// After an error, nothing is stored that Sweep does not find, but for blocks that the service
+// itself deletes within a week.
 //
 // Requests: none for a value of at most Options.InlineUpTo bytes, 1 for a value of at most
 // Options.BlockSize, else 1 for each block and 1 to commit them. Memory: see
@@ -246,12 +254,18 @@ func (u *upload) send(ctx context.Context, block []byte) error {
 // Blob and a value in the entity itself are returned as they are.
 //
 // Errors, after which Copy returns b, so that the field of an entity keeps its value:
-// ErrBlobNotFound; table.ErrAltered; ErrForeignBlob for a blob of another table; *keys.KeyError for
-// an invalid owner; *table.LimitError for a PartitionKey that is too long for the name of a blob;
-// *table.DefinitionError for a handle without the values; table.ErrNotCreated;
-// table.ErrUnreachable; *azcore.ResponseError. Requests: none for a value in the entity itself,
-// else the requests of Open and Upload. The value passes through the program, in blocks; see
-// Options.BlocksInFlight.
+//   - ErrBlobNotFound
+//   - table.ErrAltered
+//   - ErrForeignBlob for a blob of another table
+//   - *keys.KeyError for an invalid owner
+//   - *table.LimitError for a PartitionKey that is too long for the name of a blob
+//   - *table.DefinitionError for a handle without the values
+//   - table.ErrNotCreated
+//   - table.ErrUnreachable
+//   - *azcore.ResponseError
+//
+// Requests: none for a value in the entity itself, else the requests of Open and Upload. The value
+// passes through the program, in blocks; see Options.BlocksInFlight.
 func (v *Values[T]) Copy(ctx context.Context, t *table.Table[T], owner keys.Key, b Blob) (Blob, error) {
 	of, err := v.binding(t)
 	if err != nil {

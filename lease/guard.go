@@ -39,10 +39,16 @@ type Partition struct {
 // A partition has two rows for each lease whose holders have entered it, and keeps them:
 // ~h|NAME|head and ~h|NAME|TOKEN. Each partition can have any number of leases.
 //
-// Errors: [ErrLost] if the lease is lost, and if a later holder has entered; *[RestoredError];
-// *keys.KeyError for a wrong key; *table.ValueError for a nil table; the mistake of a table that
-// was declared wrong; *table.DecodeError for rows that cannot be used; errors of a read and of a
-// write (see package table). Requests: 2, and 1 if this holder has entered already. Idempotent.
+// Errors:
+//   - [ErrLost] if the lease is lost, and if a later holder has entered
+//   - *[RestoredError]
+//   - *keys.KeyError for a wrong key
+//   - *table.ValueError for a nil table
+//   - the mistake of a table that was declared wrong
+//   - *table.DecodeError for rows that cannot be used
+//   - errors of a read and of a write (see package table)
+//
+// Requests: 2, and 1 if this holder has entered already. Idempotent.
 func (l *Lease) In(ctx context.Context, t table.Handle, partition keys.PartitionKey) (_ *Partition, err error) {
 	h := door.Table(t)
 	if err := engine.CheckHandle("t", h); err != nil {

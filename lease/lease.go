@@ -202,10 +202,13 @@ func (l *Lease) findRow(ctx context.Context, method string) error {
 // If Release returns nil, no other program has had the lease from its acquisition until then, also
 // if it was over for a while.
 //
-// Errors: [ErrLost] if another program has it, or has had it; table.ErrUnknownOutcome if the
-// response was lost, and another program has it, which may have taken it behind the release; those
-// of a read and of a write (see package table), after which the lease ends by itself. Requests: 1;
-// none if the lease was released, and 2 more after a lost response. Idempotent.
+// Errors:
+//   - [ErrLost] if another program has it, or has had it
+//   - table.ErrUnknownOutcome if the response was lost, and another program has it, which may have
+//     taken it behind the release
+//   - those of a read and of a write (see package table), after which the lease ends by itself
+//
+// Requests: 1; none if the lease was released, and 2 more after a lost response. Idempotent.
 func (l *Lease) Release(ctx context.Context) (err error) {
 	_ = l.end("it was released")
 	if err := l.begin(ctx); err != nil {

@@ -156,14 +156,19 @@ func (s *Leases) check(method, name string) (err error) {
 // reads the row and finds its own acquisition by a random number; the name of an owner does not
 // matter.
 //
-// Errors: *[HeldError]; [ErrLost] if the response came so late that the lease is over;
-// *table.ValueError or *table.LimitError for a name that is empty, longer than 100 characters, or
-// has other characters than letters, digits, hyphens, dots and underscores; *table.DecodeError for
-// a row, or a date of the service, that cannot be used; table.ErrUnknownOutcome if the service
-// could not be asked whether the lease was acquired: it then ends by itself; errors of a read and
-// of a write (see package table). Requests: 2; 1 if another holder has it, and 1 if this process
-// has released it last; 1 more than that if another process has acquired it since. Not idempotent:
-// a second call finds the lease held, also by this process.
+// Errors:
+//   - *[HeldError]
+//   - [ErrLost] if the response came so late that the lease is over
+//   - *table.ValueError or *table.LimitError for a name that is empty, longer than 100 characters,
+//     or has other characters than letters, digits, hyphens, dots and underscores
+//   - *table.DecodeError for a row, or a date of the service, that cannot be used
+//   - table.ErrUnknownOutcome if the service could not be asked whether the lease was acquired: it
+//     then ends by itself
+//   - errors of a read and of a write (see package table)
+//
+// Requests: 2; 1 if another holder has it, and 1 if this process has released it last; 1 more than
+// that if another process has acquired it since. Not idempotent: a second call finds the lease
+// held, also by this process.
 func (s *Leases) Acquire(ctx context.Context, name string) (*Lease, error) {
 	return s.acquireAlone(ctx, "Acquire", name, 0)
 }

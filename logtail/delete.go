@@ -112,11 +112,15 @@ func alternate(lists []iter.Seq2[table.Op, error]) iter.Seq2[table.Op, error] {
 // still needed. Drop may run while other programs append, read and follow: for them, the table is
 // empty.
 //
-// Errors: *table.ValueError for a field of the pass that is not used; table.ErrUnknownOutcome,
-// after which Drop can be called again; table.ErrChanged if another Drop runs at the same time;
-// table.ErrNotCreated if Create has not made the table of the states; errors of a read and of a
-// write (see package table). Requests: 1 query for each 1,000 periods that ever were; for each
-// table 1 to delete it, and 2 to write its state. Idempotent.
+// Errors:
+//   - *table.ValueError for a field of the pass that is not used
+//   - table.ErrUnknownOutcome, after which Drop can be called again
+//   - table.ErrChanged if another Drop runs at the same time
+//   - table.ErrNotCreated if Create has not made the table of the states
+//   - errors of a read and of a write (see package table)
+//
+// Requests: 1 query for each 1,000 periods that ever were; for each table 1 to delete it, and 2 to
+// write its state. Idempotent.
 func (p *Periods) Drop(ctx context.Context, pass *table.Pass) (dropped []Period, err error) {
 	if pass == nil {
 		pass = &table.Pass{}

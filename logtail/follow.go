@@ -31,11 +31,16 @@ import (
 // A record that becomes visible more than Options.Overlap after its time may be missed. Appends of
 // this library end before that, unless the clocks of writer and follower differ too much.
 //
-// Errors: *table.ValueError; ErrPastRetention if tables after the cursor may be dropped: begin
-// again with a nil cursor, which is at the oldest table; *table.DecodeError for a record that does
-// not fit T, unless Options.Skip leaves it out; *keys.KeyError for a wrong source;
-// table.ErrNotCreated and the other errors of a read (see package table); the error of ctx at its
-// end. After an error, the cursor can be used again. Requests: to catch up, about 2 for each 1,000
+// Errors:
+//   - *table.ValueError
+//   - ErrPastRetention if tables after the cursor may be dropped: begin again with a nil cursor,
+//     which is at the oldest table
+//   - *table.DecodeError for a record that does not fit T, unless Options.Skip leaves it out
+//   - *keys.KeyError for a wrong source
+//   - table.ErrNotCreated and the other errors of a read (see package table)
+//   - the error of ctx at its end
+//
+// After an error, the cursor can be used again. Requests: to catch up, about 2 for each 1,000
 // records of a partition, and some more where the records become much denser or rarer. Then, after
 // each pause of Options.Poll, 1 for each partition and each 1,000 records of Options.Overlap; for a
 // source with several partitions twice as many if a record is missing between other records.

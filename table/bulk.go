@@ -68,9 +68,11 @@ import (
 // A transaction that the service refuses because it is busy is sent again as [Pass] says. The other
 // partitions go on, at the rates above.
 //
-// Errors: *BatchError around the error that the operation's own method would return, such as
-// ErrExists or ErrChanged, or around ErrUnknownOutcome or another error of a write (see package
-// table); *ValueError for a field of the pass that is wrong or not used; the error of the stream.
+// Errors:
+//   - *BatchError around the error that the operation's own method would return, such as ErrExists
+//     or ErrChanged, or around ErrUnknownOutcome or another error of a write (see package table)
+//   - *ValueError for a field of the pass that is wrong or not used
+//   - the error of the stream
 func Bulk(ctx context.Context, ops iter.Seq2[Op, error], pass *Pass) (Progress, error) {
 	if pass == nil {
 		pass = &Pass{}
@@ -127,12 +129,15 @@ func bulkProgress(r engine.BulkResult, more bool) Progress {
 // read. Requests: ⌈N / 1000⌉ queries and ⌈N / 100⌉ transactions for N rows of one partition, more
 // as for List and Bulk; 1 query and 1 transaction more for each row that has changed.
 //
-// Errors: *BatchError around ErrChanged for a row that has changed at each of
-// Retry.ConflictAttempts attempts, or around ErrUnknownOutcome or another error of a write (see
-// package table); ErrTableScan, ErrBudget, *LimitError and *ValueError for the query, and for a
-// field of the pass that is wrong or not used; *DecodeError for a row that does not fit T; errors
-// of a read. After an error of the query, such as ErrBudget, the rows that it has yielded are
-// deleted.
+// Errors:
+//   - *BatchError around ErrChanged for a row that has changed at each of Retry.ConflictAttempts
+//     attempts, or around ErrUnknownOutcome or another error of a write (see package table)
+//   - ErrTableScan, ErrBudget, *LimitError and *ValueError for the query, and for a field of the
+//     pass that is wrong or not used
+//   - *DecodeError for a row that does not fit T
+//   - errors of a read
+//
+// After an error of the query, such as ErrBudget, the rows that it has yielded are deleted.
 func BulkDelete[T any](ctx context.Context, t *Table[T], q Query[T], pass *Pass) (_ Progress, err error) {
 	if err := engine.CheckHandle("t", t.engine()); err != nil {
 		return Progress{}, fmt.Errorf("table: BulkDelete: %w", err)

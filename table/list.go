@@ -147,12 +147,17 @@ func (s *schema) query(q query.Query, own bool) *query.Query {
 // another layout are left out, and counted in Query.Stats. A row whose RowKey begins with the name
 // of the layout, and that the layout cannot read, ends the list with a *keys.KeyError.
 //
-// Errors: ErrTableScan for a query without a partition; *LimitError for more than 15 comparisons;
-// *ValueError for values that cannot be compared; *DecodeError and *keys.KeyError for a row that
-// does not fit T; ErrBudget; *ValueError for a Cursor of another query; errors of a read (see
-// package table). Requests: 1 for each page, which is 1,000 rows or Query.PageSize. The service may
-// return shorter pages, also empty ones. With Query.ReadAhead, the next page travels while the loop
-// works on one.
+// Errors:
+//   - ErrTableScan for a query without a partition
+//   - *LimitError for more than 15 comparisons
+//   - *ValueError for values that cannot be compared
+//   - *DecodeError and *keys.KeyError for a row that does not fit T
+//   - ErrBudget
+//   - *ValueError for a Cursor of another query
+//   - errors of a read (see package table)
+//
+// Requests: 1 for each page, which is 1,000 rows or Query.PageSize. The service may return shorter
+// pages, also empty ones. With Query.ReadAhead, the next page travels while the loop works on one.
 func (t *Table[T]) List(ctx context.Context, q Query[T]) iter.Seq2[*Entity[T], error] {
 	query := q.engine()
 	return func(yield func(*Entity[T], error) bool) {
@@ -232,11 +237,16 @@ type Page[T any] struct {
 // page is what the service returns for 1 request, which may be empty although more follows. With
 // ErrBudget, Page returns the entities that were read, and the Token behind them.
 //
-// Errors: *ValueError for a corrupt token, and for a token of another table, query or version;
-// *ValueError for a query with a Cursor; ErrTableScan for a query without a partition; *LimitError
-// and *ValueError for conditions, as in List; *DecodeError for a row that does not fit T;
-// ErrBudget; errors of a read (see package table). Requests: 1, and more if pages are short or
-// contain rows of other types.
+// Errors:
+//   - *ValueError for a corrupt token, and for a token of another table, query or version
+//   - *ValueError for a query with a Cursor
+//   - ErrTableScan for a query without a partition
+//   - *LimitError and *ValueError for conditions, as in List
+//   - *DecodeError for a row that does not fit T
+//   - ErrBudget
+//   - errors of a read (see package table)
+//
+// Requests: 1, and more if pages are short or contain rows of other types.
 func (t *Table[T]) Page(ctx context.Context, q Query[T], token string) (*Page[T], error) {
 	p := &Page[T]{}
 	var err error

@@ -113,11 +113,17 @@ func (t *Table[T]) ReplaceAny(ctx context.Context, e *Entity[T]) error {
 // Merge sets properties of the row, by the ETag of e, and leaves all other properties alone. Fields
 // of e.Value that sets does not name are not sent, and local changes of them stay local.
 //
-// Errors: ErrChanged; ErrNotFound if the row is gone; *ValueError for an entity of an older
-// version; *ValueError for a Set of a key's field, of a list or of an absent value; ErrKeyChanged
-// for a Set of a field that a key is computed from (keys.RowFunc); ErrNotRead if e is a copy of
-// some properties, or if rows have versions and the version of the row is not known; errors of a
-// write (see package table). 1 request. If the row has changed, 1 more, as in Replace.
+// Errors:
+//   - ErrChanged
+//   - ErrNotFound if the row is gone
+//   - *ValueError for an entity of an older version
+//   - *ValueError for a Set of a key's field, of a list or of an absent value
+//   - ErrKeyChanged for a Set of a field that a key is computed from (keys.RowFunc)
+//   - ErrNotRead if e is a copy of some properties, or if rows have versions and the version of the
+//     row is not known
+//   - errors of a write (see package table)
+//
+// 1 request. If the row has changed, 1 more, as in Replace.
 func (t *Table[T]) Merge(ctx context.Context, e *Entity[T], sets ...Set[T]) error {
 	return t.MergeOp(e, sets...).send(ctx)
 }
@@ -194,12 +200,17 @@ func notMine(err error) bool {
 // The entity has all fields of the parts that were read, and is [Entity.Partial] unless these are
 // all of its parts. Merge and Delete accept it, and read no more if the table has no maintainers.
 //
-// Errors: ErrNotFound; *TypeError for a field that is not stored; *VersionError for a row that
-// Schema.Upgrade would change: Get it; ErrForeignRow or *keys.KeyError for a row of another type;
-// *DecodeError if the row does not fit T; errors of a read (see package table). Requests: 1 if the
-// fields are in the head, or in part 1 and parts behind it; otherwise 2 at the same time, which
-// also transfer the parts between the wanted ones. With T = [Row], any field reads all parts, by 1
-// request.
+// Errors:
+//   - ErrNotFound
+//   - *TypeError for a field that is not stored
+//   - *VersionError for a row that Schema.Upgrade would change: Get it
+//   - ErrForeignRow or *keys.KeyError for a row of another type
+//   - *DecodeError if the row does not fit T
+//   - errors of a read (see package table)
+//
+// Requests: 1 if the fields are in the head, or in part 1 and parts behind it; otherwise 2 at the
+// same time, which also transfer the parts between the wanted ones. With T = [Row], any field reads
+// all parts, by 1 request.
 func (t *Table[T]) GetFields(ctx context.Context, k keys.Key, fields ...FieldIn[T]) (*Entity[T], error) {
 	if err := t.h.engine.Fault; err != nil {
 		return nil, t.h.engine.OpError("GetFields", k, err)
@@ -275,11 +286,15 @@ func (e *Entity[T]) Has(f FieldIn[T]) bool {
 // begins at once with that row, for 2 requests more, and each further attempt with a pause and
 // another read, for 3 more.
 //
-// Errors: ErrNotFound; ErrChanged if each attempt met a conflict; ErrKeyChanged if change changed a
-// field of the key, which UpdateAndMove allows; ErrUnknownOutcome, after which change may have been
-// applied once, or not at all, but never twice; ErrForeignRow or *keys.KeyError for a row of
-// another type; *DecodeError if the row does not fit T; errors of a read and of a write (see
-// package table).
+// Errors:
+//   - ErrNotFound
+//   - ErrChanged if each attempt met a conflict
+//   - ErrKeyChanged if change changed a field of the key, which UpdateAndMove allows
+//   - ErrUnknownOutcome, after which change may have been applied once, or not at all, but never
+//     twice
+//   - ErrForeignRow or *keys.KeyError for a row of another type
+//   - *DecodeError if the row does not fit T
+//   - errors of a read and of a write (see package table)
 func (t *Table[T]) Update(ctx context.Context, k keys.Key, change func(*T) error) (*Entity[T], error) {
 	return updated(ctx, t, "Update", k, change)
 }
@@ -292,12 +307,18 @@ func (t *Table[T]) Update(ctx context.Context, k keys.Key, change func(*T) error
 //		return nil
 //	})
 //
-// Errors: ErrNotFound, also if another program has moved the entity first: it is not under k any
-// more; ErrChanged if each attempt met a conflict; ErrExists if another entity has the new key;
-// *ValueError for a move to another partition by a handle without an outbox; ErrOutbox; ErrGivenUp;
-// ErrUnknownOutcome; ErrForeignRow, *keys.KeyError and *DecodeError about the row, as in Get;
-// errors of a read and of a write (see package table). Requests: 1 to read, and those of Move or
-// Replace; the same again after each conflict.
+// Errors:
+//   - ErrNotFound, also if another program has moved the entity first: it is not under k any more
+//   - ErrChanged if each attempt met a conflict
+//   - ErrExists if another entity has the new key
+//   - *ValueError for a move to another partition by a handle without an outbox
+//   - ErrOutbox
+//   - ErrGivenUp
+//   - ErrUnknownOutcome
+//   - ErrForeignRow, *keys.KeyError and *DecodeError about the row, as in Get
+//   - errors of a read and of a write (see package table)
+//
+// Requests: 1 to read, and those of Move or Replace; the same again after each conflict.
 func (t *Table[T]) UpdateAndMove(ctx context.Context, k keys.Key, change func(*T) error) (*Entity[T], error) {
 	return updated(ctx, t, updateAndMove, k, change)
 }

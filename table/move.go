@@ -32,11 +32,17 @@ import (
 // If another program has written the entity first, the error is ErrChanged, whatever refused the
 // move; [Table.UpdateAndMove] begins again then.
 //
-// Errors: ErrChanged about the old row, which is also ErrNotFound if it is gone; ErrExists if
-// another entity has the new key; ErrUnknownOutcome; *ValueError for a handle without an outbox;
-// ErrOutbox; ErrGivenUp; ErrNotRead; the other errors of a write (see package table); *LimitError
-// if the rows do not fit into the transactions: about 48 derived rows that exist under the new key
-// before, or 98 that do not.
+// Errors:
+//   - ErrChanged about the old row, which is also ErrNotFound if it is gone
+//   - ErrExists if another entity has the new key
+//   - ErrUnknownOutcome
+//   - *ValueError for a handle without an outbox
+//   - ErrOutbox
+//   - ErrGivenUp
+//   - ErrNotRead
+//   - the other errors of a write (see package table)
+//   - *LimitError if the rows do not fit into the transactions: about 48 derived rows that exist
+//     under the new key before, or 98 that do not
 //
 // Requests: 6, and none of a worker: the message, 3 transactions, to prepare, to commit and to
 // finish, 1 to mark the commit record as done, and 1 to withdraw the message; 1 more for each

@@ -35,15 +35,18 @@ func Stored[T any](r *Receipt, i int) *Entity[T] {
 //
 //	table.Transact(ctx, staff.ReplaceOp(e), reviews.InsertOp(&r))
 //
-// Errors: *BatchError for a refused operation, whether a check or the service refused it, around
-// ErrExists, ErrChanged, ErrNotFound, *ValueError, or the error that the operation's own method
-// would return; *LimitError for a transaction that is empty or too large; the other errors of a
-// write (see package table), such as ErrUnknownOutcome, after which the entities cannot be used
-// until they are read again. The size is that of the request body. Clients made with
-// [ClientOptions] count it to the byte before it is sent; with other clients, the service refuses
-// the few transactions that are too large although their entities are not. 1 request. If a row
-// exists or has changed, 1 more: Transact reads the row, because the network may have delivered the
-// request twice.
+// Errors:
+//   - *BatchError for a refused operation, whether a check or the service refused it, around
+//     ErrExists, ErrChanged, ErrNotFound, *ValueError, or the error that the operation's own method
+//     would return
+//   - *LimitError for a transaction that is empty or too large
+//   - the other errors of a write (see package table), such as ErrUnknownOutcome, after which the
+//     entities cannot be used until they are read again
+//
+// The size is that of the request body. Clients made with [ClientOptions] count it to the byte
+// before it is sent; with other clients, the service refuses the few transactions that are too
+// large although their entities are not. 1 request. If a row exists or has changed, 1 more:
+// Transact reads the row, because the network may have delivered the request twice.
 func Transact(ctx context.Context, ops ...Op) (*Receipt, error) {
 	sent := make([]*engine.Op, len(ops))
 	r := &Receipt{stored: make([]entity, len(ops))}

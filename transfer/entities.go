@@ -50,10 +50,16 @@ var errPrepared = fmt.Errorf("%w: the row belongs to a write over several partit
 // their imports check the keys. A row that is of no declared type is an error about that row, for
 // Skip to decide: a spreadsheet has taken the zeros of its key, for example.
 //
-// Errors: *table.ValueError for wrong options; *FileError and table.ErrIncomplete for an export,
-// *fs.PathError or table.ErrNotCreated if there is none; table.ErrIncomplete for a row of a write
-// that was under way; *keys.KeyError or table.ErrForeignRow for a row of no declared type; errors
-// of a read; those of [table.Bulk]. The progress counts what is done, also beside an error.
+// Errors:
+//   - *table.ValueError for wrong options
+//   - *FileError and table.ErrIncomplete for an export, *fs.PathError or table.ErrNotCreated if
+//     there is none
+//   - table.ErrIncomplete for a row of a write that was under way
+//   - *keys.KeyError or table.ErrForeignRow for a row of no declared type
+//   - errors of a read
+//   - those of [table.Bulk]
+//
+// The progress counts what is done, also beside an error.
 //
 // Requests: those that read the rows, and those of table.Bulk: 1 for each 100 rows of a partition
 // that are written, 5 more if entities of these exist. Idempotent, except that entities deleted in

@@ -112,11 +112,17 @@ func addChunk(p *table.Progress, c *chunk) {
 // Through is the last partition that is exported with all before it of the part. It is set if
 // Concurrency is 1, when a chunk is stored behind it.
 //
-// Errors: *table.ValueError and *keys.KeyError for wrong options; *FileError if the place has an
-// export of another table or range, or something else, or was altered; table.ErrExists for an
-// export that stays as it is; *fs.PathError, or table.ErrNotCreated; *table.LimitError for too
-// large chunks; table.ErrRanged for a client whose signature is for a range of keys; errors of a
-// read (see package table). The progress counts what is stored, also beside an error.
+// Errors:
+//   - *table.ValueError and *keys.KeyError for wrong options
+//   - *FileError if the place has an export of another table or range, or something else, or was
+//     altered
+//   - table.ErrExists for an export that stays as it is
+//   - *fs.PathError, or table.ErrNotCreated
+//   - *table.LimitError for too large chunks
+//   - table.ErrRanged for a client whose signature is for a range of keys
+//   - errors of a read (see package table)
+//
+// The progress counts what is stored, also beside an error.
 //
 // Requests: 1 for each 1,000 rows and 1 for the definitions. To share a large table, 1 or 2 for
 // each part that is read by itself, and some to find it, at most 66. For a table with Snapshots, 2

@@ -97,19 +97,29 @@ var errOtherDefinitions = fmt.Errorf("%w: the table has other definitions than t
 // partitions that it has. The work of a day deletes the commit records that an import has brought
 // into a table of a store, as it does those of writes.
 //
-// Errors: *table.ValueError for wrong options; *FileError and table.ErrIncomplete for an export,
-// *fs.PathError or table.ErrNotCreated if there is none; table.ErrNotDeclared for other
-// definitions; the error of Map, with the row; *keys.KeyError for a key that no row can have, of a
-// file or by Map, before anything is sent with this row; table.ErrRanged for a client whose
-// signature is for a range of keys; errors of a read and of a write (see package table). The
-// progress counts what is done, also beside an error.
+// Errors:
+//   - *table.ValueError for wrong options
+//   - *FileError and table.ErrIncomplete for an export, *fs.PathError or table.ErrNotCreated if
+//     there is none
+//   - table.ErrNotDeclared for other definitions
+//   - the error of Map, with the row
+//   - *keys.KeyError for a key that no row can have, of a file or by Map, before anything is sent
+//     with this row
+//   - table.ErrRanged for a client whose signature is for a range of keys
+//   - errors of a read and of a write (see package table)
 //
-// Requests: 2 at the beginning, 1 more for the definitions of a source table, and those that read
-// the rows; 1 for each 100 rows or 3 MiB of a partition; 1 for each partition with commit records,
-// and perhaps 1 for each batch of it that is sent at the same time. If some of these are stored
-// already, 1 more for each 1,000 stored rows from the first to the last of them, 1 for the others,
-// and 1 for those that are newer. Idempotent, except that rows deleted in the meantime are inserted
-// again.
+// The progress counts what is done, also beside an error.
+//
+// Requests:
+//   - 2 at the beginning, 1 more for the definitions of a source table, and those that read the
+//     rows
+//   - 1 for each 100 rows or 3 MiB of a partition
+//   - 1 for each partition with commit records, and perhaps 1 for each batch of it that is sent at
+//     the same time
+//
+// If some of these are stored already, 1 more for each 1,000 stored rows from the first to the last
+// of them, 1 for the others, and 1 for those that are newer. Idempotent, except that rows deleted
+// in the meantime are inserted again.
 func Import(ctx context.Context, from Source, t table.Handle, o *ImportOptions) (_ table.Progress, err error) {
 	e := door.Table(t)
 	if err := engine.CheckHandle("t", e); err != nil {

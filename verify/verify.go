@@ -65,11 +65,15 @@ import (
 // verifies the definitions elsewhere and the views of the entities of each at once: it reads the
 // rows that these record, 1 request each, or none with RecordsOnly.
 //
-// Errors: *table.DefinitionError for a definition that t does not have; *keys.KeyError for an
-// invalid range; *table.ValueError for wrong options and a damaged Token, and if there are no
-// definitions; [table.ErrRanged] if the client's signature is for a range of keys, because Check
-// would see a part of the table only; errors of a read (see package table). The Progress counts
-// what was done, also beside an error.
+// Errors:
+//   - *table.DefinitionError for a definition that t does not have
+//   - *keys.KeyError for an invalid range
+//   - *table.ValueError for wrong options and a damaged Token, and if there are no definitions
+//   - [table.ErrRanged] if the client's signature is for a range of keys, because Check would see a
+//     part of the table only
+//   - errors of a read (see package table)
+//
+// The Progress counts what was done, also beside an error.
 //
 // Requests: those of [table.Table.Partitions], and for each partition:
 //

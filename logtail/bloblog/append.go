@@ -62,11 +62,16 @@ func (l *Log[T]) Writer(source string) (*Writer[T], error) {
 // buffer has room: the records stay in the buffer, and Options.Logger gets the error.
 // [Writer.Flush] reports it.
 //
-// Errors: *table.ValueError for nil, for a record that is encoded with a line break or as an empty
-// line, and for a time that no name of a blob can contain; *table.LimitError for a line of more
-// than 4 MiB; the error of Options.Encode; ErrClosed; if the buffer is full, also
-// table.ErrUnknownOutcome, table.ErrNotCreated, table.ErrUnreachable, *azcore.ResponseError and the
-// error of ctx, as from Flush. Requests: those of Flush, if Append flushes.
+// Errors:
+//   - *table.ValueError for nil, for a record that is encoded with a line break or as an empty
+//     line, and for a time that no name of a blob can contain
+//   - *table.LimitError for a line of more than 4 MiB
+//   - the error of Options.Encode
+//   - ErrClosed
+//   - if the buffer is full, also table.ErrUnknownOutcome, table.ErrNotCreated,
+//     table.ErrUnreachable, *azcore.ResponseError and the error of ctx, as from Flush
+//
+// Requests: those of Flush, if Append flushes.
 func (w *Writer[T]) Append(ctx context.Context, v *T) error {
 	line, at, err := w.log.lineOf(v)
 	if err == nil {
@@ -99,11 +104,16 @@ func (l *Log[T]) lineOf(v *T) (line []byte, at time.Time, err error) {
 // Write has no context: Common.WriteTimeout bounds it. A slog.Handler lets all other goroutines
 // wait while its Write flushes.
 //
-// Errors: *table.ValueError for a line that cannot be decoded, and for a time that no name of a
-// blob can contain; *table.LimitError for a line of more than 4 MiB; ErrClosed; if the buffer is
-// full, also table.ErrUnknownOutcome, table.ErrNotCreated, table.ErrUnreachable and
-// *azcore.ResponseError, as from Flush. If a line is invalid, no line of p is in the buffer; else n
-// is the number of bytes of the lines that are in the buffer.
+// Errors:
+//   - *table.ValueError for a line that cannot be decoded, and for a time that no name of a blob
+//     can contain
+//   - *table.LimitError for a line of more than 4 MiB
+//   - ErrClosed
+//   - if the buffer is full, also table.ErrUnknownOutcome, table.ErrNotCreated,
+//     table.ErrUnreachable and *azcore.ResponseError, as from Flush
+//
+// If a line is invalid, no line of p is in the buffer; else n is the number of bytes of the lines
+// that are in the buffer.
 func (w *Writer[T]) Write(p []byte) (n int, err error) { return w.write(p) }
 
 func (w *writer) write(p []byte) (n int, err error) {
@@ -171,9 +181,12 @@ func (e *undecodedError) Error() string { return e.err.Error() }
 // may be stored, and the next flush finds out; table.ErrNotCreated; table.ErrUnreachable;
 // *azcore.ResponseError; context.Canceled or context.DeadlineExceeded if ctx has ended.
 //
-// Requests: 1 for each hour with new records, and for each 4 MiB of them; for a new blob 1 more,
-// and 2 more if another writer has its number; 1 when a blob is left, to store its last time. After
-// a lost response, up to 2 to read back.
+// Requests:
+//   - 1 for each hour with new records, and for each 4 MiB of them
+//   - for a new blob 1 more, and 2 more if another writer has its number
+//   - 1 when a blob is left, to store its last time
+//
+// After a lost response, up to 2 to read back.
 func (w *Writer[T]) Flush(ctx context.Context) error { return w.flush(ctx) }
 
 func (w *writer) flush(ctx context.Context) error {

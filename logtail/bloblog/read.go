@@ -54,7 +54,7 @@ func (l *Log[T]) Between(ctx context.Context, source string, from, to time.Time)
 			return
 		}
 		to := l.core.endBefore(to)
-		err := l.core.between(ctx, source, from, to, func(line []byte, at place) (more bool, undecoded error) {
+		err := l.core.eachLine(ctx, source, from, to, func(line []byte, at place) (more bool, undecoded error) {
 			r := &Record[T]{Blob: at.blob, Line: at.line, Offset: at.offset}
 			if err := l.decode(line, &r.Value); err != nil {
 				return false, err
@@ -80,9 +80,9 @@ type place struct {
 	offset int64
 }
 
-// between gives the lines of the blobs that may have records of a range to a function, until that
+// eachLine gives the lines of the blobs that may have records of a range to a function, until that
 // returns false.
-func (c *core) between(ctx context.Context, source string, from, to time.Time, give func([]byte, place) (more bool, undecoded error)) error {
+func (c *core) eachLine(ctx context.Context, source string, from, to time.Time, give func([]byte, place) (more bool, undecoded error)) error {
 	for b, err := range c.blobs(ctx, source, from, to) {
 		more := err == nil
 		if more {
