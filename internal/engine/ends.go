@@ -92,8 +92,8 @@ func overAt(end edm.Value, date time.Time) (bool, error) {
 	return !date.Before(end.T), nil
 }
 
-func (e *Ends) definition() string { return e.Definition }
-func (e *Ends) property() string   { return reserved.End }
+func (e *Ends) definition() string       { return e.Definition }
+func (e *Ends) property() (string, bool) { return reserved.End, e.At != nil }
 
 // read says that a row is outlived whose end has passed. Of a copy elsewhere, it shows only whose
 // it is.
@@ -405,7 +405,7 @@ const mostAfterNote = 5 * time.Minute
 
 // store returns the end of an entity, and has its hour noted.
 func (e *Ends) store(s *step, p *Plan, c *Change, had edm.Value, keeps bool) (end edm.Value, err error) {
-	if keeps && e.At != nil {
+	if keeps {
 		at, err := e.At(c.New)
 		if err != nil {
 			return end, &errs.DerivedError{Maintainer: e.Definition, Err: err}

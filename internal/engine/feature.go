@@ -24,11 +24,11 @@ type Feature interface {
 	// no catalogue keeps.
 	definition() string
 
-	// property is the system property that the feature has in the rows of entities, "" for none.
-	// store returns what a write of an entity stores there, absent for nothing. had is what the row
-	// has. kept is false while the definition is not kept. As a merge takes no property away, it
-	// gets a value that means none.
-	property() string
+	// property is the system property that the feature has in the rows of entities, "" for none,
+	// and whether writes by the handle store it. store returns what a write of an entity stores
+	// there, absent for nothing. had is what the row has. kept is false while the definition is not
+	// kept. As a merge takes no property away, it gets a value that means none.
+	property() (name string, stores bool)
 	store(s *step, p *Plan, c *Change, had edm.Value, kept bool) (edm.Value, error)
 
 	// adds returns a step of each transaction of entities in a partition; none for a step without
@@ -67,8 +67,8 @@ const (
 // plainFeature does nothing.
 type plainFeature struct{}
 
-func (plainFeature) definition() string { return "" }
-func (plainFeature) property() string   { return "" }
+func (plainFeature) definition() string       { return "" }
+func (plainFeature) property() (string, bool) { return "", false }
 
 func (plainFeature) read(_ *Table, r received) (received, finding, error) {
 	return r, given, nil
@@ -103,9 +103,12 @@ func (t *Table) filteredRow(f readResult) (finding, error) {
 
 var errAbsent = errs.With(errs.ErrNotFound, errors.New("a feature of the table says that it is not there"))
 
-// keepsProperty reports whether a feature has a property in the rows of entities.
+// keepsProperty reports whether writes store a property of a feature in the rows of entities.
 func (m *Mode) keepsProperty() bool {
-	return slices.ContainsFunc(m.Chain, func(f Feature) bool { return f.property() != "" })
+	return slices.ContainsFunc(m.Chain, func(f Feature) bool {
+		_, stores := f.property()
+		return stores
+	})
 }
 
 // keeps reports whether writes apply a feature of a table now.
@@ -116,7 +119,10 @@ func (w *write) keeps(t *Table, f Feature) bool {
 
 // addedFor returns the steps that features add to a transaction of a partition with operations.
 func (w *write) addedFor(at *Table, partition string, ops ...*Op) (all []step, err error) {
-	for _, op := range ops {
+	for i, op := range ops {
+		if i > 0 && op.Table == ops[i-1].Table {
+			continue
+		}
 		for _, f := range op.Table.Mode.Chain {
 			if !w.keeps(op.Table, f) {
 				continue
@@ -155,8 +161,8 @@ func (s *step) storeFeatures(p *Plan, c *Change, after edm.Stored) error {
 		return err
 	}
 	for _, f := range s.Table.Mode.Chain {
-		name := f.property()
-		if name == "" {
+		name, stores := f.property()
+		if !stores {
 			continue
 		}
 		had, err := s.had(name)

@@ -273,7 +273,7 @@ func (t *Table) newPager(q query.Query) (*pager, error) {
 		q.Select += "," + reserved.Mark
 	}
 	for _, f := range t.Mode.Chain {
-		if name := f.property(); q.Select != "" && name != "" {
+		if name, _ := f.property(); q.Select != "" && name != "" {
 			q.Select += "," + name
 		}
 	}

@@ -16,14 +16,14 @@ type Versions struct {
 	Most int64
 }
 
-func (Versions) property() string { return "Versions" }
+func (Versions) property() (string, bool) { return "Versions", true }
 
 func (Versions) store(_ *step, _ *Plan, _ *Change, had edm.Value, _ bool) (edm.Value, error) {
 	return edm.Value{Kind: edm.Int64, I: had.I + 1}, nil
 }
 
 func (f Versions) read(_ *Table, r received) (received, finding, error) {
-	n, err := r.Property(f.property())
+	n, err := r.Property("Versions")
 	if err == nil && n.I > f.Most {
 		return r, absent, nil
 	}
