@@ -147,12 +147,19 @@ func doTasks(ctx context.Context, tasks []host.Task, day *work.Day) (all error) 
 // after [Store.Fill] has filled a definition, it compares the rows again, as [verify.Repair] does:
 // no request that was on its way then arrives any more.
 //
-// Errors: the mistakes of the declarations; those of the tasks, joined. Requests: 1 for each 1,000
-// notes of partitions with commit records, and up to 16 a day; for each of these partitions 1 or 2,
-// and those of a sweep of the records when a day has ended 26 h ago; 1 for the queue; 1 for each
-// table; 1 for the row of the day, 2 for the first call of a store; see also the definitions. Once
-// in a store's life, two or three days after its first program of this release, it reads all tables
-// for the commit records of older ones, with 2 requests more.
+// Errors: the mistakes of the declarations; those of the tasks, joined.
+//
+// Requests:
+//   - 1 for each 1,000 notes of partitions with commit records, and up to 16 a day
+//   - for each of these partitions 1 or 2, and those of a sweep of the records when a day has ended
+//     26 h ago
+//   - 1 for the queue
+//   - 1 for each table
+//   - 1 for the row of the day, 2 for the first call of a store
+//   - see also the definitions
+//
+// Once in a store's life, two or three days after its first program of this release, it reads all
+// tables for the commit records of older ones, with 2 requests more.
 func (s *Store) RunDaily(ctx context.Context) error {
 	err := s.begin()
 	if err != nil {

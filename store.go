@@ -363,8 +363,11 @@ func do(ctx context.Context, task host.Task) error {
 // running handlers have returned. What fails in the work of a day is logged
 // (Options.Common.Logger). Errors: the mistakes of the declarations; *table.ValueError for an
 // effect without a handler; table.ErrNotCreated; *table.ValueError while Run or Drain runs.
-// Requests: those of package eventual; 1 when it begins and 1 a day to see whether the work of the
-// day is due, and in one process those of RunDaily with 2, 1 for each task and 1 every 3 minutes.
+//
+// Requests:
+//   - those of package eventual
+//   - 1 when it begins and 1 a day to see whether the work of the day is due
+//   - in one process those of RunDaily with 2, 1 for each task and 1 every 3 minutes
 func (s *Store) Run(ctx context.Context) error {
 	w, err := s.ready()
 	if err != nil {
@@ -422,9 +425,10 @@ func (s *Store) Drain(ctx context.Context) error {
 //   - table.ErrNotCreated, or the *azcore.ResponseError of the queue
 //   - the other errors of a read (see package table)
 //
-// Requests: 1 for each partition to find it, and 1 more to see that there are no more; 1 for each
-// 1,000 rows of a partition's commit records, at least 1; 1 for each notification, and more during
-// an outage of the queue.
+// Requests:
+//   - 1 for each partition to find it, and 1 more to see that there are no more
+//   - 1 for each 1,000 rows of a partition's commit records, at least 1
+//   - 1 for each notification, and more during an outage of the queue
 func (s *Store) NotifyPending(ctx context.Context, tableName string, age time.Duration, p *table.Pass) (table.Progress, error) {
 	if err := s.begin(); err != nil {
 		return table.Progress{}, err

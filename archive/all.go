@@ -35,15 +35,25 @@ import (
 // committed: they are in the destination, or a worker moves them in a moment. Pass.Progress is
 // called after each page.
 //
-// ArchiveAll is idempotent: after an error or a crash, begin again, or at the Token. Errors:
-// *table.ValueError for a query with a Limit, Budget, Cursor, Skip or Stats, and for a field of the
-// pass; *table.DefinitionError for a handle without the mover; *table.ValueError;
-// table.ErrTableScan; *table.BatchError around an error of [Mover.Archive]; errors of a read (see
-// package table). Requests: 1 for each 1,000 entities; 7 for as many entities of a partition as a
-// transaction holds with the rows of their indexes, 99, or 33 with two index rows each: 3 with the
-// queue or to request the moves, 2 reads, 1 for the destination (a table; others take 1 for each
-// entity), and 1 to delete them; 1 more for each entity if they lie far apart. Those of
-// [Mover.Archive] and its worker for an entity with rows elsewhere or a view. Memory: a page.
+// ArchiveAll is idempotent: after an error or a crash, begin again, or at the Token.
+//
+// Errors:
+//   - *table.ValueError for a query with a Limit, Budget, Cursor, Skip or Stats, and for a field of
+//     the pass
+//   - *table.DefinitionError for a handle without the mover
+//   - table.ErrTableScan
+//   - *table.BatchError around an error of [Mover.Archive]
+//   - errors of a read (see package table)
+//
+// Requests:
+//   - 1 for each 1,000 entities
+//   - 7 for as many entities of a partition as a transaction holds with the rows of their indexes,
+//     99, or 33 with two index rows each: 3 with the queue or to request the moves, 2 reads, 1 for
+//     the destination (a table; others take 1 for each entity), and 1 to delete them
+//   - 1 more for each entity if they lie far apart
+//   - those of [Mover.Archive] and its worker for an entity with rows elsewhere or a view
+//
+// Memory: a page.
 func (m *Mover[T]) ArchiveAll(ctx context.Context, t *table.Table[T], q table.Query[T], p *table.Pass) (table.Progress, error) {
 	of, err := m.binding(t)
 	if err != nil {

@@ -44,10 +44,13 @@ type Mover[T any] struct {
 //	err := former.Archive(ctx, staff, e)
 //
 // The store's Ensure creates the destination. Movers of two tables to one destination have
-// different kinds. Errors, returned by the methods of the store and of the table: *table.ValueError
-// for an empty kind, a nil destination, a destination in the table itself, and a kind that another
-// table's mover to the destination has; *table.LimitError if the definitions of the table need more
-// than 96 rows of an entity; those of the destination.
+// different kinds.
+//
+// Errors, returned by the methods of the store and of the table:
+//   - *table.ValueError for an empty kind, a nil destination, a destination in the table itself,
+//     and a kind that another table's mover to the destination has
+//   - *table.LimitError if the definitions of the table need more than 96 rows of an entity
+//   - those of the destination
 func Into[T any](kind string, to Destination) *Mover[T] { return &Mover[T]{kind, to} }
 
 // Name returns the kind.
@@ -320,11 +323,16 @@ var errCannotList = &table.ValueError{Field: "to", Reason: "cannot list its rows
 // from the destination: then it has no ETag and cannot be written; see Restore. If the destination
 // has several incarnations, Find returns the newest. Find may miss an entity that is restored and
 // archived again at the same time. An entity from the destination may have a pending move, or may
-// have been deleted meanwhile. Errors: table.ErrNotFound; table.ErrForeignRow for a row of the
-// destination that no move has stored; *keys.KeyError, *table.VersionError or *table.DecodeError
-// for a row that is no entity of T; *table.DefinitionError for a handle without the mover; errors
-// of a read (see package table) and of the destination. 1 request if the entity was not moved, 2 if
-// it was moved, 3 if it is in neither place.
+// have been deleted meanwhile.
+//
+// Errors:
+//   - table.ErrNotFound
+//   - table.ErrForeignRow for a row of the destination that no move has stored
+//   - *keys.KeyError, *table.VersionError or *table.DecodeError for a row that is no entity of T
+//   - *table.DefinitionError for a handle without the mover
+//   - errors of a read (see package table) and of the destination
+//
+// 1 request if the entity was not moved, 2 if it was moved, 3 if it is in neither place.
 func (m *Mover[T]) Find(ctx context.Context, t *table.Table[T], k keys.Key) (e *table.Entity[T], archived bool, err error) {
 	of, err := m.binding(t)
 	if err != nil {
@@ -381,11 +389,17 @@ func (m *mover) newest(ctx context.Context, k keys.Key) (newest *ArchivedRow, er
 
 // Archived yields the entities of a partition that movers of this kind have stored in the
 // destination, all incarnations. For an entity that cannot be read, it yields an error and
-// continues. Errors: *table.ValueError for a destination without the method List;
-// *table.DefinitionError for a handle without the mover; table.ErrForeignRow or
-// table.ErrNotDeclared for a stored row that no move has stored, or whose parts were not read;
-// *keys.KeyError, *table.VersionError or *table.DecodeError for a row that is no entity of T; other
-// errors of the destination, which end the list. Requests are the destination's.
+// continues.
+//
+// Errors:
+//   - *table.ValueError for a destination without the method List
+//   - *table.DefinitionError for a handle without the mover
+//   - table.ErrForeignRow or table.ErrNotDeclared for a stored row that no move has stored, or
+//     whose parts were not read
+//   - *keys.KeyError, *table.VersionError or *table.DecodeError for a row that is no entity of T
+//   - other errors of the destination, which end the list
+//
+// Requests are the destination's.
 func (m *Mover[T]) Archived(ctx context.Context, t *table.Table[T], partition keys.PartitionKey) iter.Seq2[*table.Entity[T], error] {
 	of, err := m.binding(t)
 	if err != nil {

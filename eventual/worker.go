@@ -123,11 +123,16 @@ var errRunning = &table.ValueError{Field: "the worker", Reason: "is already runn
 // queue or table cannot be reached, Run logs the error and repeats the request, less and less
 // often.
 //
-// Errors: table.ErrNotCreated; *table.ValueError for a worker that runs. Requests: 1 to receive up
-// to 32 messages (see WorkerOptions.Concurrency); for each message 1 to read its commit record, 1
-// to mark the commit record as done, and 1 to delete the message, besides the handlers' own; 1 for
-// each renewal or return of a message, and 1 more if its effects wait for longer than the repair of
-// lost messages does; 2 more for poison; if the queue is empty, 1 every WorkerOptions.Idle.
+// Errors: table.ErrNotCreated; *table.ValueError for a worker that runs.
+//
+// Requests:
+//   - 1 to receive up to 32 messages (see WorkerOptions.Concurrency)
+//   - for each message 1 to read its commit record, 1 to mark the commit record as done, and 1 to
+//     delete the message, besides the handlers' own
+//   - 1 for each renewal or return of a message, and 1 more if its effects wait for longer than the
+//     repair of lost messages does
+//   - 2 more for poison
+//   - if the queue is empty, 1 every WorkerOptions.Idle
 func (w *worker) Run(ctx context.Context) error { return w.run(ctx, false) }
 
 // Drain runs until no more messages are visible, and each received message is completed or waits
@@ -232,10 +237,13 @@ func (w *worker) Resume() { w.dispatcher.update(func() { w.dispatcher.paused = f
 // A liveness probe should fail only for ErrNotRunning: a new process does not repair a queue, and
 // Run repeats failed requests.
 //
-// Errors: ErrNotRunning before Run, after Run, and while Run waits for handlers to stop;
-// ErrNotReadable with the time of the first failed request since the last response, and the latest
-// error of the queue (*azcore.ResponseError if the queue has sent one). Until the queue has
-// responded once, Ready returns ErrNotReadable, too. The texts contain no signatures.
+// Errors:
+//   - ErrNotRunning before Run, after Run, and while Run waits for handlers to stop
+//   - ErrNotReadable until the queue has responded once, and during an outage, with the time of the
+//     first failed request since the last response, and the latest error of the queue
+//     (*azcore.ResponseError if the queue has sent one)
+//
+// The texts contain no signatures.
 //
 // Limits: Ready reports an outage of the queue after the worker's next request to receive messages,
 // which takes Retry.AttemptTimeout at most. A worker without room for more messages sends no such

@@ -63,10 +63,11 @@ type core struct {
 //	sessions := aztablekit.Table(shop, "sessions", user, id, ends)
 //
 // On a table in use the definition counts once aztablekit.Store.Fill has run. Before
-// aztablekit.Store.Retire, call Sweep: what is over and not swept by then is there again. Errors,
-// returned by the store and by each method of the table's handle: *table.ValueError for a nil at,
-// and for a second such definition of the table; *table.DefinitionError for a wrong name, and by a
-// write for an end behind the year 9999.
+// aztablekit.Store.Retire, call Sweep: what is over and not swept by then is there again.
+//
+// Errors, returned by the store and by each method of the table's handle:
+//   - *table.ValueError for a nil at, and for a second such definition of the table
+//   - *table.DefinitionError for a wrong name, and by a write for an end behind the year 9999
 func At[T any](at func(*T) time.Time, o *Options) *Ends[T] {
 	c := newCore(o)
 	if at == nil {

@@ -45,10 +45,12 @@ import (
 //   - table.ErrRanged for a client whose signature is for a range of keys
 //   - errors of a read and of a write (see package table)
 //
-// Requests: 1 for each partition to find it, 1 for each partition for what is due in it, and for
-// each 1,000 such entities, about 1 to read them and 1 to delete them for each 49, or fewer with
-// other definitions; with Options.ManyPartitions 1 for each 1,000 partitions in which something has
-// ended since, and 1 to delete the note of each.
+// Requests:
+//   - 1 for each partition to find it, and 1 for what is due in it
+//   - 1 more for each 1,000 such entities to read them, and 1 for each 49 to delete them, or fewer
+//     with other definitions
+//   - with Options.ManyPartitions, 1 for each 1,000 partitions in which something has ended since,
+//     in place of 1 to find each, and 1 to delete the note of each
 func (e *Ends[T]) Sweep(ctx context.Context, t *table.Table[T], p *table.Pass) (table.Progress, error) {
 	return e.core().sweep(ctx, t, p)
 }

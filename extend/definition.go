@@ -134,11 +134,16 @@ type Job = host.Job
 
 // Resolve finds out whether a write with a commit record has committed: that of a
 // [table.UnknownError] of another process, by its Table, Partition and OperationID. If there is no
-// record, Resolve stores an abort record in its place, so that the write never commits. Errors:
-// table.ErrExpired if there is no record and the write is older than a day; *table.ValueError for a
-// text that is not an operation ID, or of a time more than a day ahead; *table.VersionError for a
-// record of a newer release; the errors of a read and of a write (see package table). 1 request if
-// there is a record, 2 if there is none, and 3 if the write commits in between. Idempotent.
+// record, Resolve stores an abort record in its place, so that the write never commits.
+//
+// Errors:
+//   - table.ErrExpired if there is no record and the write is older than a day
+//   - *table.ValueError for a text that is not an operation ID, or of a time more than a day ahead
+//   - *table.VersionError for a record of a newer release
+//   - the errors of a read and of a write (see package table)
+//
+// 1 request if there is a record, 2 if there is none, and 3 if the write commits in between.
+// Idempotent.
 func Resolve(ctx context.Context, t table.Handle, partition keys.PartitionKey, operationID string) (committed bool, err error) {
 	if err := engine.CheckHandle("t", door.Table(t)); err != nil {
 		return false, fmt.Errorf("extend: Resolve: %w", err)

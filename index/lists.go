@@ -96,21 +96,34 @@ func (l *Lists[T, K]) Define(d *extend.Declaration[T]) error {
 }
 
 // Keys returns the keys of the entities that have the value k in a partition, in their order.
-// Errors: table.ErrNotReadable; table.ErrForeignRow if a foreign row has the list's key;
-// *table.DecodeError for a list that another program has stored with other types; *keys.KeyError;
-// *table.DefinitionError for a wrong definition, and for a handle without it; errors of a read (see
-// package table). 1 request.
+//
+// Errors:
+//   - table.ErrNotReadable
+//   - table.ErrForeignRow if a foreign row has the list's key
+//   - *table.DecodeError for a list that another program has stored with other types
+//   - *keys.KeyError
+//   - *table.DefinitionError for a wrong definition, and for a handle without it
+//   - errors of a read (see package table)
+//
+// 1 request.
 func (l *Lists[T, K]) Keys(ctx context.Context, t *table.Table[T], partition keys.PartitionKey, k K) ([]keys.Key, error) {
 	c, v := l.core()
 	return c.keysOf(ctx, tabledoor.Of(t), partition, v.wanted(c.ix, k))
 }
 
 // List yields the entities that have the value k in a partition, in the order of their keys. It
-// reads each entity, and leaves out entities that have another value by then. Errors:
-// table.ErrNotReadable; table.ErrForeignRow if a foreign row has the list's key; *table.DecodeError
-// for a list that another program has stored with other types, or an entity that does not fit T;
-// *keys.KeyError; *table.DefinitionError for a wrong definition, and for a handle without it;
-// errors of a read (see package table). 1 request, and 1 for each entity, 10 at a time.
+// reads each entity, and leaves out entities that have another value by then.
+//
+// Errors:
+//   - table.ErrNotReadable
+//   - table.ErrForeignRow if a foreign row has the list's key
+//   - *table.DecodeError for a list that another program has stored with other types, or an entity
+//     that does not fit T
+//   - *keys.KeyError
+//   - *table.DefinitionError for a wrong definition, and for a handle without it
+//   - errors of a read (see package table)
+//
+// 1 request, and 1 for each entity, 10 at a time.
 func (l *Lists[T, K]) List(
 	ctx context.Context, t *table.Table[T], partition keys.PartitionKey, k K,
 ) iter.Seq2[*table.Entity[T], error] {

@@ -17,12 +17,18 @@ import (
 // is Partial, and cannot be written.
 //
 // Entities that other programs have stored without the index are not found until they are written
-// again or verify.Repair has added them. Errors: table.ErrNotFound; another one if several entities
-// have the value of an index that is not unique, for which see List; table.ErrChanged if a unique
-// value went from one entity to another at each of Retry.ConflictAttempts attempts;
-// table.ErrNotReadable; *keys.KeyError; *table.DefinitionError for a wrong definition, and for a
-// handle without it; *table.DecodeError for a row that does not fit T; errors of a read (see
-// package table).
+// again or verify.Repair has added them.
+//
+// Errors:
+//   - table.ErrNotFound
+//   - one that names List, if several entities have the value of an index that is not unique
+//   - table.ErrChanged if a unique value went from one entity to another at each of
+//     Retry.ConflictAttempts attempts
+//   - table.ErrNotReadable
+//   - *keys.KeyError
+//   - *table.DefinitionError for a wrong definition, and for a handle without it
+//   - *table.DecodeError for a row that does not fit T
+//   - errors of a read (see package table)
 //
 // Requests: 1; 2 by a pointer. If the row's entity no longer has the value, 1 more: Get reads the
 // row again. If several entities have the value of an index that is not unique, up to 2 of them are
@@ -82,11 +88,16 @@ func (ix *Index[T, K]) Query(ctx context.Context, t *table.Table[T], q table.Que
 }
 
 // Keys yields the keys of the entities that a query finds, from the index rows alone: 1 request for
-// each 1,000, also by pointers. It does not compare the index rows with the entities. Errors:
-// table.ErrNotReadable; table.ErrTableScan; table.ErrBudget; *keys.KeyError, *table.ValueError,
-// *table.LimitError and *table.ValueError for the query, as in Query; *table.DefinitionError for a
-// wrong definition, and for a handle without it; *table.DecodeError for a row whose `_sys` another
-// program has stored with another type; errors of a read (see package table).
+// each 1,000, also by pointers. It does not compare the index rows with the entities.
+//
+// Errors:
+//   - table.ErrNotReadable
+//   - table.ErrTableScan
+//   - table.ErrBudget
+//   - *keys.KeyError, *table.ValueError and *table.LimitError for the query, as in Query
+//   - *table.DefinitionError for a wrong definition, and for a handle without it
+//   - *table.DecodeError for a row whose `_sys` another program has stored with another type
+//   - errors of a read (see package table)
 func (ix *Index[T, K]) Keys(ctx context.Context, t *table.Table[T], q table.Query[T]) iter.Seq2[keys.Key, error] {
 	c, _ := ix.core()
 	return c.keysOf(ctx, tabledoor.Of(t), tabledoor.QueryOf(&q))

@@ -200,10 +200,17 @@ type Group[K any] struct {
 }
 
 // Get returns the summary of the entities that have the value k in a partition. If there are none,
-// its Count is 0. Errors: table.ErrNotReadable; table.ErrForeignRow if a foreign row has the
-// group's key; *keys.KeyError; *table.DefinitionError for a wrong definition, and for a handle
-// without it; *table.DecodeError for a row that another program has stored with other types; errors
-// of a read (see package table). 1 request.
+// its Count is 0.
+//
+// Errors:
+//   - table.ErrNotReadable
+//   - table.ErrForeignRow if a foreign row has the group's key
+//   - *keys.KeyError
+//   - *table.DefinitionError for a wrong definition, and for a handle without it
+//   - *table.DecodeError for a row that another program has stored with other types
+//   - errors of a read (see package table)
+//
+// 1 request.
 func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition keys.PartitionKey, k K) (g *Group[K], err error) {
 	c, v := s.core()
 	of, err := c.get(ctx, tabledoor.Of(t), partition, v.wanted(c.ix, k))
@@ -214,10 +221,15 @@ func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition ke
 }
 
 // All yields the summaries of a partition, in the order of their values, without groups whose key a
-// foreign row has. 1 request for each 1,000. Errors: table.ErrNotReadable; table.ErrTableScan for
-// an unset partition; *keys.KeyError if the layout cannot decode a value; *table.DecodeError for a
-// row that another program has stored with other types; *table.DefinitionError for a wrong
-// definition, and for a handle without it; errors of a read (see package table).
+// foreign row has. 1 request for each 1,000.
+//
+// Errors:
+//   - table.ErrNotReadable
+//   - table.ErrTableScan for an unset partition
+//   - *keys.KeyError if the layout cannot decode a value
+//   - *table.DecodeError for a row that another program has stored with other types
+//   - *table.DefinitionError for a wrong definition, and for a handle without it
+//   - errors of a read (see package table)
 func (s *Summary[T, K]) All(
 	ctx context.Context, t *table.Table[T], partition keys.PartitionKey,
 ) iter.Seq2[*Group[K], error] {

@@ -47,11 +47,16 @@ import (
 // archived one), young, foreign (of another form), orphans (deleted: no entity has linked them),
 // replaced (deleted), tombstones (deleted rows), and kept (the service refuses to delete them).
 //
-// Sweep is idempotent. Errors: *table.ValueError for a field of the pass; *table.ValueError;
-// *table.DefinitionError for a handle without the values; *UnrecordedLinkError; table.ErrRanged if
-// the client's signature is for a range of keys; table.ErrNotCreated; the error of a destination of
-// package archive; errors of a read and of a write (see package table), and *azcore.ResponseError
-// about a blob.
+// Sweep is idempotent.
+//
+// Errors:
+//   - *table.ValueError for a field of the pass
+//   - *table.DefinitionError for a handle without the values
+//   - *UnrecordedLinkError
+//   - table.ErrRanged if the client's signature is for a range of keys
+//   - table.ErrNotCreated
+//   - the error of a destination of package archive
+//   - errors of a read and of a write (see package table), and *azcore.ResponseError about a blob
 //
 // Requests:
 //   - 1 for each page of blobs and 1 or more for the rows of each partition in it

@@ -49,11 +49,15 @@ type Values[T any] struct {
 //	photo, err := photos.Upload(ctx, staff, key, file, "image/jpeg")
 //
 // The store's Ensure creates the container, and its work of each day sweeps it, 500 rows and blobs
-// a second. Zero fields of Options.Common are those of the store. Errors, returned by the methods
-// of the store and of the table: *table.ValueError and *table.LimitError for names and options that
-// are invalid, for an account without blobs, for a second definition of the table, for a T without
-// fields of type Blob, and for one with more Blobs, with other definitions, than an entity can have
-// rows; *table.TypeError for a T with a Blob in a field of another type, such as a slice.
+// a second. Zero fields of Options.Common are those of the store.
+//
+// Errors, returned by the methods of the store and of the table:
+//   - *table.ValueError and *table.LimitError for names and options that are invalid, for an
+//     account without blobs, and for a second definition of the table
+//   - *table.ValueError for a T without fields of type Blob
+//   - *table.LimitError for one with more Blobs, with other definitions, than an entity can have
+//     rows
+//   - *table.TypeError for a T with a Blob in a field of another type, such as a slice
 func In[T any](container string, o *Options) *Values[T] {
 	v := &Values[T]{container: container}
 	if o != nil {

@@ -60,10 +60,12 @@ type Leases struct {
 //
 //	leases := lease.New(company, "leases", nil) // in an aztablekit.Store
 //
-// Nothing else may write the table. Zero fields of Options.Common are those of the store. Errors,
-// returned by the methods of the store and of the leases: *table.ValueError or *table.LimitError
-// for a nil store, a wrong option, a name that no table can have or that something else has, and
-// for a declaration after a method of the store was called.
+// Nothing else may write the table. Zero fields of Options.Common are those of the store.
+//
+// Errors, returned by the methods of the store and of the leases:
+//   - *table.ValueError or *table.LimitError for a nil store, a wrong option, and a name that no
+//     table can have or that something else has
+//   - *table.ValueError for a declaration after a method of the store was called
 func New(s extend.Store, name string, o *Options) *Leases {
 	h, opt := host.Of(s), Options{}
 	if o != nil {

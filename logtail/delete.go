@@ -25,11 +25,17 @@ import (
 //
 // It uses Concurrency, Rate, Skip and Progress of the pass, which may be nil, as [table.Bulk] does.
 // A zero to is no bound. Rows of other types, or with another Type than the log's, are left out.
-// The source's partitions are deleted at the same time. Errors: *keys.KeyError for a time outside
-// the years 1 to 9999; *table.ValueError for a field of the pass that is wrong or not used;
-// *table.BatchError around table.ErrUnknownOutcome, table.ErrChanged or another error of a write
-// (see package table); errors of a read. Requests: 1 for each 1,000 records to read their keys, and
-// 1 for each 100. Idempotent: after an error, call it again.
+// The source's partitions are deleted at the same time.
+//
+// Errors:
+//   - *keys.KeyError for a time outside the years 1 to 9999
+//   - *table.ValueError for a field of the pass that is wrong or not used
+//   - *table.BatchError around table.ErrUnknownOutcome, table.ErrChanged or another error of a
+//     write (see package table)
+//   - errors of a read
+//
+// Requests: 1 for each 1,000 records to read their keys, and 1 for each 100. Idempotent: after an
+// error, call it again.
 func (l *Log[T]) Delete(ctx context.Context, from, to time.Time, pass *table.Pass) (table.Progress, error) {
 	return l.c.delete(ctx, from, to, pass)
 }

@@ -82,10 +82,11 @@ type core struct {
 // nothing: the store's Ensure creates the table. Zero fields of Options.Common are those of the
 // store.
 //
-// Errors, returned by the methods of the store and of the log: *table.TypeError for a T that cannot
-// be stored; *table.ValueError or *table.LimitError for a nil store, a name that no table can have
-// or that something else has, an option out of range, and for a declaration after a method of the
-// store was called.
+// Errors, returned by the methods of the store and of the log:
+//   - *table.TypeError for a T that cannot be stored
+//   - *table.ValueError or *table.LimitError for a nil store, a name that no table can have or that
+//     something else has, and an option out of range
+//   - *table.ValueError for a declaration after a method of the store was called
 func New[T any](s extend.Store, name string, o *Options) *Log[T] {
 	return &Log[T]{newLog(s, name, opener[T], recorderOf[T], o)}
 }
@@ -119,13 +120,17 @@ func opener[T any](service engine.Service, name string, o *Options) (table.Handl
 // The store's Ensure creates the tables, and its work of each day creates and drops them; an hourly
 // log needs PeriodOptions.Ahead for more than a day.
 //
-// Errors, returned by the methods of the store and of the log: those of New; *table.ValueError or
-// *table.LimitError for a prefix that ends with a digit, for a name that becomes longer than 63
-// characters, and for an Options.Overlap longer than the periods that are kept. Requests: a read of
-// one period takes as many as a read of a log of one table. If a read needs older periods, it takes
-// 1 more to look up which tables exist, and the requests for each table. Tables that begin within
-// Options.Overlap are read with the present one. Follow takes 1 more each time that it catches up,
-// and reads at each pause the tables of Options.Overlap before and after the present.
+// Errors, returned by the methods of the store and of the log:
+//   - those of New
+//   - *table.ValueError or *table.LimitError for a prefix that ends with a digit, for a name that
+//     becomes longer than 63 characters, and for an Options.Overlap longer than the periods that
+//     are kept
+//
+// Requests: a read of one period takes as many as a read of a log of one table. If a read needs
+// older periods, it takes 1 more to look up which tables exist, and the requests for each table.
+// Tables that begin within Options.Overlap are read with the present one. Follow takes 1 more each
+// time that it catches up, and reads at each pause the tables of Options.Overlap before and after
+// the present.
 func NewByPeriod[T any](s extend.Store, prefix string, p *PeriodOptions, o *Options) *Log[T] {
 	return &Log[T]{newLogByPeriod(s, prefix, p, opener[T], recorderOf[T], o)}
 }

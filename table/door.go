@@ -91,9 +91,13 @@ func (doors) Faulty(t any, name string, fault error) any {
 
 func (doors) CheckPass(pass any, used ...string) error { return checkPass(pass.(*Pass), used...) }
 
-// New returns a handle of a table. Errors: *TypeError for a type that cannot be stored;
-// *keys.KeyError for a wrong binding; *ValueError or *LimitError for a name that no table can have
-// (3 to 63 letters and digits, a letter first), a nil service, or a wrong schema or option.
+// New returns a handle of a table.
+//
+// Errors:
+//   - *TypeError for a type that cannot be stored
+//   - *keys.KeyError for a wrong binding
+//   - *ValueError or *LimitError for a name that no table can have (3 to 63 letters and digits, a
+//     letter first), a nil service, or a wrong schema or option
 func (doors) New(t, service any, name string, schema, o any) (any, error) {
 	of := t.(Handle)
 	s, _ := service.(engine.Service)

@@ -44,11 +44,12 @@ import (
 //   - *LimitError if the rows do not fit into the transactions: about 48 derived rows that exist
 //     under the new key before, or 98 that do not
 //
-// Requests: 6, and none of a worker: the message, 3 transactions, to prepare, to commit and to
-// finish, 1 to mark the commit record as done, and 1 to withdraw the message; 1 more for each
-// shared derived row, such as a list or a summary, that must be read. With effects, the last two
-// are the worker's, and 1 shows it the message. After a refusal that is not about the old row, 1 to
-// read that row.
+// Requests:
+//   - 6, and none of a worker: the message, 3 transactions, to prepare, to commit and to finish, 1
+//     to mark the commit record as done, and 1 to withdraw the message
+//   - 1 more for each shared derived row, such as a list or a summary, that must be read
+//   - with effects, the last two are the worker's, and 1 shows it the message
+//   - after a refusal that is not about the old row, 1 to read that row
 func (t *Table[T]) Move(ctx context.Context, e *Entity[T]) error {
 	to, err := t.h.keyByFields("Move", e)
 	if err != nil {

@@ -286,9 +286,12 @@ func (h handle) getRow(ctx context.Context, k keys.Key) (_ *Row, err error) {
 
 // Entity returns the row as an entity of T: the one that Get would have read. A copy ([Row.Copy])
 // gives the entity that was copied, with its key and without its ETag; see [Entity]. No request.
-// Errors: ErrForeignRow or *keys.KeyError for a row of another type; *DecodeError if the row does
-// not fit T; *VersionError for a row of a version that the schema does not know; *LimitError or
-// *ValueError for a row that cannot be stored.
+//
+// Errors:
+//   - ErrForeignRow or *keys.KeyError for a row of another type
+//   - *DecodeError if the row does not fit T
+//   - *VersionError for a row of a version that the schema does not know
+//   - *LimitError or *ValueError for a row that cannot be stored
 func (t *Table[T]) Entity(row *Row) (*Entity[T], error) { return typed[T](t.h.entity(row)) }
 
 func (h handle) entity(row *Row) (entity, error) {

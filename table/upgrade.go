@@ -31,12 +31,22 @@ import (
 // pass, which may be nil; the query has the partitions. Progress is called after each page.
 //
 // An entity that is changed meanwhile is read again, and upgraded if it still is of an older
-// version. Upgrade is idempotent: after an error or a crash, begin again, or at the Token. Errors:
-// *ValueError for a schema without a version, a query with a Limit, Budget, Cursor, Skip or Stats,
-// and a wrong pass; *ValueError; the error of a function of Schema.Upgrade; *BatchError around an
-// error of a write, and errors of the query as for [Table.List]. The progress is right in each
-// case. Requests: 1 for each 1,000 rows that are read; those of [Bulk] for the entities that are
-// upgraded: 1 for each 100 of a partition without derived rows; 2 more for each that has changed.
+// version. Upgrade is idempotent: after an error or a crash, begin again, or at the Token.
+//
+// Errors:
+//   - *ValueError for a schema without a version, a query with a Limit, Budget, Cursor, Skip or
+//     Stats, and a wrong pass
+//   - the error of a function of Schema.Upgrade
+//   - *BatchError around an error of a write, and errors of the query as for [Table.List]
+//
+// The progress is right in each case.
+//
+// Requests:
+//   - 1 for each 1,000 rows that are read
+//   - those of [Bulk] for the entities that are upgraded: 1 for each 100 of a partition without
+//     derived rows
+//   - 2 more for each that has changed
+//
 // Memory: a page.
 func Upgrade[T any](ctx context.Context, t *Table[T], q Query[T], pass *Pass) (Progress, error) {
 	if err := engine.CheckHandle("t", t.engine()); err != nil {

@@ -54,8 +54,12 @@ import (
 // has another blob of a name; errors of a read (see package table). The report counts what is done,
 // also beside an error.
 //
-// Requests: those that read the rows; for each blob 1 to see whether it is there, and, if it is
-// not, 1 to read it and 1 to store it, or for a blob of 8 MiB or more 2 for each 8 MiB and 2 more.
+// Requests:
+//   - those that read the rows
+//   - for each blob, 1 to see whether it is there
+//   - for each that is not, 1 to read it and 1 to store it; of 8 MiB or more 2 for each 8 MiB, and
+//     2 more
+//
 // Memory: 24 MiB for each blob that is copied at the same time, more for one of more than 400 GB.
 // Idempotent.
 func CopyBlobs(ctx context.Context, rows Source, from, to Place, pass *table.Pass) (_ table.Progress, err error) {

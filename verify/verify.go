@@ -127,9 +127,11 @@ func Check(ctx context.Context, t table.Handle, o *Options, definitions ...Defin
 // keep its rows elsewhere and its views, so that these are pending afterwards. Errors: those of
 // Check.
 //
-// Requests: with an outbox, first a scan of the table, or of the range, and of each table with rows
-// elsewhere, unless there is a range, which the Rate does not limit: 1 for each 1,000 rows, to end
-// the writes over several partitions that have crashed. Then those of Check and of the repairs.
+// Requests:
+//   - with an outbox, first 1 for each 1,000 rows of the table, or of the range, to end the writes
+//     over several partitions that have crashed, which the Rate does not limit
+//   - without a range, as many for each table with rows elsewhere
+//   - then those of Check and of the repairs
 func Repair(ctx context.Context, t table.Handle, o *Options, definitions ...Definition) (table.Progress, error) {
 	if o == nil {
 		o = &Options{}

@@ -93,10 +93,16 @@ func (d *destination) get(ctx context.Context, id archive.ID) (*archive.Archived
 	return s.row, nil
 }
 
-// Check returns an error for a row that cannot be stored. Errors: *table.LimitError for keys that
-// make a name of more than 1,024 characters, or for a row that is too large; *keys.KeyError for an
-// invalid key; *table.ValueError for an invalid incarnation or value, or if r is nil;
-// table.ErrNotDeclared for the head of an entity that was read without its parts. No request.
+// Check returns an error for a row that cannot be stored.
+//
+// Errors:
+//   - *table.LimitError for keys that make a name of more than 1,024 characters, or for a row that
+//     is too large
+//   - *keys.KeyError for an invalid key
+//   - *table.ValueError for an invalid incarnation or value, or if r is nil
+//   - table.ErrNotDeclared for the head of an entity that was read without its parts
+//
+// No request.
 func (d *destination) Check(r *archive.ArchivedRow) error {
 	_, err := d.body(r, "")
 	return err

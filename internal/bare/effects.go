@@ -88,9 +88,10 @@ func (o *onChange[T, P]) Maintain(_ context.Context, p *extend.Plan, c *extend.C
 // Requests: a write with effects takes 2 more, to store its notification and to show it; a refused
 // write stores an abort record and withdraws the notification.
 //
-// Errors: *table.LimitError for maintainers that need more than 97 rows together; *table.ValueError
-// for a maintainer that is nil or has the name of another one, for an outbox that is nil, for a
-// second outbox, and if Common.WriteTimeout is no bound.
+// Errors:
+//   - *table.LimitError for maintainers that need more than 97 rows together
+//   - *table.ValueError for a maintainer that is nil or has the name of another one, for an outbox
+//     that is nil, for a second outbox, and if Common.WriteTimeout is no bound
 func WithOutbox[T any](t *table.Table[T], outbox commit.Outbox, maintainers ...extend.Maintainer[T]) (*table.Table[T], error) {
 	in, err := InOutbox(t, outbox)
 	if err != nil {

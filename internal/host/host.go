@@ -204,11 +204,14 @@ func (h *Host) LowerName(name string) string { return strings.ToLower(h.Prefix) 
 // NewTable returns a handle of a table in which a definition stores rows of its own. Its name gets
 // the prefix of the store, zero fields of its Common are those of the store, and it has the store's
 // outbox. It knows no catalogue: nothing but the definition may write the table. It sends nothing;
-// the definition returns a task of
-// Parts.Ensure that creates it. Errors: Invalid; *table.TypeError for a T that cannot be stored;
-// *keys.KeyError for a wrong key; *table.ValueError or *table.LimitError for a name that no table
-// can have, for that of a table of entities or of one that belongs to its definitions, and for a
-// wrong schema or option.
+// the definition returns a task of Parts.Ensure that creates it.
+//
+// Errors:
+//   - Invalid
+//   - *table.TypeError for a T that cannot be stored
+//   - *keys.KeyError for a wrong key
+//   - *table.ValueError or *table.LimitError for a name that no table can have, for that of a table
+//     of entities or of one that belongs to its definitions, and for a wrong schema or option
 func NewTable[T any](s Store, name string, schema table.Schema[T], o *table.Options) (*table.Table[T], error) {
 	h := Of(s)
 	if h.Invalid != nil {

@@ -235,11 +235,15 @@ func SweepAll[T any](ctx context.Context, t *table.Table[T], in keys.PartitionRa
 // is executed just once, and no effect of the write is lost. The write must be in the record's
 // partition. When it succeeds, r is the record as it is stored then.
 //
-// Errors of the write: table.ErrChanged also if another worker has completed an effect of the
-// commit record since it was read: read it again; *table.ValueError for a commit record that is not
-// pending, has no such effect, or was completed by this handle before; *table.ValueError; and the
-// other errors of the write's method. Requests: the write's own. Completing panics if t is nil or a
-// zero Table.
+// Errors of the write:
+//   - table.ErrChanged also if another worker has completed an effect of the commit record since it
+//     was read: read it again
+//   - *table.ValueError for a commit record that is not pending, has no such effect, or was
+//     completed by this handle before
+//   - *table.ValueError
+//   - the other errors of the write's method
+//
+// Requests: the write's own. Completing panics if t is nil or a zero Table.
 func Completing[H table.Handle](t H, r *commit.Record, positions ...int) H {
 	c := &engine.Completion{Stored: r, Effects: positions}
 	if r != nil {

@@ -42,10 +42,12 @@ type Series[V Number] struct {
 // New declares a series in a table of a store. Its entities are in the partition "series", and
 // their RowKeys are the periods, such as 2014-07-31, unless [Series.In] and [Series.Of] say
 // otherwise. New sends nothing: the store's Ensure creates the table. Zero fields of
-// Options.Common are those of the store. Errors, returned by the methods of the store and of the
-// series: *table.ValueError or *table.LimitError for wrong slots, a nil store, a name that no
-// table can have or that something else has, and for a declaration after a method of the store was
-// called.
+// Options.Common are those of the store.
+//
+// Errors, returned by the methods of the store and of the series:
+//   - *table.ValueError or *table.LimitError for wrong slots, a nil store, and a name that no table
+//     can have or that something else has
+//   - *table.ValueError for a declaration after a method of the store was called
 func New[V Number](s extend.Store, name string, slots Slots, o *Options) *Series[V] {
 	h := host.Of(s)
 	rows, err := newRows(h, h.TableName(name), o)

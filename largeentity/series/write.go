@@ -72,11 +72,17 @@ func (s *Series[V]) SetAll(ctx context.Context, values iter.Seq2[time.Time, V]) 
 //
 // An increment is applied once, or not at all, also if a response is lost. Not idempotent: call Add
 // again only after an error that is not table.ErrUnknownOutcome. After that error, the increment
-// may have been applied. [Series.Exact] resolves such outcomes. Errors: table.ErrUnknownOutcome;
-// table.ErrChanged or table.ErrExists if each attempt met a conflict; *table.ValueError for NaN and
-// infinity, and if the sum exceeds V; *table.DecodeError if the stored value is no V;
-// *keys.KeyError for a time outside the years 1 to 9999, or a wrong key; errors of a read and of a
-// write (see package table). 2 requests: 1 read and 1 write; 3 more after each conflict.
+// may have been applied. [Series.Exact] resolves such outcomes.
+//
+// Errors:
+//   - table.ErrUnknownOutcome
+//   - table.ErrChanged or table.ErrExists if each attempt met a conflict
+//   - *table.ValueError for NaN and infinity, and if the sum exceeds V
+//   - *table.DecodeError if the stored value is no V
+//   - *keys.KeyError for a time outside the years 1 to 9999, or a wrong key
+//   - errors of a read and of a write (see package table)
+//
+// 2 requests: 1 read and 1 write; 3 more after each conflict.
 func (s *Series[V]) Add(ctx context.Context, at time.Time, v V) (V, error) {
 	slot, err := s.slots.At(at)
 	if err != nil {
@@ -91,12 +97,18 @@ func (s *Series[V]) Add(ctx context.Context, at time.Time, v V) (V, error) {
 
 // AddAll adds to many slots, as [Series.Add] does, all or nothing: a program that counts in memory
 // calls it now and then, in place of one Add for each event. Values of one slot are added up.
-// Errors: table.ErrUnknownOutcome; *table.LimitError for values of more than 100 entities, or 99
-// with [Series.Exact]; table.ErrChanged or table.ErrExists if each attempt met a conflict;
-// *table.ValueError for NaN and infinity, and if a sum exceeds V; *table.DecodeError if a stored
-// value is no V; *keys.KeyError for a time outside the years 1 to 9999, or a wrong key; errors of a
-// read and of a write (see package table). Requests: those of Add; if the values are of several
-// entities, 1 read for each 1,000 entities from the first one to the last.
+//
+// Errors:
+//   - table.ErrUnknownOutcome
+//   - *table.LimitError for values of more than 100 entities, or 99 with [Series.Exact]
+//   - table.ErrChanged or table.ErrExists if each attempt met a conflict
+//   - *table.ValueError for NaN and infinity, and if a sum exceeds V
+//   - *table.DecodeError if a stored value is no V
+//   - *keys.KeyError for a time outside the years 1 to 9999, or a wrong key
+//   - errors of a read and of a write (see package table)
+//
+// Requests: those of Add; if the values are of several entities, 1 read for each 1,000 entities
+// from the first one to the last.
 func (s *Series[V]) AddAll(ctx context.Context, values iter.Seq2[time.Time, V]) error {
 	_, err := s.add(ctx, "AddAll", values)
 	return err
@@ -206,11 +218,17 @@ func (e entity[V]) write(rows *table.Table[table.Row], stored *table.Entity[tabl
 //	done, err := visits.Delete(ctx, time.Time{}, time.Now().AddDate(-1, 0, 0), nil)
 //
 // It uses Concurrency, Rate, Skip and Progress of the pass, which may be nil, as [table.Bulk] does.
-// A value that is stored later makes a new entity. Errors: *table.ValueError for a zero to, or a
-// field of the pass that is wrong or not used; *keys.KeyError for a time outside the years 1 to
-// 9999, or a wrong key; *table.BatchError around table.ErrUnknownOutcome, table.ErrChanged or
-// another error of a write (see package table); errors of a read. Requests: 1 for each 1,000
-// entities to read their keys, and 1 for each 100. Idempotent: after an error, call Delete again.
+// A value that is stored later makes a new entity.
+//
+// Errors:
+//   - *table.ValueError for a zero to, or a field of the pass that is wrong or not used
+//   - *keys.KeyError for a time outside the years 1 to 9999, or a wrong key
+//   - *table.BatchError around table.ErrUnknownOutcome, table.ErrChanged or another error of a
+//     write (see package table)
+//   - errors of a read
+//
+// Requests: 1 for each 1,000 entities to read their keys, and 1 for each 100. Idempotent: after an
+// error, call Delete again.
 func (s *Series[V]) Delete(ctx context.Context, from, to time.Time, pass *table.Pass) (table.Progress, error) {
 	if from.IsZero() {
 		from = startOf(time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), s.slots.zone)

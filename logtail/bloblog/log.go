@@ -44,12 +44,14 @@ type core struct {
 }
 
 // New declares a log in a container of a store. It sends nothing: the store's Ensure creates the
-// container. Zero fields of Options.Common are those of the store. Errors, returned by the methods
-// of the store and of the log: *table.ValueError and *table.LimitError for a nil store, an account
-// without blobs, a name that no container can have, an option out of range, and for a declaration
-// after a method of the store was called.
+// container. Zero fields of Options.Common are those of the store.
 //
 //	events := bloblog.New[Event](company, "logs", nil)
+//
+// Errors, returned by the methods of the store and of the log:
+//   - *table.ValueError and *table.LimitError for a nil store, an account without blobs, a name
+//     that no container can have, and an option out of range
+//   - *table.ValueError for a declaration after a method of the store was called
 func New[T any](s extend.Store, name string, o *Options[T]) *Log[T] {
 	l := &Log[T]{}
 	var common table.Common

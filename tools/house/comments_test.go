@@ -88,3 +88,54 @@ func checkOptions(spec *ast.TypeSpec, check func(ast.Node, string, ...*ast.Comme
 		}
 	}
 }
+
+// TestErrorsAndRequests: a sentence that lists errors or requests has at most 40 words. A longer one is a list, with an item a line.
+func TestErrorsAndRequests(t *testing.T) {
+	t.Parallel()
+	seen := 0
+	for name := range arrows {
+		for _, path := range glob(t, filepath.Join(name, "*.go")) {
+			fset := token.NewFileSet()
+			file, err := parser.ParseFile(fset, path, nil, parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range file.Comments {
+				for _, sentence := range sentencesOf(c.Text()) {
+					if !strings.HasPrefix(sentence, "Errors") && !strings.HasPrefix(sentence, "Requests") {
+						continue
+					}
+					seen++
+					if n := len(strings.Fields(sentence)); n > 40 {
+						t.Errorf("%s: a sentence of %d words, want at most 40, or a list: %s", fset.Position(c.Pos()), n, sentence)
+					}
+				}
+			}
+		}
+	}
+	if seen < 300 {
+		t.Errorf("got %d sentences of errors and requests, want those of all packages", seen)
+	}
+}
+
+// sentencesOf returns the sentences of a comment outside lists and code.
+func sentencesOf(comment string) (all []string) {
+	for paragraph := range strings.SplitSeq(comment, "\n\n") {
+		var text []string
+		for line := range strings.Lines(paragraph) {
+			if line = strings.TrimRight(line, "\n"); strings.TrimLeft(line, " \t") != line {
+				break // a list, or code
+			}
+			text = append(text, line)
+		}
+		begin := 0
+		words := strings.Fields(strings.Join(text, " "))
+		for i, word := range words {
+			if strings.HasSuffix(word, ".") || i == len(words)-1 {
+				all = append(all, strings.Join(words[begin:i+1], " "))
+				begin = i + 1
+			}
+		}
+	}
+	return all
+}
