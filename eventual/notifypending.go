@@ -12,7 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
-	"github.com/aztablekit/aztablekit/internal/keyrange"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -76,32 +76,21 @@ func (n *notifier) run(ctx context.Context) (err error) {
 // partitions yields the partitions to search.
 func (n *notifier) partitions(ctx context.Context) iter.Seq2[keys.PartitionKey, error] {
 	return func(yield func(keys.PartitionKey, error) bool) {
-		if one := n.pass.Partitions; one.IsPoint() {
-			yield(keyrange.Partition(one), nil)
-			return
+		in := n.pass.Partitions
+		if !in.IsSet() {
+			in = keys.RawPartitions("", "")
 		}
-		in := keys.RawPartitions("", "")
-		if n.pass.Partitions.IsSet() {
-			in = n.pass.Partitions
-		}
-		if n.start.Partition != "" {
+		if n.start.Partition != "" && !in.IsPoint() {
 			begun := keys.Raw(n.start.Partition, "").Partition()
 			if n.start.OperationID != "" && in.Contains(n.start.Partition) && !yield(begun, nil) {
 				return
 			}
 			in = in.Behind(begun)
 		}
-		t := door.Table(n.source)
-		for partition, err := range door.Rows[table.Table[table.Row]](t, false).Partitions(ctx, in) {
-			if err == nil && t.Ranged() {
-				break
-			}
+		for partition, err := range tabledoor.Partitions(ctx, n.source, in) {
 			if !yield(partition, err) {
 				return
 			}
-		}
-		if t.Ranged() { // partitions would be left out
-			yield(keys.PartitionKey{}, &table.OpError{Op: "Partitions", Table: t.Name, Err: table.ErrRanged})
 		}
 	}
 }

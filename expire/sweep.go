@@ -13,7 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
-	"github.com/aztablekit/aztablekit/internal/keyrange"
+	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/jobs"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -73,7 +73,7 @@ func (e *core) sweep(ctx context.Context, t table.Handle, p *table.Pass) (table.
 	case e.opt.ManyPartitions && !s.pass.Partitions.IsSet():
 		err = s.noted(ctx)
 	default:
-		_, err = s.sweep(ctx, s.partitions(ctx))
+		_, err = s.sweep(ctx, tabledoor.Partitions(ctx, t, s.pass.Partitions))
 	}
 	if err == nil {
 		err = errors.Join(s.failed...)
@@ -110,32 +110,6 @@ func isDamaged(err error) bool {
 	var ve *table.VersionError
 	var me *table.DerivedError
 	return errors.As(err, &de) || errors.As(err, &ve) || errors.As(err, &me)
-}
-
-// partitions yields the partitions of the range.
-func (s *sweep) partitions(ctx context.Context) iter.Seq2[keys.PartitionKey, error] {
-	return func(yield func(keys.PartitionKey, error) bool) {
-		in := s.pass.Partitions
-		if in.IsPoint() {
-			yield(keyrange.Partition(in), nil)
-			return
-		}
-		if !in.IsSet() {
-			in = keys.RawPartitions("", "")
-		}
-		t := door.Table(s.table)
-		for partition, err := range door.Rows[table.Table[table.Row]](t, false).Partitions(ctx, in) {
-			if err == nil && t.Ranged() {
-				break
-			}
-			if !yield(partition, err) {
-				return
-			}
-		}
-		if t.Ranged() { // partitions would be left out
-			yield(keys.PartitionKey{}, table.ErrRanged)
-		}
-	}
 }
 
 // sweep deletes what is over in some partitions. It returns those in which something that was due
@@ -298,16 +272,11 @@ type slice interface {
 
 // sweepSlice sweeps each partition of a slice.
 func (e *core) sweepSlice(ctx context.Context, t table.Handle, in keys.PartitionRange, s slice) error {
-	all := &sweep{table: t, pass: table.Pass{Partitions: in}}
-	for partition, err := range all.partitions(ctx) {
+	for partition, err := range tabledoor.Partitions(ctx, t, in) {
 		if err != nil {
 			return err
 		}
-		pk, err := partition.Result()
-		if err != nil {
-			return err
-		}
-		done, err := e.sweep(ctx, t, &table.Pass{Partitions: keys.Raw(pk, "").Partition().Point()})
+		done, err := e.sweep(ctx, t, &table.Pass{Partitions: partition.Point()})
 		if err != nil {
 			return err
 		}

@@ -202,10 +202,7 @@ type storedRow struct {
 func (s *sweep) rowsFrom(ctx context.Context, in keys.PartitionRange, id string) iter.Seq2[storedRow, error] {
 	q := table.Query[table.Row]{Partitions: in, Rows: keyrange.Stored(reserved.Blob+id, reserved.Blob+"\x7f"), TableScan: !in.IsSet()}
 	return func(yield func(storedRow, error) bool) {
-		for r, err := range s.rows.Rows(ctx, q) {
-			if err == nil && door.Table(s.rows).Ranged() {
-				err = table.ErrRanged
-			}
+		for r, err := range tabledoor.Complete(s.rows, s.rows.Rows(ctx, q)) {
 			if err == nil {
 				err = s.pace.Spend(ctx, 1)
 			}
@@ -217,9 +214,6 @@ func (s *sweep) rowsFrom(ctx context.Context, in keys.PartitionRange, id string)
 			if !yield(storedRow{b, !ok, r}, nil) {
 				return
 			}
-		}
-		if door.Table(s.rows).Ranged() { // there may be rows, which the signature hides
-			yield(storedRow{}, table.ErrRanged)
 		}
 	}
 }
@@ -563,10 +557,8 @@ type partitionLinks struct {
 // readLinks reads the links of a partition. 1 request for each 1,000 rows.
 func readLinks(ctx context.Context, rows *table.Table[table.Row], partition string, limit *pace.Limit) (*partitionLinks, error) {
 	l := &partitionLinks{partition, map[string]keys.Key{}}
-	for r, err := range rows.Rows(ctx, table.Query[table.Row]{Partition: keys.Raw(partition, "").Partition()}) {
-		if err == nil && door.Table(rows).Ranged() {
-			err = table.ErrRanged
-		}
+	q := table.Query[table.Row]{Partition: keys.Raw(partition, "").Partition()}
+	for r, err := range tabledoor.Complete(rows, rows.Rows(ctx, q)) {
 		if err == nil {
 			err = limit.Spend(ctx, 1)
 		}

@@ -23,12 +23,9 @@ var errRequest = errors.New("request")
 
 // readEntities reads the entities of the partition and compares them with the snapshots.
 func (p *partition) readEntities(ctx context.Context) error {
-	for row, err := range p.scanned(ctx, p.rows(), true) {
+	for row, err := range tabledoor.Complete(p.table, p.scanned(ctx, p.rows(), true)) {
 		if err != nil {
 			return err
-		}
-		if door.Table(p.table).Ranged() {
-			return table.ErrRanged
 		}
 		if !p.again.contains(row.Key.RowKey()) {
 			continue
@@ -55,9 +52,6 @@ func (p *partition) readEntities(ctx context.Context) error {
 		if p.entitiesRead++; p.entitiesRead%1000 == 0 {
 			p.noteProgress()
 		}
-	}
-	if door.Table(p.table).Ranged() {
-		return table.ErrRanged
 	}
 	return p.writeAdditions(ctx)
 }

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 
 	"golang.org/x/sync/errgroup"
@@ -89,10 +90,8 @@ func (s *session) readEntities(ctx context.Context) error {
 	g.SetLimit(width)
 	var listed error
 	n := 0
-	for e, err := range door.Rows[table.Table[table.Row]](door.Table(r.handle), true).List(ctx, q) {
-		if err == nil && door.Table(r.handle).Ranged() {
-			err = table.ErrRanged
-		}
+	rows := door.Rows[table.Table[table.Row]](door.Table(r.handle), true)
+	for e, err := range tabledoor.Complete(rows, rows.List(ctx, q)) {
 		listed = err
 		if err != nil || ctx.Err() != nil {
 			break
@@ -103,13 +102,7 @@ func (s *session) readEntities(ctx context.Context) error {
 			r.noteProgress()
 		}
 	}
-	if err := g.Wait(); err != nil {
-		return err
-	}
-	if listed == nil && door.Table(r.handle).Ranged() { // also if the list was empty
-		return table.ErrRanged
-	}
-	return listed
+	return cmp.Or(g.Wait(), listed)
 }
 
 // compareEntity compares an entity with the rows of all comparers.

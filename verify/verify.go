@@ -383,19 +383,13 @@ func (r *run) verifyPartitions(ctx context.Context, after *string) error {
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(max(r.opt.Concurrency, 1))
-	for pk, err := range r.table.Partitions(ctx, in) {
+	for pk, err := range tabledoor.Complete(r.table, r.table.Partitions(ctx, in)) {
 		if err != nil {
 			return cmp.Or(g.Wait(), err) // a failed partition cancels ctx, and so this list
-		}
-		if door.Table(r.table).Ranged() {
-			return cmp.Or(g.Wait(), table.ErrRanged)
 		}
 		s := pk.String()
 		r.begin(s)
 		g.Go(func() error { return r.verifyAndFinish(ctx, s) })
-	}
-	if door.Table(r.table).Ranged() { // also if the list was empty
-		return cmp.Or(g.Wait(), table.ErrRanged)
 	}
 	return g.Wait()
 }

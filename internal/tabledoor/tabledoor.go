@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/keyrange"
 	"github.com/aztablekit/aztablekit/internal/query"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
@@ -196,6 +197,39 @@ func DeleteAll(ctx context.Context, ops iter.Seq2[table.Op, error], pass *table.
 	done, err := table.Bulk(ctx, ops, &own)
 	done.Token = ""
 	return done, err
+}
+
+// Complete returns a list of a table, of rows or partitions, that ends with table.ErrRanged if the
+// client's signature is for a range of keys, so that some are left out.
+func Complete[E any](t table.Handle, list iter.Seq2[E, error]) iter.Seq2[E, error] {
+	of := door.Table(t)
+	return func(yield func(E, error) bool) {
+		for e, err := range list {
+			if err == nil && of.Ranged() {
+				break
+			}
+			if !yield(e, err) || err != nil {
+				return
+			}
+		}
+		if of.Ranged() { // also if the list was empty
+			var none E
+			yield(none, of.OpError("List", keys.Key{}, table.ErrRanged))
+		}
+	}
+}
+
+// Partitions yields the partitions of a range, of the whole table if it is unset, with rows of any
+// type. Errors: table.ErrRanged; those of a read. Requests: none for a range of one partition;
+// otherwise those of [table.Table.Partitions].
+func Partitions(ctx context.Context, t table.Handle, in keys.PartitionRange) iter.Seq2[keys.PartitionKey, error] {
+	if in.IsPoint() {
+		return func(yield func(keys.PartitionKey, error) bool) { yield(keyrange.Partition(in), nil) }
+	}
+	if !in.IsSet() {
+		in = query.EveryPartition
+	}
+	return Complete(t, door.Rows[table.Table[table.Row]](door.Table(t), false).Partitions(ctx, in))
 }
 
 // AddProgress adds the numbers of another table, or of a part of the work, to those of a progress.
