@@ -203,7 +203,7 @@ func (m *detailsMaintainer) Maintain(ctx context.Context, p *extend.Plan, c *eng
 	if err != nil {
 		return err
 	}
-	had, content := derived.SplitState(c.State())
+	had, content := stored.SplitState(c.State())
 	if m.mode.ReleaseOnly && !slices.Contains(had, want) {
 		want = ""
 	}

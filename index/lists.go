@@ -275,7 +275,7 @@ func (m *listsMaintainer) Maintain(ctx context.Context, p *extend.Plan, c *engin
 	if err != nil {
 		return err
 	}
-	had, content := derived.SplitState(c.State())
+	had, content := stored.SplitState(c.State())
 	rewrite := !slices.Equal(content, m.contentState()) || m.mode.Rewrite
 	for _, rk := range slices.Concat(had, unrecordedRows(c, had, m.ix.rowKeys)) {
 		if !slices.Contains(want, rk) {

@@ -67,7 +67,7 @@ func (m *indexMaintainer) Maintain(ctx context.Context, p *extend.Plan, c *engin
 	if err != nil {
 		return err
 	}
-	had, contentWas := derived.SplitState(c.State())
+	had, contentWas := stored.SplitState(c.State())
 	for i, rk := range slices.Concat(had, unrecordedRows(c, had, m.rowKeys)) {
 		if !slices.Contains(want, rk) {
 			if err := m.removeRow(ctx, p, c.Key, rk, len(had) > m.maxValues || i >= len(had)); err != nil {

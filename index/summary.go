@@ -561,7 +561,7 @@ func (s *summaryCore) stateOf(c contribution) []string {
 // earlier release: measures that were added since are nil, and measures that were removed are left
 // out, as they are when a group is counted.
 func (s *summaryCore) contributionIn(texts []string) contribution {
-	rows, measures := derived.SplitState(texts)
+	rows, measures := stored.SplitState(texts)
 	if len(rows) == 0 {
 		return contribution{}
 	}

@@ -67,39 +67,9 @@ func (p Component[A]) rows() *ranges[A] { return &ranges[A]{layout: p.layout()} 
 
 func (p Component[A]) open(name string) any { return openNamed[A](p, name) }
 
-func (p Component[A]) layout() valueLayout[A] {
-	l := valueLayout[A]{
-		name:       p.name,
-		spelling:   p.spelling,
-		write:      func(w writer, a A, more bool) writer { writeComponent(&w, &p, a, more); return w },
-		read:       func(r reader, more bool) (a A, _ reader) { readComponent(&r, &p, &a, more); return a, r },
-		verbatim:   p.verbatim,
-		end:        p.end,
-		components: 1,
-		width:      p.width,
-		desc:       p.desc,
-		prefixes:   p.prefixes,
-		fullOrder:  orderLost(1, &p),
-		lossy:      p.lossy,
-		err:        checkComponent(1, &p),
-	}
-	if p.width > 0 {
-		l.low, l.high = p.low(), p.high()
-	}
-	return l
-}
-
 // brokenComponent returns a Component whose methods fail.
 func brokenComponent[A any](name, reason string) Component[A] {
 	return Component[A]{spelling: name, err: &KeyError{Component: name, Reason: reason}}
-}
-
-// check returns a *KeyError for an invalid component. The zero Component is invalid, too.
-func (p *Component[A]) check() error {
-	if p.err == nil && p.append == nil {
-		return &KeyError{Reason: "is the zero Component; make it by a function of package keys, such as Digits"}
-	}
-	return p.err
 }
 
 // Desc inverts the order of a component: larger values sort first. The component must have a fixed

@@ -387,3 +387,33 @@ func (l suffixed[K]) Decode(s string) (k K, suffix string, err error) {
 func (l suffixed[K]) Rows() any { return l.ranges }
 
 func (l suffixed[K]) Prefix(k K) RowRange { return RowRange{l.ranges.in.valueRange(k)} }
+
+func (p Component[A]) layout() valueLayout[A] {
+	l := valueLayout[A]{
+		name:       p.name,
+		spelling:   p.spelling,
+		write:      func(w writer, a A, more bool) writer { writeComponent(&w, &p, a, more); return w },
+		read:       func(r reader, more bool) (a A, _ reader) { readComponent(&r, &p, &a, more); return a, r },
+		verbatim:   p.verbatim,
+		end:        p.end,
+		components: 1,
+		width:      p.width,
+		desc:       p.desc,
+		prefixes:   p.prefixes,
+		fullOrder:  orderLost(1, &p),
+		lossy:      p.lossy,
+		err:        checkComponent(1, &p),
+	}
+	if p.width > 0 {
+		l.low, l.high = p.low(), p.high()
+	}
+	return l
+}
+
+// check returns a *KeyError for an invalid component. The zero Component is invalid, too.
+func (p *Component[A]) check() error {
+	if p.err == nil && p.append == nil {
+		return &KeyError{Reason: "is the zero Component; make it by a function of package keys, such as Digits"}
+	}
+	return p.err
+}

@@ -24,7 +24,7 @@ func (s *consistentRead) stateOf(definition string) []string {
 	if s.stored == nil {
 		return nil
 	}
-	had, _ := derived.SplitState((*stored.Row)(s.stored).MaintainerState(definition))
+	had, _ := stored.SplitState((*stored.Row)(s.stored).MaintainerState(definition))
 	return had
 }
 

@@ -86,7 +86,7 @@ func (p *partition) compareEntity(ctx context.Context, e tabledoor.Entity, row *
 		if err != nil {
 			return err
 		}
-		recorded, _ := derived.SplitState(state[s.maintainer.Name()])
+		recorded, _ := stored.SplitState(state[s.maintainer.Name()])
 		if p.sieve != nil {
 			p.siftRows(i, e, digest, recorded, wanted[i])
 			continue

@@ -206,7 +206,7 @@ func Differs(m any, e tabledoor.Entity) bool {
 		want, had = textsOf(rows), textsOf(m.RecordedRows(row))
 	case PerEntity:
 		want, err = m.WantedRows(e)
-		had, _ = SplitState((*stored.Row)(row).MaintainerState(m.Name()))
+		had, _ = stored.SplitState((*stored.Row)(row).MaintainerState(m.Name()))
 	case PerGroup:
 		want, err = m.StateOf(e)
 		had = (*stored.Row)(row).MaintainerState(m.Name())

@@ -15,20 +15,6 @@ import (
 // NoEntity is in place of an entity's RowKey where a row names none.
 const NoEntity = ""
 
-// SplitState returns the RowKeys in the maintainer state of an entity, and the texts behind them,
-// which describe the content of the rows. It leaves out texts that no row can have as its RowKey,
-// which another program has written.
-func SplitState(texts []string) (rows, content []string) {
-	rows = texts
-	if i := slices.IndexFunc(texts, func(s string) bool { return strings.HasPrefix(s, "/") }); i >= 0 {
-		rows, content = texts[:i], texts[i:]
-	}
-	if invalid := func(s string) bool { return keys.Raw("p", s).Err() != nil }; slices.ContainsFunc(rows, invalid) {
-		rows = slices.DeleteFunc(slices.Clone(rows), invalid)
-	}
-	return rows, content
-}
-
 // unknownGroup marks an entity that is in no group and had lost its maintainer state, so that a
 // group may still count it. The mark is needed because other definitions write _ix again. When the
 // entity joins a group, that group is counted again.

@@ -8,9 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
-
-	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/errs"
 )
@@ -304,13 +301,6 @@ func (p *Codec) KindOf(name string) Kind {
 	return Absent
 }
 
-func (f *field) storedKind() Kind {
-	if f.narrow {
-		return Int32
-	}
-	return f.scalar.kind
-}
-
 // Has reports whether a property belongs to a field.
 func (p *Codec) Has(name string) bool { _, ok := p.byName[name]; return ok }
 
@@ -339,14 +329,6 @@ func fieldPath(v reflect.Value, at uintptr, want reflect.Type, path []int) []int
 		}
 	}
 	return nil
-}
-
-// SetTimestamp sets the Timestamp of an aztables.Entity that v, a struct of the codec's type,
-// embeds.
-func (p *Codec) SetTimestamp(v reflect.Value, t time.Time) {
-	if p.timestamp != nil {
-		v.FieldByIndex(p.timestamp).Set(reflect.ValueOf(aztables.EDMDateTime(t)))
-	}
 }
 
 // fieldAt returns the field at an index path, nil if there is none.

@@ -5,7 +5,10 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf16"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
@@ -548,4 +551,17 @@ func join(kind Kind, names []string, pieces []Value) (Value, error) {
 		joined = append(joined, x.B...)
 	}
 	return Value{Kind: Binary, B: joined}, nil
+}
+
+// isEmptyText reports whether a field that is stored as text has no value. Empty bytes are a value.
+func (s *scalar) isEmptyText(x *Value) bool {
+	return s.plain != nil && x.Kind == String && x.S == "" && s.plain.kind != Binary
+}
+
+// SetTimestamp sets the Timestamp of an aztables.Entity that v, a struct of the codec's type,
+// embeds.
+func (p *Codec) SetTimestamp(v reflect.Value, t time.Time) {
+	if p.timestamp != nil {
+		v.FieldByIndex(p.timestamp).Set(reflect.ValueOf(aztables.EDMDateTime(t)))
+	}
 }

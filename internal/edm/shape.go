@@ -434,3 +434,10 @@ var sdkGUIDScalar = scalar{
 		return x.Kind == Guid
 	},
 }
+
+func (f *field) storedKind() Kind {
+	if f.narrow {
+		return Int32
+	}
+	return f.scalar.kind
+}

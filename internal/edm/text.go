@@ -77,11 +77,6 @@ func (s scalar) setWhole(v reflect.Value, x *Value) bool {
 	return ok && s.set(v, &Value{Kind: Int64, I: n})
 }
 
-// isEmptyText reports whether a field that is stored as text has no value. Empty bytes are a value.
-func (s *scalar) isEmptyText(x *Value) bool {
-	return s.plain != nil && x.Kind == String && x.S == "" && s.plain.kind != Binary
-}
-
 // textOf returns the text of a value of a kind that has textForms.
 func textOf(x *Value) (string, error) {
 	switch x.Kind {

@@ -558,3 +558,9 @@ func (s *step) decoded(row edm.Stored) (any, error) {
 }
 
 var errCopy = errors.New("it was read from a copy of its row: write it by the handle that keeps the copies")
+
+// refusedBy reports whether an error is the refusal of a maintainer, when rows are loaded.
+func (p *Plan) refusedBy(err error) bool {
+	loaded := func(rk string) bool { return p.rows[rk].loaded }
+	return errors.As(err, new(*errs.DerivedError)) && slices.ContainsFunc(p.order, loaded)
+}

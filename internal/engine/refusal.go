@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -27,12 +26,6 @@ const (
 	// mostBehind is how far a clock may be behind the service's, by which entities are over.
 	mostBehind = 15 * time.Minute
 )
-
-// refusedBy reports whether an error is the refusal of a maintainer, when rows are loaded.
-func (p *Plan) refusedBy(err error) bool {
-	loaded := func(rk string) bool { return p.rows[rk].loaded }
-	return errors.As(err, new(*errs.DerivedError)) && slices.ContainsFunc(p.order, loaded)
-}
 
 // confirmRefusal returns the error of the last of some operations of a partition, which a
 // maintainer has refused: the refusal itself, ErrExists for an insert of what is stored, ErrChanged

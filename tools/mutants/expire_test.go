@@ -74,7 +74,7 @@ func TestExpire(t *testing.T) {
 		{Name: "hours are those of the machine's zone", File: "expire/ends.go",
 			Old: "	t = t.UTC()\n", New: "", Test: "TestSweepInZone"},
 		{Name: "a job goes by notes", File: "expire/sweep.go",
-			Old: "&table.Pass{Partitions: keys.Raw(pk, \"\").Partition().Point()})", New: "&table.Pass{Rate: 1000 + len(pk)})", Test: "TestJobWithoutNotes"},
+			Old: "&table.Pass{Partitions: partition.Point()})", New: "&table.Pass{Rate: 1000 + len(partition.String())})", Test: "TestJobWithoutNotes"},
 		{Name: "an end in milliseconds is none", File: "expire/ends.go",
 			Old: "year > mostYear {", New: "year < 0 {", Test: "TestFarEnds"},
 	})

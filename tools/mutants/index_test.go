@@ -28,7 +28,7 @@ func TestIndex(t *testing.T) {
 		{Name: "unique values are taken twice", File: "index/maintainer.go",
 			Old: "		taken = derived.ErrTaken\n", New: "		taken = nil\n", Test: "TestWriteRequests"},
 		{Name: "maintainer state is not used", File: "index/maintainer.go",
-			Old: "	had, contentWas := derived.SplitState(c.State())\n", New: "	had, contentWas := derived.SplitState(nil)\n	if c.Old != nil {\n		had, _ = m.rowKeys(c.Old, c.Key)\n	}\n", Test: "TestNewKeyFunction"},
+			Old: "	had, contentWas := stored.SplitState(c.State())\n", New: "	had, contentWas := stored.SplitState(nil)\n	if c.Old != nil {\n		had, _ = m.rowKeys(c.Old, c.Key)\n	}\n", Test: "TestNewKeyFunction"},
 		{Name: "look-ups do not check the found entity", File: "index/rows.go",
 			Old: "	if !hasRow(tabledoor.ValueOf(e), tabledoor.KeyOf(e), row) {\n", New: "	if false {\n", Test: "TestNewKeyFunction|TestSchedules/copies", Args: some},
 		{Name: "a copy overwrites the changed content of its entity", File: "internal/engine/planner.go",

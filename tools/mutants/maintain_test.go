@@ -25,7 +25,7 @@ func TestState(t *testing.T) {
 	mutants.Run(t, "./internal/stored", []mutants.Mutant{
 		{Name: "the checksum of maintainer state is not checked", File: "internal/stored/state.go",
 			Old: "[3]byte(b[1:]) != stateChecksum(text, rowKey)", New: "string(b) == rowKey", Test: "TestMaintainerStateText"},
-		{Name: "an escaped character of packed state gets no 8 bits", File: "internal/stored/pack.go",
+		{Name: "an escaped character of packed state gets no 8 bits", File: "internal/stored/state.go",
 			Old: "		if code == c.of[packEscape] {\n", New: "		if code == c.of[packEscape] && character != 0 {\n", Test: "TestPackForm"},
 		{Name: "separators in maintainer state are not escaped", File: "internal/stored/state.go",
 			Old: "		if strings.IndexByte(stateSigns, s[i]) >= 0 {\n", New: "		if false {\n", Test: "FuzzMaintainerState"},
