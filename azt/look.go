@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -168,12 +169,7 @@ func (c *call) printState(r *stored.Row, v edm.Value) {
 		c.out.add("", "", "(it is damaged; verify with repair makes it right)")
 		return
 	}
-	names := make([]string, 0, len(state))
-	for name := range state {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(state)) {
 		shownTexts := make([]string, len(state[name]))
 		for i, s := range state[name] {
 			shownTexts[i] = shown(s)
@@ -323,20 +319,13 @@ func kindIn[V any](all map[string]V, row *stored.Row) string {
 
 // sorted returns the names of a map, entities first.
 func sorted[V any](of map[string]V) []string {
-	names := make([]string, 0, len(of))
-	for name := range of {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b string) int {
-		if e, o := strings.HasPrefix(a, "entity"), strings.HasPrefix(b, "entity"); e != o {
-			if e {
-				return -1
-			}
-			return 1
+	rank := func(name string) string {
+		if strings.HasPrefix(name, "entity") {
+			return "0" + name
 		}
-		return strings.Compare(a, b)
-	})
-	return names
+		return "1" + name
+	}
+	return slices.SortedFunc(maps.Keys(of), func(a, b string) int { return strings.Compare(rank(a), rank(b)) })
 }
 
 // size is rows and their bytes, by the service's formula.

@@ -89,46 +89,31 @@ func operand(v any) reflect.Value {
 	return at
 }
 
+// valueForms are what a word before a colon says, and how such a value is read.
+var valueForms = map[string]struct {
+	called string
+	read   func(string) (any, error)
+}{
+	"int64":  {"whole number", func(s string) (any, error) { return strconv.ParseInt(s, 10, 64) }},
+	"double": {"number", func(s string) (any, error) { return strconv.ParseFloat(s, 64) }},
+	"time":   {"time such as 2026-01-02T03:04:05Z", func(s string) (any, error) { return time.Parse(time.RFC3339, s) }},
+	"guid":   {"GUID", func(s string) (any, error) { g, err := edm.GUIDValue(s); return g.G, err }},
+	"binary": {"hexadecimal number", func(s string) (any, error) { return hex.DecodeString(strings.TrimPrefix(s, "0x")) }},
+}
+
 // value reads a value. A word before a colon says its type: text, int64, double, time, guid or
 // binary. Without it, the form decides, and what has none is a text.
 func value(s string) (any, error) {
-	fail := func(form string) (any, error) { return nil, usage("--where: %s is no %s", shown(s), form) }
 	kind, rest, is := strings.Cut(s, ":")
-	if is && !strings.HasPrefix(s, `"`) {
-		switch kind {
-		case "text":
-			return typed(rest)
-		case "int64":
-			n, err := strconv.ParseInt(rest, 10, 64)
-			if err != nil {
-				return fail("whole number")
-			}
-			return n, nil
-		case "double":
-			f, err := strconv.ParseFloat(rest, 64)
-			if err != nil {
-				return fail("number")
-			}
-			return f, nil
-		case "time":
-			t, err := time.Parse(time.RFC3339, rest)
-			if err != nil {
-				return fail("time such as 2026-01-02T03:04:05Z")
-			}
-			return t, nil
-		case "guid":
-			g, err := edm.GUIDValue(rest)
-			if err != nil {
-				return fail("GUID")
-			}
-			return g.G, nil
-		case "binary":
-			b, err := hex.DecodeString(strings.TrimPrefix(rest, "0x"))
-			if err != nil {
-				return fail("hexadecimal number")
-			}
-			return b, nil
+	if form, named := valueForms[kind]; is && named {
+		v, err := form.read(rest)
+		if err != nil {
+			return nil, usage("--where: %s is no %s", shown(s), form.called)
 		}
+		return v, nil
+	}
+	if is && kind == "text" {
+		return typed(rest)
 	}
 	if strings.HasPrefix(s, `"`) {
 		return typed(s)

@@ -1,6 +1,7 @@
 package eventual
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -172,7 +173,7 @@ func newRegistry(handlers []host.Handler) (registry, error) {
 		if _, exists := t.byKind[h.Kind]; exists {
 			return fail(fmt.Sprintf("is the second handler of kind %q for table %q; a table has one handler for each kind", h.Kind, h.Table.Name()))
 		}
-		def(&h.Version, 1)
+		h.Version = cmp.Or(h.Version, 1)
 		t.byKind[h.Kind] = h
 		for _, m := range door.Table(h.Table).Mode.Maintainers {
 			if w, is := m.Typed().(host.AlsoWriter); is {

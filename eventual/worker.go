@@ -362,28 +362,21 @@ func (o *WorkerOptions) withDefaults() settings {
 	}
 	common := engine.WithDefaults(out.Common)
 	out.Common, out.now = common.Common, common.Now
-	def(&out.Concurrency, 16)
-	def(&out.PerPartition, max(out.Concurrency/2, 1))
-	def(&out.Visibility, time.Minute)
-	def(&out.HandlerTimeout, 5*time.Minute)
-	def(&out.Attempts, 10)
-	def(&out.Wait, time.Second)
-	def(&out.MaxWait, 5*time.Minute)
-	def(&out.UnknownKindTimeout, time.Hour)
-	def(&out.Defer, 30*time.Second)
-	def(&out.Idle, 4*time.Second)
-	def(&out.StopTimeout, 30*time.Second)
+	out.Concurrency = cmp.Or(out.Concurrency, 16)
+	out.PerPartition = cmp.Or(out.PerPartition, max(out.Concurrency/2, 1))
+	out.Visibility = cmp.Or(out.Visibility, time.Minute)
+	out.HandlerTimeout = cmp.Or(out.HandlerTimeout, 5*time.Minute)
+	out.Attempts = cmp.Or(out.Attempts, 10)
+	out.Wait = cmp.Or(out.Wait, time.Second)
+	out.MaxWait = cmp.Or(out.MaxWait, 5*time.Minute)
+	out.UnknownKindTimeout = cmp.Or(out.UnknownKindTimeout, time.Hour)
+	out.Defer = cmp.Or(out.Defer, 30*time.Second)
+	out.Idle = cmp.Or(out.Idle, 4*time.Second)
+	out.StopTimeout = cmp.Or(out.StopTimeout, 30*time.Second)
 	if out.Logger == nil {
 		out.Logger = slog.New(slog.DiscardHandler)
 	}
 	return out
-}
-
-// def sets an option that is zero to its default.
-func def[T comparable](v *T, d T) {
-	if *v == *new(T) {
-		*v = d
-	}
 }
 
 // check returns an error for the first option with a wrong value.

@@ -1,6 +1,7 @@
 package largeentity
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -105,19 +106,12 @@ const (
 
 // withDefaults fills the defaults in. Errors: *table.ValueError, *table.LimitError.
 func (o Options) withDefaults() (Options, engine.Options, error) {
-	def := func(v *time.Duration, d time.Duration) {
-		if *v == 0 {
-			*v = d
-		}
-	}
-	def(&o.Retry.AttemptTimeout, time.Minute)
-	def(&o.WriteTimeout, 5*time.Minute)
-	def(&o.Grace, 24*time.Hour)
-	for v, d := range map[*int]int{&o.InlineUpTo: 32 << 10, &o.BlockSize: 4 << 20, &o.BlocksInFlight: 2} {
-		if *v == 0 {
-			*v = d
-		}
-	}
+	o.Retry.AttemptTimeout = cmp.Or(o.Retry.AttemptTimeout, time.Minute)
+	o.WriteTimeout = cmp.Or(o.WriteTimeout, 5*time.Minute)
+	o.Grace = cmp.Or(o.Grace, 24*time.Hour)
+	o.InlineUpTo = cmp.Or(o.InlineUpTo, 32<<10)
+	o.BlockSize = cmp.Or(o.BlockSize, 4<<20)
+	o.BlocksInFlight = cmp.Or(o.BlocksInFlight, 2)
 	common := engine.WithDefaults(o.Common)
 	var err error
 	switch {

@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,10 +72,7 @@ func New(s extend.Store, name string, o *Options) *Leases {
 	if o != nil {
 		opt = *o
 	}
-	l := &Leases{timeToLive: opt.TTL, owner: opt.Owner, freed: map[string]*row{}}
-	if l.timeToLive == 0 {
-		l.timeToLive = defaultTimeToLive
-	}
+	l := &Leases{timeToLive: cmp.Or(opt.TTL, defaultTimeToLive), owner: opt.Owner, freed: map[string]*row{}}
 	if l.owner == "" {
 		machine, _ := os.Hostname()
 		l.owner = fmt.Sprintf("%s, process %d", machine, os.Getpid())

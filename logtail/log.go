@@ -1,6 +1,7 @@
 package logtail
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -210,8 +211,8 @@ func newCore(h *host.Host, name string, p *Periods, of openFunc, record recorder
 		writer:       &writer{now: common.Now, newID: common.NewID, overlap: opt.Overlap},
 	}
 	if p != nil {
-		l.writer.unit = &p.unit
-		if p.opt.Keep > 0 && int((opt.Overlap-1)/p.unit.shortest()) >= p.opt.Keep {
+		l.writer.unit = p.unit
+		if p.opt.Keep > 0 && int((opt.Overlap-1)/p.unit.shortest) >= p.opt.Keep {
 			return nil, fmt.Errorf("logtail: NewByPeriod %s: %w", name, &table.ValueError{Field: "Options.Overlap", Reason: fmt.Sprintf("is longer than the %d %s periods that PeriodOptions.Keep keeps", p.opt.Keep, p.unit)})
 		}
 	}
@@ -219,15 +220,9 @@ func newCore(h *host.Host, name string, p *Periods, of openFunc, record recorder
 }
 
 func (o *Options) setDefaults(writeTimeout time.Duration) error {
-	if o.Spread == 0 {
-		o.Spread = 1
-	}
-	if o.Overlap == 0 {
-		o.Overlap = defaultOverlap
-	}
-	if o.Poll == 0 {
-		o.Poll = defaultPoll
-	}
+	o.Spread = cmp.Or(o.Spread, 1)
+	o.Overlap = cmp.Or(o.Overlap, defaultOverlap)
+	o.Poll = cmp.Or(o.Poll, defaultPoll)
 	switch {
 	case o.Spread < 0:
 		return &table.ValueError{Field: "Options.Spread", Reason: "is negative"}

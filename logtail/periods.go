@@ -1,6 +1,7 @@
 package logtail
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,7 +60,7 @@ type Periods struct {
 	service engine.Service
 	prefix  string
 	opt     PeriodOptions
-	unit    unit
+	unit    *unit
 	now     func() time.Time
 	states  *table.Table[periodRow]
 
@@ -75,9 +76,7 @@ func newPeriods(h *host.Host, prefix string, o *PeriodOptions) (*Periods, error)
 		p.opt = *o
 	}
 	p.opt.Common = h.Options(p.opt.Common)
-	if p.opt.Ahead == 0 {
-		p.opt.Ahead = defaultAhead
-	}
+	p.opt.Ahead = cmp.Or(p.opt.Ahead, defaultAhead)
 	fail := func(err error) (*Periods, error) {
 		return nil, fmt.Errorf("logtail: NewByPeriod %s: %w", prefix, err)
 	}
@@ -102,7 +101,7 @@ func newPeriods(h *host.Host, prefix string, o *PeriodOptions) (*Periods, error)
 
 func (o *PeriodOptions) check() error {
 	switch {
-	case unitOf(o.Unit) == "":
+	case unitOf(o.Unit) == nil:
 		return &table.ValueError{Field: "PeriodOptions.Unit", Reason: `is not "day", "month" or "hour"`}
 	case o.Keep < 0:
 		return &table.ValueError{Field: "PeriodOptions.Keep", Reason: "is negative"}
@@ -190,14 +189,14 @@ func (p *Periods) rows(ctx context.Context, from, to time.Time) iter.Seq2[*table
 	if !to.IsZero() {
 		last = p.unit.digits(to.Add(-tick)) + " "
 	}
-	q := table.Query[periodRow]{Partition: periodUnit.Of(string(p.unit)), Rows: keys.RawRows(first, last)}
+	q := table.Query[periodRow]{Partition: periodUnit.Of(p.unit.name), Rows: keys.RawRows(first, last)}
 	return func(yield func(*table.Entity[periodRow], error) bool) {
 		for e, err := range p.states.List(ctx, q) {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			e.Value.From, err = time.Parse(p.unit.layout(), e.Value.Digits)
+			e.Value.From, err = time.Parse(p.unit.layout, e.Value.Digits)
 			if err == nil && !yield(e, nil) {
 				return
 			}
@@ -205,75 +204,50 @@ func (p *Periods) rows(ctx context.Context, from, to time.Time) iter.Seq2[*table
 	}
 }
 
-// unit is the length of a period, as it is stored.
-type unit string
-
-const (
-	daily   unit = "daily"
-	monthly unit = "monthly"
-	hourly  unit = "hourly"
-)
-
-// unitOf returns the unit of PeriodOptions.Unit, "" for none.
-func unitOf(option string) unit {
-	switch option {
-	case "", "day":
-		return daily
-	case "month":
-		return monthly
-	case "hour":
-		return hourly
-	}
-	return ""
+// unit is the length of a period.
+type unit struct {
+	name     string // as it is stored
+	option   string // of PeriodOptions.Unit
+	layout   string // how the digits of a period begin a time
+	shortest time.Duration
+	months   int
+	hours    int
 }
 
-// layout is how the digits of a period begin a time.
-func (u unit) layout() string {
-	switch u {
-	case monthly:
-		return "200601"
-	case hourly:
-		return "2006010215"
-	}
-	return "20060102"
+var units = []unit{
+	{name: "daily", option: "day", layout: "20060102", shortest: 24 * time.Hour, hours: 24},
+	{name: "monthly", option: "month", layout: "200601", shortest: 28 * 24 * time.Hour, months: 1},
+	{name: "hourly", option: "hour", layout: "2006010215", shortest: time.Hour, hours: 1},
 }
+
+// unitOf returns the unit of PeriodOptions.Unit, nil for none.
+func unitOf(option string) *unit {
+	for i, u := range units {
+		if u.option == cmp.Or(option, "day") {
+			return &units[i]
+		}
+	}
+	return nil
+}
+
+func (u *unit) String() string { return u.name }
 
 // start returns the beginning of the period of a time.
-func (u unit) start(t time.Time) time.Time {
-	t = t.UTC()
-	switch u {
-	case monthly:
-		return time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC)
-	case hourly:
-		return t.Truncate(time.Hour)
+func (u *unit) start(t time.Time) time.Time {
+	if u.months > 0 {
+		return time.Date(t.UTC().Year(), t.UTC().Month(), 1, 0, 0, 0, 0, time.UTC)
 	}
-	return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
+	return t.UTC().Truncate(u.shortest)
 }
 
 // add returns the beginning of the period n periods after the period that begins at start.
-func (u unit) add(start time.Time, n int) time.Time {
-	switch u {
-	case monthly:
-		return start.AddDate(0, n, 0)
-	case hourly:
-		return start.Add(time.Duration(n) * time.Hour)
-	}
-	return start.AddDate(0, 0, n)
-}
-
-// shortest returns the length of the shortest period.
-func (u unit) shortest() time.Duration {
-	switch u {
-	case monthly:
-		return 28 * 24 * time.Hour
-	case hourly:
-		return time.Hour
-	}
-	return 24 * time.Hour
+func (u *unit) add(start time.Time, n int) time.Time {
+	hours := n * u.hours
+	return start.AddDate(0, n*u.months, hours/24).Add(time.Duration(hours%24) * time.Hour)
 }
 
 // digits returns the digits of the period of a time.
-func (u unit) digits(t time.Time) string { return t.UTC().Format(u.layout()) }
+func (u *unit) digits(t time.Time) string { return t.UTC().Format(u.layout) }
 
 // state is what has become of the table of a period, as it is stored.
 type state string
@@ -314,7 +288,7 @@ var (
 // fault.
 func faultyPeriods(prefix string, fault error) *Periods {
 	states := door.Faulty[*table.Table[periodRow]](prefix, fault)
-	return &Periods{prefix: prefix, opt: PeriodOptions{Keep: 1}, unit: daily, now: time.Now, states: states}
+	return &Periods{prefix: prefix, opt: PeriodOptions{Keep: 1}, unit: unitOf(""), now: time.Now, states: states}
 }
 
 // turn does the work of a day.
@@ -349,7 +323,7 @@ func (p *Periods) Create(ctx context.Context) (periods []Period, err error) {
 	for i := range all {
 		group.Go(func() (err error) {
 			at := u.add(from, i)
-			row := &periodRow{string(u), u.digits(at), stateOpen, at}
+			row := &periodRow{u.name, u.digits(at), stateOpen, at}
 			all[i] = p.period(*row)
 			return p.create(ctx, row, known[row.Digits])
 		})

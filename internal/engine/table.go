@@ -333,18 +333,13 @@ const (
 // WithDefaults fills the defaults in.
 func WithDefaults(c options.Common) Options {
 	o := Options{c, options.SourcesOf(c)}
-	def := func(v *time.Duration, d time.Duration) {
-		if *v == 0 {
-			*v = d
-		}
-	}
-	def(&o.WriteTimeout, defaultWriteTimeout)
-	def(&o.ReadTimeout, time.Minute)
-	def(&o.Retry.AttemptTimeout, DefaultAttemptTimeout)
-	def(&o.Retry.Wait, 200*time.Millisecond)
-	def(&o.Retry.MaxWait, 3*time.Second)
-	def(&o.Retry.ConflictWait, defaultConflictWait)
-	def(&o.Retry.MaxConflictWait, time.Second)
+	o.WriteTimeout = cmp.Or(o.WriteTimeout, defaultWriteTimeout)
+	o.ReadTimeout = cmp.Or(o.ReadTimeout, time.Minute)
+	o.Retry.AttemptTimeout = cmp.Or(o.Retry.AttemptTimeout, DefaultAttemptTimeout)
+	o.Retry.Wait = cmp.Or(o.Retry.Wait, 200*time.Millisecond)
+	o.Retry.MaxWait = cmp.Or(o.Retry.MaxWait, 3*time.Second)
+	o.Retry.ConflictWait = cmp.Or(o.Retry.ConflictWait, defaultConflictWait)
+	o.Retry.MaxConflictWait = cmp.Or(o.Retry.MaxConflictWait, time.Second)
 	if o.Retry.ConflictAttempts <= 0 {
 		o.Retry.ConflictAttempts = defaultConflictAttempts
 	}

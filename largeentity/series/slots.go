@@ -125,9 +125,7 @@ func Named(zone *time.Location, slots map[string]time.Duration) Slots {
 }
 
 func newSlots(s Slots) Slots {
-	if s.zone == nil {
-		s.zone = time.UTC
-	}
+	s.zone = cmp.Or(s.zone, time.UTC)
 	if _, seconds := new(time.Time).In(s.zone).Zone(); time.Duration(seconds).Abs() > maxOffset/time.Second {
 		s.err = &table.ValueError{Field: "Slots.zone", Reason: fmt.Sprintf("is %v, %v from UTC; at most %v are possible", s.zone, time.Duration(seconds)*time.Second, maxOffset)}
 	}

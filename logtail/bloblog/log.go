@@ -186,12 +186,12 @@ func (l *limits) setDefaults(timed bool) error {
 	if !timed {
 		hours = 1
 	}
-	setDefault(&l.hours, hours)
-	setDefault(&l.records, 1000)
-	setDefault(&l.bytes, 1<<20)
-	setDefault(&l.interval, time.Second)
-	setDefault(&l.buffer, 8<<20)
-	setDefault(&l.blocks, 45_000)
+	l.hours = cmp.Or(l.hours, hours)
+	l.records = cmp.Or(l.records, 1000)
+	l.bytes = cmp.Or(l.bytes, 1<<20)
+	l.interval = cmp.Or(l.interval, time.Second)
+	l.buffer = cmp.Or(l.buffer, 8<<20)
+	l.blocks = cmp.Or(l.blocks, 45_000)
 	switch {
 	case l.buffer < 0:
 		return &table.ValueError{Field: "Options.Buffer", Reason: "is negative"}
@@ -203,12 +203,6 @@ func (l *limits) setDefaults(timed bool) error {
 		return &table.LimitError{Field: "Options.BlobBlocks", Limit: "blocks of a blob", Got: l.blocks, Max: maxBlobBlocks}
 	}
 	return nil
-}
-
-func setDefault[V comparable](value *V, otherwise V) {
-	if *value == *new(V) {
-		*value = otherwise
-	}
 }
 
 // checkTime returns an error for a time that no name can contain. field is where the time comes
