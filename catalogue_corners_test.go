@@ -8,12 +8,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -158,7 +159,7 @@ func TestAttachToStore(t *testing.T) {
 	old := older(t, storagetest.New(nil))
 	old.ensure()
 	extra := index.New("extra", keys.Text(), func(e *employee) (string, bool) { return e.Name, true }, &index.Options{Unique: true})
-	staff, err := bare.Attach(old.staff, extra)
+	staff, err := baretest.Attach(old.staff, extra)
 	old.expect("Attach", err, nil)
 	_, err = staff.Insert(t.Context(), numbered(1))
 	old.expect("a write", err, nil)

@@ -15,13 +15,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/reserved"
-	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -213,7 +214,7 @@ func TestGrantsToWrite(t *testing.T) {
 		keys.Raw("bob", "empid_099"): false, keys.Raw("bob", "empid_200"): false, keys.Raw("ann", "empid_100"): false,
 	} {
 		e := &table.Entity[struct{}]{Key: key, ETag: etag}
-		_, pinned := tabledoor.UpsertAt(ctx, tab, key, &struct{}{}, table.ReplaceExisting)
+		_, pinned := baretest.UpsertAt(ctx, tab, key, &struct{}{}, table.ReplaceExisting)
 		for method, err := range map[string]error{"upsert": pinned, "delete": tab.Delete(ctx, e), "delete by key": tab.DeleteAny(ctx, key)} {
 			var oe *table.OpError
 			if in != (err == nil) || !in && (!errors.As(err, &oe) || oe.Code != "AuthorizationFailure") {

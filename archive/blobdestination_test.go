@@ -8,9 +8,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/workertest"
+
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/archive/blobarchive"
-	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -38,14 +39,14 @@ func storedBlobs(s *storagetest.Service) map[string]storedBlob {
 
 // toBlobs makes a fixture move to the container "old".
 func toBlobs(fx *fixture) error {
-	d, err := bareworker.Place(&host.Host{Account: fx.account}, blobarchive.New("old", &archive.Options{Common: fx.common}))
+	d, err := workertest.Place(&host.Host{Account: fx.account}, blobarchive.New("old", &archive.Options{Common: fx.common}))
 	fx.to = d
 	return err
 }
 
 // ensureBlobs creates the container of a fixture.
 func ensureBlobs(fx *fixture, ctx context.Context) error {
-	return fx.to.(bareworker.Destination).Ensure(ctx)
+	return fx.to.(workertest.Destination).Ensure(ctx)
 }
 
 // newBlobFixture returns a fixture that moves to blobs.

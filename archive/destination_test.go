@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/workertest"
+
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/internal/bare"
@@ -50,9 +52,9 @@ func TestNewest(t *testing.T) {
 }
 
 // addMover returns a second mover, and a worker for both movers.
-func addMover(t testing.TB, fx *fixture, from *table.Table[clerk], to archive.Destination) (*bareworker.Mover[clerk], bareworker.Worker) {
+func addMover(t testing.TB, fx *fixture, from *table.Table[clerk], to archive.Destination) (*workertest.Mover[clerk], bareworker.Worker) {
 	t.Helper()
-	m, err := bareworker.NewMover("second", from, to, fx.outbox)
+	m, err := workertest.NewMover("second", from, to, fx.outbox)
 	must(t, err)
 	w := fx.workerOf(t, eventual.WorkerOptions{Common: fx.common, Concurrency: 1}, fx.mover.Handler, m.Handler)
 	return m, w
@@ -92,7 +94,7 @@ func TestSharedTable(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	fx, s := newFixture(t, nil)
-	to, err := bareworker.Place(&host.Host{Tables: fx.account.Tables()}, archive.ToTable("older", &archive.Options{Common: fx.common}))
+	to, err := workertest.Place(&host.Host{Tables: fx.account.Tables()}, archive.ToTable("older", &archive.Options{Common: fx.common}))
 	must(t, err)
 	must(t, to.Ensure(ctx))
 	m, w := addMover(t, fx, fx.current, to)

@@ -7,11 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/workertest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/internal/bare"
-	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -44,7 +45,7 @@ func TestArchivedParts(t *testing.T) {
 		Row:       keys.Row(cid, func(c *clerk) *int { return &c.ID }),
 	}, &table.Options{Common: fx.common})
 	must(t, err)
-	narrowMover, err := bareworker.NewMover("folders/old", narrow, fx.destination, fx.outbox)
+	narrowMover, err := workertest.NewMover("folders/old", narrow, fx.destination, fx.outbox)
 	must(t, err)
 	if _, archived, err := narrowMover.Find(ctx, at(1)); !errors.Is(err, table.ErrNotDeclared) {
 		t.Errorf("Find: got archived %v, error %v; want ErrUnknownParts", archived, err)
@@ -81,7 +82,7 @@ func TestFindErrors(t *testing.T) {
 	ctx := context.Background()
 	fx, s, _ := newPendingMove(t)
 	must(t, fx.work(ctx))
-	withoutList, err := bareworker.NewMover("x", fx.current, notLister{fx.destination}, fx.outbox)
+	withoutList, err := workertest.NewMover("x", fx.current, notLister{fx.destination}, fx.outbox)
 	must(t, err)
 	for e, err := range withoutList.Archived(ctx, dept.PartitionKey("S")) {
 		if ve := new(table.ValueError); !errors.As(err, &ve) || ve.Field != "to" {

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/workertest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
@@ -57,10 +59,10 @@ func at(id int) keys.Key { return keys.At(dept.PartitionKey("S"), cid.RowKey(id)
 type fixture struct {
 	account     *account.Account
 	current     *table.Table[clerk]
-	destination bareworker.Destination
+	destination workertest.Destination
 	to          archive.Destination // the destination of the mover: destination, unless attach has replaced it
 	outbox      bareworker.Outbox
-	mover       *bareworker.Mover[clerk]
+	mover       *workertest.Mover[clerk]
 	common      table.Common
 	handlers    []host.Handler // besides the mover's
 }
@@ -83,7 +85,7 @@ func openFixture(connection string, transport policy.Transporter, c table.Common
 		return nil, err
 	}
 	to := archive.ToTable("old", &archive.Options{Common: c})
-	if fx.destination, err = bareworker.Place(&host.Host{Tables: acc.Tables()}, to); err != nil {
+	if fx.destination, err = workertest.Place(&host.Host{Tables: acc.Tables()}, to); err != nil {
 		return nil, err
 	}
 	if fx.outbox, err = bareworker.NewOutbox(acc.Queues().NewQueueClient("moves"), &c); err != nil {
@@ -95,7 +97,7 @@ func openFixture(connection string, transport policy.Transporter, c table.Common
 			return nil, err
 		}
 	}
-	fx.mover, err = bareworker.NewMover("current/old", fx.current, fx.to, fx.outbox)
+	fx.mover, err = workertest.NewMover("current/old", fx.current, fx.to, fx.outbox)
 	return fx, err
 }
 
@@ -228,7 +230,7 @@ func wantClerks(t testing.TB, s *storagetest.Service, wantCurrent, wantOld []str
 }
 
 // wantArchived fails the test unless Find returns clerk 1 from the destination.
-func wantArchived(t testing.TB, m *bareworker.Mover[clerk], last string) {
+func wantArchived(t testing.TB, m *workertest.Mover[clerk], last string) {
 	t.Helper()
 	e, archived, err := m.Find(context.Background(), at(1))
 	must(t, err)

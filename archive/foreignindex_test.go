@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
@@ -35,7 +37,7 @@ func addIndex(fx *fixture) error {
 		return struct{}{}, c.Old == nil || c.New == nil || c.Old.Last != c.New.Last
 	})
 	base := fx.current
-	if fx.current, err = bare.WithOutbox(base, fx.outbox, due); err != nil {
+	if fx.current, err = baretest.WithOutbox(base, fx.outbox, due); err != nil {
 		return err
 	}
 	fx.handlers = append(fx.handlers, bare.NewHandler("index", fx.current, func(ctx context.Context, j eventual.Job, _ struct{}) error {

@@ -12,11 +12,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/workertest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -242,7 +243,7 @@ func TestWrongIncarnation(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	fx, s := newFixture(t, nil)
-	m, err := bareworker.NewMover("current/old", fx.current, wrongIncarnation{fx.destination}, fx.outbox)
+	m, err := workertest.NewMover("current/old", fx.current, wrongIncarnation{fx.destination}, fx.outbox)
 	must(t, err)
 	must(t, m.Archive(ctx, insertClerk(t, fx, s, 1)))
 	testkit.Failed(t, fx.workerOf(t, eventual.WorkerOptions{Common: fx.common}, m.Handler).Drain(ctx))

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/workertest"
+
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
@@ -20,7 +22,7 @@ import (
 type rowFixture struct {
 	*fixture
 	rows   *table.Table[table.Row]
-	mover  *bareworker.Mover[table.Row]
+	mover  *workertest.Mover[table.Row]
 	worker bareworker.Worker
 }
 
@@ -29,7 +31,7 @@ func newRowFixture(t testing.TB) (*rowFixture, *storagetest.Service) {
 	fx, s := newFixture(t, nil)
 	rows, err := bare.NewTable(fx.account.Tables(), "current", table.Schema[table.Row]{}, &table.Options{Common: fx.common})
 	must(t, err)
-	m, err := bareworker.NewMover("rows", rows, fx.destination, fx.outbox)
+	m, err := workertest.NewMover("rows", rows, fx.destination, fx.outbox)
 	must(t, err)
 	return &rowFixture{fx, rows, m, fx.workerOf(t, eventual.WorkerOptions{Common: fx.common, Concurrency: 1}, m.Handler)}, s
 }

@@ -5,7 +5,8 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -20,7 +21,7 @@ func TestArchiveAndChangeOfPartition(t *testing.T) {
 	moves, archives := 0, 0
 	for at := 1; ; at++ {
 		fx, s, e := newPendingMove(t)
-		staff, err := bare.WithOutbox(fx.current, fx.outbox)
+		staff, err := baretest.WithOutbox(fx.current, fx.outbox)
 		must(t, err)
 		other, i := newInterceptedFixture(t, s)
 		n := 0

@@ -9,11 +9,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/workertest"
+
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
-	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -76,19 +77,19 @@ func TestRequests(t *testing.T) {
 func TestWrongArguments(t *testing.T) {
 	t.Parallel()
 	fx, _ := newFixture(t, nil)
-	self, err := bareworker.Place(&host.Host{Tables: fx.account.Tables()}, archive.ToTable("Current", nil))
+	self, err := workertest.Place(&host.Host{Tables: fx.account.Tables()}, archive.ToTable("Current", nil))
 	must(t, err)
 	var none *notLister
 	for _, c := range []struct {
 		name, field string
 		err         error
 	}{
-		{"no kind", "kind", second(bareworker.NewMover("", fx.current, fx.destination, fx.outbox))},
-		{"no table", "d", second(bareworker.NewMover[clerk]("k", nil, fx.destination, fx.outbox))},
-		{"no destination", "to", second(bareworker.NewMover("k", fx.current, nil, fx.outbox))},
-		{"a nil destination", "to", second(bareworker.NewMover("k", fx.current, none, fx.outbox))},
-		{"no outbox", "outbox", second(bareworker.NewMover("k", fx.current, fx.destination, nil))},
-		{"the table itself", "to", second(bareworker.NewMover("k", fx.current, self, fx.outbox))},
+		{"no kind", "kind", second(workertest.NewMover("", fx.current, fx.destination, fx.outbox))},
+		{"no table", "d", second(workertest.NewMover[clerk]("k", nil, fx.destination, fx.outbox))},
+		{"no destination", "to", second(workertest.NewMover("k", fx.current, nil, fx.outbox))},
+		{"a nil destination", "to", second(workertest.NewMover("k", fx.current, none, fx.outbox))},
+		{"no outbox", "outbox", second(workertest.NewMover("k", fx.current, fx.destination, nil))},
+		{"the table itself", "to", second(workertest.NewMover("k", fx.current, self, fx.outbox))},
 	} {
 		var ve *table.ValueError
 		if !errors.As(c.err, &ve) || ve.Field != c.field {
@@ -144,7 +145,7 @@ func TestRoomForRestore(t *testing.T) {
 	for rows, fits := range map[int]bool{96: true, 97: false} {
 		from, err := bare.With(fx.current, manyRows{rows})
 		must(t, err)
-		_, err = bareworker.NewMover("k", from, fx.destination, fx.outbox)
+		_, err = workertest.NewMover("k", from, fx.destination, fx.outbox)
 		var le *table.LimitError
 		if fits && err != nil || !fits && !errors.As(err, &le) {
 			t.Errorf("%d derived rows: got error %v; want one: %v", rows, err, !fits)
@@ -162,7 +163,7 @@ func TestVersions(t *testing.T) {
 	next.Version, next.Upgrade = 1, map[int]func(*table.Row) error{0: func(r *table.Row) error { return r.Set("Last", "upgraded") }}
 	newer, err := bare.NewTable(fx.account.Tables(), "current", next, &table.Options{Common: fx.common})
 	must(t, err)
-	m, err := bareworker.NewMover("current/old", newer, fx.destination, fx.outbox)
+	m, err := workertest.NewMover("current/old", newer, fx.destination, fx.outbox)
 	must(t, err)
 	insertClerk(t, fx, s, 1)
 	e, err := newer.Get(ctx, at(1))

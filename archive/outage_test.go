@@ -17,13 +17,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/workertest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
@@ -147,10 +148,10 @@ func (fx *fixture) moveTo(t testing.TB, s *storagetest.Service, transport policy
 	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: transport}})
 	must(t, err)
 	to := archive.ToTable("old", &archive.Options{Common: fx.common})
-	fx.destination, err = bareworker.Place(&host.Host{Tables: acc.Tables()}, to)
+	fx.destination, err = workertest.Place(&host.Host{Tables: acc.Tables()}, to)
 	must(t, err)
 	must(t, fx.destination.Ensure(context.Background()))
-	fx.mover, err = bareworker.NewMover("current/old", fx.current, fx.destination, fx.outbox)
+	fx.mover, err = workertest.NewMover("current/old", fx.current, fx.destination, fx.outbox)
 	must(t, err)
 }
 

@@ -8,13 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/stored"
-	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -39,11 +40,11 @@ var staleWrites = map[string]func(context.Context, *staleWriter) error{
 	},
 	"ReplaceAny, of a Row": func(ctx context.Context, w *staleWriter) error { return w.rows.ReplaceAny(ctx, w.row) },
 	"ReplaceAny, Transact": func(ctx context.Context, w *staleWriter) error {
-		_, err := table.Transact(ctx, tabledoor.ReplaceAnyOp(w.clerks, w.clerk))
+		_, err := table.Transact(ctx, baretest.ReplaceAnyOp(w.clerks, w.clerk))
 		return err
 	},
 	"ReplaceAny, Bulk": func(ctx context.Context, w *staleWriter) error {
-		_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) { yield(tabledoor.ReplaceAnyOp(w.clerks, w.clerk), nil) }, nil)
+		_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) { yield(baretest.ReplaceAnyOp(w.clerks, w.clerk), nil) }, nil)
 		return err
 	},
 	"ReplaceAny, of Entity": replaceDecoded,

@@ -8,11 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/options"
-	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -33,7 +34,7 @@ func advanceAndSweepCommitRecords(t testing.TB, s *storagetest.Service, want int
 	common := noPauses()
 	options.SetNow(&common, s.Now)
 	fx := newFixtureOn(t, s, s, common, nil)
-	n, err := records.Of(fx.current).Sweep(context.Background(), dept.PartitionKey("S"))
+	n, err := baretest.SweepRecords(context.Background(), fx.current, dept.PartitionKey("S"))
 	must(t, err)
 	testkit.Expect(t, "swept commit records", n, want)
 	return fx

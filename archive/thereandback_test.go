@@ -4,7 +4,8 @@ import (
 	"context"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
@@ -34,7 +35,7 @@ func (fx *fixture) rekeyClerk(ctx context.Context, from, to int) error {
 }
 
 func (fx *fixture) moveClerk(ctx context.Context, from, to string) error {
-	clerks, err := bare.WithOutbox(fx.current, fx.outbox)
+	clerks, err := baretest.WithOutbox(fx.current, fx.outbox)
 	if err != nil {
 		return err
 	}

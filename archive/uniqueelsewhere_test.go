@@ -6,8 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -21,13 +22,13 @@ func TestMoveWithGlobalValue(t *testing.T) {
 	ctx := context.Background()
 	byLast := index.NewUnique("last", keys.Text(), func(c *clerk) (string, bool) { return c.Last, true }, nil)
 	fx, s := newFixture(t, func(fx *fixture) (err error) {
-		if fx.current, err = bare.WithOutbox(fx.current, fx.outbox); err != nil {
+		if fx.current, err = baretest.WithOutbox(fx.current, fx.outbox); err != nil {
 			return err
 		}
-		if fx.current, err = bare.Attach(fx.current, byLast); err != nil {
+		if fx.current, err = baretest.Attach(fx.current, byLast); err != nil {
 			return err
 		}
-		return bare.Ensure(ctx, fx.current)
+		return baretest.Ensure(ctx, fx.current)
 	})
 	rows := func() (owners, marks []string) {
 		for _, r := range s.Rows("currentlast") {

@@ -10,6 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+	"github.com/aztablekit/aztablekit/internal/testkit/workertest"
+
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
@@ -97,7 +100,7 @@ func TestWideEntity(t *testing.T) {
 }
 
 // openFolders opens the table of folders, with its index, and a mover of folders.
-func openFolders(fx *fixture) (folders, indexed *table.Table[folder], mover *bareworker.Mover[folder], err error) {
+func openFolders(fx *fixture) (folders, indexed *table.Table[folder], mover *workertest.Mover[folder], err error) {
 	folders, err = bare.NewTable(fx.account.Tables(), "folders", table.Schema[folder]{
 		Partition: keys.Partition(dept, func(f *folder) *string { return &f.Dept }),
 		Row:       keys.Row(cid, func(f *folder) *int { return &f.ID }),
@@ -107,10 +110,10 @@ func openFolders(fx *fixture) (folders, indexed *table.Table[folder], mover *bar
 	}
 	last := table.FieldOf(func(f *folder) *string { return &f.Last })
 	byLast := index.New("bylast", keys.Text().Named("last"), func(f *folder) (string, bool) { return f.Last, true }, nil).Only(last)
-	if indexed, err = bare.Attach(folders, byLast); err != nil {
+	if indexed, err = baretest.Attach(folders, byLast); err != nil {
 		return nil, nil, nil, err
 	}
-	mover, err = bareworker.NewMover("folders/old", indexed, fx.destination, fx.outbox)
+	mover, err = workertest.NewMover("folders/old", indexed, fx.destination, fx.outbox)
 	return folders, indexed, mover, err
 }
 
@@ -128,7 +131,7 @@ func folderOf(n int32) folder {
 func TestWideEveryFault(t *testing.T) {
 	t.Parallel()
 	build := func() crashtest.Workload {
-		move := func(do func(context.Context, *fixture, *bareworker.Mover[folder], *table.Table[folder]) error) process {
+		move := func(do func(context.Context, *fixture, *workertest.Mover[folder], *table.Table[folder]) error) process {
 			return on(plain, func(fx *fixture, ctx context.Context) error {
 				_, indexed, mover, err := openFolders(fx)
 				if err != nil {
@@ -141,14 +144,14 @@ func TestWideEveryFault(t *testing.T) {
 				return errors.Join(do(ctx, fx, mover, indexed), w.Drain(ctx))
 			})
 		}
-		archiving := func(ctx context.Context, _ *fixture, mover *bareworker.Mover[folder], indexed *table.Table[folder]) error {
+		archiving := func(ctx context.Context, _ *fixture, mover *workertest.Mover[folder], indexed *table.Table[folder]) error {
 			e, err := indexed.Get(ctx, at(1))
 			if err == nil {
 				err = mover.Archive(ctx, e)
 			}
 			return ignoreConflicts(err)
 		}
-		archivingTogether := func(ctx context.Context, _ *fixture, mover *bareworker.Mover[folder], _ *table.Table[folder]) error {
+		archivingTogether := func(ctx context.Context, _ *fixture, mover *workertest.Mover[folder], _ *table.Table[folder]) error {
 			_, err := mover.ArchiveAll(ctx, table.Query[folder]{Partition: at(1).Partition()}, nil)
 			return ignoreConflicts(err)
 		}
@@ -169,14 +172,14 @@ func TestWideEveryFault(t *testing.T) {
 				f := folderOf(1)
 				return errors.Join(fx.ensure(ctx), tabledoor.Ensure(ctx, folders), func() error { _, err := indexed.Insert(ctx, &f); return err }())
 			}),
-			Processes: []process{testkit.InSequence(move(archiving), move(func(ctx context.Context, _ *fixture, mover *bareworker.Mover[folder], indexed *table.Table[folder]) error {
+			Processes: []process{testkit.InSequence(move(archiving), move(func(ctx context.Context, _ *fixture, mover *workertest.Mover[folder], indexed *table.Table[folder]) error {
 				if _, err := mover.Restore(ctx, at(1)); err != nil {
 					return ignoreConflicts(err)
 				}
 				_, err := indexed.Update(ctx, at(1), func(f *folder) error { *f = folderOf(0); return nil })
 				return ignoreConflicts(err)
 			}), move(archivingTogether))},
-			Drain: move(func(ctx context.Context, _ *fixture, mover *bareworker.Mover[folder], _ *table.Table[folder]) error {
+			Drain: move(func(ctx context.Context, _ *fixture, mover *workertest.Mover[folder], _ *table.Table[folder]) error {
 				e, _, err := mover.Find(ctx, at(1))
 				if err != nil {
 					return err

@@ -10,12 +10,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/records"
-	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -127,7 +128,7 @@ func TestEffectInStages(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	o, s := newOffice(t, noPauses())
-	steps, err := bare.WithOutbox(o.base, o.out, bare.OnChange("step", func(c *extend.Change[clerk]) (struct{}, bool) { return struct{}{}, c.New.Last != "xxx" }))
+	steps, err := baretest.WithOutbox(o.base, o.out, bare.OnChange("step", func(c *extend.Change[clerk]) (struct{}, bool) { return struct{}{}, c.New.Last != "xxx" }))
 	noError(t, err)
 	_, err = steps.Insert(ctx, &clerk{"S", 1, ""})
 	noError(t, err)
@@ -158,7 +159,7 @@ func TestCompletedThenFailed(t *testing.T) {
 		e, err := o.base.Get(ctx, at("S", 1))
 		if err == nil {
 			record, index := host.RecordOf(j)
-			err = tabledoor.Touch(ctx, records.Completing(o.base, record, index), e)
+			err = baretest.Touch(ctx, records.Completing(o.base, record, index), e)
 		}
 		if err != nil {
 			return err

@@ -9,11 +9,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/kinds"
-	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -207,7 +208,7 @@ func TestForgedHome(t *testing.T) {
 		testkit.Expect(t, "messages left", len(s.Messages("notifications")), 0)
 		time.Sleep(26 * time.Hour)
 		s.Count()
-		deleted, err := records.Of(o.staff).Sweep(ctx, dept.Of("Z"))
+		deleted, err := baretest.SweepRecords(ctx, o.staff, dept.Of("Z"))
 		noError(t, err)
 		testkit.Expect(t, "records deleted", deleted, 1)
 		testkit.Expect(t, "prepared", storedStates(s, "~t|"), "M pending")
@@ -224,7 +225,7 @@ func TestEncodings(t *testing.T) {
 		o, s := newOffice(t, noPauses())
 		raw, err := bare.NewTable(o.acc.Tables(), "staff", table.Schema[table.Row]{}, nil)
 		noError(t, err)
-		raw, err = bare.WithOutbox(raw, o.out, bare.OnChange("letter", func(c *extend.Change[table.Row]) (letter, bool) { return letter{1, "Jones"}, true }))
+		raw, err = baretest.WithOutbox(raw, o.out, bare.OnChange("letter", func(c *extend.Change[table.Row]) (letter, bool) { return letter{1, "Jones"}, true }))
 		noError(t, err)
 		// A row of another client, with a key that this library does not make.
 		_, err = o.acc.Tables().NewClient("staff").AddEntity(ctx, []byte(fmt.Sprintf(`{"PartitionKey":%q,"RowKey":"r"}`, d)), nil)
@@ -256,7 +257,7 @@ func TestLongKeys(t *testing.T) {
 	o, _ := newOffice(t, noPauses())
 	rows, err := bare.NewTable(o.acc.Tables(), "staff", table.Schema[table.Row]{}, nil)
 	noError(t, err)
-	rows, err = bare.WithOutbox(rows, o.out, bare.OnChange("letter", func(c *extend.Change[table.Row]) (letter, bool) { return letter{1, "x"}, true }))
+	rows, err = baretest.WithOutbox(rows, o.out, bare.OnChange("letter", func(c *extend.Change[table.Row]) (letter, bool) { return letter{1, "x"}, true }))
 	noError(t, err)
 	for _, k := range []string{"A" + strings.Repeat("中", 511), strings.Repeat("x", 512), "A" + strings.Repeat("😀", 255)} {
 		_, err := rows.Insert(ctx, &table.Row{Key: keys.At(keys.RawPartition(k), keys.RawRow("r"))})

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
@@ -91,7 +93,7 @@ func openOffice(connection string, tr policy.Transporter, c table.Common) (*offi
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
-	o.staff, err = bare.WithOutbox(o.base, o.out, lettersOnNewName())
+	o.staff, err = baretest.WithOutbox(o.base, o.out, lettersOnNewName())
 	return o, err
 }
 

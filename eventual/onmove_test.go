@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
@@ -38,14 +40,14 @@ func TestOnMove(t *testing.T) {
 	})
 	base, err := bare.NewTable(o.acc.Tables(), "staff", schema, &table.Options{Common: c})
 	noError(t, err)
-	staff, err := bare.WithOutbox(base, o.out, news)
+	staff, err := baretest.WithOutbox(base, o.out, news)
 	noError(t, err)
 	others, err := bare.NewTable(o.acc.Tables(), "others", schema, &table.Options{Common: c})
 	noError(t, err)
 	door.Table(others).Kin = new(engine.Kin)
 	door.Table(others).Kin.Add("staff")
 	noError(t, tabledoor.Ensure(ctx, others))
-	others, err = bare.WithOutbox(others, o.out, news)
+	others, err = baretest.WithOutbox(others, o.out, news)
 	noError(t, err)
 
 	e, err := staff.Insert(ctx, &clerk{"S", 1, "Jones"})

@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
@@ -76,7 +78,7 @@ func TestNotificationHidden(t *testing.T) {
 	if _, err := o.staff.Insert(ctx, &clerk{"S", 1, "Jones"}); !errors.Is(err, table.ErrExists) || len(s.Messages("notifications")) > 0 {
 		t.Errorf("got %v and messages %v, want ErrExists and none", err, s.Messages("notifications"))
 	}
-	long, err := bare.WithOutbox(o.base, longNotifier{o.out}, lettersOnNewName())
+	long, err := baretest.WithOutbox(o.base, longNotifier{o.out}, lettersOnNewName())
 	noError(t, err)
 	var le *table.LimitError
 	if _, err := long.Insert(ctx, &clerk{"S", 2, "Jones"}); !errors.As(err, &le) || le.Max != 7*24*3600 {
@@ -97,13 +99,13 @@ func (l longNotifier) Notify(ctx context.Context, n commit.Notification) (commit
 func TestEffectsLimit(t *testing.T) {
 	t.Parallel()
 	o, s := newOffice(t, noPauses())
-	staff, err := bare.WithOutbox(o.base, o.out, bare.OnChange("letter", func(*extend.Change[clerk]) (string, bool) { return strings.Repeat("x", 300_000), true }))
+	staff, err := baretest.WithOutbox(o.base, o.out, bare.OnChange("letter", func(*extend.Change[clerk]) (string, bool) { return strings.Repeat("x", 300_000), true }))
 	noError(t, err)
 	var le *table.LimitError
 	if _, err := staff.Insert(context.Background(), &clerk{"S", 1, "Jones"}); !errors.As(err, &le) || s.Count().String() != "none" {
 		t.Errorf("long payload: got %v, want a *LimitError and no requests", err)
 	}
-	staff, err = bare.WithOutbox(o.base, o.out, bare.OnChange("letter", func(*extend.Change[clerk]) (func(), bool) { return func() {}, true }))
+	staff, err = baretest.WithOutbox(o.base, o.out, bare.OnChange("letter", func(*extend.Change[clerk]) (func(), bool) { return func() {}, true }))
 	noError(t, err)
 	if _, err := staff.Insert(context.Background(), &clerk{"S", 1, "Jones"}); err == nil || s.Count().String() != "none" {
 		t.Errorf("payload of functions: got %v, want an error and no requests", err)

@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/commit"
@@ -211,7 +213,7 @@ func (m afar) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[clerk
 // withRows returns the staff of an office with rows in n other partitions, and no effects.
 func withRows(t *testing.T, o *office, n int) *table.Table[clerk] {
 	t.Helper()
-	staff, err := bare.WithOutbox(o.base, o.out)
+	staff, err := baretest.WithOutbox(o.base, o.out)
 	noError(t, err)
 	staff, err = bare.With(staff, afar{staff, n})
 	noError(t, err)
@@ -352,7 +354,7 @@ func TestShowPanics(t *testing.T) {
 		o, s := travellingOffice(t)
 		e, err := o.staff.Get(ctx, at("first", 0))
 		noError(t, err)
-		o.staff, err = bare.WithOutbox(o.base, panics{o.out}, lettersOnNewName())
+		o.staff, err = baretest.WithOutbox(o.base, panics{o.out}, lettersOnNewName())
 		noError(t, err)
 		e.Value.Dept = "second"
 		for name, write := range map[string]func(){

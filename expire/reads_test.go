@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/extend"
@@ -123,7 +125,7 @@ func TestReads(t *testing.T) {
 			return one(&table.Entity[session]{Value: session{ID: "a"}}, err)
 		}, false, true},
 		{"Exists", nil, func(ctx context.Context, s *shop) ([]string, error) {
-			is, err := tabledoor.Exists(ctx, s.sessions, at("ann", "a"))
+			is, err := baretest.Exists(ctx, s.sessions, at("ann", "a"))
 			if !is {
 				return nil, err
 			}
@@ -348,7 +350,7 @@ func TestLateRenewal(t *testing.T) {
 		"Get":    func(ctx context.Context, s *shop) error { _, err := s.sessions.Get(ctx, key); return err },
 		"GetRow": func(ctx context.Context, s *shop) error { _, err := tabledoor.GetRow(ctx, s.sessions, key); return err },
 		"Exists": func(ctx context.Context, s *shop) error {
-			is, err := tabledoor.Exists(ctx, s.sessions, key)
+			is, err := baretest.Exists(ctx, s.sessions, key)
 			if err == nil && !is {
 				err = table.ErrNotFound
 			}

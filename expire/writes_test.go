@@ -10,10 +10,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/expire"
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -165,7 +166,7 @@ func TestUniqueValues(t *testing.T) {
 			if e, err := c.get(ctx, s); err != nil || e.Value.ID != "other" {
 				t.Errorf("got %+v, %v; want the other session", e, err)
 			}
-			if is, err := tabledoor.Exists(ctx, s.sessions, at("ann", "a")); is || err != nil {
+			if is, err := baretest.Exists(ctx, s.sessions, at("ann", "a")); is || err != nil {
 				t.Errorf("got %v, %v; want that the first is gone", is, err)
 			}
 			if _, err := s.sessions.Insert(ctx, &session{User: c.user, ID: "third"}); !errors.Is(err, table.ErrTaken) {

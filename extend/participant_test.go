@@ -5,6 +5,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
@@ -65,7 +67,7 @@ func TestParticipantPlans(t *testing.T) {
 		}
 		return there.Insert(&table.Row{Key: keys.Raw("company", "badge")}, errBadgeTaken)
 	}}
-	maintained, err := bare.WithOutbox(staff, &memoryOutbox{}, m)
+	maintained, err := baretest.WithOutbox(staff, &memoryOutbox{}, m)
 	testkit.NoError(t, err)
 	_, err = maintained.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	testkit.NoError(t, err)
@@ -90,7 +92,7 @@ func TestParticipantPlans(t *testing.T) {
 		_, err := door.Participant(p, door.Table(foreign), "company")
 		return err
 	}}
-	maintained, err = bare.WithOutbox(staff, &memoryOutbox{}, other)
+	maintained, err = baretest.WithOutbox(staff, &memoryOutbox{}, other)
 	testkit.NoError(t, err)
 	var de *table.DerivedError
 	if _, err := maintained.Insert(ctx, &employee{"Sales", 3, "Li", 30}); !errors.As(err, &ve) || !errors.As(err, &de) || de.Maintainer != "participants" {

@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -112,7 +113,7 @@ func TestGreatestLeavesConcurrently(t *testing.T) {
 				checkInHook(t, staff.MergeAny(ctx, at(n), age.Set(10+n)))
 			}
 		}}
-		slow, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), sum)
+		slow, err := baretest.Attach(openAs(t, s.ConnectionString(), b, schema), sum)
 		check(t, err)
 		// Without a list there is no storm at each list.
 		want := []int{1, 4}[i]

@@ -8,9 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
-	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -125,7 +126,7 @@ func (x *streamed) step() step {
 				return is
 			}
 		case 4:
-			st.does, st.op, st.after = "merge", tabledoor.MergeAnyOp(x.staff, st.key, sets...), merged
+			st.does, st.op, st.after = "merge", baretest.MergeAnyOp(x.staff, st.key, sets...), merged
 		case 5:
 			st.does, st.op = "delete", x.staff.DeleteAnyOp(st.key)
 		}
@@ -138,7 +139,7 @@ func (x *streamed) step() step {
 	case 0:
 		st.does, st.op, st.after = "merge", x.staff.MergeOp(e, sets...), merged
 	case 1:
-		st.does, st.op, st.after = "touch", tabledoor.TouchOp(x.staff, e), func(w worker) worker { return w }
+		st.does, st.op, st.after = "touch", baretest.TouchOp(x.staff, e), func(w worker) worker { return w }
 	case 2:
 		st.does, st.op = "delete", x.staff.DeleteOp(e)
 	case 3:
@@ -146,7 +147,7 @@ func (x *streamed) step() step {
 		st.does, st.op = "replace", x.staff.ReplaceOp(e)
 	case 4:
 		e.Value = w
-		st.does, st.op, st.etag = "replace", tabledoor.ReplaceAnyOp(x.staff, e), false
+		st.does, st.op, st.etag = "replace", baretest.ReplaceAnyOp(x.staff, e), false
 	}
 	return st
 }
@@ -262,8 +263,8 @@ func (x *streamed) compare(result engine.BulkResult, skipped map[int]error) {
 				x.t.Errorf("entity %v: got %+v; want %+v (in the model: %v)", e.Key, e.Value, w, ok)
 			}
 			if i, is := wrote[e.Key]; is && x.steps[i].entity != nil {
-				if mine := x.steps[i].entity; mine.ETag != e.ETag || tabledoor.TouchOp(x.staff, mine).Err() != nil {
-					x.t.Errorf("entity of operation %d, %s: got ETag %s, error of a touch %v; want ETag %s and no error", i, x.steps[i].does, mine.ETag, tabledoor.TouchOp(x.staff, mine).Err(), e.ETag)
+				if mine := x.steps[i].entity; mine.ETag != e.ETag || baretest.TouchOp(x.staff, mine).Err() != nil {
+					x.t.Errorf("entity of operation %d, %s: got ETag %s, error of a touch %v; want ETag %s and no error", i, x.steps[i].does, mine.ETag, baretest.TouchOp(x.staff, mine).Err(), e.ETag)
 				}
 			}
 		}

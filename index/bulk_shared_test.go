@@ -6,7 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -103,7 +104,7 @@ func TestBulkKeptRowChanges(t *testing.T) {
 					check(t, staff.Replace(ctx, e))
 				}
 			}}
-			other, err := bare.Attach(openAs(t, s.ConnectionString(), i, schema), teams)
+			other, err := baretest.Attach(openAs(t, s.ConnectionString(), i, schema), teams)
 			check(t, err)
 			var ops []table.Op
 			for n := range 98 {

@@ -5,8 +5,9 @@ import (
 	"testing"
 	"unicode/utf16"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
@@ -37,7 +38,7 @@ func TestRowBytes(t *testing.T) {
 		Row:       keys.Row(keys.Digits[int](9).Named("city"), func(c *town) *int { return &c.ID }),
 	})
 	check(t, tabledoor.Ensure(ctx, base))
-	cities, err := bare.Attach(base,
+	cities, err := baretest.Attach(base,
 		index.New("cityname", keys.Fold(keys.Text()), cityName, nil),
 		index.New("citypopulation", keys.Digits[int64](10), people, nil),
 		index.NewLists("statecities", keys.Text(), state, nil),

@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -26,7 +27,7 @@ func setUpClaimers(ctx context.Context, p *crashtest.Process) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(w.Ensure(ctx), tabledoor.Ensure(ctx, m.staff), bare.Ensure(ctx, m.staff)); err != nil {
+	if err := errors.Join(w.Ensure(ctx), tabledoor.Ensure(ctx, m.staff), baretest.Ensure(ctx, m.staff)); err != nil {
 		return err
 	}
 	for _, w := range []worker{{"S", 1, "Jones", "a", 30, nil}, {"T", 2, "Jones", "b", 40, nil}} {

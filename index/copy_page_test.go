@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/stored"
@@ -234,7 +236,7 @@ func testCopies[T any](t *testing.T, what string, schema table.Schema[T], only t
 				page := &copyPage{copies: []string{copyWith(1, ""), text, copyWith(3, "")}}
 				staff, err := bare.NewTable(serviceOf(t, storagetest.New(nil).ConnectionString(), page), "staff", schema, quick())
 				check(t, err)
-				staff, err = bare.Attach(staff, ix)
+				staff, err = baretest.Attach(staff, ix)
 				check(t, err)
 				sameAsRows(t, alone, staff, page, ix, of == ", of one field", name, change)
 			})

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
@@ -105,7 +107,7 @@ func (k definitionSet) openBy(open path, p *crashtest.Process) (*table.Table[wor
 	if err != nil {
 		return nil, err
 	}
-	return bare.Attach(base, k.definitions...)
+	return baretest.Attach(base, k.definitions...)
 }
 
 // setUp inserts two workers.
@@ -176,7 +178,7 @@ func operations() map[string]func(context.Context, *table.Table[worker]) error {
 			return get(ctx, staff, func(e *table.Entity[worker]) error { e.Value.ID = 5; return staff.Move(ctx, e) })
 		},
 		"Transact": func(ctx context.Context, staff *table.Table[worker]) error {
-			_, err := table.Transact(ctx, staff.DeleteAnyOp(at(2)), tabledoor.MergeAnyOp(staff, at(1), last.Set("Smith"), email.Set("b")))
+			_, err := table.Transact(ctx, staff.DeleteAnyOp(at(2)), baretest.MergeAnyOp(staff, at(1), last.Set("Smith"), email.Set("b")))
 			return err
 		},
 		"Bulk": func(ctx context.Context, staff *table.Table[worker]) error {
@@ -372,7 +374,7 @@ func randomOperation(ctx context.Context, staff *table.Table[worker], rng *rand.
 		err = staff.DeleteAny(ctx, at(w.ID))
 	case 5:
 		other := some()
-		_, err = table.Transact(ctx, tabledoor.MergeAnyOp(staff, at(w.ID), email.Set(w.Email), last.Set(w.Last)), staff.UpsertOp(&other, table.ReplaceExisting))
+		_, err = table.Transact(ctx, baretest.MergeAnyOp(staff, at(w.ID), email.Set(w.Email), last.Set(w.Last)), staff.UpsertOp(&other, table.ReplaceExisting))
 	case 6:
 		mail := pick("a", "b", "c")
 		var e *table.Entity[worker]

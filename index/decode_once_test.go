@@ -6,9 +6,10 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -48,7 +49,7 @@ func TestRowDecodedOnce(t *testing.T) {
 			Row:       keys.Row(keys.Digits[int](6), func(p *paint) *int { return &p.ID }),
 		})
 		check(t, tabledoor.Ensure(ctx, base))
-		paints, err := bare.Attach(base, definitions...)
+		paints, err := baretest.Attach(base, definitions...)
 		check(t, err)
 		_, err = paints.Insert(ctx, &paint{"S", 1, "red"})
 		check(t, err)

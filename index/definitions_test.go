@@ -8,9 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -66,7 +67,7 @@ func TestDefinitionsAreChecked(t *testing.T) {
 			if c.schema.Row == nil {
 				c.schema = schema
 			}
-			_, err := bare.Attach(openAs(t, s.ConnectionString(), s, c.schema), c.defs...)
+			_, err := baretest.Attach(openAs(t, s.ConnectionString(), s, c.schema), c.defs...)
 			var de *table.DefinitionError
 			if !errors.As(err, &de) || de.Definition != c.name || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "staff") {
 				t.Errorf("Attach: got error %v; want a *DefinitionError of %q whose text contains %q and staff", err, c.name, c.says)
@@ -76,15 +77,15 @@ func TestDefinitionsAreChecked(t *testing.T) {
 	}
 	s := storagetest.New(nil)
 	base := openAs(t, s.ConnectionString(), s, schema)
-	if _, err := bare.Attach(base, nil, byEmail); err == nil || !strings.Contains(err.Error(), "staff: definition is nil") {
+	if _, err := baretest.Attach(base, nil, byEmail); err == nil || !strings.Contains(err.Error(), "staff: definition is nil") {
 		t.Errorf("Attach of a nil definition: got error %v; want one that contains \"staff: definition is nil\"", err)
 	}
-	if _, err := bare.Attach[worker](nil, byEmail); err == nil || !strings.Contains(err.Error(), "is nil") {
+	if _, err := baretest.Attach[worker](nil, byEmail); err == nil || !strings.Contains(err.Error(), "is nil") {
 		t.Errorf("Attach to a nil table: got error %v; want one that contains \"is nil\"", err)
 	}
 	// An index by fields of the row key, which are in every projection.
 	byID := index.New("id", keys.Int[int](9), func(w *worker) (int, bool) { return -w.ID, true }, nil).Only(age)
-	staff, err := bare.Attach(base, byID)
+	staff, err := baretest.Attach(base, byID)
 	check(t, err)
 	check(t, tabledoor.Ensure(context.Background(), staff))
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 44, nil}, worker{"S", 2, "Cao", "", 30, nil})
@@ -229,7 +230,7 @@ func TestMeasuresThatCollide(t *testing.T) {
 	of := func(w *worker) (int64, bool) { return 1, true }
 	_, s := newStaff(t)
 	for _, other := range []string{"AgeMin", "AgeMax"} {
-		_, err := bare.Attach(openAs(t, s.ConnectionString(), s, schema),
+		_, err := baretest.Attach(openAs(t, s.ConnectionString(), s, schema),
 			index.NewSummary("s", keys.Text(), name, nil, index.Measure[worker]{Name: "Age", Of: of}, index.Measure[worker]{Name: other, Of: of}))
 		var de *table.DefinitionError
 		if !errors.As(err, &de) || de.Field != "measures" {
@@ -283,7 +284,7 @@ func TestDetailsAreChecked(t *testing.T) {
 		"a measure of nothing":       {sums(index.Measure[worker]{Name: "M"}), "one", "measures", "Of is nil"},
 	} {
 		var de *table.DefinitionError
-		_, err := bare.Attach(base, c.definitions...)
+		_, err := baretest.Attach(base, c.definitions...)
 		if !errors.As(err, &de) || de.Definition != c.name || de.Field != c.field || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: Attach: got error %v; want a *DefinitionError of %q and %q whose text contains %q", what, err, c.name, c.field, c.says)
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
@@ -30,7 +32,7 @@ func TestHeadMoves(t *testing.T) {
 	check(t, err)
 	_, err = d.Insert(ctx, &department{Name: "S", Budget: 7})
 	check(t, err)
-	staff, err := bare.Attach(base, sharedDefinitions()...)
+	staff, err := baretest.Attach(base, sharedDefinitions()...)
 	check(t, err)
 	e := insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})[0]
 	e.Value.ID = 9
@@ -105,7 +107,7 @@ func TestTargetKeepsItsLife(t *testing.T) {
 			return v
 		}
 		was := life()
-		staff, err := bare.Attach(openAs(t, s.ConnectionString(), s, schema), head)
+		staff, err := baretest.Attach(openAs(t, s.ConnectionString(), s, schema), head)
 		check(t, err)
 		insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 1, nil})
 		if was == nil || life() != was {
@@ -122,7 +124,7 @@ func TestTargetWithDefinitions(t *testing.T) {
 	staff, d, s := newCampus(t)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
 	byBudget := index.New("budget", keys.Digits[int](4), func(d *department) (int, bool) { return d.Budget, true }, &index.Options{Unique: true})
-	indexed, err := bare.Attach(d, byBudget)
+	indexed, err := baretest.Attach(d, byBudget)
 	check(t, err)
 	e, err := indexed.Get(ctx, rowAt("department"))
 	check(t, err)

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
@@ -52,7 +54,7 @@ func TestElsewhereDefinitions(t *testing.T) {
 			index.NewGlobal("one", keys.Text().Named("w"), name, &index.GlobalOptions{Table: "staff"})}, "overlaps"},
 	} {
 		s.Count()
-		_, err := bare.Attach(c.table, c.defs...)
+		_, err := baretest.Attach(c.table, c.defs...)
 		var de *table.DefinitionError
 		if !errors.As(err, &de) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: got error %v; want a *DefinitionError that says %q", what, err, c.says)
@@ -66,7 +68,7 @@ func TestElsewhereDefinitions(t *testing.T) {
 		}
 		return keys.RawPartition(w.Last)
 	})
-	staff, err := bare.Attach(s.staff, other)
+	staff, err := baretest.Attach(s.staff, other)
 	check(t, err)
 	ctx := context.Background()
 	for _, last := range []string{"panic", "a/b", ""} {
@@ -116,7 +118,7 @@ func TestElsewhereHostileEffects(t *testing.T) {
 		return fmt.Sprint(s.Rows("staff"), s.Rows("staffmail"), s.Rows("staffcopies"))
 	}
 	before := all()
-	h := bare.Handlers(s.staff)[0]
+	h := baretest.Handlers(s.staff)[0]
 	for _, c := range []struct{ definition, pk, rk string }{
 		{"mail", "mail_a", "mail_a_S:w_000002"},        // of another entity
 		{"mail", "mail_b", "mail_a_S:w_000001"},        // in the partition of another value
@@ -188,7 +190,7 @@ func TestElsewhereReleases(t *testing.T) {
 	o.Retry.ConflictAttempts = 100
 	staff2, _, worker2, err := openElsewhere(acc, o, later, d.mail)
 	check(t, err)
-	check(t, bare.Ensure(ctx, staff2))
+	check(t, baretest.Ensure(ctx, staff2))
 	rows := func() string {
 		var all []string
 		for _, r := range s.Rows("staffname") {
@@ -226,11 +228,11 @@ func TestElsewhereBefore(t *testing.T) {
 	s := newElsewhereScene(t, d, d.mail)
 	key := func(w *worker) (string, bool) { return w.Last, true }
 	here := index.New("name", keys.Text(), key, nil)
-	staff, err := bare.Attach(openAs(t, s.ConnectionString(), s, schema), here)
+	staff, err := baretest.Attach(openAs(t, s.ConnectionString(), s, schema), here)
 	check(t, err)
 	_, err = staff.Insert(ctx, &worker{"S", 1, "Jones", "", 44, nil})
 	check(t, err)
-	there, err := bare.Attach(s.staff, index.NewGlobal("name", keys.Text(), key, nil))
+	there, err := baretest.Attach(s.staff, index.NewGlobal("name", keys.Text(), key, nil))
 	check(t, err)
 	var de *table.DefinitionError
 	if err := there.MergeAny(ctx, at(1), email.Set("a")); !errors.As(err, &de) || de.Field != "name" {

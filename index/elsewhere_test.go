@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+	"github.com/aztablekit/aztablekit/internal/testkit/workertest"
+
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
@@ -70,13 +73,13 @@ func openElsewhere(acc *account.Account, o *table.Options, definitions ...extend
 	if out, err = bareworker.NewOutbox(acc.Queues().NewQueueClient("effects"), &o.Common); err != nil {
 		return nil, nil, nil, err
 	}
-	if staff, err = bare.WithOutbox(base, out); err != nil {
+	if staff, err = baretest.WithOutbox(base, out); err != nil {
 		return nil, nil, nil, err
 	}
-	if staff, err = bare.Attach(staff, definitions...); err != nil {
+	if staff, err = baretest.Attach(staff, definitions...); err != nil {
 		return nil, nil, nil, err
 	}
-	w, err = bareworker.New(acc.Queues().NewQueueClient("effects"), acc.Queues().NewQueueClient("poison"), bare.Handlers(staff),
+	w, err = bareworker.New(acc.Queues().NewQueueClient("effects"), acc.Queues().NewQueueClient("poison"), baretest.Handlers(staff),
 		&eventual.WorkerOptions{Common: o.Common, Wait: time.Second, MaxWait: time.Second})
 	return staff, out, w, err
 }
@@ -95,7 +98,7 @@ func newElsewhereScene(t testing.TB, d elsewhere, definitions ...extend.Definiti
 	o.Retry.ConflictAttempts = 100 // workers that conflict without pauses
 	s.staff, s.out, s.worker, err = openElsewhere(acc, o, definitions...)
 	check(t, err)
-	check(t, errors.Join(tabledoor.Ensure(ctx, s.staff), bare.Ensure(ctx, s.staff), s.worker.Ensure(ctx)))
+	check(t, errors.Join(tabledoor.Ensure(ctx, s.staff), baretest.Ensure(ctx, s.staff), s.worker.Ensure(ctx)))
 	s.Count()
 	return s
 }
@@ -250,7 +253,7 @@ func TestElsewhere(t *testing.T) {
 	// The clean-up deletes the tombstones, and nothing else.
 	before := len(s.Rows("staffmail"))
 	s.Advance(28 * time.Hour)
-	check(t, bareworker.CleanAll(ctx, s.worker, s.staff))
+	check(t, workertest.CleanAll(ctx, s.worker, s.staff))
 	if after := len(s.Rows("staffmail")); after >= before || after != 1 {
 		t.Errorf("got %d rows after the clean-up of %d; want 1", after, before)
 	}

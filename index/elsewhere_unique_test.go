@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
@@ -216,7 +218,7 @@ func TestGlobalOptions(t *testing.T) {
 		"table": index.NewUnique("login", keys.Text(), of, nil), // no outbox
 	} {
 		base, _ := newStaff(t)
-		_, err := bare.Attach(base, definition)
+		_, err := baretest.Attach(base, definition)
 		var de *table.DefinitionError
 		if !errors.As(err, &de) || de.Field != field {
 			t.Errorf("got %v; want a *DefinitionError about %s", err, field)
@@ -319,7 +321,7 @@ func TestRolledBackVersions(t *testing.T) {
 	check(t, err)
 	staff, _, w, err := openElsewhere(acc, quick(), newLogin())
 	check(t, err)
-	check(t, errors.Join(tabledoor.Ensure(ctx, staff), bare.Ensure(ctx, staff), w.Ensure(ctx)))
+	check(t, errors.Join(tabledoor.Ensure(ctx, staff), baretest.Ensure(ctx, staff), w.Ensure(ctx)))
 	load := func() error {
 		var ops []table.Op
 		for i := range 3 {

@@ -6,6 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+	"github.com/aztablekit/aztablekit/internal/testkit/workertest"
+
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
@@ -41,14 +44,14 @@ func openElsewhereOf[T any](t *testing.T, s *storagetest.Service, name string, s
 	effects, poison := name+"effects", name+"poison"
 	out, err := bareworker.NewOutbox(acc.Queues().NewQueueClient(effects), &o.Common)
 	check(t, err)
-	staff, err := bare.WithOutbox(base, out)
+	staff, err := baretest.WithOutbox(base, out)
 	check(t, err)
-	staff, err = bare.Attach(staff, definitions...)
+	staff, err = baretest.Attach(staff, definitions...)
 	check(t, err)
-	w, err := bareworker.New(acc.Queues().NewQueueClient(effects), acc.Queues().NewQueueClient(poison), bare.Handlers(staff),
+	w, err := bareworker.New(acc.Queues().NewQueueClient(effects), acc.Queues().NewQueueClient(poison), baretest.Handlers(staff),
 		&eventual.WorkerOptions{Common: o.Common, Wait: time.Second, MaxWait: time.Second})
 	check(t, err)
-	check(t, errors.Join(tabledoor.Ensure(ctx, staff), bare.Ensure(ctx, staff), w.Ensure(ctx)))
+	check(t, errors.Join(tabledoor.Ensure(ctx, staff), baretest.Ensure(ctx, staff), w.Ensure(ctx)))
 	return sceneOf[T]{staff, func() {
 		t.Helper()
 		check(t, w.Drain(ctx))
@@ -57,7 +60,7 @@ func openElsewhereOf[T any](t *testing.T, s *storagetest.Service, name string, s
 		}
 	}, func() {
 		t.Helper()
-		check(t, bareworker.CleanAll(ctx, w, staff))
+		check(t, workertest.CleanAll(ctx, w, staff))
 	}}
 }
 

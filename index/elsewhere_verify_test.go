@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
@@ -303,9 +305,9 @@ func TestVerifyElsewhereRanged(t *testing.T) {
 	s := newElsewhereScene(t, d, d.age)
 	insertAll(t, s.staff, s.Service, worker{"S", 1, "Jones", "a", 44, nil})
 	check(t, s.worker.Drain(ctx))
-	holder, err := bare.WithOutbox(grantedOf(t, s.Service, account.Grant{Rows: wid.Rows().All(), Partitions: sales.Point()}), s.out)
+	holder, err := baretest.WithOutbox(grantedOf(t, s.Service, account.Grant{Rows: wid.Rows().All(), Partitions: sales.Point()}), s.out)
 	check(t, err)
-	holder, err = bare.Attach(holder, d.age)
+	holder, err = baretest.Attach(holder, d.age)
 	check(t, err)
 	before := fmt.Sprint(s.Rows("staff"))
 	if report, err := verify.Repair(ctx, holder, nil); !errors.Is(err, table.ErrRanged) || len(derived.Kinds(report)) > 0 {
@@ -333,7 +335,7 @@ func TestVerifyElsewhereConcurrent(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				if err := errors.Join(tabledoor.Ensure(ctx, staff), bare.Ensure(ctx, staff), w.Ensure(ctx)); err != nil {
+				if err := errors.Join(tabledoor.Ensure(ctx, staff), baretest.Ensure(ctx, staff), w.Ensure(ctx)); err != nil {
 					return err
 				}
 				base, err := tableOf(p, schema)

@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+	"github.com/aztablekit/aztablekit/internal/testkit/workertest"
+
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
@@ -26,7 +29,7 @@ import (
 func TestGlobalWorkers(t *testing.T) {
 	t.Parallel()
 	for what, handlers := range map[string]func(*table.Table[worker]) host.Handler{
-		"that of the indexes":   func(staff *table.Table[worker]) host.Handler { return bare.Handlers(staff)[0] },
+		"that of the indexes":   func(staff *table.Table[worker]) host.Handler { return baretest.Handlers(staff)[0] },
 		"eventual.Transactions": func(staff *table.Table[worker]) host.Handler { return bare.Transactions(staff) },
 		"a handler of effects": func(staff *table.Table[worker]) host.Handler {
 			return bare.NewHandler("mail", staff, func(context.Context, eventual.Job, string) error { return nil })
@@ -63,7 +66,7 @@ func TestGlobalWorkers(t *testing.T) {
 		}
 		for range 3 {
 			s.Advance(26 * time.Hour)
-			check(t, bareworker.CleanAll(ctx, w, staff))
+			check(t, workertest.CleanAll(ctx, w, staff))
 		}
 		if _, err := staff.Insert(ctx, &worker{"M", 2, "Smith", "a", 44, nil}); err != nil {
 			t.Errorf("%s: got error %v; want the value free", what, err)

@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
@@ -38,7 +39,7 @@ func TestForeignDetails(t *testing.T) {
 
 	boss := index.NewDetails("boss", "Head", func(w *temp) (keys.RowKey, bool) { return keys.RawRow("department"), true }, table.FieldOf(func(w *temp) *string { return &w.Last }))
 	staff, d, s := newCampus(t)
-	temps, err := bare.Attach(openAs(t, s.ConnectionString(), s, tempSchema("", "t")), boss)
+	temps, err := baretest.Attach(openAs(t, s.ConnectionString(), s, tempSchema("", "t")), boss)
 	check(t, err)
 	_, err = temps.Insert(ctx, &temp{"S", "Cao", "", 1, 1})
 	check(t, err)
@@ -66,10 +67,10 @@ func TestDetailsInOneRange(t *testing.T) {
 			ours.Type, theirs.Type = "worker", "temp"
 		}
 		s := storagetest.New(nil)
-		staff, err := bare.Attach(openAs(t, s.ConnectionString(), s, ours), head)
+		staff, err := baretest.Attach(openAs(t, s.ConnectionString(), s, ours), head)
 		check(t, err)
 		check(t, tabledoor.Ensure(ctx, staff))
-		temps, err := bare.Attach(openAs(t, s.ConnectionString(), s, theirs), boss)
+		temps, err := baretest.Attach(openAs(t, s.ConnectionString(), s, theirs), boss)
 		check(t, err)
 		d := openAs(t, s.ConnectionString(), s, depts)
 		_, err = d.Insert(ctx, &department{Name: "S", Budget: 7})
@@ -98,7 +99,7 @@ func TestTypeIsAdded(t *testing.T) {
 	before, d, s := newCampus(t)
 	typed := schema
 	typed.Type = "worker"
-	after, err := bare.Attach(openAs(t, s.ConnectionString(), s, typed), sharedDefinitions()...)
+	after, err := baretest.Attach(openAs(t, s.ConnectionString(), s, typed), sharedDefinitions()...)
 	check(t, err)
 	both := []*table.Table[worker]{before, after}
 	right := func(what string) {

@@ -8,9 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
@@ -145,7 +146,7 @@ func TestChangeOfKind(t *testing.T) {
 		}
 		before := fmt.Sprint(group())
 		d := c.then()
-		later, err := bare.Attach(openAs(t, s.ConnectionString(), s, schema), d)
+		later, err := baretest.Attach(openAs(t, s.ConnectionString(), s, schema), d)
 		check(t, err)
 		if _, err := later.Insert(ctx, &worker{"S", 4, "Jones", "", 60, nil}); !refusedFor(err, rowAt("grp_Jones")) {
 			t.Errorf("%s: Insert: got error %v; want ErrForeignRow of grp_Jones", what, err)
@@ -256,9 +257,9 @@ func TestTwoTypesOneName(t *testing.T) {
 		}
 		base := openAs(t, s.ConnectionString(), s, ours)
 		check(t, tabledoor.Ensure(ctx, base))
-		staff, err := bare.Attach(base, byEmail, teams, ages, head)
+		staff, err := baretest.Attach(base, byEmail, teams, ages, head)
 		check(t, err)
-		temps, err := bare.Attach(openAs(t, s.ConnectionString(), s, tempSchema(c.typ, c.row)), tempDefinitions()...)
+		temps, err := baretest.Attach(openAs(t, s.ConnectionString(), s, tempSchema(c.typ, c.row)), tempDefinitions()...)
 		check(t, err)
 		_, err = openAs(t, s.ConnectionString(), s, depts).Insert(ctx, &department{Name: "S", Budget: 7})
 		check(t, err)

@@ -12,15 +12,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/options"
-	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -134,7 +134,7 @@ func newForgedScene(t testing.TB) *forgedScene {
 	options.SetNow(&o.Common, s.Now)
 	staff, _, w, err := openElsewhere(acc, o, byEmail, teams, ages, s.login)
 	check(t, err)
-	check(t, errors.Join(tabledoor.Ensure(ctx, staff), bare.Ensure(ctx, staff), w.Ensure(ctx)))
+	check(t, errors.Join(tabledoor.Ensure(ctx, staff), baretest.Ensure(ctx, staff), w.Ensure(ctx)))
 	s.staff, s.drain = staff, w.Drain
 	for _, w := range []worker{{"S", 1, "Jones", "a", 30, nil}, {"S", 2, "Jones", "b", 40, nil}, {"T", 3, "Jones", "c", 50, nil}, {"evil", 9, "Jones", "e", 50, nil}, {"evil", 8, "Cao", "f", 51, nil}} {
 		_, err := staff.Insert(ctx, &w)
@@ -192,7 +192,6 @@ func (s *forgedScene) methods() []forgedMethod {
 		}
 		return nil
 	}
-	of := records.Of(s.staff)
 	evil := dept.PartitionKey("evil")
 	get := func(ctx context.Context, k keys.Key) error { _, err := s.staff.Get(ctx, k); return err }
 	return []forgedMethod{
@@ -241,17 +240,17 @@ func (s *forgedScene) methods() []forgedMethod {
 			return err
 		}},
 		{"FinishPrepared", false, func(ctx context.Context) error {
-			_, err := of.FinishPrepared(ctx, sales, s.Now().Add(time.Minute), nil)
+			_, err := baretest.FinishPrepared(ctx, s.staff, sales, s.Now().Add(time.Minute), commit.LeaveOrphans)
 			return err
 		}},
 		{"FinishPrepared evil", true, func(ctx context.Context) error {
-			_, err := of.FinishPrepared(ctx, evil, s.Now().Add(time.Minute), nil)
+			_, err := baretest.FinishPrepared(ctx, s.staff, evil, s.Now().Add(time.Minute), commit.LeaveOrphans)
 			return err
 		}},
 		{"verify", false, func(ctx context.Context) error { _, err := verify.Check(ctx, s.staff, nil); return err }},
-		{"Sweep", true, func(ctx context.Context) error { _, err := of.Sweep(ctx, evil); return err }},
+		{"Sweep", true, func(ctx context.Context) error { _, err := baretest.SweepRecords(ctx, s.staff, evil); return err }},
 		{"SweepAll", false, func(ctx context.Context) error {
-			_, _, err := records.SweepAll(ctx, s.staff, keys.PartitionRange{})
+			_, err := baretest.SweepAll(ctx, s.staff)
 			return err
 		}},
 		{"a worker", false, func(ctx context.Context) error { return s.drain(ctx) }},

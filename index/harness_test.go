@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/account"
@@ -128,7 +130,7 @@ func newStaff(t *testing.T, definitions ...extend.Definition[worker]) (*table.Ta
 	s := storagetest.New(nil)
 	base := openAs(t, s.ConnectionString(), s, schema)
 	check(t, tabledoor.Ensure(context.Background(), base))
-	staff, err := bare.Attach(base, definitions...)
+	staff, err := baretest.Attach(base, definitions...)
 	if err != nil {
 		t.Fatalf("Attach of %d definitions: got error %v; want none", len(definitions), err)
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
@@ -39,7 +41,7 @@ func TestKeysAboveTilde(t *testing.T) {
 		byRiver := index.New("river", keys.Text(), func(v *village) (string, bool) { return v.River, true }, &index.Options{Reserved: true})
 		lists := index.NewLists("list", keys.Text(), func(v *village) (string, bool) { return v.River, true }, &index.ListOptions{Reserved: true})
 		sums := index.NewSummary("sum", keys.Text(), func(v *village) (string, bool) { return v.River, true }, &index.SummaryOptions{Reserved: true}, index.Measure[village]{Name: "People", Of: func(v *village) (int64, bool) { return int64(v.People), true }})
-		villages, err := bare.Attach(base, byRiver, lists, sums)
+		villages, err := baretest.Attach(base, byRiver, lists, sums)
 		check(t, err)
 		names := []string{"Graz", "\u00a0", "Öblarn", "😀", "\uffff"}
 		for i, name := range names {
@@ -78,7 +80,7 @@ func TestLookUpOfNoEntity(t *testing.T) {
 	base, err := bare.NewTable(acc.Tables(), "workers", schema, nil)
 	check(t, err)
 	check(t, tabledoor.Ensure(ctx, base))
-	workers, err := bare.Attach(base, byEmail, byLast)
+	workers, err := baretest.Attach(base, byEmail, byLast)
 	check(t, err)
 	_, err = workers.Insert(ctx, &worker{Dept: "S", ID: 1, Last: "Jones", Email: "j"})
 	check(t, err)

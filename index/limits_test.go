@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
@@ -75,7 +77,7 @@ func TestManyRows(t *testing.T) {
 	}
 	staff, s := newStaff(t, tags(48))
 	var de *table.DefinitionError
-	if _, err := bare.Attach(openAs(t, s.ConnectionString(), s, schema), tags(49)); !errors.As(err, &de) {
+	if _, err := baretest.Attach(openAs(t, s.ConnectionString(), s, schema), tags(49)); !errors.As(err, &de) {
 		t.Errorf("Attach of an index with at most 49 values: got error %v; want a *DefinitionError", err)
 	}
 	some := func(prefix string) (all []string) {
@@ -199,7 +201,7 @@ func TestContended(t *testing.T) {
 			checkInHook(t, err)
 		}
 	}
-	slow, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), teams)
+	slow, err := baretest.Attach(openAs(t, s.ConnectionString(), b, schema), teams)
 	check(t, err)
 	_, err = slow.Insert(ctx, &worker{"S", 2, "Jones", "", 30, nil})
 	var de *table.DerivedError
@@ -235,7 +237,7 @@ func TestContendedUntilTheEnd(t *testing.T) {
 	o.Logger = slog.New(slog.NewTextHandler(onWrite(cancel), &slog.HandlerOptions{Level: slog.LevelDebug})) // it hears of the wait when it begins
 	base, err := bare.NewTable(serviceOf(t, s.ConnectionString(), b), "staff", schema, o)
 	check(t, err)
-	slow, err := bare.Attach(base, teams)
+	slow, err := baretest.Attach(base, teams)
 	check(t, err)
 	_, err = slow.Insert(ctx, &worker{"S", 2, "Jones", "", 30, nil})
 	if !errors.Is(err, table.ErrContended) || !errors.Is(err, context.Canceled) || errors.Is(err, table.ErrExists) {
@@ -270,7 +272,7 @@ func TestContendedByKey(t *testing.T) {
 				checkInHook(t, staff.MergeAny(ctx, at(1), age.Set(n)))
 			}
 		}}
-		slow, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), byLast)
+		slow, err := baretest.Attach(openAs(t, s.ConnectionString(), b, schema), byLast)
 		check(t, err)
 		err = write(slow)
 		if !errors.Is(err, table.ErrContended) || errors.Is(err, table.ErrChanged) || errors.Is(err, table.ErrNotFound) || n != 8 {
@@ -288,7 +290,7 @@ func TestFieldsThatCannotBeCopied(t *testing.T) {
 		"not stored":  table.FieldOf(func(b *bag) *int { return &b.Local }),
 		"of the keys": table.FieldOf(func(b *bag) *int { return &b.ID }),
 	} {
-		_, err := bare.Attach(openAs(t, s.ConnectionString(), s, bags), index.New("name", keys.Text(), bagName,
+		_, err := baretest.Attach(openAs(t, s.ConnectionString(), s, bags), index.New("name", keys.Text(), bagName,
 			nil).Only(table.FieldOf(func(b *bag) *string { return &b.Name }), field))
 		var de *table.DefinitionError
 		var te *table.TypeError
@@ -300,7 +302,7 @@ func TestFieldsThatCannotBeCopied(t *testing.T) {
 	// A list's property must have room for the number of its last part.
 	long := index.NewLists("l", keys.Text(), name, &index.ListOptions{Property: strings.Repeat("M", 254)})
 	var de *table.DefinitionError
-	if _, err := bare.Attach(openAs(t, s.ConnectionString(), s, schema), long); !errors.As(err, &de) || de.Definition != "l" || de.Field != "Property" || !strings.Contains(err.Error(), "256") {
+	if _, err := baretest.Attach(openAs(t, s.ConnectionString(), s, schema), long); !errors.As(err, &de) || de.Definition != "l" || de.Field != "Property" || !strings.Contains(err.Error(), "256") {
 		t.Errorf("Attach with a property of 254 characters for a list: got error %v; want a *DefinitionError of l and Property whose text contains 256", err)
 	}
 }

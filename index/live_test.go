@@ -11,8 +11,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/extend"
-	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
@@ -48,7 +49,7 @@ func TestLiveTable(t *testing.T) {
 	}, nil)
 	check(t, err)
 	definitions := []extend.Definition[worker]{byEmail, byLast}
-	staff, err := bare.Attach(base, definitions...)
+	staff, err := baretest.Attach(base, definitions...)
 	check(t, err)
 
 	t.Log("adding two definitions while four programs write")
@@ -82,7 +83,7 @@ func TestLiveTable(t *testing.T) {
 		t.Fatalf("index rows after the backfill: got error %v; want none", err)
 	}
 	// The next release reads the index.
-	next, err := bare.Attach(base, byEmail, byLast)
+	next, err := baretest.Attach(base, byEmail, byLast)
 	check(t, err)
 	some := ids(t, byLast.Query(ctx, next, table.Query[worker]{Partition: dept.PartitionKey("S1"), Limit: 5}))
 	testkit.Expect(t, "entities that the next release reads by the index last", len(some), 5)

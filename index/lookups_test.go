@@ -9,9 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -26,7 +27,7 @@ func attached[T any](t *testing.T, schema table.Schema[T], definitions ...extend
 	s := storagetest.New(nil)
 	base := openAs(t, s.ConnectionString(), s, schema)
 	check(t, tabledoor.Ensure(context.Background(), base))
-	all, err := bare.Attach(base, definitions...)
+	all, err := baretest.Attach(base, definitions...)
 	check(t, err)
 	s.Count()
 	return all, s
@@ -103,7 +104,7 @@ func TestListWhileOthersWrite(t *testing.T) {
 					checkInHook(t, happens(staff))
 				}
 			}}
-			slow, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), teams, byLast)
+			slow, err := baretest.Attach(openAs(t, s.ConnectionString(), b, schema), teams, byLast)
 			check(t, err)
 			testkit.Expect(t, what+", "+kind, list(slow), []int{2})
 		}
@@ -133,7 +134,7 @@ func TestValueChangesOwner(t *testing.T) {
 			checkInHook(t, err)
 		}
 	}
-	slow, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), mails)
+	slow, err := baretest.Attach(openAs(t, s.ConnectionString(), b, schema), mails)
 	check(t, err)
 	for times = 7; times > 0; {
 		if e, err = mails.Get(ctx, slow, sales, "x"); err != nil || e.Value.Email != "x" {
@@ -295,7 +296,7 @@ func TestValueMovesDuringLookUp(t *testing.T) {
 				checkInHook(t, err)
 			}
 		}
-		slow, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), ix)
+		slow, err := baretest.Attach(openAs(t, s.ConnectionString(), b, schema), ix)
 		check(t, err)
 		e, err := ix.Get(ctx, slow, sales, "a")
 		if err != nil || e.Value.Email != "a" || !once {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
@@ -59,10 +61,10 @@ func openMoversAt(p *crashtest.Process, now func() time.Time, definitions ...ext
 		m.out, err = bareworker.NewOutbox(acc.Queues().NewQueueClient("moves"), &c)
 	}
 	if err == nil {
-		m.staff, err = bare.WithOutbox(base, m.out)
+		m.staff, err = baretest.WithOutbox(base, m.out)
 	}
 	if err == nil {
-		m.staff, err = bare.Attach(m.staff, definitions...)
+		m.staff, err = baretest.Attach(m.staff, definitions...)
 	}
 	return m, err
 }
@@ -70,7 +72,7 @@ func openMoversAt(p *crashtest.Process, now func() time.Time, definitions ...ext
 // worker returns a worker of the moves.
 func (m *movers) worker() (bareworker.Worker, error) {
 	c := quick().Common
-	return bareworker.New(m.acc.Queues().NewQueueClient("moves"), m.acc.Queues().NewQueueClient("poison"), bare.Handlers(m.staff),
+	return bareworker.New(m.acc.Queues().NewQueueClient("moves"), m.acc.Queues().NewQueueClient("poison"), baretest.Handlers(m.staff),
 		&eventual.WorkerOptions{Common: c, Concurrency: 1, Idle: 16 * time.Second, Attempts: 1000, MaxWait: 4 * time.Second, Visibility: 30 * time.Second})
 }
 

@@ -9,11 +9,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/options"
-	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -34,7 +35,7 @@ func TestParticipantGlobalLeftOver(t *testing.T) {
 	for range 3 {
 		s.Advance(30 * time.Hour)
 		check(t, s.worker.Drain(ctx))
-		_, _, err := records.SweepAll(ctx, s.staff, keys.PartitionRange{})
+		_, err := baretest.SweepAll(ctx, s.staff)
 		check(t, err)
 	}
 	for _, name := range []string{"staff", "stafflogin"} {

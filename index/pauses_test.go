@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
@@ -29,7 +31,7 @@ func pausing(t *testing.T, s *storagetest.Service, log io.Writer, do func(*http.
 	o.Retry.ConflictAttempts = 5
 	base, err := bare.NewTable(serviceOf(t, s.ConnectionString(), &testkit.Hooked{Service: s, Serial: true, BeforeRequest: do}), "staff", schema, o)
 	check(t, err)
-	staff, err := bare.Attach(base, ix)
+	staff, err := baretest.Attach(base, ix)
 	check(t, err)
 	return staff
 }

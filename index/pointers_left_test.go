@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/account"
@@ -15,7 +17,6 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/stored"
-	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -121,7 +122,7 @@ func TestPointersNotDropped(t *testing.T) {
 			for _, p := range s.Rows("staffpost") {
 				if strings.HasPrefix(p.RowKey, "post_b") {
 					k := keys.Raw(p.PartitionKey, p.RowKey)
-					_, err = tabledoor.UpsertAt(ctx, rows, k, (*table.Row)(stored.New(keys.Raw("S", "w_000001"), nil).Copy(k, "")), table.ReplaceExisting)
+					_, err = baretest.UpsertAt(ctx, rows, k, (*table.Row)(stored.New(keys.Raw("S", "w_000001"), nil).Copy(k, "")), table.ReplaceExisting)
 					testkit.NoError(t, err)
 				}
 			}

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
@@ -157,9 +159,9 @@ func hookedPost(t *testing.T, s *elsewhereScene, post *index.Global[worker, stri
 	options.SetNow(&o.Common, func() time.Time { return s.Now().Add(ahead) })
 	base, err := bare.NewTable(serviceOf(t, s.ConnectionString(), &testkit.Hooked{Service: s.Service, BeforeRequest: before}), "staff", schema, o)
 	testkit.NoError(t, err)
-	staff, err := bare.WithOutbox(base, s.out)
+	staff, err := baretest.WithOutbox(base, s.out)
 	testkit.NoError(t, err)
-	staff, err = bare.Attach(staff, post)
+	staff, err = baretest.Attach(staff, post)
 	testkit.NoError(t, err)
 	return staff
 }

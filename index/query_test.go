@@ -11,8 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -59,7 +60,7 @@ func TestCursorOfPointers(t *testing.T) {
 			"break": {after: 7}, "break at once": {after: 1}, "limit": {limit: 3}, "error": {fail: true}, "context": {after: 12, cancel: true},
 		} {
 			f := &failing{Service: s}
-			staff, err := bare.Attach(openAs(t, s.ConnectionString(), f, schema), ix)
+			staff, err := baretest.Attach(openAs(t, s.ConnectionString(), f, schema), ix)
 			check(t, err)
 			token, got, rounds := "", []int(nil), 0
 			for over := false; !over && rounds < 100; rounds++ {
@@ -122,7 +123,7 @@ func TestPagesOfPointers(t *testing.T) {
 		insertAll(t, staff, s, worker{"S", i, "Cao", "", 1, nil})
 	}
 	s.Count()
-	slow, err := bare.Attach(openAs(t, s.ConnectionString(), &concurrencyGate{Service: s, ten: make(chan bool)}, schema), byLast)
+	slow, err := baretest.Attach(openAs(t, s.ConnectionString(), &concurrencyGate{Service: s, ten: make(chan bool)}, schema), byLast)
 	check(t, err)
 	c := table.NewCursor("")
 	var stats table.Stats
@@ -168,7 +169,7 @@ func TestBudgetsMakeProgress(t *testing.T) {
 	}
 	s.SetFaults(storagetest.OfKind(requests.Query, storagetest.ShortPage(3)))
 	for what, tr := range map[string]transport{"short pages": s, "an empty one": emptyFirst{s}} {
-		staff, err := bare.Attach(openAs(t, s.ConnectionString(), tr, schema), byEmail, byLast)
+		staff, err := baretest.Attach(openAs(t, s.ConnectionString(), tr, schema), byEmail, byLast)
 		check(t, err)
 		want := 30
 		if what == "an empty one" {

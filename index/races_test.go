@@ -10,8 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -100,7 +101,7 @@ func TestListRows(t *testing.T) {
 			checkInHook(t, err)
 		}
 	}
-	slow, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), teams)
+	slow, err := baretest.Attach(openAs(t, s.ConnectionString(), b, schema), teams)
 	check(t, err)
 	_, err = slow.Insert(ctx, &worker{"S", 9, "Jones", "", 30, nil})
 	if !errors.Is(err, table.ErrContended) || rounds != 8 {
@@ -140,7 +141,7 @@ func TestPace(t *testing.T) {
 		s := storagetest.New(nil)
 		base := openAs(t, s.ConnectionString(), s, schema)
 		check(t, tabledoor.Ensure(ctx, base))
-		staff, err := bare.Attach(base, byLast)
+		staff, err := baretest.Attach(base, byLast)
 		check(t, err)
 		_, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 			for i := range 1500 {

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/account"
@@ -42,7 +44,7 @@ func TestVerifyRanged(t *testing.T) {
 		{"the whole table", account.Grant{}, verify.Options{Pass: table.Pass{DryRun: true}}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			holder, err := bare.Attach(grantedOf(t, s, c.grant), copyDefinitions()...)
+			holder, err := baretest.Attach(grantedOf(t, s, c.grant), copyDefinitions()...)
 			check(t, err)
 			c.verify.DryRun = false
 			before := fmt.Sprint(s.Rows("staff"))
@@ -93,7 +95,7 @@ func TestSummaryThroughGrant(t *testing.T) {
 	} {
 		staff, s := newStaff(t, ages, teams)
 		insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Jones", "", 50, nil}, worker{"S", 3, "Jones", "", 40, nil})
-		holder, err := bare.Attach(grantedOf(t, s, c.grant), ages, teams)
+		holder, err := baretest.Attach(grantedOf(t, s, c.grant), ages, teams)
 		check(t, err)
 		err = holder.DeleteAny(ctx, at(2))
 		if errors.Is(err, table.ErrRanged) != c.refused || !c.refused && err != nil {
@@ -107,7 +109,7 @@ func TestSummaryThroughGrant(t *testing.T) {
 	staff, s := newStaff(t, ages, teams, byLast)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Jones", "", 50, nil})
 	replaced(t, s, 1, nil)
-	holder, err := bare.Attach(grantedOf(t, s, account.Grant{Partitions: sales.Point(), Rows: wid.Rows().All()}), byLast)
+	holder, err := baretest.Attach(grantedOf(t, s, account.Grant{Partitions: sales.Point(), Rows: wid.Rows().All()}), byLast)
 	check(t, err)
 	before := len(s.Rows("staff"))
 	if err := holder.DeleteAny(ctx, at(1)); !errors.Is(err, table.ErrRanged) || len(s.Rows("staff")) != before {

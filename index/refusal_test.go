@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -70,7 +71,7 @@ func TestRefusedByNewerRows(t *testing.T) {
 					_, err := staff.Update(t.Context(), at(3), func(w *worker) error { w.Last, w.Age = "J", 60; return nil })
 					checkInHook(t, err)
 				}}
-				writer, err := bare.Attach(openAs(t, s.ConnectionString(), slow, schema), quota)
+				writer, err := baretest.Attach(openAs(t, s.ConnectionString(), slow, schema), quota)
 				check(t, err)
 				err = test.write(writer, es[1])
 				switch {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
@@ -31,7 +33,7 @@ func TestUpgradedSchema(t *testing.T) {
 	v1.Version = 1
 	base := openAs(t, s.ConnectionString(), s, v1)
 	check(t, tabledoor.Ensure(ctx, base))
-	old, err := bare.Attach(base, byEmail, byAge)
+	old, err := baretest.Attach(base, byEmail, byAge)
 	check(t, err)
 	insertAll(t, old, s, worker{"S", 1, "jones", "a", 30, nil}, worker{"S", 2, "cao", "b", 31, nil})
 
@@ -41,7 +43,7 @@ func TestUpgradedSchema(t *testing.T) {
 		name, _ := r.Get("Last")
 		return r.Set("Last", strings.ToUpper(name.(string)))
 	}}
-	staff, err := bare.Attach(openAs(t, s.ConnectionString(), s, v2), byEmail, byAge)
+	staff, err := baretest.Attach(openAs(t, s.ConnectionString(), s, v2), byEmail, byAge)
 	check(t, err)
 	look := func(what string, age int, want, cost string) {
 		t.Helper()
@@ -89,10 +91,10 @@ func TestOtherKindOfCopy(t *testing.T) {
 			s := storagetest.New(nil)
 			base := openAs(t, s.ConnectionString(), s, schema)
 			check(t, tabledoor.Ensure(ctx, base))
-			old, err := bare.Attach(base, was)
+			old, err := baretest.Attach(base, was)
 			check(t, err)
 			insertAll(t, old, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "b", 31, nil})
-			staff, err := bare.Attach(base, is)
+			staff, err := baretest.Attach(base, is)
 			check(t, err)
 			// Worker 1 is written again: a field changes that neither key nor narrow copies contain. Worker 2 stays.
 			check(t, staff.MergeAny(ctx, at(1), email.Set("new")))
@@ -195,12 +197,12 @@ func TestAttachedTwice(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	staff, _ := newStaff(t, index.New("a", keys.Text().Named("x"), func(w *worker) (string, bool) { return w.Last, true }, nil))
-	_, err := bare.Attach(staff, index.New("b", keys.Text().Named("x"), func(w *worker) (string, bool) { return w.Email, true }, nil))
+	_, err := baretest.Attach(staff, index.New("b", keys.Text().Named("x"), func(w *worker) (string, bool) { return w.Email, true }, nil))
 	var de *table.DefinitionError
 	if !errors.As(err, &de) || de.Definition != "b" {
 		t.Errorf("attach b with the key name x of a: got error %v; want a *DefinitionError of b", err)
 	}
-	if _, err := bare.Attach(staff, (*index.Index[worker, string])(nil)); err == nil || !strings.Contains(err.Error(), "definition is nil") {
+	if _, err := baretest.Attach(staff, (*index.Index[worker, string])(nil)); err == nil || !strings.Contains(err.Error(), "definition is nil") {
 		t.Errorf("attach a nil index: got error %v; want one that contains \"definition is nil\"", err)
 	}
 	none := index.New[worker, string]("none", nil, func(w *worker) (string, bool) { return "", true }, nil)
@@ -210,7 +212,7 @@ func TestAttachedTwice(t *testing.T) {
 	}
 	bad := index.New("bad", keys.Row2(keys.Ordered(), keys.Digits[int](3), func(*worker) (*string, *int) { return nil, nil }),
 		func(w *worker) (worker, bool) { return *w, true }, nil)
-	if _, err := bare.Attach(staff, bad); !errors.As(err, &de) || !strings.Contains(err.Error(), "panics") {
+	if _, err := baretest.Attach(staff, bad); !errors.As(err, &de) || !strings.Contains(err.Error(), "panics") {
 		t.Errorf("attach an index whose accessor returns nil: got error %v; want a *DefinitionError that contains panics", err)
 	}
 	// Rows of any type, and keys of any form: Reserved is for them.
@@ -222,7 +224,7 @@ func TestAttachedTwice(t *testing.T) {
 		name, _ := v.(string)
 		return name, ok
 	}, &index.Options{Reserved: true})
-	rows, err := bare.Attach(any, byName)
+	rows, err := baretest.Attach(any, byName)
 	check(t, err)
 	row := &table.Row{Key: keys.At(sales, keys.RawRow("anything"))}
 	check(t, row.Set("Name", "x"))
@@ -243,7 +245,7 @@ func TestAttachedTwice(t *testing.T) {
 	o.OmitOperationID = true
 	unnamed, err := bare.NewTable(serviceOf(t, s.ConnectionString(), s), "staff", schema, o)
 	check(t, err)
-	if _, err := bare.Attach(unnamed, byEmail); !errors.As(err, &de) {
+	if _, err := baretest.Attach(unnamed, byEmail); !errors.As(err, &de) {
 		t.Errorf("attach full copies to a table without operation IDs: got error %v; want a *DefinitionError", err)
 	}
 }
@@ -279,7 +281,7 @@ func TestRenamedProperties(t *testing.T) {
 
 	base := openAs(t, s.ConnectionString(), s, schema)
 	sum := at0("ID", "Age")
-	second, err := bare.Attach(base, sum, lists("Ids"), details(last, email))
+	second, err := baretest.Attach(base, sum, lists("Ids"), details(last, email))
 	check(t, err)
 	insertAll(t, second, s, worker{"S", 3, "Jones", "", 50, nil})
 	stat := func() map[string]index.Stat {
@@ -313,10 +315,10 @@ func TestRenamedProperties(t *testing.T) {
 	s2 := storagetest.New(nil)
 	base = openAs(t, s2.ConnectionString(), s2, schema)
 	check(t, tabledoor.Ensure(ctx, base))
-	before, err := bare.Attach(base, pointer)
+	before, err := baretest.Attach(base, pointer)
 	check(t, err)
 	insertAll(t, before, s2, worker{"S", 1, "Jones", "", 1, nil})
-	after, err := bare.Attach(base, teams)
+	after, err := baretest.Attach(base, teams)
 	check(t, err)
 	_, err = after.Update(ctx, at(1), func(w *worker) error { w.Age++; return nil })
 	check(t, err)

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/extend"
-	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
-	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -85,7 +85,7 @@ func TestReplacedEntities(t *testing.T) {
 				return staff.Move(ctx, e)
 			},
 			"Transact": func(staff *table.Table[worker]) error {
-				_, err := table.Transact(ctx, staff.DeleteAnyOp(at(1)), tabledoor.MergeAnyOp(staff, at(2), age.Set(41)), tabledoor.MergeAnyOp(staff, at(3), last.Set("Cao")))
+				_, err := table.Transact(ctx, staff.DeleteAnyOp(at(1)), baretest.MergeAnyOp(staff, at(2), age.Set(41)), baretest.MergeAnyOp(staff, at(3), last.Set("Cao")))
 				return err
 			},
 		} {
@@ -195,7 +195,7 @@ func TestStoredBefore(t *testing.T) {
 		_, err := openAs(t, s.ConnectionString(), s, depts).Insert(ctx, &department{Name: "S", Budget: 7})
 		check(t, err)
 		insertAll(t, base, s, worker{"S", 1, "Jones", "a", 30, []string{"x"}}, worker{"S", 2, "Jones", "b", 40, nil}, worker{"S", 3, "Jones", "c", 50, nil}, worker{"S", 4, "Cao", "d", 1, nil})
-		staff, err := bare.Attach(base, both...)
+		staff, err := baretest.Attach(base, both...)
 		check(t, err)
 		count := func(name string) (n int64) {
 			g, err := ages.Get(ctx, staff, sales, name)
@@ -228,7 +228,7 @@ func TestStoredBefore(t *testing.T) {
 			s.Count()
 			_, err := door.Bulk(ctx, func(yield func(table.Op, error) bool) {
 				for id := 1; id <= 3; id++ {
-					if !yield(tabledoor.MergeAnyOp(staff, at(id), email.Set(fmt.Sprint("q", id))), nil) {
+					if !yield(baretest.MergeAnyOp(staff, at(id), email.Set(fmt.Sprint("q", id))), nil) {
 						return
 					}
 				}
@@ -278,7 +278,7 @@ func TestVerifyCountsReplaced(t *testing.T) {
 			}
 		}
 	}
-	slow, err := bare.Attach(openAs(t, s.ConnectionString(), &testkit.Hooked{Service: s, Serial: true, BeforeRequest: func(*http.Request) { same() }}, schema), sharedDefinitions()...)
+	slow, err := baretest.Attach(openAs(t, s.ConnectionString(), &testkit.Hooked{Service: s, Serial: true, BeforeRequest: func(*http.Request) { same() }}, schema), sharedDefinitions()...)
 	check(t, err)
 	for _, repair := range []bool{false, true} {
 		r, f := mustVerify(t, slow, verify.Options{Pass: table.Pass{DryRun: !repair}}, sharedDefinitions()...)

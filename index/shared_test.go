@@ -9,9 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -246,7 +247,7 @@ func TestDetails(t *testing.T) {
 	check(t, staff.Merge(ctx, es[1], email.Set("")))
 
 	// Details are not written into a department that has derived rows of its own.
-	byBudget, err := bare.Attach(d, index.New("budget", keys.Digits[int](4), func(d *department) (int, bool) { return d.Budget, true }, nil))
+	byBudget, err := baretest.Attach(d, index.New("budget", keys.Digits[int](4), func(d *department) (int, bool) { return d.Budget, true }, nil))
 	check(t, err)
 	_, err = byBudget.Insert(ctx, &department{Name: "S", Budget: 7})
 	check(t, err)

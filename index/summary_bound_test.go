@@ -11,11 +11,11 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
-	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -105,12 +105,12 @@ func TestMostExceeded(t *testing.T) {
 		staff, s := newStaff(t)
 		if before != nil {
 			var err error
-			staff, err = bare.Attach(staff, before)
+			staff, err = baretest.Attach(staff, before)
 			check(t, err)
 		}
 		insertAll(t, staff, s, worker{"S", 1, "J", "", 30, nil}, worker{"S", 2, "J", "", 40, nil}, worker{"S", 3, "J", "", 50, nil}, worker{"S", 4, "K", "", 1, nil})
 		quota := bounded(2, 60)
-		staff, err := bare.Attach(openAs(t, s.ConnectionString(), s, schema), quota)
+		staff, err := baretest.Attach(openAs(t, s.ConnectionString(), s, schema), quota)
 		check(t, err)
 		change := func(id int, f func(*worker)) error {
 			_, err := staff.Update(ctx, at(id), func(w *worker) error { f(w); return nil })
@@ -157,7 +157,7 @@ func TestMostOfRacers(t *testing.T) {
 		wait.Go(func() {
 			_, err := staff.Insert(ctx, &worker{Dept: "S", ID: i, Last: "J"})
 			for errors.Is(err, table.ErrUnknownOutcome) {
-				there, readErr := tabledoor.Exists(ctx, staff, at(i))
+				there, readErr := baretest.Exists(ctx, staff, at(i))
 				if err = readErr; err == nil && !there {
 					_, err = staff.Insert(ctx, &worker{Dept: "S", ID: i, Last: "J"})
 				}
@@ -197,7 +197,7 @@ func TestMostInBulk(t *testing.T) {
 			check(t, staff.DeleteAny(ctx, at(1)))
 		}
 	}}
-	loading, err := bare.Attach(openAs(t, s.ConnectionString(), hooked, schema), quota)
+	loading, err := baretest.Attach(openAs(t, s.ConnectionString(), hooked, schema), quota)
 	check(t, err)
 	var skipped []int
 	result, err := door.Bulk(ctx, func(yield func(table.Op, error) bool) {
@@ -226,7 +226,7 @@ func TestMostNegative(t *testing.T) {
 	for _, quota := range []*index.Summary[worker, string]{bounded(-1, 0), bounded(0, -1)} {
 		staff, _ := newStaff(t)
 		var de *table.DefinitionError
-		if _, err := bare.Attach(staff, quota); !errors.As(err, &de) || !strings.Contains(err.Error(), "a bound is positive") {
+		if _, err := baretest.Attach(staff, quota); !errors.As(err, &de) || !strings.Contains(err.Error(), "a bound is positive") {
 			t.Errorf("got error %v; want a *DefinitionError about the bound", err)
 		}
 	}

@@ -7,8 +7,9 @@ import (
 	"math"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -39,7 +40,7 @@ func TestSums(t *testing.T) {
 		measures = append(measures, index.Measure[worker]{Name: fmt.Sprint("M", i), Of: func(*worker) (int64, bool) { return 0, false }})
 	}
 	many := index.NewSummary("many", keys.Text(), func(w *worker) (string, bool) { return w.Last, true }, nil, measures...)
-	if _, err := bare.Attach(staff, many); !errors.As(err, &de) || de.Definition != "many" {
+	if _, err := baretest.Attach(staff, many); !errors.As(err, &de) || de.Definition != "many" {
 		t.Errorf("attach a summary with 70 measures: got error %v; want a *DefinitionError of many", err)
 	}
 }

@@ -10,9 +10,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -35,7 +36,7 @@ func TestGetMany(t *testing.T) {
 		options.SetNow(&o.Common, slow.Now)
 		staff, _, queues, err := openElsewhere(acc, o, byLogin)
 		check(t, err)
-		check(t, errors.Join(tabledoor.Ensure(ctx, staff), bare.Ensure(ctx, staff), queues.Ensure(ctx)))
+		check(t, errors.Join(tabledoor.Ensure(ctx, staff), baretest.Ensure(ctx, staff), queues.Ensure(ctx)))
 		var values []string
 		for i := range 20 {
 			mail := fmt.Sprint("mail", 20-i)

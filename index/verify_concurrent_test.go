@@ -7,9 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -37,7 +38,7 @@ func TestUnconfirmed(t *testing.T) {
 				testkit.Expect(t, "error of the concurrent insert", err, nil)
 			}
 		}
-		slow, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), sharedDefinitions()...)
+		slow, err := baretest.Attach(openAs(t, s.ConnectionString(), b, schema), sharedDefinitions()...)
 		check(t, err)
 		check(t, rawTable(t, s).MergeAny(ctx, rowAt("ages_Jones"), table.PropertyOf[int64]("AgeSum").Set(7)))
 		r, faults := mustVerify(t, slow, verify.Options{Pass: table.Pass{DryRun: !repair}}, ages)
@@ -56,7 +57,7 @@ func TestUnconfirmed(t *testing.T) {
 			testkit.Expect(t, "error of the concurrent update", err, nil)
 		}
 	}
-	slow, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), byLast)
+	slow, err := baretest.Attach(openAs(t, s.ConnectionString(), b, schema), byLast)
 	check(t, err)
 	if r, faults := mustVerify(t, slow, verify.Options{}, byLast); r.Faults == 0 || r.Counts["unconfirmed"] != 1 || len(faults) > 0 {
 		t.Errorf("verify of an index: got %+v and faults %v; want an unsound report with Unconfirmed 1, and no fault", r, faults)
@@ -83,7 +84,7 @@ func TestChangingEntity(t *testing.T) {
 					testkit.Expect(t, "error of the concurrent delete", staff.DeleteAny(ctx, at(2)), nil)
 				}
 			}
-			slow, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), definition)
+			slow, err := baretest.Attach(openAs(t, s.ConnectionString(), b, schema), definition)
 			check(t, err)
 			r, faults := mustVerify(t, slow, verify.Options{Pass: table.Pass{DryRun: !repair}}, definition)
 			if len(faults) > 0 || r.Counts["failed"] > 0 {
@@ -125,7 +126,7 @@ func TestNoInventedGroup(t *testing.T) {
 			testkit.Expect(t, "error of the concurrent write", err, nil)
 			there = wanted
 		}
-		slow, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), ages)
+		slow, err := baretest.Attach(openAs(t, s.ConnectionString(), b, schema), ages)
 		check(t, err)
 		r, faults := mustVerify(t, slow, verify.Options{Pass: table.Pass{DryRun: !repair}}, ages)
 		if len(faults) > 0 || r.Counts["unconfirmed"] != 1 || r.Changed+r.Counts["failed"] > 0 {
@@ -174,7 +175,7 @@ func TestDeletedDuringRepair(t *testing.T) {
 					checkInHook(t, rows.DeleteAny(ctx, c.deleted))
 				}
 			}}
-			slow, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), c.definitions...)
+			slow, err := baretest.Attach(openAs(t, s.ConnectionString(), b, schema), c.definitions...)
 			check(t, err)
 			r, faults := mustVerify(t, slow, verify.Options{}, c.definitions...)
 			testkit.Expect(t, "faults", faults, c.want)
@@ -203,7 +204,7 @@ func TestInsertedDuringRepair(t *testing.T) {
 			checkInHook(t, err)
 		}
 	}}
-	slow, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), ages)
+	slow, err := baretest.Attach(openAs(t, s.ConnectionString(), b, schema), ages)
 	check(t, err)
 	r, faults := mustVerify(t, slow, verify.Options{Pass: table.Pass{Partitions: sales.Point()}}, ages)
 	testkit.Expect(t, "faults", faults, map[string]bool{"ages stale ages_Cao ": true, "ages stale ages_Jones ": true})
@@ -230,7 +231,7 @@ func TestBoundsDuringRepair(t *testing.T) {
 			checkInHook(t, staff.MergeAny(ctx, at(2), age.Set(n)))
 		}
 	}}
-	slow, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), sum)
+	slow, err := baretest.Attach(openAs(t, s.ConnectionString(), b, schema), sum)
 	check(t, err)
 	lists := 0
 	s.SetFaults(storagetest.When(func(r storagetest.Request) bool {

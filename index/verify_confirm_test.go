@@ -7,7 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
@@ -40,7 +41,7 @@ func TestReassignedIsConfirmed(t *testing.T) {
 				changeProperty(t, rows, 2, "Email", "a")
 			}
 		}}
-		slow, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), byEmail)
+		slow, err := baretest.Attach(openAs(t, s.ConnectionString(), b, schema), byEmail)
 		check(t, err)
 		_, err = verify.Repair(ctx, slow, &verify.Options{Pass: table.Pass{Partitions: sales.Point()}}, byEmail)
 		check(t, err)

@@ -9,10 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -139,7 +140,7 @@ func newParts(t *testing.T) (*table.Table[part], *storagetest.Service) {
 	s := storagetest.New(nil)
 	base := openAs(t, s.ConnectionString(), s, partSchema)
 	check(t, tabledoor.Ensure(context.Background(), base))
-	staff, err := bare.Attach(base, partsFull, partsSome, partsKeys)
+	staff, err := baretest.Attach(base, partsFull, partsSome, partsKeys)
 	check(t, err)
 	for i := range 3 {
 		_, err = staff.Insert(context.Background(), &part{"S", 1 + i, "text", 7, 1 << 60, 1.5, true, time.Date(2024, 5, 6, 7, 8, 9, 123456700, time.UTC), [16]byte{1}, []byte{1}})

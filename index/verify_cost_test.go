@@ -13,9 +13,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -90,7 +91,7 @@ func TestRepairsAreLinear(t *testing.T) {
 			if c.damage != nil {
 				c.damage(s)
 			}
-			staff, err := bare.Attach(openAs(t, s.ConnectionString(), s, schema), c.is)
+			staff, err := baretest.Attach(openAs(t, s.ConnectionString(), s, schema), c.is)
 			check(t, err)
 			s.Count()
 			r, _ := mustVerify(t, staff, verify.Options{Pass: table.Pass{Partitions: sales.Point()}}, c.is)
@@ -117,7 +118,7 @@ func TestNewDefinitionReported(t *testing.T) {
 	const n = 1500
 	base, s := newStaff(t)
 	bulkInsert(t, base, n, func(i int) worker { return worker{"S", i, "L", "", 1, nil} })
-	staff, err := bare.Attach(base, byLast, ages)
+	staff, err := baretest.Attach(base, byLast, ages)
 	check(t, err)
 	s.Count()
 	var entities int
@@ -168,7 +169,7 @@ func TestPaceOfRepairs(t *testing.T) {
 		base := openAs(t, s.ConnectionString(), w, schema)
 		check(t, tabledoor.Ensure(ctx, base))
 		bulkInsert(t, base, 900, func(i int) worker { return worker{"S", i, fmt.Sprint("L", i%7), fmt.Sprint("m", i), 1 + i, nil} })
-		staff, err := bare.Attach(base, byEmail, byLast, teams, ages)
+		staff, err := baretest.Attach(base, byEmail, byLast, teams, ages)
 		check(t, err)
 		for _, damage := range []struct {
 			name string
@@ -225,7 +226,7 @@ func TestTokenBehindFinished(t *testing.T) {
 		}
 		return s.Do(r)
 	})
-	slow, err := bare.Attach(openAs(t, s.ConnectionString(), h, schema), byLast)
+	slow, err := baretest.Attach(openAs(t, s.ConnectionString(), h, schema), byLast)
 	check(t, err)
 	var tokens []string
 	_, err = verify.Check(ctx, slow, &verify.Options{Pass: table.Pass{Concurrency: 2, Progress: func(r table.Progress) {

@@ -11,11 +11,12 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
@@ -285,7 +286,7 @@ func takenDuringRepair(t *testing.T) {
 			}
 			i++
 		}}
-		slow, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), byEmail)
+		slow, err := baretest.Attach(openAs(t, s.ConnectionString(), b, schema), byEmail)
 		check(t, err)
 		r, err := verify.Repair(ctx, slow, nil, byEmail)
 		check(t, err)
@@ -322,7 +323,7 @@ func TestConcurrentBackfill(t *testing.T) {
 	rows := rawTable(t, s)
 	b := &testkit.Hooked{Service: s, Serial: true}
 	base := openAs(t, s.ConnectionString(), b, schema)
-	staff, err := bare.Attach(base, byLast)
+	staff, err := baretest.Attach(base, byLast)
 	check(t, err)
 	_, err = base.Insert(ctx, &worker{"S", 1, "Jones", "", 30, nil})
 	check(t, err)
@@ -354,7 +355,7 @@ func TestConflictOfDetails(t *testing.T) {
 	_, err := d.Insert(ctx, &department{Name: "S", Budget: 7})
 	check(t, err)
 	insertAll(t, staff, s, worker{"S", 2, "Cao", "a", 30, nil})
-	both, err := bare.Attach(staff, byLast)
+	both, err := baretest.Attach(staff, byLast)
 	check(t, err)
 	for _, repair := range []bool{false, true} {
 		r, faults := mustVerify(t, both, verify.Options{Pass: table.Pass{DryRun: !repair}}, head, byLast)
@@ -380,7 +381,7 @@ func TestConflictOfDetails(t *testing.T) {
 	unique := index.New("mail", keys.Text(), func(w *worker) (string, bool) { return w.Email, true }, &index.Options{Unique: true}).Only()
 	base, s := newStaff(t)
 	insertAll(t, base, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "a", 30, nil})
-	staff, err = bare.Attach(base, unique)
+	staff, err = baretest.Attach(base, unique)
 	check(t, err)
 	for _, repair := range []bool{false, true} {
 		r, faults := mustVerify(t, staff, verify.Options{Pass: table.Pass{DryRun: !repair}}, unique)

@@ -9,9 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -59,7 +60,7 @@ func TestReleasedRow(t *testing.T) {
 					testkit.Expect(t, fmt.Sprint("error of the write before request ", n), staff.MergeAny(ctx, at(1), age.Set(31)), nil)
 				}
 			}}
-			slow, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), byEmail, byLast)
+			slow, err := baretest.Attach(openAs(t, s.ConnectionString(), b, schema), byEmail, byLast)
 			check(t, err)
 			r, err := verify.Repair(vctx, slow, nil, byEmail, byLast)
 			over = i < n
@@ -244,7 +245,7 @@ func TestUnconfirmedIsCounted(t *testing.T) {
 			changeProperty(t, rows, 1, "Note", fmt.Sprint(n))
 		}
 	}}
-	slow, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), byEmail, head)
+	slow, err := baretest.Attach(openAs(t, s.ConnectionString(), b, schema), byEmail, head)
 	check(t, err)
 	r, f := mustVerify(t, slow, verify.Options{}, byEmail, head)
 	if r.Counts["unconfirmed"] != 2 || !f["head missing department w_000002"] {
@@ -301,7 +302,7 @@ func TestReportPredictsRepair(t *testing.T) {
 
 		base, s := newStaff(t)
 		insertAll(t, base, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Jones", "a", 30, nil})
-		staff, err := bare.Attach(base, byEmail, boom)
+		staff, err := baretest.Attach(base, byEmail, boom)
 		check(t, err)
 		r, f = mustVerify(t, staff, verify.Options{Pass: table.Pass{DryRun: !repair}}, byEmail, boom)
 		if r.Counts[verify.DuplicateValue] != 0 || r.Counts[verify.Unreadable] != 1 || !f["email missing email_a w_000002"] {
@@ -329,7 +330,7 @@ func TestSummaryMoved(t *testing.T) {
 	was, is := at(true), at(false)
 	old, s := newStaff(t, was)
 	insertAll(t, old, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Jones", "b", 30, nil})
-	staff, err := bare.Attach(openAs(t, s.ConnectionString(), s, schema), is)
+	staff, err := baretest.Attach(openAs(t, s.ConnectionString(), s, schema), is)
 	check(t, err)
 	for _, repair := range []bool{false, true} {
 		r, f := mustVerify(t, staff, verify.Options{Pass: table.Pass{DryRun: !repair}}, is)
@@ -375,7 +376,7 @@ func TestForeignEntityInRange(t *testing.T) {
 	staff, s := newStaff(t, byEmail)
 	other := table.Schema[worker]{Partition: schema.Partition, Row: keys.Row(keys.Digits[int](6).Named("email"), func(w *worker) *int { return &w.ID })}
 	lasts := index.New("zlast", keys.Text(), name, nil)
-	mails, err := bare.Attach(openAs(t, s.ConnectionString(), s, other), lasts)
+	mails, err := baretest.Attach(openAs(t, s.ConnectionString(), s, other), lasts)
 	check(t, err)
 	insertAll(t, mails, s, worker{"S", 7, "Z", "", 1, nil})
 	before := fmt.Sprint(s.Rows("staff"))
@@ -399,7 +400,7 @@ func TestDetailsSwapTargets(t *testing.T) {
 		check(t, err)
 	}
 	insertAll(t, old, s, worker{"S", 0, "Jones", "", 1, nil}, worker{"S", 1, "Cao", "", 1, nil})
-	staff, err := bare.Attach(openAs(t, s.ConnectionString(), s, schema), is)
+	staff, err := baretest.Attach(openAs(t, s.ConnectionString(), s, schema), is)
 	check(t, err)
 	if r, f := mustVerify(t, staff, verify.Options{}, is); r.Faults > 0 || r.Changed == 0 {
 		t.Errorf("verify with repair: got report %+v and faults %v; want a sound report and at least 1 repair", r, f)

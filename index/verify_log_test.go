@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
@@ -31,7 +33,7 @@ func TestVerifyLogsRepairs(t *testing.T) {
 	}}))
 	base, err := bare.NewTable(serviceOf(t, s.ConnectionString(), s), "staff", schema, o)
 	check(t, err)
-	staff, err := bare.Attach(base, byEmail)
+	staff, err := baretest.Attach(base, byEmail)
 	check(t, err)
 	for _, want := range []string{
 		"level=WARN msg=\"repaired derived rows\" table=staff operation=verify.Repair partition=S rows=2\n" +
@@ -75,7 +77,7 @@ func TestVerifyLogsConflicts(t *testing.T) {
 			o.Logger = slog.New(slog.NewTextHandler(&text, &slog.HandlerOptions{Level: slog.LevelDebug}))
 			base, err := bare.NewTable(serviceOf(t, s.ConnectionString(), b), "staff", schema, o)
 			check(t, err)
-			slow, err := bare.Attach(base, c.definition)
+			slow, err := baretest.Attach(base, c.definition)
 			check(t, err)
 			mustVerify(t, slow, verify.Options{}, c.definition)
 			const again, last = "level=DEBUG msg=\"conflict with a concurrent writer; another attempt follows\"", "level=WARN msg=\"gave up\""
@@ -110,7 +112,7 @@ func TestVerifyLogsOwner(t *testing.T) {
 	o.Logger = slog.New(slog.NewTextHandler(&text, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	base, err := bare.NewTable(serviceOf(t, s.ConnectionString(), b), "staff", schema, o)
 	check(t, err)
-	slow, err := bare.Attach(base, byEmail)
+	slow, err := baretest.Attach(base, byEmail)
 	check(t, err)
 	mustVerify(t, slow, verify.Options{}, byEmail)
 	lines := 0

@@ -10,9 +10,10 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -76,7 +77,7 @@ func TestRepairTakesNothing(t *testing.T) {
 	base := openAs(t, s.ConnectionString(), s, schema)
 	_, err := base.Insert(ctx, &worker{"S", 1, "Low", "a", 30, nil})
 	check(t, err)
-	staff, err = bare.Attach(base, mailPointer, teams)
+	staff, err = baretest.Attach(base, mailPointer, teams)
 	check(t, err)
 	testkit.Expect(t, "new definition: faults of verify with repair", repair(staff, teams),
 		[]string{"team missing team_Cao repaired", "team missing team_Jones repaired", "team missing team_Low taken"})
@@ -154,7 +155,7 @@ func TestRepairContinuesAfterFailure(t *testing.T) {
 	staff, _, s = newCampus(t)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "b", 30, nil}, worker{"T", 2, "Cao", "b", 30, nil})
 	byBudget := index.New("budget", keys.Digits[int](3), func(d *department) (int, bool) { return d.Budget, true }, nil).Only()
-	indexed, err := bare.Attach(openAs(t, s.ConnectionString(), s, depts), byBudget)
+	indexed, err := baretest.Attach(openAs(t, s.ConnectionString(), s, depts), byBudget)
 	check(t, err)
 	e, err := indexed.Get(ctx, rowAt("department"))
 	check(t, err)
@@ -189,7 +190,7 @@ func TestUnrepairedIsReported(t *testing.T) {
 			testkit.Expect(t, "error of the write during the repair", rows.MergeAny(ctx, at(1), table.PropertyOf[int64]("Age").Set(99)), nil)
 		}
 	}}
-	slow, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), fragile, byAge)
+	slow, err := baretest.Attach(openAs(t, s.ConnectionString(), b, schema), fragile, byAge)
 	check(t, err)
 	r, err := verify.Repair(ctx, slow, nil, fragile, byAge)
 	check(t, err)
@@ -242,7 +243,7 @@ func TestReportOfWhatWasDone(t *testing.T) {
 			check(t, rawTable(t, s).DeleteAny(ctx, at(2*i+1)))
 		}
 		b := &cancelling{Hooked: &testkit.Hooked{Service: s, Serial: true}, cancel: cancel, last: int32(writes)}
-		ending, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), teams)
+		ending, err := baretest.Attach(openAs(t, s.ConnectionString(), b, schema), teams)
 		check(t, err)
 		r, err := verify.Repair(ctx, ending, nil, teams)
 		cancel()

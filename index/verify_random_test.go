@@ -11,8 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/extend"
-	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -156,7 +157,7 @@ func (d *damagedPartition) verify(repair bool, concurrent ...int) (r table.Progr
 		}
 		i++
 	}}
-	t, err := bare.Attach(openAs(d.t, d.s.ConnectionString(), b, schema), d.defs...)
+	t, err := baretest.Attach(openAs(d.t, d.s.ConnectionString(), b, schema), d.defs...)
 	check(d.t, err)
 	r, err = verify.Repair(context.Background(), t, &verify.Options{Pass: table.Pass{DryRun: !repair}, MostRows: d.rnd.Intn(6), Fault: func(f verify.Fault) { faults = append(faults, f) }}, asDefinitions(d.defs)...)
 	return r, faults, err

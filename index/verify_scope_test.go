@@ -7,11 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
@@ -66,7 +67,7 @@ func TestVerifyScope(t *testing.T) {
 	s = storagetest.New(nil)
 	base := openAs(t, s.ConnectionString(), s, oneWay)
 	check(t, tabledoor.Ensure(ctx, base))
-	staff, err = bare.Attach(base, byEmail)
+	staff, err = baretest.Attach(base, byEmail)
 	check(t, err)
 	insertAll(t, staff, s, worker{"S", 0, "Jones", "a", 7, nil})
 	check(t, rawTable(t, s).MergeAny(ctx, at(7), table.PropertyOf[int64]("Age").Set(8)))
@@ -90,7 +91,7 @@ func TestVerifyUnreadable(t *testing.T) {
 		check(t, err)
 	}
 	check(t, rawTable(t, s).MergeAny(ctx, keys.Raw("S1", "w_000002"), table.PropertyOf[string]("Age").Set("old")))
-	staff, err := bare.Attach(base, byTag)
+	staff, err := baretest.Attach(base, byTag)
 	check(t, err)
 	var faults []verify.Fault
 	r, err := verify.Repair(ctx, staff, &verify.Options{Fault: func(f verify.Fault) { faults = append(faults, f) }}, byTag)
@@ -155,7 +156,7 @@ func TestRepairOfOneDefinition(t *testing.T) {
 	staff, d, s := newCampus(t)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
 	check(t, d.DeleteAny(ctx, rowAt("department")))
-	both, err := bare.Attach(staff, byLast)
+	both, err := baretest.Attach(staff, byLast)
 	check(t, err)
 	r, faults := mustVerify(t, both, verify.Options{}, head, byLast)
 	testkit.Expect(t, "faults", faults, map[string]bool{"head missing department w_000001": true, "last missing last_Jones!_w_000001 w_000001": true})

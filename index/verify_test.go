@@ -8,9 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
@@ -201,7 +202,7 @@ func TestNewKeyFunction(t *testing.T) {
 	old, s := newStaff(t, was)
 	insertAll(t, old, s, worker{"S", 1, "Jones", "A", 30, nil}, worker{"S", 2, "Cao", "B", 30, nil}, worker{"S", 3, "Kwok", "c", 30, nil})
 	base := openAs(t, s.ConnectionString(), s, schema)
-	staff, err := bare.Attach(base, is)
+	staff, err := baretest.Attach(base, is)
 	check(t, err)
 	// A write finds its own old row.
 	check(t, staff.MergeAny(ctx, at(1), last.Set("Smith")))
@@ -220,7 +221,7 @@ func TestNewKeyFunction(t *testing.T) {
 
 	// An index goes by a function that gives nothing.
 	gone := index.New("mail", keys.Text(), func(w *worker) (string, bool) { return "", false }, nil)
-	staff, err = bare.Attach(base, gone)
+	staff, err = baretest.Attach(base, gone)
 	check(t, err)
 	r, _ = mustVerify(t, staff, verify.Options{}, gone)
 	if r.Faults > 0 {
@@ -306,7 +307,7 @@ func TestReleaseRace(t *testing.T) {
 			testkit.Expect(t, "error of Insert before the delete", err, nil)
 		}
 	}
-	slow, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), byEmail, byLast)
+	slow, err := baretest.Attach(openAs(t, s.ConnectionString(), b, schema), byEmail, byLast)
 	check(t, err)
 	r, err := verify.Repair(ctx, slow, nil, byEmail, byLast)
 	if err != nil || !once || r.Counts["failed"] > 0 {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/account"
@@ -75,11 +77,11 @@ func TestRepairChangesOnlyDerivedRows(t *testing.T) {
 			check(t, err)
 			base, err := bare.NewTable(acc.Tables(), "staff", renamed(), quick())
 			check(t, err)
-			staff, err := bare.WithOutbox(base, out)
+			staff, err := baretest.WithOutbox(base, out)
 			check(t, err)
-			staff, err = bare.Attach(staff, definitions...)
+			staff, err = baretest.Attach(staff, definitions...)
 			check(t, err)
-			check(t, errors.Join(out.Ensure(ctx), tabledoor.Ensure(ctx, staff), bare.Ensure(ctx, staff)))
+			check(t, errors.Join(out.Ensure(ctx), tabledoor.Ensure(ctx, staff), baretest.Ensure(ctx, staff)))
 			older := acc.Tables().NewClient("staff")
 			for i, dept := range []string{"S", "S", "M"} {
 				_, err := older.AddEntity(ctx, fmt.Appendf(nil, `{"PartitionKey":%q,"RowKey":"w_%06d","Name":"Jones","Email":"m%[2]d","Age":30,"Shoe":44,"Tags":"[\"x\"]"}`, dept, i+1), nil)

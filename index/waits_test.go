@@ -7,9 +7,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
@@ -54,7 +55,7 @@ func TestWaits(t *testing.T) {
 				s := storagetest.New(nil)
 				staff := openAs(t, s.ConnectionString(), s, schema)
 				check(t, tabledoor.Ensure(ctx, staff))
-				staff, err := bare.Attach(staff, c.def)
+				staff, err := baretest.Attach(staff, c.def)
 				check(t, err)
 				_, err = door.Bulk(ctx, func(yield func(table.Op, error) bool) {
 					for i := range c.before {

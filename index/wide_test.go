@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/derived"
@@ -41,7 +43,7 @@ func TestWideIndex(t *testing.T) {
 	size := table.FieldOf(func(d *wideDoc) *int64 { return &d.Size })
 	full := index.New("full", keys.Text().Named("title"), func(d *wideDoc) (string, bool) { return d.Title, true }, nil)
 	only := index.New("only", keys.Digits[int64](9).Named("size"), func(d *wideDoc) (int64, bool) { return d.Size, true }, nil).Only(size)
-	docs, err := bare.Attach(base, full, only)
+	docs, err := baretest.Attach(base, full, only)
 	testkit.NoError(t, err)
 	var ops []table.Op
 	for i := range 60 {

@@ -8,11 +8,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+	"github.com/aztablekit/aztablekit/internal/testkit/workertest"
+
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/archive/blobarchive"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/keys"
@@ -20,9 +22,9 @@ import (
 )
 
 // blobDestination returns a destination in a fresh container.
-func (e *env) blobDestination() bareworker.Destination {
+func (e *env) blobDestination() workertest.Destination {
 	e.Helper()
-	d, err := bareworker.Place(&host.Host{Account: e.acc}, blobarchive.New(freshName(), nil))
+	d, err := workertest.Place(&host.Host{Account: e.acc}, blobarchive.New(freshName(), nil))
 	e.must(err)
 	e.must(d.Ensure(context.Background()))
 	e.must(d.Ensure(context.Background())) // again
@@ -36,13 +38,13 @@ func movesToBlobs(e *env) {
 	byMail := index.New("mail", keys.Fold(keys.Text()), func(w *employee) (string, bool) { return w.Email, w.Email != "" },
 		&index.Options{Unique: true})
 	base := newTable(e, staffSchema, nil)
-	staff, err := bare.Attach(base, byMail)
+	staff, err := baretest.Attach(base, byMail)
 	e.must(err)
 	old := e.blobDestination()
 	notifications, poison := e.acc.Queues().NewQueueClient(base.Name()+"h"), e.acc.Queues().NewQueueClient(base.Name()+"p")
 	out, err := bareworker.NewOutbox(notifications, nil)
 	e.must(err)
-	mover, err := bareworker.NewMover("staff/old", staff, old, out)
+	mover, err := workertest.NewMover("staff/old", staff, old, out)
 	e.must(err)
 	w, err := bareworker.New(notifications, poison, []host.Handler{mover.Handler}, &eventual.WorkerOptions{Concurrency: 1})
 	e.must(err)

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
@@ -70,7 +72,7 @@ func TestCrash(t *testing.T) {
 }
 
 func testCrash(e *env, w crashWrite) {
-	clean, err := bare.Attach(newTable(e, staffSchema, nil), crashIndexes()...)
+	clean, err := baretest.Attach(newTable(e, staffSchema, nil), crashIndexes()...)
 	e.must(err)
 	var departments []string
 	// run makes the write in a partition of its own, with a mishap at one request.
@@ -96,7 +98,7 @@ func testCrash(e *env, w crashWrite) {
 		o.Retry.Wait, o.Retry.ConflictWait = time.Millisecond, time.Millisecond
 		staff, err := bare.NewTable(service, clean.Name(), staffSchema, o)
 		e.must(err)
-		staff, err = bare.Attach(staff, crashIndexes()...)
+		staff, err = baretest.Attach(staff, crashIndexes()...)
 		e.must(err)
 		returned := w.write(ctx, staff, department)
 		if got := c.requests(); got < at {

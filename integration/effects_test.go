@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
@@ -31,7 +33,7 @@ func effects(e *env) {
 	notifications, poison := e.acc.Queues().NewQueueClient(base.Name()+"h"), e.acc.Queues().NewQueueClient(base.Name()+"p")
 	out, err := bareworker.NewOutbox(notifications, nil)
 	e.must(err)
-	staff, err := bare.WithOutbox(base, out, bare.OnChange("badge", func(c *extend.Change[employee]) (badge, bool) {
+	staff, err := baretest.WithOutbox(base, out, bare.OnChange("badge", func(c *extend.Change[employee]) (badge, bool) {
 		if c.New == nil {
 			return badge{}, false
 		}
@@ -65,11 +67,11 @@ func effects(e *env) {
 			e.must(err)
 			raw, err := bare.NewTable(e.tables, base.Name(), table.Schema[table.Row]{}, nil)
 			e.must(err)
-			raw, err = bare.WithOutbox(raw, out, bare.OnChange("badge", func(*extend.Change[table.Row]) (badge, bool) { return badge{223, "Jones"}, true }))
+			raw, err = baretest.WithOutbox(raw, out, bare.OnChange("badge", func(*extend.Change[table.Row]) (badge, bool) { return badge{223, "Jones"}, true }))
 			e.must(err)
 			x, err := raw.Get(ctx, k)
 			e.must(err)
-			e.must(tabledoor.Touch(ctx, raw, x))
+			e.must(baretest.Touch(ctx, raw, x))
 		}
 		e.must(prints.Drain(ctx))
 		if joined(printed) != "223Jones" {

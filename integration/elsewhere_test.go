@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -25,13 +26,13 @@ func elsewhere(e *env) {
 	queue := e.acc.Queues().NewQueueClient(base.Name() + "q")
 	out, err := bareworker.NewOutbox(queue, nil)
 	e.must(err)
-	staff, err := bare.WithOutbox(base, out)
+	staff, err := baretest.WithOutbox(base, out)
 	e.must(err)
-	staff, err = bare.Attach(staff, byMail, byLast, names)
+	staff, err = baretest.Attach(staff, byMail, byLast, names)
 	e.must(err)
-	w, err := bareworker.New(queue, e.acc.Queues().NewQueueClient(base.Name()+"p"), bare.Handlers(staff), &eventual.WorkerOptions{Concurrency: 1})
+	w, err := bareworker.New(queue, e.acc.Queues().NewQueueClient(base.Name()+"p"), baretest.Handlers(staff), &eventual.WorkerOptions{Concurrency: 1})
 	e.must(err)
-	e.must(errors.Join(w.Ensure(ctx), bare.Ensure(ctx, staff)))
+	e.must(errors.Join(w.Ensure(ctx), baretest.Ensure(ctx, staff)))
 
 	brien, err := staff.Insert(ctx, &employee{"Sales", 1, "Pat", "O'Brien", 30, "O'Brien@x"})
 	e.must(err)

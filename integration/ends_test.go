@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/expire"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
@@ -24,7 +26,7 @@ func ends(e *env) {
 	plain, err := bare.NewTable(e.tables, freshName(), table.Schema[code]{Partition: user, Row: text}, nil)
 	e.must(err)
 	definition := expire.At(func(c *code) time.Time { return c.Ends }, nil)
-	codes, err := bare.Attach(plain, definition)
+	codes, err := baretest.Attach(plain, definition)
 	e.must(err)
 	e.must(tabledoor.Ensure(ctx, codes))
 	key := keys.At(user.Of("ann"), text.Of("1"))

@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/keyrange"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
@@ -32,7 +33,7 @@ func indexes(e *env) {
 		nil, index.Measure[employee]{Name: "Age", Of: func(w *employee) (int64, bool) { return int64(w.Age), true }})
 	all := []extend.Definition[employee]{byMail, byLast, byAge, names, ages}
 	base := newTable(e, staffSchema, nil)
-	staff, err := bare.Attach(base, all...)
+	staff, err := baretest.Attach(base, all...)
 	e.must(err)
 	for i, c := range []struct {
 		worker employee
@@ -131,7 +132,7 @@ func details(e *env) {
 	sales := dept.PartitionKey("Sales")
 	head := index.NewDetails("head", "Head", func(w *employee) (keys.RowKey, bool) { return keys.RawRow("department"), w.Age > 60 }, last, age)
 	base := newTable(e, staffSchema, nil)
-	staff, err := bare.Attach(base, head)
+	staff, err := baretest.Attach(base, head)
 	e.must(err)
 	rows := door.Rows[table.Table[table.Row]](door.Table(base), true)
 	department := &table.Row{Key: keys.At(sales, keys.RawRow("department"))}

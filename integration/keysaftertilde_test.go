@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
@@ -69,7 +70,7 @@ func keysAfterTilde(e *env) {
 	e.wantRequests("4 query")
 
 	// Verify creates the missing derived rows of such rows, and finds none to repair after that.
-	all, err := bare.Attach(places, index.New("people", keys.Digits[int](3), func(p *place) (int, bool) { return p.People, true }, &index.Options{Reserved: true}))
+	all, err := baretest.Attach(places, index.New("people", keys.Digits[int](3), func(p *place) (int, bool) { return p.People, true }, &index.Options{Reserved: true}))
 	e.must(err)
 	for i, want := range []int{8, 0} {
 		r, err := verify.Repair(ctx, all, nil)

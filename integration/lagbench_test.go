@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/index"
@@ -67,20 +69,20 @@ func attachView(ctx context.Context, acc *account.Account, items *table.Table[it
 	if err != nil {
 		return
 	}
-	if t, err = bare.Attach(items, materialized.New("view", to, func(i *item, _ keys.Key) (colleague, bool) {
+	if t, err = baretest.Attach(items, materialized.New("view", to, func(i *item, _ keys.Key) (colleague, bool) {
 		return colleague{i.ID, i.Text, i.Group}, true
 	})); err != nil {
 		return
 	}
-	return t, bare.Handlers(t)[0], tabledoor.Ensure(ctx, to)
+	return t, baretest.Handlers(t)[0], tabledoor.Ensure(ctx, to)
 }
 
 func attachIndex(ctx context.Context, _ *account.Account, items *table.Table[item]) (t *table.Table[item], h host.Handler, err error) {
 	byID := index.NewGlobal("byid", keys.Digits[int](6), func(i *item) (int, bool) { return i.ID, true }, nil)
-	if t, err = bare.Attach(items, byID); err != nil {
+	if t, err = baretest.Attach(items, byID); err != nil {
 		return
 	}
-	return t, bare.Handlers(t)[0], bare.Ensure(ctx, t)
+	return t, baretest.Handlers(t)[0], baretest.Ensure(ctx, t)
 }
 
 type lag struct {
@@ -110,7 +112,7 @@ func measureLag(b *testing.B, service backend, attach attachment) (l lag) {
 	must(err)
 	out, err := bareworker.NewOutbox(acc.Queues().NewQueueClient(name+"q"), nil)
 	must(err)
-	notifying, err := bare.WithOutbox(base, out)
+	notifying, err := baretest.WithOutbox(base, out)
 	must(err)
 	must(tabledoor.Ensure(ctx, base))
 	items, h, err := attach(ctx, acc, notifying)

@@ -8,14 +8,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/workertest"
+
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/internal/barevalues"
-	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/records"
+	"github.com/aztablekit/aztablekit/internal/testkit/valuestest"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/table"
@@ -40,7 +41,7 @@ var (
 func photoOf(p *portrait) largeentity.Blob { return p.Photo }
 
 // expectPhoto checks the photo of an entity.
-func (e *env) expectPhoto(ctx context.Context, photos barevalues.Values[portrait], k keys.Key, want string) {
+func (e *env) expectPhoto(ctx context.Context, photos valuestest.Values[portrait], k keys.Key, want string) {
 	e.Helper()
 	r, _, err := photos.OpenAt(ctx, k, photoOf)
 	e.must(err)
@@ -53,9 +54,9 @@ func (e *env) expectPhoto(ctx context.Context, photos barevalues.Values[portrait
 }
 
 // newPortraits creates a table and a container.
-func newPortraits(e *env, o *largeentity.Options) (portraits *table.Table[portrait], photos barevalues.Values[portrait]) {
+func newPortraits(e *env, o *largeentity.Options) (portraits *table.Table[portrait], photos valuestest.Values[portrait]) {
 	ctx := context.Background()
-	photos, portraits, err := barevalues.New(newTable(e, portraitSchema, nil), e.acc, freshName(), o)
+	photos, portraits, err := valuestest.New(newTable(e, portraitSchema, nil), e.acc, freshName(), o)
 	e.must(err)
 	if _, err := photos.Upload(ctx, keys.At(keys.RawPartition("g"), portraitID.Of(1)), strings.NewReader(strings.Repeat("x", 100_000)), ""); !errors.Is(err, table.ErrNotCreated) {
 		e.Errorf("got error %v; want ErrNotCreated", err)
@@ -134,7 +135,7 @@ func archivedLargeValues(e *env) {
 	former := archive.Into[portrait]("former", place)
 	portraits := aztablekit.Table(store, "portraits", portraitSchema.Partition, portraitSchema.Row, portraitByName, photos, former)
 	e.must(store.Ensure(ctx))
-	old, err := bareworker.Place(&host.Host{Tables: e.tables, Prefix: prefix}, place)
+	old, err := workertest.Place(&host.Host{Tables: e.tables, Prefix: prefix}, place)
 	e.must(err)
 	k := portraits.Key(portrait{Group: "g", ID: 1})
 	content := strings.Repeat("0123456789", 10_000)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
@@ -28,7 +30,7 @@ func leases(e *env) {
 	e.must(tabledoor.Ensure(ctx, data))
 	key := keys.At(keys.RawPartition("p"), keys.RawRow("r"))
 	write := func(p *lease.Partition) error {
-		_, err := table.Transact(ctx, p.Guard(), tabledoor.UpsertAtOp(data, key, &table.Row{Key: key}, table.ReplaceExisting))
+		_, err := table.Transact(ctx, p.Guard(), baretest.UpsertAtOp(data, key, &table.Row{Key: key}, table.ReplaceExisting))
 		return err
 	}
 	wantIs := func(what string, err, want error) {

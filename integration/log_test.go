@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/logtail"
@@ -20,7 +21,7 @@ type event struct {
 func logs(e *env) {
 	ctx := context.Background()
 	for _, spread := range []int{1, 4} {
-		var declared bare.Registry
+		var declared baretest.Registry
 		events := logtail.New[event](&host.Host{Tables: e.tables, Registry: &declared}, freshName(), &logtail.Options{Spread: spread})
 		e.must(declared.Ensure(ctx))
 		source := events.In(keys.Text().PartitionKey("größe/../1")) // a key that is escaped

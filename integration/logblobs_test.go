@@ -11,11 +11,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/lease"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/logtail/bloblog"
@@ -40,7 +41,7 @@ func logBlobs(e *env) {
 	}}
 	broken, err := account.FromConnectionString(e.backend.ConnectionString(), o)
 	e.must(err)
-	var declared bare.Registry
+	var declared baretest.Registry
 	clean := bloblog.New[event](&host.Host{Account: e.acc, Registry: &declared}, container, nil)
 	e.must(declared.Ensure(ctx))
 	e.must(declared.Ensure(ctx))
@@ -106,7 +107,7 @@ func logBlobChanges(e *env) {
 	container := e.acc.Blobs().NewContainerClient(name)
 	o := &bloblog.Options[event]{}
 	options.SetNow(&o.Common, func() time.Time { return logEvening })
-	var declared bare.Registry
+	var declared baretest.Registry
 	events := bloblog.New(&host.Host{Account: e.acc, Registry: &declared}, name, o)
 	w, err := events.Writer("orders")
 	e.must(err)

@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
-	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -96,8 +97,8 @@ func maintainedRows(e *env) {
 	// The next write repairs a derived row that was deleted.
 	e.must(rows.DeleteAny(ctx, keys.At(dept.PartitionKey("Sales"), keys.RawRow("mail_c@x"))))
 	e.must(staff.Merge(ctx, one, last.Set("Smith")))
-	if tabledoor.Repaired(staff) != 1 {
-		e.Errorf("Repaired: got %d; want 1", tabledoor.Repaired(staff))
+	if baretest.Repaired(staff) != 1 {
+		e.Errorf("Repaired: got %d; want 1", baretest.Repaired(staff))
 	}
 	stored("empid_000001 Smith", "empid_000002 Cao", "mail_c@x Smith", "mail_o'brien@x Cao")
 	if err := base.Delete(ctx, one); !errors.Is(err, table.ErrNotDeclared) {

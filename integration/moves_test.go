@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+	"github.com/aztablekit/aztablekit/internal/testkit/workertest"
+
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/keys"
@@ -22,14 +24,14 @@ func archiveMoves(e *env) {
 		&index.Options{Unique: true})
 	names := index.NewLists("name", keys.Text(), func(w *employee) (string, bool) { return w.Last, true }, nil)
 	base := newTable(e, staffSchema, nil)
-	staff, err := bare.Attach(base, byMail, names)
+	staff, err := baretest.Attach(base, byMail, names)
 	e.must(err)
-	old, err := bareworker.Place(&host.Host{Tables: e.tables}, archive.ToTable(freshName(), nil))
+	old, err := workertest.Place(&host.Host{Tables: e.tables}, archive.ToTable(freshName(), nil))
 	e.must(err)
 	notifications, poison := e.acc.Queues().NewQueueClient(base.Name()+"h"), e.acc.Queues().NewQueueClient(base.Name()+"p")
 	out, err := bareworker.NewOutbox(notifications, nil)
 	e.must(err)
-	mover, err := bareworker.NewMover("staff/old", staff, old, out)
+	mover, err := workertest.NewMover("staff/old", staff, old, out)
 	e.must(err)
 	w, err := bareworker.New(notifications, poison, []host.Handler{mover.Handler}, &eventual.WorkerOptions{Concurrency: 1})
 	e.must(err)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
@@ -159,7 +161,7 @@ func explicitKeys(e *env) {
 	e.must(err)
 	in.Value.Text = "b"
 	e.must(notes.Replace(ctx, in))
-	_, err = tabledoor.UpsertAt(ctx, notes, keys.At(keys.RawPartition("2026"), keys.RawRow("second")), &note{"c"}, table.ReplaceExisting)
+	_, err = baretest.UpsertAt(ctx, notes, keys.At(keys.RawPartition("2026"), keys.RawRow("second")), &note{"c"}, table.ReplaceExisting)
 	e.must(err)
 	var got []string
 	for n, err := range notes.List(ctx, table.Query[note]{Partition: keys.RawPartition("2026")}) {

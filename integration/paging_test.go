@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
@@ -176,9 +178,9 @@ func counts(e *env) {
 	_, err := reviews.Insert(ctx, &review{"Sales", 1, 2011, 4})
 	e.must(err)
 	e.counter.Take()
-	yes, err := tabledoor.Exists(ctx, staff, at("Sales", 7))
+	yes, err := baretest.Exists(ctx, staff, at("Sales", 7))
 	e.must(err)
-	no, err := tabledoor.Exists(ctx, staff, at("Sales", 7000))
+	no, err := baretest.Exists(ctx, staff, at("Sales", 7000))
 	e.must(err)
 	if !yes || no {
 		e.Errorf("Exists: got %v and %v; want true and false", yes, no)
@@ -198,7 +200,7 @@ func counts(e *env) {
 	}
 	missing, err := bare.NewTable(e.tables, freshName(), staffSchema, nil)
 	e.must(err)
-	if _, err := tabledoor.Exists(ctx, missing, at("Sales", 1)); !errors.Is(err, table.ErrNotCreated) {
+	if _, err := baretest.Exists(ctx, missing, at("Sales", 1)); !errors.Is(err, table.ErrNotCreated) {
 		e.Errorf("Exists in a missing table: got error %v; want ErrNotCreated", err)
 	}
 	if _, err := staff.Count(ctx, table.Query[employee]{}); !errors.Is(err, table.ErrTableScan) {

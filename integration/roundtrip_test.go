@@ -10,7 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aztablekit/aztablekit/internal/tabledoor"
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -153,7 +154,7 @@ func largestEntity(e *env) {
 			}
 			v.Extra["y"] = c.value
 		}
-		if _, err := tabledoor.UpsertAt(ctx, tab, k, &v, table.ReplaceExisting); !errors.As(err, &le) || le.Got <= le.Max {
+		if _, err := baretest.UpsertAt(ctx, tab, k, &v, table.ReplaceExisting); !errors.As(err, &le) || le.Got <= le.Max {
 			e.Errorf("%s: got error %v; want a *LimitError", what, err)
 		}
 	}
@@ -161,7 +162,7 @@ func largestEntity(e *env) {
 	for i := range 253 {
 		many.Extra[fmt.Sprint("p", i)] = true
 	}
-	if _, err := tabledoor.UpsertAt(ctx, tab, k, &many, table.ReplaceExisting); !errors.As(err, &le) || le.Got != 254 { // and the operation ID
+	if _, err := baretest.UpsertAt(ctx, tab, k, &many, table.ReplaceExisting); !errors.As(err, &le) || le.Got != 254 { // and the operation ID
 		e.Errorf("253 properties: got error %v; want a *LimitError of 254", err)
 	}
 	e.wantRequests("none")

@@ -9,7 +9,8 @@ import (
 	"time"
 	_ "time/tzdata"
 
-	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/largeentity/series"
 )
@@ -17,7 +18,7 @@ import (
 // newDataSeries creates a series in a fresh table.
 func newDataSeries[V series.Number](e *env, slots series.Slots, o *series.Options) *series.Series[V] {
 	e.Helper()
-	var declared bare.Registry
+	var declared baretest.Registry
 	s := series.New[V](&host.Host{Tables: e.tables, Registry: &declared}, freshName(), slots, o)
 	e.must(declared.Ensure(context.Background()))
 	e.counter.Take()

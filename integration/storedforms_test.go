@@ -7,9 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
-	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -242,7 +243,7 @@ func emptyRowKeys(e *env) {
 		e.Errorf("InsertAt: got error %v; want none", err)
 	}
 	e.must(tab.DeleteAny(ctx, k))
-	if is, err := tabledoor.Exists(ctx, tab, k); is || err != nil {
+	if is, err := baretest.Exists(ctx, tab, k); is || err != nil {
 		e.Errorf("got %t, error %v; want no row", is, err)
 	}
 }

@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/keys"
@@ -37,18 +38,18 @@ func colleagueOf(w *employee, _ keys.Key) (colleague, bool) {
 func views(e *env) {
 	ctx := context.Background()
 	heads := index.NewSummary("heads", keys.Text().Named("heads"), func(c *colleague) (string, bool) { return c.Department, true }, nil)
-	company, err := bare.Attach(newTable(e, colleagueSchema, nil), heads)
+	company, err := baretest.Attach(newTable(e, colleagueSchema, nil), heads)
 	e.must(err)
 	base := newTable(e, staffSchema, nil)
 	queue := e.acc.Queues().NewQueueClient(base.Name() + "q")
 	out, err := bareworker.NewOutbox(queue, nil)
 	e.must(err)
-	staff, err := bare.WithOutbox(base, out)
+	staff, err := baretest.WithOutbox(base, out)
 	e.must(err)
 	view := materialized.New("company", company, colleagueOf)
-	staff, err = bare.Attach(staff, view)
+	staff, err = baretest.Attach(staff, view)
 	e.must(err)
-	w, err := bareworker.New(queue, e.acc.Queues().NewQueueClient(base.Name()+"p"), bare.Handlers(staff), &eventual.WorkerOptions{Concurrency: 1})
+	w, err := bareworker.New(queue, e.acc.Queues().NewQueueClient(base.Name()+"p"), baretest.Handlers(staff), &eventual.WorkerOptions{Concurrency: 1})
 	e.must(err)
 	e.must(w.Ensure(ctx))
 

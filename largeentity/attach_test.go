@@ -5,9 +5,10 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/options"
-	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/requests"
@@ -102,7 +103,7 @@ func TestEveryMethod(t *testing.T) {
 	_, err = table.Transact(ctx, fx.staff.DeleteOp(e), fx.staff.InsertOp(other))
 	step("a blob that passes to another entity", err, "live unlinked unlinked unlinked unlinked unlinked unlinked, 1 blobs")
 	step("DeleteAny", fx.staff.DeleteAny(ctx, fx.staff.Key(*other)), "unlinked unlinked unlinked unlinked unlinked unlinked unlinked, 0 blobs")
-	if got := tabledoor.Repaired(fx.staff); got != 0 {
+	if got := baretest.Repaired(fx.staff); got != 0 {
 		t.Errorf("got %d repaired rows; want none", got)
 	}
 }

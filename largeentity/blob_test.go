@@ -13,9 +13,9 @@ import (
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/internal/bare"
-	"github.com/aztablekit/aztablekit/internal/barevalues"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/internal/testkit/valuestest"
 	"github.com/aztablekit/aztablekit/jobs"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -203,7 +203,7 @@ func TestKeys(t *testing.T) {
 	type document struct{ Content largeentity.Blob }
 	base, err := bare.NewTable(s.Tables(), "Documents", table.Schema[document]{}, nil)
 	must(t, err)
-	store, documents, err := barevalues.New(base, s, "documents", small())
+	store, documents, err := valuestest.New(base, s, "documents", small())
 	must(t, err)
 	must(t, errors.Join(tabledoor.Ensure(ctx, base), store.Ensure(ctx)))
 	all := []string{"a", "A", ".", "..", "...", ".a.", "a.b", "a b", "a%2Fb", "a~7Eb", "größe", "日本", "😀", "a'b", "a+b", "a&b=c", "<>", `"`, "a:b", "a|b", "-", "_", "=20", strings.Repeat("x", 512)}
@@ -258,7 +258,7 @@ func attachable[T any](t *testing.T, s *storagetest.Service, v T, want bool) {
 	t.Helper()
 	staff, err := bare.NewTable(s.Tables(), "staff", table.Schema[T]{}, nil)
 	if err == nil {
-		_, _, err = barevalues.New(staff, s, "photos", nil)
+		_, _, err = valuestest.New(staff, s, "photos", nil)
 	}
 	if (err == nil) != want {
 		t.Errorf("%T: got error %v; want none: %v", v, err, want)

@@ -6,8 +6,9 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/options"
@@ -27,7 +28,7 @@ func (fx *fixture) movable(t testing.TB, transport account.Transport) {
 	out, err := bareworker.NewOutbox(acc.Queues().NewQueueClient("moves"), nil)
 	must(t, err)
 	must(t, out.Ensure(context.Background()))
-	fx.staff, err = bare.WithOutbox(fx.staff, out)
+	fx.staff, err = baretest.WithOutbox(fx.staff, out)
 	must(t, err)
 }
 

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/workertest"
+
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
@@ -37,8 +39,8 @@ func shortened(o crashtest.Options) *crashtest.Options {
 // program is a fixture with a mover.
 type program struct {
 	*fixture
-	old    bareworker.Destination
-	mover  *bareworker.Mover[employee]
+	old    workertest.Destination
+	mover  *workertest.Mover[employee]
 	common table.Common
 }
 
@@ -52,14 +54,14 @@ func newProgram(transport account.Transport, newID func() string) (*program, err
 	}
 	c := &program{fixture: fx, common: o.Common}
 	to := archive.ToTable("archive", &archive.Options{Common: o.Common})
-	if c.old, err = bareworker.Place(&host.Host{Tables: fx.account.Tables()}, to); err != nil {
+	if c.old, err = workertest.Place(&host.Host{Tables: fx.account.Tables()}, to); err != nil {
 		return nil, err
 	}
 	out, err := bareworker.NewOutbox(fx.account.Queues().NewQueueClient("moves"), &o.Common)
 	if err != nil {
 		return nil, err
 	}
-	c.mover, err = bareworker.NewMover("staff/archive", fx.staff, c.old, out)
+	c.mover, err = workertest.NewMover("staff/archive", fx.staff, c.old, out)
 	return c, err
 }
 

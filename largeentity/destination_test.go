@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/workertest"
+
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/archive/blobarchive"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
@@ -70,7 +72,7 @@ func TestDestination(t *testing.T) {
 			return &drawer{rows: map[archive.ID]*archive.ArchivedRow{}}, nil
 		},
 		"container": func(fx *fixture) (archive.Destination, error) {
-			return bareworker.Place(&host.Host{Account: fx.account}, blobarchive.New("photos", nil))
+			return workertest.Place(&host.Host{Account: fx.account}, blobarchive.New("photos", nil))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -87,7 +89,7 @@ func testDestination(t *testing.T, to func(*fixture) (archive.Destination, error
 	must(t, err)
 	out, err := bareworker.NewOutbox(fx.account.Queues().NewQueueClient("moves"), nil)
 	must(t, err)
-	mover, err := bareworker.NewMover("staff/elsewhere", fx.staff, destination, out)
+	mover, err := workertest.NewMover("staff/elsewhere", fx.staff, destination, out)
 	must(t, err)
 	w, err := bareworker.New(fx.account.Queues().NewQueueClient("moves"), fx.account.Queues().NewQueueClient("poison"), []host.Handler{mover.Handler}, nil)
 	must(t, err)

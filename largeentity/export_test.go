@@ -24,7 +24,7 @@ type SweepOptions struct {
 	Fault    func(verify.Fault)
 }
 
-// Sweep sweeps the values of a table, a barevalues.Values.
+// Sweep sweeps the values of a table, a valuestest.Values.
 func Sweep(ctx context.Context, v any, o *SweepOptions) (SweepReport, error) {
 	if o == nil {
 		o = &SweepOptions{}

@@ -12,9 +12,9 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/bare"
-	"github.com/aztablekit/aztablekit/internal/barevalues"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/internal/testkit/valuestest"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -55,7 +55,7 @@ type fixture struct {
 }
 
 // photosOf are the values of employees.
-type photosOf struct{ barevalues.Values[employee] }
+type photosOf struct{ valuestest.Values[employee] }
 
 // Sweep sweeps with all options.
 func (p photosOf) Sweep(ctx context.Context, o *largeentity.SweepOptions) (largeentity.SweepReport, error) {
@@ -93,7 +93,7 @@ func openFixture(transport account.Transport, o *largeentity.Options) (*fixture,
 	if fx.base, err = bare.NewTable(acc.Tables(), "staff", schema, to); err != nil {
 		return nil, err
 	}
-	fx.photos.Values, fx.staff, err = barevalues.New(fx.base, acc, "photos", o)
+	fx.photos.Values, fx.staff, err = valuestest.New(fx.base, acc, "photos", o)
 	return fx, err
 }
 
@@ -121,14 +121,14 @@ func valuesOf(t testing.TB, fx *fixture, name string) photosOf {
 	t.Helper()
 	base, err := bare.NewTable(fx.account.Tables(), name, schema, nil)
 	must(t, err)
-	v, _, err := barevalues.New(base, fx.account, "photos", nil)
+	v, _, err := valuestest.New(base, fx.account, "photos", nil)
 	must(t, err)
 	return photosOf{v}
 }
 
 // refusal returns the error of values with these options.
 func (fx *fixture) refusal(container string, o *largeentity.Options) error {
-	_, _, err := barevalues.New(fx.base, fx.account, container, o)
+	_, _, err := valuestest.New(fx.base, fx.account, container, o)
 	return err
 }
 

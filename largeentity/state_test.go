@@ -9,11 +9,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -100,9 +101,9 @@ func TestForeignRow(t *testing.T) {
 	testkit.Expect(t, "states", states(s), "live unlinked unlinked, 1 blobs")
 	// So it is if the program has other maintainers.
 	byLast := index.New("last", keys.Text(), func(e *employee) (string, bool) { return e.Last, true }, nil)
-	indexed, err := bare.Attach(fx.base, byLast)
+	indexed, err := baretest.Attach(fx.base, byLast)
 	must(t, err)
-	both, err := bare.Attach(fx.staff, byLast)
+	both, err := baretest.Attach(fx.staff, byLast)
 	must(t, err)
 	_, err = indexed.Insert(ctx, &employee{Department: "Sales", ID: 5, Photo: fx.upload(t, text(50))})
 	must(t, err)

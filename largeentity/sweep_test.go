@@ -13,10 +13,10 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
-	"github.com/aztablekit/aztablekit/internal/barevalues"
 	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/internal/testkit/valuestest"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/requests"
@@ -197,7 +197,7 @@ func TestSweepErrors(t *testing.T) {
 			t.Errorf("got error %v; want a LimitError", err)
 		}
 	}
-	empty, _, err := barevalues.New(fx.base, fx.account, "nothing", nil)
+	empty, _, err := valuestest.New(fx.base, fx.account, "nothing", nil)
 	must(t, err)
 	if _, err := empty.Sweep(ctx, nil); !errors.Is(err, table.ErrNotCreated) {
 		t.Errorf("got error %v; want ErrNotCreated", err)

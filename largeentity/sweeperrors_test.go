@@ -10,10 +10,10 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/bare"
-	"github.com/aztablekit/aztablekit/internal/barevalues"
 	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/internal/testkit/valuestest"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -42,7 +42,7 @@ func TestSweepRanged(t *testing.T) {
 		must(t, err)
 		staff, err := bare.NewTable(granted.Tables(), "staff", schema, nil)
 		must(t, err)
-		photos, _, err := barevalues.New(staff, acc, "photos", &largeentity.Options{Common: options.At(c.now)})
+		photos, _, err := valuestest.New(staff, acc, "photos", &largeentity.Options{Common: options.At(c.now)})
 		must(t, err)
 		for _, dry := range []bool{true, false} {
 			report, err := photosOf{photos}.Sweep(ctx, &largeentity.SweepOptions{DryRun: dry})

@@ -13,9 +13,9 @@ import (
 	"testing/iotest"
 	"time"
 
-	"github.com/aztablekit/aztablekit/internal/barevalues"
 	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/internal/testkit/valuestest"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -97,7 +97,7 @@ func TestUploadErrors(t *testing.T) {
 		t.Errorf("got error %v; want a LimitError", err)
 	}
 	expectCounts(t, s, "refused", requests.Counts{})
-	missing, _, err := barevalues.New(fx.base, fx.account, "missing", small())
+	missing, _, err := valuestest.New(fx.base, fx.account, "missing", small())
 	must(t, err)
 	for _, n := range []int{10, 100} {
 		if _, err := missing.Upload(ctx, at(1), strings.NewReader(text(n)), ""); !errors.Is(err, table.ErrNotCreated) {

@@ -6,13 +6,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/workertest"
+
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/internal/bare"
-	"github.com/aztablekit/aztablekit/internal/barevalues"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/internal/testkit/valuestest"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -31,7 +33,7 @@ type page struct {
 }
 
 // newPages returns a table of pages, and its large values.
-func newPages(t *testing.T, s *storagetest.Service) (*table.Table[page], barevalues.Values[page]) {
+func newPages(t *testing.T, s *storagetest.Service) (*table.Table[page], valuestest.Values[page]) {
 	t.Helper()
 	ctx := context.Background()
 	base, err := bare.NewTable(s.Tables(), "pages", table.Schema[page]{
@@ -40,7 +42,7 @@ func newPages(t *testing.T, s *storagetest.Service) (*table.Table[page], bareval
 	}, nil)
 	must(t, err)
 	must(t, tabledoor.Ensure(ctx, base))
-	values, pages, err := barevalues.New(base, s, "photos", small())
+	values, pages, err := valuestest.New(base, s, "photos", small())
 	must(t, err)
 	must(t, values.Ensure(ctx))
 	return pages, values
@@ -86,11 +88,11 @@ func TestParts(t *testing.T) {
 	testkit.Expect(t, "linked", report.Counts["linked"], 2)
 
 	// It is archived with its parts, and restored.
-	old, err := bareworker.Place(&host.Host{Tables: s.Tables()}, archive.ToTable("archive", nil))
+	old, err := workertest.Place(&host.Host{Tables: s.Tables()}, archive.ToTable("archive", nil))
 	must(t, err)
 	out, err := bareworker.NewOutbox(s.Queues().NewQueueClient("moves"), nil)
 	must(t, err)
-	mover, err := bareworker.NewMover("pages/archive", pages, old, out)
+	mover, err := workertest.NewMover("pages/archive", pages, old, out)
 	must(t, err)
 	w, err := bareworker.New(s.Queues().NewQueueClient("moves"), s.Queues().NewQueueClient("poison"), []host.Handler{mover.Handler}, nil)
 	must(t, err)

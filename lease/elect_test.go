@@ -11,13 +11,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/options"
-	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/lease"
@@ -273,7 +274,7 @@ func TestBesideDefinitions(t *testing.T) {
 		testkit.NoError(t, err)
 		_, err = table.Transact(t.Context(), g.Guard(), registers.InsertOp(&register{Group: "S", ID: 1, N: 5}))
 		testkit.NoError(t, err)
-		_, err = table.Transact(t.Context(), tabledoor.MergeAnyOp(registers.Exact(), registerKey(), count.Set(6)), g.Guard())
+		_, err = table.Transact(t.Context(), baretest.MergeAnyOp(registers.Exact(), registerKey(), count.Set(6)), g.Guard())
 		testkit.NoError(t, err)
 		e, err := registers.Get(t.Context(), registerKey())
 		testkit.NoError(t, err)
@@ -287,7 +288,7 @@ func TestBesideDefinitions(t *testing.T) {
 		testkit.NoError(t, err)
 		held.Believe()
 		for what, op := range map[string]table.Op{
-			"by key": tabledoor.MergeAnyOp(registers, registerKey(), count.Set(9)), "exactly": tabledoor.MergeAnyOp(registers.Exact(), registerKey(), count.Set(9)),
+			"by key": baretest.MergeAnyOp(registers, registerKey(), count.Set(9)), "exactly": baretest.MergeAnyOp(registers.Exact(), registerKey(), count.Set(9)),
 			"an insert": registers.InsertOp(&register{Group: "S", ID: 3}),
 		} {
 			for _, ops := range [][]table.Op{{g.Guard(), op}, {op, g.Guard()}} {

@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+	"github.com/aztablekit/aztablekit/internal/testkit/workertest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
@@ -101,7 +104,7 @@ func open(connection string, transport policy.Transporter, o table.Options, is s
 	if is.summary {
 		p.heads = index.NewSummary("heads", perDept, func(m *member) (string, bool) { return m.Department, true },
 			nil, index.Measure[member]{Name: "Salary", Of: func(m *member) (int64, bool) { return m.Salary, true }, ExactUpTo: -1})
-		if p.company, err = bare.Attach(p.company, p.heads); err != nil {
+		if p.company, err = baretest.Attach(p.company, p.heads); err != nil {
 			return nil, err
 		}
 	}
@@ -109,16 +112,16 @@ func open(connection string, transport policy.Transporter, o table.Options, is s
 		return nil, err
 	}
 	p.view = materialized.New("company", p.company, is.derive)
-	if p.staff, err = bare.WithOutbox(p.base, p.outbox); err != nil {
+	if p.staff, err = baretest.WithOutbox(p.base, p.outbox); err != nil {
 		return nil, err
 	}
-	p.staff, err = bare.Attach(p.staff, p.view)
+	p.staff, err = baretest.Attach(p.staff, p.view)
 	return p, err
 }
 
 // worker returns a worker that takes one message at a time.
 func (p *program) worker() (bareworker.Worker, error) {
-	return bareworker.New(p.account.Queues().NewQueueClient("effects"), p.account.Queues().NewQueueClient("poison"), bare.Handlers(p.staff),
+	return bareworker.New(p.account.Queues().NewQueueClient("effects"), p.account.Queues().NewQueueClient("poison"), baretest.Handlers(p.staff),
 		&eventual.WorkerOptions{Common: p.options.Common, Concurrency: 1, Idle: 16 * time.Second, Attempts: 1000, MaxWait: 4 * time.Second, Visibility: 30 * time.Second})
 }
 
@@ -184,7 +187,7 @@ func (p *program) clean(t testing.TB) {
 	t.Helper()
 	w, err := p.worker()
 	testkit.NoError(t, err)
-	testkit.NoError(t, bareworker.CleanAll(context.Background(), w, p.staff))
+	testkit.NoError(t, workertest.CleanAll(context.Background(), w, p.staff))
 }
 
 // members returns the stored view as text, with the tombstones.

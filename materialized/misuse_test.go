@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
@@ -28,7 +30,7 @@ import (
 func TestDefinitions(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, setting{})
-	withOutbox, err := bare.WithOutbox(s.base, s.outbox)
+	withOutbox, err := baretest.WithOutbox(s.base, s.outbox)
 	testkit.NoError(t, err)
 	wide := companySchema
 	wide.Parts = 2
@@ -52,15 +54,15 @@ func TestDefinitions(t *testing.T) {
 		{withOutbox, nil, ""},
 		{nil, materialized.New("v", s.company, memberOf), ""},
 	} {
-		_, err := bare.Attach(c.from, c.view)
+		_, err := baretest.Attach(c.from, c.view)
 		var de *table.DefinitionError
 		if err == nil || errors.As(err, &de) != (c.want != "") || de != nil && de.Field != c.want {
 			t.Errorf("got error %v; want a DefinitionError about %q", err, c.want)
 		}
 	}
-	two, err := bare.Attach(s.staff, materialized.New("second", s.company, memberOf))
+	two, err := baretest.Attach(s.staff, materialized.New("second", s.company, memberOf))
 	testkit.NoError(t, err)
-	if _, err := bare.Attach(withOutbox, materialized.New("azAZ09-_", s.company, memberOf)); err != nil {
+	if _, err := baretest.Attach(withOutbox, materialized.New("azAZ09-_", s.company, memberOf)); err != nil {
 		t.Errorf("view azAZ09-_: got error %v; want none", err)
 	}
 	_, err = verify.Check(context.Background(), s.staff, nil, materialized.New("other", s.company, memberOf))
@@ -134,7 +136,7 @@ func TestHostileEffects(t *testing.T) {
 	s.insert(t, "Sales", 1, 10)
 	s.insert(t, "Sales", 2, 20)
 	s.drain(t)
-	h := bare.Handlers(s.staff)[0]
+	h := baretest.Handlers(s.staff)[0]
 	handle := func(row, payload string) error {
 		return h.Handle(ctx, host.Job{Table: "staff", Key: keys.Raw("Sales", row), Kind: h.Kind, Version: 1, Payload: []byte(payload)})
 	}
@@ -184,10 +186,10 @@ func TestForeignNote(t *testing.T) {
 	testkit.Expect(t, "repaired", r.Changed, 1)
 	s.expectConsistent(t)
 
-	other, err := bare.Attach(s.staff, materialized.New("other", s.company, memberOf))
+	other, err := baretest.Attach(s.staff, materialized.New("other", s.company, memberOf))
 	testkit.NoError(t, err)
 	testkit.NoError(t, other.MergeAny(ctx, employeeKey(1), salary.Set(30)))
-	h := bare.Handlers(other)[0]
+	h := baretest.Handlers(other)[0]
 	w, err = bareworker.New(s.account.Queues().NewQueueClient("effects"), s.account.Queues().NewQueueClient("poison"), []host.Handler{h}, &eventual.WorkerOptions{Common: s.options.Common})
 	testkit.NoError(t, err)
 	testkit.Failed(t, w.Drain(ctx))
@@ -255,13 +257,13 @@ func TestIndexOfView(t *testing.T) {
 	ctx := context.Background()
 	s := newScene(t, setting{})
 	byDept := index.New("dept", keys.Text(), func(m *member) (string, bool) { return m.Department, true }, nil)
-	company, err := bare.Attach(s.company, byDept)
+	company, err := baretest.Attach(s.company, byDept)
 	testkit.NoError(t, err)
-	staff, err := bare.WithOutbox(s.base, s.outbox)
+	staff, err := baretest.WithOutbox(s.base, s.outbox)
 	testkit.NoError(t, err)
-	staff, err = bare.Attach(staff, materialized.New("company", company, memberOf))
+	staff, err = baretest.Attach(staff, materialized.New("company", company, memberOf))
 	testkit.NoError(t, err)
-	w, err := bareworker.New(s.account.Queues().NewQueueClient("effects"), s.account.Queues().NewQueueClient("poison"), bare.Handlers(staff), &eventual.WorkerOptions{Common: s.options.Common})
+	w, err := bareworker.New(s.account.Queues().NewQueueClient("effects"), s.account.Queues().NewQueueClient("poison"), baretest.Handlers(staff), &eventual.WorkerOptions{Common: s.options.Common})
 	testkit.NoError(t, err)
 	e, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 1, Salary: 1})
 	testkit.NoError(t, err)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
@@ -38,9 +40,9 @@ func TestViewSameRows(t *testing.T) {
 	testkit.NoError(t, err)
 	out, err := bareworker.NewOutbox(acc.Queues().NewQueueClient("effects"), nil)
 	testkit.NoError(t, err)
-	staff, err := bare.WithOutbox(base, out)
+	staff, err := baretest.WithOutbox(base, out)
 	testkit.NoError(t, err)
-	staff, err = bare.Attach(staff, materialized.New("short", shorts, func(e *employee, k keys.Key) (short, bool) {
+	staff, err = baretest.Attach(staff, materialized.New("short", shorts, func(e *employee, k keys.Key) (short, bool) {
 		return short{e.Department, e.ID, e.Salary}, true
 	}))
 	if err != nil {

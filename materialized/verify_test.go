@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
@@ -218,7 +220,7 @@ func TestNotPending(t *testing.T) {
 
 	testkit.NoError(t, s.staff.MergeAny(ctx, employeeKey(2), salary.Set(20)))
 	next := materialized.New("next", s.company, func(e *employee, _ keys.Key) (member, bool) { return member{ID: e.ID + 1}, e.ID == 1 })
-	both, err := bare.Attach(s.staff, next)
+	both, err := baretest.Attach(s.staff, next)
 	testkit.NoError(t, err)
 	r, err = verify.Check(ctx, both, nil, extend.Definition[employee](next)) // employee 1 lacks the derived entity of employee 2
 	testkit.NoError(t, err)
@@ -350,9 +352,9 @@ func TestRanged(t *testing.T) {
 		testkit.NoError(t, err)
 		company, err := bare.NewTable(granted("company", c.company), "company", companySchema, &s.options)
 		testkit.NoError(t, err)
-		staff, err := bare.WithOutbox(base, s.outbox)
+		staff, err := baretest.WithOutbox(base, s.outbox)
 		testkit.NoError(t, err)
-		staff, err = bare.Attach(staff, materialized.New("company", company, memberOf))
+		staff, err = baretest.Attach(staff, materialized.New("company", company, memberOf))
 		testkit.NoError(t, err)
 		r, err := verify.Repair(ctx, staff, nil)
 		if errors.Is(err, table.ErrRanged) != c.refused || !c.refused && err != nil || len(derived.Kinds(r)) > 0 {
@@ -368,7 +370,7 @@ func blind(m *engine.Mode) { m.BlindWrites = true }
 // fewAttempts returns a worker that makes messages poison after 2 attempts.
 func (p *program) fewAttempts(t testing.TB) bareworker.Worker {
 	t.Helper()
-	w, err := bareworker.New(p.account.Queues().NewQueueClient("effects"), p.account.Queues().NewQueueClient("poison"), bare.Handlers(p.staff),
+	w, err := bareworker.New(p.account.Queues().NewQueueClient("effects"), p.account.Queues().NewQueueClient("poison"), baretest.Handlers(p.staff),
 		&eventual.WorkerOptions{Common: p.options.Common, Attempts: 2})
 	testkit.NoError(t, err)
 	return w
@@ -404,9 +406,9 @@ func TestVerifyEverything(t *testing.T) {
 	byID := index.New("ids", keys.Digits[int](6), func(e *employee) (int, bool) { return e.ID, true }, nil)
 	bySalary := index.NewGlobal("salaries", keys.Int[int64](6), func(e *employee) (int64, bool) { return e.Salary, true },
 		nil)
-	staff, err := bare.Attach(s.staff, byID, bySalary)
+	staff, err := baretest.Attach(s.staff, byID, bySalary)
 	testkit.NoError(t, err)
-	testkit.NoError(t, bare.Ensure(ctx, staff))
+	testkit.NoError(t, baretest.Ensure(ctx, staff))
 	for i := range 3 {
 		_, err := s.base.Insert(ctx, &employee{Department: "Sales", ID: i + 1, Salary: 10})
 		testkit.NoError(t, err)
@@ -426,7 +428,7 @@ func TestVerifyEverything(t *testing.T) {
 	run(verify.Options{Pass: table.Pass{DryRun: true}}, "map[company missing:3 salaries missing:3]", s.view, bySalary)
 	r = run(verify.Options{}, "map[ids missing:3]") // the repair of the entities notifies the workers
 	testkit.Expect(t, "repaired and pending", []int{r.Changed, r.Counts["pending"]}, []int{3, 6})
-	w, err := bareworker.New(s.account.Queues().NewQueueClient("effects"), s.account.Queues().NewQueueClient("poison"), bare.Handlers(staff),
+	w, err := bareworker.New(s.account.Queues().NewQueueClient("effects"), s.account.Queues().NewQueueClient("poison"), baretest.Handlers(staff),
 		&eventual.WorkerOptions{Common: s.options.Common})
 	testkit.NoError(t, err)
 	testkit.NoError(t, w.Drain(ctx))

@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/account"
@@ -55,7 +57,7 @@ func TestReadBeforeBlindWrite(t *testing.T) {
 		"Merge of an unread entity":  func() error { return old.Merge(ctx, made(), lastName.Set("Smith")) },
 		"Delete of an unread entity": func() error { return old.Delete(ctx, made()) },
 		"Transact": func() error {
-			_, err := table.Transact(ctx, old.InsertOp(&resident{"S", 2, "Cao", ""}), tabledoor.MergeAnyOp(old, residentAt(1), lastName.Set("Smith")))
+			_, err := table.Transact(ctx, old.InsertOp(&resident{"S", 2, "Cao", ""}), baretest.MergeAnyOp(old, residentAt(1), lastName.Set("Smith")))
 			return err
 		},
 		"Bulk of Upserts": func() error { return bulk(ctx, old.UpsertOp(anew, table.ReplaceExisting)) },
@@ -106,7 +108,7 @@ func TestReadBeforeBlindWriteDecodesNothing(t *testing.T) {
 		if err := p.Replace(ctx, e); !errors.Is(err, table.ErrNotRead) {
 			t.Errorf("%v: got %v; want ErrPartial", blind, err)
 		}
-		noError(t, tabledoor.Touch(ctx, p, e))
+		noError(t, baretest.Touch(ctx, p, e))
 		if err := p.Replace(ctx, e); !errors.Is(err, table.ErrNotRead) {
 			t.Errorf("%v: got %v; want ErrPartial", blind, err)
 		}

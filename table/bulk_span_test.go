@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/tracing"
@@ -62,7 +64,7 @@ func TestBulkSpans(t *testing.T) {
 	noError(t, err)
 	noError(t, tabledoor.Ensure(ctx, base))
 	// Each employee has an index row, so that a transaction takes half of 100 employees, and the rows of the others are read ahead.
-	staff, err := bare.Attach(base, index.New("last", keys.Text(), func(e *employee) (string, bool) { return e.Last, true }, nil))
+	staff, err := baretest.Attach(base, index.New("last", keys.Text(), func(e *employee) (string, bool) { return e.Last, true }, nil))
 	noError(t, err)
 	clear(c.counts)
 

@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/options"
@@ -32,7 +34,7 @@ func TestClockAheadCrashed(t *testing.T) {
 			options.SetNow(&o.Common, func() time.Time { return time.Now().Add(ahead) })
 			base, err := bare.NewTable(serviceOf(t, own), "people", peopleSchema, o)
 			noError(t, err)
-			people, err := bare.WithOutbox(base, leaversOutbox)
+			people, err := baretest.WithOutbox(base, leaversOutbox)
 			noError(t, err)
 			return people
 		}

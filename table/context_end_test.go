@@ -7,7 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -93,7 +94,7 @@ func TestCallsEndWithContext(t *testing.T) {
 							out, err := newTableOutbox(serviceOf(t, s), blindOptions())
 							noError(t, err)
 							noError(t, tabledoor.Ensure(context.Background(), out.rows))
-							people, err = bare.WithOutbox(people, out, letters{})
+							people, err = baretest.WithOutbox(people, out, letters{})
 							noError(t, err)
 							insertAll(t, people, s, resident{"S", 1, "Jones", "a"}, resident{"S", 2, "Cao", "b"})
 							if exact {

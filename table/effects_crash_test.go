@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
@@ -34,7 +36,7 @@ func processTown(open path, p *crashtest.Process) (people *table.Table[resident]
 	if people, err = openPeople(open, p, o); err != nil {
 		return nil, nil, nil, err
 	}
-	people, err = bare.WithOutbox(people, out, byLast{}, byEmail{}, letters{})
+	people, err = baretest.WithOutbox(people, out, byLast{}, byEmail{}, letters{})
 	return people, out, sent, err
 }
 
@@ -118,7 +120,7 @@ func testEffectsEveryFault(t *testing.T, open path, o crashtest.Options) {
 			return err
 		},
 		"Transact": func(ctx context.Context, people *table.Table[resident]) error {
-			_, err := table.Transact(ctx, people.DeleteAnyOp(residentAt(1)), tabledoor.MergeAnyOp(people, residentAt(2), lastName.Set("Smith"), eMail.Set("a")))
+			_, err := table.Transact(ctx, people.DeleteAnyOp(residentAt(1)), baretest.MergeAnyOp(people, residentAt(2), lastName.Set("Smith"), eMail.Set("a")))
 			return err
 		},
 	} {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
@@ -85,7 +87,7 @@ func TestEmptyRowKey(t *testing.T) {
 				return name, err
 			},
 			"Exists": func(l *table.Table[lodger]) (string, error) {
-				is, err := tabledoor.Exists(ctx, l, k)
+				is, err := baretest.Exists(ctx, l, k)
 				return map[bool]string{true: "Jones"}[is], err
 			},
 			"Get of a view": func(l *table.Table[lodger]) (string, error) {
@@ -154,7 +156,7 @@ func TestEmptyRowKey(t *testing.T) {
 				return l.MergeAny(ctx, k, lodgerName.Set("Cao"))
 			},
 			"UpsertAt": func(l *table.Table[lodger], e *table.Entity[lodger]) error {
-				return second(tabledoor.UpsertAt(ctx, l, k, &lodger{P: "p", Name: "Cao"}, table.ReplaceExisting))
+				return second(baretest.UpsertAt(ctx, l, k, &lodger{P: "p", Name: "Cao"}, table.ReplaceExisting))
 			},
 			"Replace":    func(l *table.Table[lodger], e *table.Entity[lodger]) error { return l.Replace(ctx, named(e)) },
 			"ReplaceAny": func(l *table.Table[lodger], e *table.Entity[lodger]) error { return l.ReplaceAny(ctx, named(e)) },
@@ -165,7 +167,7 @@ func TestEmptyRowKey(t *testing.T) {
 				return l.MergeAny(ctx, k, lodgerName.Set("Cao"))
 			},
 			"Touch and Replace": func(l *table.Table[lodger], e *table.Entity[lodger]) error {
-				return errors.Join(tabledoor.Touch(ctx, l, e), l.Replace(ctx, named(e)))
+				return errors.Join(baretest.Touch(ctx, l, e), l.Replace(ctx, named(e)))
 			},
 			"Update": func(l *table.Table[lodger], e *table.Entity[lodger]) error {
 				return second(l.Update(ctx, k, func(l *lodger) error { l.Name = "Cao"; return nil }))
@@ -252,7 +254,7 @@ func TestEmptyPartitionKey(t *testing.T) {
 	if err != nil || len(listed) != 1 || listed[0].Key != k {
 		t.Errorf("List: got %v, error %v; want the row %v", listed, err, k)
 	}
-	if is, err := tabledoor.Exists(ctx, lodgers, k); err != nil || !is {
+	if is, err := baretest.Exists(ctx, lodgers, k); err != nil || !is {
 		t.Errorf("Exists: got %v, error %v; want true", is, err)
 	}
 	const want = "PartitionKey: key is empty: the SDK lists and inserts such rows, and cannot get, change or delete one"
@@ -300,7 +302,7 @@ func TestEmptyRowKeyMoved(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	base, s := newLodgers(t, false, keys.Raw("p", ""))
-	lodgers, err := bare.WithOutbox(base, &memoryOutbox{})
+	lodgers, err := baretest.WithOutbox(base, &memoryOutbox{})
 	testkit.NoError(t, err)
 	e, err := lodgers.Get(ctx, keys.Raw("p", ""))
 	testkit.NoError(t, err)

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/errs"
@@ -329,7 +331,7 @@ func TestResolvedWhileSwept(t *testing.T) {
 	s.BeforeRequest = func(r *http.Request) {
 		if r.Method == http.MethodPost {
 			s.BeforeRequest = nil
-			_, _, err := records.SweepAll(ctx, staff, keys.PartitionRange{})
+			_, err := baretest.SweepAll(ctx, staff)
 			noError(t, err)
 		}
 	}
@@ -344,7 +346,7 @@ func TestExactWithoutTable(t *testing.T) {
 	ctx := context.Background()
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
 	base := peopleOf(t, s, nil)
-	lettered, err := bare.WithOutbox(base, &memoryOutbox{}, letters{})
+	lettered, err := baretest.WithOutbox(base, &memoryOutbox{}, letters{})
 	noError(t, err)
 	for _, people := range []*table.Table[resident]{base.Exact(), lettered} {
 		if _, err := people.Insert(ctx, &resident{"S", 1, "Jones", "a"}); !errors.Is(err, table.ErrNotCreated) || errors.Is(err, table.ErrUnknownOutcome) {

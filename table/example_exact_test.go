@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -29,7 +31,7 @@ func ExampleTable_Exact() {
 		}
 	}
 	// Commit records are swept after 25 hours.
-	n, _, err := records.SweepAll(ctx, staff, keys.PartitionRange{})
+	n, err := baretest.SweepAll(ctx, staff)
 	fmt.Println(n, err)
 	// Output:
 	// <nil>

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
@@ -44,11 +46,11 @@ var renewingWrites = map[string]func(context.Context, *table.Table[employee], *t
 		return e, staff.Merge(ctx, e, age.Set(50))
 	},
 	"Touch": func(ctx context.Context, staff *table.Table[employee], e *table.Entity[employee]) (*table.Entity[employee], error) {
-		return e, tabledoor.Touch(ctx, staff, e)
+		return e, baretest.Touch(ctx, staff, e)
 	},
 	"Touch by key and ETag": func(ctx context.Context, staff *table.Table[employee], e *table.Entity[employee]) (*table.Entity[employee], error) {
 		e = keyAndETag(e)
-		return e, tabledoor.Touch(ctx, staff, e)
+		return e, baretest.Touch(ctx, staff, e)
 	},
 	"Pin": func(ctx context.Context, staff *table.Table[employee], e *table.Entity[employee]) (*table.Entity[employee], error) {
 		_, err := table.Transact(ctx, staff.InsertOp(&employee{"Sales", 2, "Other", 1}), tabledoor.PinOp(staff, e))

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/extend"
@@ -67,7 +69,7 @@ func TestUnconditionalKeepsNoIncarnation(t *testing.T) {
 			return rows.ReplaceAny(ctx, r)
 		}, "1 replace", nil},
 		"Transact": {func(people *table.Table[resident], _ *table.Table[table.Row], e *table.Entity[resident], _ *table.Entity[table.Row]) error {
-			_, err := table.Transact(ctx, tabledoor.ReplaceAnyOp(people, e))
+			_, err := table.Transact(ctx, baretest.ReplaceAnyOp(people, e))
 			return err
 		}, "1 transaction", nil},
 		"maintained": {func(people *table.Table[resident], _ *table.Table[table.Row], e *table.Entity[resident], _ *table.Entity[table.Row]) error {
@@ -133,7 +135,7 @@ func TestForgedIncarnation(t *testing.T) {
 		}
 		e, err := people.Get(ctx, residentAt(1))
 		noError(t, err)
-		noError(t, tabledoor.Touch(ctx, people, e))
+		noError(t, baretest.Touch(ctx, people, e))
 		if read, err = tabledoor.GetRow(ctx, people, residentAt(1)); err != nil || len(read.Incarnation()) != 16 {
 			t.Errorf("%q: got %q, %v; want a new one", forged, read.Incarnation(), err)
 		}

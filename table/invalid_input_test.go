@@ -11,8 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/internal/bare"
-	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -46,7 +47,7 @@ func TestInvalidKeys(t *testing.T) {
 		for half, k := range map[string]keys.Key{"PartitionKey": keys.At(keys.RawPartition(s), keys.RawRow("r")), "RowKey": keys.At(keys.RawPartition("p"), keys.RawRow(s))} {
 			_, get := tab.Get(ctx, k)
 			_, insert := tab.InsertAt(ctx, k, &row{})
-			_, upsert := tabledoor.UpsertAt(ctx, tab, k, &row{}, table.ReplaceExisting)
+			_, upsert := baretest.UpsertAt(ctx, tab, k, &row{}, table.ReplaceExisting)
 			_, update := tab.Update(ctx, k, func(*row) error { return nil })
 			e := &table.Entity[row]{Key: k, ETag: etag}
 			for method, err := range map[string]error{"get": get, "insert": insert, "upsert": upsert, "update": update, "replace": tab.Replace(ctx, e),
@@ -61,7 +62,7 @@ func TestInvalidKeys(t *testing.T) {
 	// A loaded row may have a key of the library's. No new row gets one.
 	for _, k := range []keys.Key{keys.Raw("p", "~r"), keys.Raw("~p", "r")} {
 		_, insert := tab.InsertAt(ctx, k, &row{})
-		_, upsert := tabledoor.UpsertAt(ctx, tab, k, &row{}, table.MergeExisting)
+		_, upsert := baretest.UpsertAt(ctx, tab, k, &row{}, table.MergeExisting)
 		var ke *keys.KeyError
 		if !errors.As(insert, &ke) || !errors.As(upsert, &ke) {
 			t.Errorf("%v: got %v, %v; want insert to be a *keys.KeyError and upsert to be a *keys.KeyError", k, insert, upsert)
@@ -104,7 +105,7 @@ func TestInvalidValues(t *testing.T) {
 		"x y": {row{Extra: map[string]any{"x y": 1}}, s.Set(long)},
 	} {
 		_, insert := tab.InsertAt(ctx, k, &c.v)
-		_, upsert := tabledoor.UpsertAt(ctx, tab, k, &c.v, table.MergeExisting)
+		_, upsert := baretest.UpsertAt(ctx, tab, k, &c.v, table.MergeExisting)
 		merge := tab.Merge(ctx, &table.Entity[row]{Key: k, ETag: etag}, c.set)
 		mergeAny := tab.MergeAny(ctx, k, c.set)
 		for method, err := range map[string]error{"insert": insert, "upsert": upsert, "merge": merge, "merge any": mergeAny} {

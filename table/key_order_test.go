@@ -8,6 +8,8 @@ import (
 	"testing"
 	"unicode/utf16"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 	"pgregory.net/rapid"
 
@@ -107,7 +109,7 @@ func TestKeyOrder(t *testing.T) {
 			}
 			m.checkReads(ctx, table.Query[leaf]{Partition: keys.RawPartition(p.pk)}, "", "")
 			m.checkReads(ctx, table.Query[leaf]{Partition: keys.RawPartition(p.pk), Rows: r}, from, to)
-			if there, err := tabledoor.Exists(ctx, notes, keys.Raw(p.pk, p.rk)); err != nil || !there {
+			if there, err := baretest.Exists(ctx, notes, keys.Raw(p.pk, p.rk)); err != nil || !there {
 				rt.Fatalf("%q: got %v, %v; want no error and there", p, there, err)
 			}
 			if _, err := notes.Get(ctx, keys.Raw(p.pk, p.rk)); (err == nil) == p.isLibrarys() {
@@ -261,7 +263,7 @@ func (m keyOrderModel) checkDelete(ctx context.Context, r keys.RowRange, from, t
 		m.Fatalf("got %d deleted; want %d", result.Changed, len(want))
 	}
 	for _, p := range m.rows {
-		there, err := tabledoor.Exists(ctx, m.notes, keys.Raw(p.pk, p.rk))
+		there, err := baretest.Exists(ctx, m.notes, keys.Raw(p.pk, p.rk))
 		if noError(m, err); there == slices.Contains(want, p) {
 			m.Fatalf("%q: got existence %v after the delete; want %v", p, there, !there)
 		}

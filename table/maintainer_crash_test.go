@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
@@ -78,7 +80,7 @@ func testMaintainedEveryFault(t *testing.T, open path) {
 			return get(ctx, people, func(e *table.Entity[resident]) error { e.Value.ID = 5; return people.Move(ctx, e) })
 		}},
 		"Transact": {write: func(ctx context.Context, people *table.Table[resident]) error {
-			_, err := table.Transact(ctx, people.DeleteAnyOp(residentAt(2)), tabledoor.MergeAnyOp(people, one, lastName.Set("Smith"), eMail.Set("b")))
+			_, err := table.Transact(ctx, people.DeleteAnyOp(residentAt(2)), baretest.MergeAnyOp(people, one, lastName.Set("Smith"), eMail.Set("b")))
 			return err
 		}},
 		"Delete": {deletes: true, write: func(ctx context.Context, people *table.Table[resident]) error {

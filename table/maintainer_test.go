@@ -8,10 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/errs"
-	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -215,12 +216,12 @@ func TestRepairedRows(t *testing.T) {
 	if got := s.Count().String(); got != "1 get, 2 transaction" {
 		t.Errorf("got %q; want %q", got, "1 get, 2 transaction")
 	}
-	if err := checkDerivedRows(s.Service); err != nil || tabledoor.Repaired(people) != 1 {
-		t.Errorf("got %v, %v; want no error and people.Repaired() == 1", err, tabledoor.Repaired(people))
+	if err := checkDerivedRows(s.Service); err != nil || baretest.Repaired(people) != 1 {
+		t.Errorf("got %v, %v; want no error and people.Repaired() == 1", err, baretest.Repaired(people))
 	}
 	noError(t, rows.DeleteAny(ctx, keys.At(keys.RawPartition("S"), keys.RawRow("email_a"))))
-	if err := people.Delete(ctx, e); err != nil || tabledoor.Repaired(people) != 2 {
-		t.Errorf("got %v, %v; want no error and people.Repaired() == 2", err, tabledoor.Repaired(people))
+	if err := people.Delete(ctx, e); err != nil || baretest.Repaired(people) != 2 {
+		t.Errorf("got %v, %v; want no error and people.Repaired() == 2", err, baretest.Repaired(people))
 	}
 	if got := s.Rows("people"); len(got) != 0 {
 		t.Errorf("got %v; want len(got) == 0", got)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
@@ -31,7 +33,7 @@ func TestMisuse(t *testing.T) {
 	noError(t, err)
 	bad := keys.At(dept.PartitionKey("Sales"), empid.RowKey(-1))
 	s.Count()
-	_, exists := tabledoor.Exists(ctx, staff, bad)
+	_, exists := baretest.Exists(ctx, staff, bad)
 	_, getRow := tabledoor.GetRow(ctx, staff, bad)
 	_, getFields := staff.GetFields(ctx, bad, age)
 	_, insertRow := door.InsertRow[*table.Entity[employee]](ctx, staff, keys.Raw("Sales", "~i|1"), (*stored.Row)(row))

@@ -60,9 +60,8 @@ func (t *Table[T]) Move(ctx context.Context, e *Entity[T]) error {
 
 // MoveTo is [Table.Move] to another table of the same service. other is a handle of that table. The
 // key follows from the fields of e.Value by the schema of that handle. The tables are of one store.
-// Until workers or records.Records.FinishPrepared have finished the moves of crashed programs, the
-// old table must exist: reading such an entity needs the commit record there, and fails if the
-// table is gone.
+// Until workers or verify.Repair have finished the moves of crashed programs, the old table must
+// exist: reading such an entity needs the commit record there, and fails if the table is gone.
 func (t *Table[T]) MoveTo(ctx context.Context, other *Table[T], e *Entity[T]) error {
 	if err := engine.CheckHandle("other", other.engine()); err != nil {
 		return t.h.engine.OpError("MoveTo", keys.Key{}, err)

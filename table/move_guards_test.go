@@ -7,7 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/options"
@@ -58,7 +59,7 @@ func TestMoveSuspended(t *testing.T) {
 	out := &memoryOutbox{}
 	own := &testkit.Hooked{Service: s.Service}
 	suspending := &suspendedOutbox{memoryOutbox: out, suspend: func() { late = 30 * time.Hour }}
-	people, err := bare.WithOutbox(peopleOf(t, own, o), suspending, byLast{}, byEmail{})
+	people, err := baretest.WithOutbox(peopleOf(t, own, o), suspending, byLast{}, byEmail{})
 	noError(t, err)
 	e, err := people.Get(ctx, residentAt(1))
 	noError(t, err)
@@ -105,7 +106,7 @@ func TestMoveRolledBackBefore(t *testing.T) {
 	_, s, _ := movingTown(t)
 	own := &testkit.Hooked{Service: s.Service}
 	out := &memoryOutbox{}
-	people, err := bare.WithOutbox(peopleOf(t, own, nil), out, byLast{}, byEmail{})
+	people, err := baretest.WithOutbox(peopleOf(t, own, nil), out, byLast{}, byEmail{})
 	noError(t, err)
 	other, _ := townProgram(t, s.Service, nil)
 	err = moveToM(ctx, t, people, own, 1, 1, func() {

@@ -9,13 +9,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/options"
-	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -49,7 +50,7 @@ func openLeaversTable(t testing.TB, service engine.Service, now func() time.Time
 	for _, name := range movedFrom {
 		door.Table(base).Kin.Add(name)
 	}
-	people, err := bare.WithOutbox(base, leaversOutbox)
+	people, err := baretest.WithOutbox(base, leaversOutbox)
 	noError(t, err)
 	return people
 }
@@ -103,15 +104,15 @@ func TestMoveHomeGone(t *testing.T) {
 		gone("Get", err)
 		_, err = table.Collect(left.List(ctx, table.Query[resident]{Partition: dept.PartitionKey("S")}))
 		gone("List", err)
-		finish := func(o *records.FinishOptions) (int, error) {
-			return records.Of(left).FinishPrepared(ctx, dept.PartitionKey("S"), s.Now().Add(time.Minute), o)
+		finish := func(o commit.Orphans) (int, error) {
+			return baretest.FinishPrepared(ctx, left, dept.PartitionKey("S"), s.Now().Add(time.Minute), o)
 		}
-		_, err = finish(&records.FinishOptions{Orphans: orphans})
+		_, err = finish(orphans)
 		gone("FinishPrepared within the retention", err)
 		s.Advance(25 * time.Hour)
-		_, err = finish(nil)
+		_, err = finish(commit.LeaveOrphans)
 		gone("FinishPrepared without a decision", err)
-		if n, err := finish(&records.FinishOptions{Orphans: orphans}); n != 1 || err != nil {
+		if n, err := finish(orphans); n != 1 || err != nil {
 			t.Errorf("FinishPrepared: got %d, error %v; want 1 write ended", n, err)
 		}
 		n, err := left.Count(ctx, table.Query[resident]{Partition: dept.PartitionKey("S")})
@@ -183,7 +184,7 @@ func TestMoveHomeForged(t *testing.T) {
 				forge(fmt.Sprintf(`{"PartitionKey":"X","RowKey":"~t|%s","_v":1,"Home":"people/S","State":"prepared","Rows":"[{\"row\":\"p_000009\",\"fate\":\"insert\"}]"}`, id))
 			}
 			s.Advance(25 * time.Hour)
-			n, err := records.Of(left).FinishPrepared(ctx, dept.PartitionKey("X"), s.Now(), &records.FinishOptions{Orphans: commit.RollBackOrphans})
+			n, err := baretest.FinishPrepared(ctx, left, dept.PartitionKey("X"), s.Now(), commit.RollBackOrphans)
 			if want := map[bool]int{true: 1}[prepared]; n != want || err != nil {
 				t.Errorf("%s, prepared %v: FinishPrepared: got %d, error %v; want %d", what, prepared, n, err, want)
 			}

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -55,10 +57,10 @@ func TestMoveSwept(t *testing.T) {
 	for _, partition := range []string{"S", "M"} {
 		s := movedTown(t)
 		now, _ := townProgram(t, s.Service, nil)
-		_, err := records.Of(now).Sweep(ctx, keys.RawPartition(partition))
+		_, err := baretest.SweepRecords(ctx, now, keys.RawPartition(partition))
 		noError(t, err)
 		testkit.Expect(t, "preparations after a sweep at once", len(preparations(s.Service)), 1)
-		_, err = records.Of(laterProgram(t, s.Service)).Sweep(ctx, keys.RawPartition(partition))
+		_, err = baretest.SweepRecords(ctx, laterProgram(t, s.Service), keys.RawPartition(partition))
 		noError(t, err)
 		testkit.Expect(t, "preparations after the sweep of "+partition, len(preparations(s.Service)), 0)
 		testkit.Expect(t, "rows", storedRows(s), townAfter)
@@ -77,7 +79,7 @@ func TestMoveRolledBackSwept(t *testing.T) {
 	}
 	testkit.Expect(t, "preparations", len(preparations(s.Service)), 1)
 	before := recordsOf(s.Service, "S")
-	_, err := records.Of(laterProgram(t, s.Service)).Sweep(ctx, keys.RawPartition("S"))
+	_, err := baretest.SweepRecords(ctx, laterProgram(t, s.Service), keys.RawPartition("S"))
 	noError(t, err)
 	testkit.Expect(t, "preparations after the sweep", len(preparations(s.Service)), 0)
 	testkit.Expect(t, "records that the sweep deletes", before-recordsOf(s.Service, "S") > 0, true)
@@ -91,12 +93,12 @@ func TestMoveSweepRefused(t *testing.T) {
 	s := movedTown(t)
 	before := recordsOf(s.Service, "S")
 	s.SetFaults(storagetest.When(func(r storagetest.Request) bool { return r.Kind == requests.Delete && r.PartitionKey == "M" }, storagetest.Refuse(403, "AuthorizationFailure")))
-	if _, err := records.Of(laterProgram(t, s.Service)).Sweep(ctx, keys.RawPartition("S")); err == nil {
+	if _, err := baretest.SweepRecords(ctx, laterProgram(t, s.Service), keys.RawPartition("S")); err == nil {
 		t.Error("a sweep that may not delete: got no error; want one")
 	}
 	testkit.Expect(t, "records", recordsOf(s.Service, "S"), before)
 	s.SetFaults(nil)
-	_, err := records.Of(laterProgram(t, s.Service)).Sweep(ctx, keys.RawPartition("S"))
+	_, err := baretest.SweepRecords(ctx, laterProgram(t, s.Service), keys.RawPartition("S"))
 	noError(t, err)
 	testkit.Expect(t, "preparations", len(preparations(s.Service)), 0)
 }

@@ -9,7 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
@@ -26,7 +27,7 @@ func movingTown(t testing.TB) (*table.Table[resident], *testkit.Hooked, *memoryO
 	out := &memoryOutbox{}
 	people := peopleOf(t, s, nil)
 	noError(t, tabledoor.Ensure(context.Background(), people))
-	people, err := bare.WithOutbox(people, out, byLast{}, byEmail{})
+	people, err := baretest.WithOutbox(people, out, byLast{}, byEmail{})
 	noError(t, err)
 	insertAll(t, people, s, resident{"S", 1, "Jones", "a"}, resident{"S", 2, "Jones", "b"}, resident{"M", 3, "Jones", "c"})
 	return people, s, out

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/options"
@@ -24,7 +26,7 @@ import (
 func townProgram(t testing.TB, s *storagetest.Service, o *table.Options) (*table.Table[resident], *testkit.Hooked) {
 	t.Helper()
 	own := &testkit.Hooked{Service: s}
-	people, err := bare.WithOutbox(peopleOf(t, own, o), &memoryOutbox{}, byLast{}, byEmail{})
+	people, err := baretest.WithOutbox(peopleOf(t, own, o), &memoryOutbox{}, byLast{}, byEmail{})
 	noError(t, err)
 	return people, own
 }

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/engine"
@@ -66,7 +68,7 @@ func townWithEffects(t testing.TB, out commit.Outbox) (*table.Table[resident], *
 	if out == nil {
 		people, err = bare.With(people, byEmail{}, letters{})
 	} else {
-		people, err = bare.WithOutbox(people, out, byEmail{}, letters{})
+		people, err = baretest.WithOutbox(people, out, byEmail{}, letters{})
 	}
 	noError(t, err)
 	s.Count()
@@ -185,15 +187,15 @@ func TestOutboxAttachment(t *testing.T) {
 	people, err = bare.With(people, letters{})
 	noError(t, err)
 	a, b := &memoryOutbox{}, &memoryOutbox{}
-	one, err := bare.WithOutbox(people, a)
+	one, err := baretest.WithOutbox(people, a)
 	noError(t, err)
-	if _, err := bare.WithOutbox(one, a); err != nil {
+	if _, err := baretest.WithOutbox(one, a); err != nil {
 		t.Error(err)
 	}
-	if _, err := bare.WithOutbox(one, b); !errors.As(err, &ve) {
+	if _, err := baretest.WithOutbox(one, b); !errors.As(err, &ve) {
 		t.Errorf("got %v; want a *ValueError", err)
 	}
-	two, err := bare.WithOutbox(people, b)
+	two, err := baretest.WithOutbox(people, b)
 	noError(t, err)
 	_, err = table.Transact(ctx, one.InsertOp(&resident{"S", 1, "Jones", "a"}), two.InsertOp(&resident{"S", 2, "Jones", "b"}))
 	var be *table.BatchError
@@ -215,23 +217,23 @@ func TestOutboxAttachment(t *testing.T) {
 		t.Errorf("got %v, %+v; want no error and a.last.Hidden == time.Minute", err, a.last)
 	}
 	for _, none := range []commit.Outbox{nil, (*memoryOutbox)(nil)} {
-		if _, err := bare.WithOutbox(people, none); !errors.As(err, &ve) || !strings.Contains(err.Error(), "outbox is nil") {
+		if _, err := baretest.WithOutbox(people, none); !errors.As(err, &ve) || !strings.Contains(err.Error(), "outbox is nil") {
 			t.Errorf("got %v; want a *ValueError about the nil outbox", err)
 		}
 	}
-	if silent, err := bare.WithOutbox(people, &nilOutbox{}); err != nil {
+	if silent, err := baretest.WithOutbox(people, &nilOutbox{}); err != nil {
 		t.Error(err)
 	} else if _, err := silent.Insert(ctx, &resident{"S", 3, "Jones", "c"}); !errors.Is(err, table.ErrOutbox) {
 		t.Errorf("got %v; want ErrOutbox", err)
 	}
-	if _, err := bare.WithOutbox(people, uncomparable{nil}); !errors.As(err, &ve) {
+	if _, err := baretest.WithOutbox(people, uncomparable{nil}); !errors.As(err, &ve) {
 		t.Errorf("got %v; want a *ValueError", err)
 	}
 	endless := noWaitOptions()
 	endless.WriteTimeout = -1
 	forever, err := bare.NewTable(serviceOf(t, s), "people", peopleSchema, endless)
 	noError(t, err)
-	if _, err := bare.WithOutbox(forever, a); !errors.As(err, &ve) {
+	if _, err := baretest.WithOutbox(forever, a); !errors.As(err, &ve) {
 		t.Errorf("got %v; want a *ValueError", err)
 	}
 }
@@ -262,7 +264,7 @@ func TestEffectsRequests(t *testing.T) {
 	out, err := newTableOutbox(service, noWaitOptions())
 	noError(t, err)
 	noError(t, errors.Join(tabledoor.Ensure(ctx, people), tabledoor.Ensure(ctx, out.rows)))
-	people, err = bare.WithOutbox(people, out, byEmail{}, letters{})
+	people, err = baretest.WithOutbox(people, out, byEmail{}, letters{})
 	noError(t, err)
 	s.Count()
 	cost := func(what string, err, want error, requests string) {

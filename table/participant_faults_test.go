@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/account"
@@ -49,7 +51,7 @@ func TestParticipantWideList(t *testing.T) {
 		own := &testkit.Hooked{Service: s}
 		base, err := bare.NewTable(serviceOf(t, own), "pages", pageSchema(), readingOptions())
 		noError(t, err)
-		pages, err := bare.WithOutbox(base, &memoryOutbox{})
+		pages, err := baretest.WithOutbox(base, &memoryOutbox{})
 		noError(t, err)
 		noError(t, tabledoor.Ensure(context.Background(), pages))
 		e, err := pages.Insert(context.Background(), &page{Site: "a", Path: "p", Title: "T", Visits: make([]int32, 365), Article: "x", Scan: bytes.Repeat([]byte{7}, 100_000), Note: "n"})
@@ -215,7 +217,7 @@ func TestParticipantsEffect(t *testing.T) {
 	base := peopleOf(t, s, nil)
 	noError(t, tabledoor.Ensure(context.Background(), base))
 	out := &memoryOutbox{}
-	people, err := bare.WithOutbox(base, out, participantEffect{base})
+	people, err := baretest.WithOutbox(base, out, participantEffect{base})
 	noError(t, err)
 	_, err = people.Insert(context.Background(), &resident{"S", 1, "Jones", "a"})
 	noError(t, err)
@@ -256,7 +258,7 @@ func TestParticipantTakerIsRefused(t *testing.T) {
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
 	base := peopleOf(t, s, nil)
 	noError(t, tabledoor.Ensure(ctx, base))
-	people, err := bare.WithOutbox(base, &memoryOutbox{}, participantEmail{base})
+	people, err := baretest.WithOutbox(base, &memoryOutbox{}, participantEmail{base})
 	noError(t, err)
 	e := insertAll(t, people, s, resident{"S", 1, "Jones", "a"})[0]
 	_, err = table.Transact(ctx, people.InsertOp(&resident{"S", 2, "Smith", "a"}), people.ReplaceOp(e))
@@ -297,7 +299,7 @@ func TestParticipantLoad(t *testing.T) {
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
 	base := peopleOf(t, s, nil)
 	noError(t, tabledoor.Ensure(context.Background(), base))
-	people, err := bare.WithOutbox(base, &memoryOutbox{}, participantLoad{base})
+	people, err := baretest.WithOutbox(base, &memoryOutbox{}, participantLoad{base})
 	noError(t, err)
 	s.SetFaults(storagetest.When(func(r storagetest.Request) bool { return strings.Contains(r.RowKey, "shared") }, storagetest.Refuse(403, "AuthorizationFailure")))
 	if _, err = people.Insert(context.Background(), &resident{"S", 1, "Jones", "a"}); err == nil {
@@ -407,7 +409,7 @@ func TestParticipantTables(t *testing.T) {
 		noError(t, tabledoor.Ensure(ctx, in))
 		both = append(both, in)
 	}
-	people, err := bare.WithOutbox(base, &memoryOutbox{}, both)
+	people, err := baretest.WithOutbox(base, &memoryOutbox{}, both)
 	noError(t, err)
 	counts := func() (all []string) {
 		for _, name := range []string{"first", "second"} {

@@ -6,7 +6,8 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/internal/tabledoor"
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -16,7 +17,7 @@ func TestReadTogetherChanged(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	merge := func(p *table.Table[resident], id int) table.Op {
-		return tabledoor.MergeAnyOp(p, residentAt(id), lastName.Set("new"))
+		return baretest.MergeAnyOp(p, residentAt(id), lastName.Set("new"))
 	}
 	upsert := func(p *table.Table[resident], id int) table.Op { return upsertsOf(p, id, id)[0] }
 	transact := func(ops []table.Op) error { _, err := table.Transact(ctx, ops...); return err }

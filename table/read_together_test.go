@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/account"
@@ -47,7 +49,7 @@ func mailTown(t testing.TB, from, to, step int) (*table.Table[resident], *testki
 // mailProgram returns the residents of a service for another program.
 func mailProgram(t testing.TB, a account.Transport) *table.Table[resident] {
 	t.Helper()
-	people, err := bare.WithOutbox(peopleOf(t, a, nil), &memoryOutbox{}, byEmail{})
+	people, err := baretest.WithOutbox(peopleOf(t, a, nil), &memoryOutbox{}, byEmail{})
 	noError(t, err)
 	return people
 }
@@ -287,7 +289,7 @@ func TestReadTogetherShortPages(t *testing.T) {
 		s.SetFaults(storagetest.OfKind(requests.Query, storagetest.ShortPage(c.page)))
 		var ops []table.Op
 		for id := 1; id <= 40; id++ {
-			ops = append(ops, tabledoor.MergeAnyOp(people, residentAt(41-id), lastName.Set("new")))
+			ops = append(ops, baretest.MergeAnyOp(people, residentAt(41-id), lastName.Set("new")))
 		}
 		_, err := table.Transact(ctx, ops...)
 		noError(t, err)
@@ -311,7 +313,7 @@ func TestReadTogetherSparse(t *testing.T) {
 		people, s := mailTown(t, 1, 40*c.apart, 1)
 		var ops []table.Op
 		for id := 1; id <= 40*c.apart; id += c.apart {
-			ops = append(ops, tabledoor.MergeAnyOp(people, residentAt(id), eMail.Set(fmt.Sprint(id))))
+			ops = append(ops, baretest.MergeAnyOp(people, residentAt(id), eMail.Set(fmt.Sprint(id))))
 		}
 		_, err := table.Transact(ctx, ops...)
 		noError(t, err)

@@ -6,9 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
-	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -31,7 +32,7 @@ func TestEarlierRefusals(t *testing.T) {
 			_, err := rows.InsertAt(ctx, list.Key, list)
 			noError(t, err)
 		case 2: // the plan finds the list, and the write finds another ETag
-			_, err := tabledoor.UpsertAt(ctx, rows, list.Key, residentRow(t, "last_Jones", map[string]any{"IDs": "7 8"}), table.ReplaceExisting)
+			_, err := baretest.UpsertAt(ctx, rows, list.Key, residentRow(t, "last_Jones", map[string]any{"IDs": "7 8"}), table.ReplaceExisting)
 			noError(t, err)
 		}
 	})

@@ -7,13 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/records"
-	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -139,8 +140,8 @@ func TestRepairInDoubt(t *testing.T) {
 	e := insertAll(t, people, s, resident{"S", 1, "Jones", "a"})[0]
 	noError(t, residentRows(t, s).DeleteAny(ctx, keys.At(keys.RawPartition("S"), keys.RawRow("email_a"))))
 	s.SetFaults(batchFault(1, storagetest.LostRequest()))
-	if err := people.Merge(ctx, e, eMail.Set("a")); err != nil || tabledoor.Repaired(people) != 1 {
-		t.Errorf("got %v, %v; want no error and people.Repaired() == 1", err, tabledoor.Repaired(people))
+	if err := people.Merge(ctx, e, eMail.Set("a")); err != nil || baretest.Repaired(people) != 1 {
+		t.Errorf("got %v, %v; want no error and people.Repaired() == 1", err, baretest.Repaired(people))
 	}
 	if err := checkDerivedRows(s.Service); err != nil {
 		t.Error(err)

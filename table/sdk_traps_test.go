@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
@@ -45,7 +47,7 @@ func TestTrapT01(t *testing.T) {
 	noError(t, err)
 	name := table.FieldOf(func(l *loose) *string { return &l.Name })
 	for _, k := range []keys.Key{{}, keys.Raw("", "r"), keys.At(keys.RawPartition("p"), keys.RowKey{})} {
-		_, err1 := tabledoor.UpsertAt(context.Background(), tab, k, &loose{}, table.ReplaceExisting)
+		_, err1 := baretest.UpsertAt(context.Background(), tab, k, &loose{}, table.ReplaceExisting)
 		_, err2 := tab.Upsert(context.Background(), &loose{}, table.MergeExisting)
 		err3 := tab.MergeAny(context.Background(), k, name.Set("x"))
 		err4 := tab.Replace(context.Background(), &table.Entity[loose]{Key: k, ETag: etag})
@@ -136,7 +138,7 @@ func TestTrapT05(t *testing.T) {
 	staff := newStaff(t, sdkClient(t, w))
 	e, f := readEmployee(t, staff, w), readEmployee(t, staff, w)
 	f.Key, f.Value.ID = employeeKey("Sales", 1), 1
-	if _, err := table.Transact(ctx, tabledoor.ReplaceAnyOp(staff, e), tabledoor.MergeAnyOp(staff, employeeKey("Sales", 2), age.Set(1)), staff.ReplaceOp(f)); err != nil {
+	if _, err := table.Transact(ctx, baretest.ReplaceAnyOp(staff, e), baretest.MergeAnyOp(staff, employeeKey("Sales", 2), age.Set(1)), staff.ReplaceOp(f)); err != nil {
 		t.Fatal(err)
 	}
 	var matches []string
@@ -275,7 +277,7 @@ func TestTrapT09(t *testing.T) {
 		"insert":       tab.InsertOp(&row{pk, rk, "n"}),
 		"upsert":       tab.UpsertOp(&row{pk, rk, "n"}, table.ReplaceExisting),
 		"upsert merge": tab.UpsertOp(&row{pk, rk, "n"}, table.MergeExisting),
-		"merge":        tabledoor.MergeAnyOp(tab, k, name.Set("n")),
+		"merge":        baretest.MergeAnyOp(tab, k, name.Set("n")),
 		"merge by tag": tab.MergeOp(&table.Entity[row]{Value: row{P: pk, R: rk}, Key: k, ETag: etag}, name.Set("n")),
 		"delete":       tab.DeleteAnyOp(k),
 		"pin":          tabledoor.PinOp(tab, &table.Entity[row]{Value: row{P: pk, R: rk}, Key: k, ETag: etag}),

@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
-	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -25,7 +26,7 @@ func TestStaleVersions(t *testing.T) {
 			return p.MergeOp(e, lastName.Set("Li"))
 		},
 		"Delete": func(p *table.Table[resident], e *table.Entity[resident]) table.Op { return p.DeleteOp(e) },
-		"Touch":  func(p *table.Table[resident], e *table.Entity[resident]) table.Op { return tabledoor.TouchOp(p, e) },
+		"Touch":  func(p *table.Table[resident], e *table.Entity[resident]) table.Op { return baretest.TouchOp(p, e) },
 	} {
 		people, s := newTown(t, nil)
 		e := insertAll(t, people, s, resident{"S", 1, "Jones", "a"})[0]

@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/errs"
@@ -18,7 +20,6 @@ import (
 	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
-	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -70,9 +71,9 @@ func newSuspendableWriter(t testing.TB) *suspendableWriter {
 	noError(t, err)
 	x.sent, err = bare.NewTable(service, "sent", table.Schema[table.Row]{}, noWaitOptions())
 	noError(t, err)
-	x.people, err = bare.WithOutbox(people, x.out, letters{})
+	x.people, err = baretest.WithOutbox(people, x.out, letters{})
 	noError(t, err)
-	x.others, err = bare.WithOutbox(peopleOf(t, x.s.Service, others), x.out, letters{})
+	x.others, err = baretest.WithOutbox(peopleOf(t, x.s.Service, others), x.out, letters{})
 	noError(t, err)
 	noError(t, errors.Join(tabledoor.Ensure(ctx, people), tabledoor.Ensure(ctx, x.out.rows), tabledoor.Ensure(ctx, x.sent)))
 	_, err = x.others.Insert(ctx, &resident{"S", 1, "Jones", ""})
@@ -95,7 +96,7 @@ func (x *suspendableWriter) suspend(d time.Duration) (resolved map[string]commit
 	noError(x, x.out.drain(ctx, x.others, x.sent))
 	x.othersClock.advance(d)
 	x.s.Advance(d)
-	_, _, err := records.SweepAll(ctx, x.others, keys.PartitionRange{})
+	_, err := baretest.SweepAll(ctx, x.others)
 	noError(x, err)
 	return resolved
 }
@@ -173,7 +174,7 @@ func TestSuspendedWriter(t *testing.T) {
 					out := &suspendingOutbox{tableOutbox: x.out}
 					mine := noWaitOptions()
 					options.SetNow(&mine.Common, x.clock.Now)
-					people, err := bare.WithOutbox(peopleOf(t, x.s, mine), out, letters{})
+					people, err := baretest.WithOutbox(peopleOf(t, x.s, mine), out, letters{})
 					noError(t, err)
 					e, err := people.Get(ctx, residentAt(1))
 					noError(t, err)
@@ -256,7 +257,7 @@ func withClockHook(x *suspendableWriter, f func()) *table.Table[resident] {
 		f()
 		return x.clock.Now()
 	})
-	people, err := bare.WithOutbox(peopleOf(x, x.s, o), x.out, letters{})
+	people, err := baretest.WithOutbox(peopleOf(x, x.s, o), x.out, letters{})
 	noError(x, err)
 	return people
 }
@@ -295,7 +296,7 @@ func TestNotifiedAgain(t *testing.T) {
 		options.SetNow(&o.Common, clock.Now)
 		people := peopleOf(t, s, o)
 		noError(t, tabledoor.Ensure(ctx, people))
-		people, err := bare.WithOutbox(people, out, byEmail{}, letters{})
+		people, err := baretest.WithOutbox(people, out, byEmail{}, letters{})
 		noError(t, err)
 		return people, s, out, func() { clock.advance(30 * time.Hour) }
 	}
@@ -380,7 +381,7 @@ func TestSuspendedResolver(t *testing.T) {
 	for _, lost := range []bool{false, true} { // the first abort record is lost, and another one follows
 		x := newSuspendableWriter(t)
 		out := &suspendingOutbox{tableOutbox: x.out}
-		people, err := bare.WithOutbox(peopleOf(t, x.s, noWaitOptions()), out, letters{})
+		people, err := baretest.WithOutbox(peopleOf(t, x.s, noWaitOptions()), out, letters{})
 		noError(t, err)
 		e, err := people.Get(ctx, residentAt(1))
 		noError(t, err)

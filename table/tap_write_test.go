@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
@@ -107,7 +109,7 @@ func TestTapWritesTransactions(t *testing.T) {
 			for range 2 { // the second goes past the SDK
 				w.sent = nil
 				got, err := table.Transact(ctx, tab.InsertOp(newWritten("O'Brien")), tab.UpsertOp(newWritten("a b%é:&=+$,;@!*()~"), table.ReplaceExisting), tab.UpsertOp(newWritten("3"), table.MergeExisting),
-					tabledoor.MergeAnyOp(tab, key("4"), table.FieldOf(func(e *written) *float64 { return &e.Whole }).Set(1e21)), tab.UpsertOp(newWritten("5''"), table.MergeExisting), tab.DeleteAnyOp(key("'")), tab.DeleteAnyOp(key("7")))
+					baretest.MergeAnyOp(tab, key("4"), table.FieldOf(func(e *written) *float64 { return &e.Whole }).Set(1e21)), tab.UpsertOp(newWritten("5''"), table.MergeExisting), tab.DeleteAnyOp(key("'")), tab.DeleteAnyOp(key("7")))
 				noError(t, err)
 				etags[i] = fmt.Sprint(got)
 			}

@@ -8,12 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/errs"
-	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -102,7 +103,7 @@ func TestTransactSize(t *testing.T) {
 			if i == 8 {
 				b.Extra["last"] = strings.Repeat("x", last)
 			}
-			list = append(list, tabledoor.InsertAtOp(in, keys.At(keys.RawPartition("p"), keys.RawRow(fmt.Sprint(i))), &b))
+			list = append(list, baretest.InsertAtOp(in, keys.At(keys.RawPartition("p"), keys.RawRow(fmt.Sprint(i))), &b))
 		}
 		return list
 	}
@@ -120,7 +121,7 @@ func TestTransactSize(t *testing.T) {
 	}
 	base, err := bare.NewTable(sdkClient(t, noRequests(t)), "bags", table.Schema[bag]{}, singleAttempt())
 	noError(t, err)
-	tenth := tabledoor.InsertAtOp(base, keys.At(keys.RawPartition("p"), keys.RawRow("tenth")), &bag{map[string]any{"x": strings.Repeat("x", 32768)}})
+	tenth := baretest.InsertAtOp(base, keys.At(keys.RawPartition("p"), keys.RawRow("tenth")), &bag{map[string]any{"x": strings.Repeat("x", 32768)}})
 	if _, err := table.Transact(ctx, append(ops(base, 30000), tenth)...); !errors.As(err, &le) || le.Got <= le.Max {
 		t.Errorf("bodies that do not fit: got %v; want a *LimitError and le.Got > le.Max", err)
 	}
@@ -144,7 +145,7 @@ func TestTransactSizeOnAnyClient(t *testing.T) {
 		n := map[string]int{"x": 20_900, "<": 20_900, "\u2028": 4_000}[text]
 		var ops []table.Op
 		for i := range 100 {
-			ops = append(ops, tabledoor.InsertAtOp(bags, keys.At(keys.RawPartition("p"), keys.RawRow(fmt.Sprint(i))), &bag{strings.Repeat(text, n), strings.Repeat(text, n)}))
+			ops = append(ops, baretest.InsertAtOp(bags, keys.At(keys.RawPartition("p"), keys.RawRow(fmt.Sprint(i))), &bag{strings.Repeat(text, n), strings.Repeat(text, n)}))
 		}
 		var le *table.LimitError
 		if _, err := table.Transact(context.Background(), ops...); !errors.As(err, &le) || le.Got <= 4<<20 || errors.Is(err, table.ErrUnknownOutcome) || w.requests() != sent {

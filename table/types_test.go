@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
@@ -264,7 +266,7 @@ func TestOtherType(t *testing.T) {
 	if n, err := tab.Count(ctx, table.Query[person]{}); n != 0 || err != nil {
 		t.Errorf("got %v, %v; want n == 0 and no error", n, err)
 	}
-	if yes, err := tabledoor.Exists(ctx, tab, personKey); !yes || err != nil {
+	if yes, err := baretest.Exists(ctx, tab, personKey); !yes || err != nil {
 		t.Errorf("got %v, %v; want yes and no error", yes, err)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
@@ -151,7 +153,7 @@ func TestNotImplemented(t *testing.T) {
 			},
 			"InsertAt": func(rows *table.Table[table.Row]) error { return second(rows.InsertAt(ctx, k, new(table.Row))) },
 			"Transact": func(rows *table.Table[table.Row]) error {
-				return second(table.Transact(ctx, tabledoor.InsertAtOp(rows, k, new(table.Row)), tabledoor.InsertAtOp(rows, keys.Raw("p", "s"), new(table.Row))))
+				return second(table.Transact(ctx, baretest.InsertAtOp(rows, k, new(table.Row)), baretest.InsertAtOp(rows, keys.Raw("p", "s"), new(table.Row))))
 			},
 			"Ensure": func(rows *table.Table[table.Row]) error { return tabledoor.Ensure(ctx, rows) },
 		} {
@@ -183,7 +185,7 @@ func TestBeingDeletedText(t *testing.T) {
 	rows, s := unreachable(t)
 	s.SetFaults(func(storagetest.Request) storagetest.Fault { return storagetest.Refuse(409, "TableBeingDeleted") })
 	const want = "TableBeingDeleted: the table is being deleted; the service refuses its name for 40 s or more, so try again later"
-	_, terr := table.Transact(ctx, tabledoor.InsertAtOp(rows, keys.Raw("p", "r"), new(table.Row)), tabledoor.InsertAtOp(rows, keys.Raw("p", "s"), new(table.Row)))
+	_, terr := table.Transact(ctx, baretest.InsertAtOp(rows, keys.Raw("p", "r"), new(table.Row)), baretest.InsertAtOp(rows, keys.Raw("p", "s"), new(table.Row)))
 	for method, err := range map[string]error{"Ensure": tabledoor.Ensure(ctx, rows), "InsertAt": second(rows.InsertAt(ctx, keys.Raw("p", "r"), new(table.Row))), "Transact": terr} {
 		if !errors.Is(err, table.ErrNotCreated) || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%s: got error %v; want ErrNotCreated with the text %q at its end", method, err, want)

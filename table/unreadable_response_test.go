@@ -7,7 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/internal/records"
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -32,7 +33,7 @@ func TestUnreadableResponses(t *testing.T) {
 		"Get":         func() error { _, err := staff.Get(ctx, k); return err },
 		"GetRow":      func() error { _, err := tabledoor.GetRow(ctx, staff, k); return err },
 		"Update":      func() error { _, err := staff.Update(ctx, k, func(*employee) error { return nil }); return err },
-		"Exists":      func() error { _, err := tabledoor.Exists(ctx, staff, k); return err },
+		"Exists":      func() error { _, err := baretest.Exists(ctx, staff, k); return err },
 		"Count":       func() error { _, err := staff.Count(ctx, one); return err },
 		"Page":        func() error { _, err := staff.Page(ctx, one, ""); return err },
 		"View.Get":    func() error { _, err := names.Get(ctx, k); return err },
@@ -58,7 +59,7 @@ func TestUnreadableResponses(t *testing.T) {
 			}
 			return err
 		},
-		"CommitRecords": func() error { _, err := records.Of(staff).Sweep(ctx, dept.PartitionKey("Sales")); return err },
+		"CommitRecords": func() error { _, err := baretest.SweepRecords(ctx, staff, dept.PartitionKey("Sales")); return err },
 	}
 	pages := "Exists Count Page View.Get DeleteQuery List Rows Partitions CommitRecords"
 	for what, body := range map[string]string{

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit"
@@ -326,7 +328,7 @@ func TestUpgradeSkipsWrites(t *testing.T) {
 	noError(t, second(s.Tables().NewClient("people").UpsertEntity(ctx, fmt.Appendf(nil, `{"PartitionKey":"town0","RowKey":"00000","Name":"A %s"}`, strings.Repeat("x", 600)), nil)))
 	base, err := bare.NewTable(s.Tables(), "people", table.Schema[citizen]{Partition: town, Row: citizenID, Version: 1, Upgrade: splitName}, nil)
 	noError(t, err)
-	people, err := bare.Attach(base, index.New("last", keys.Text(), func(p *citizen) (string, bool) { return p.Last, true }, nil))
+	people, err := baretest.Attach(base, index.New("last", keys.Text(), func(p *citizen) (string, bool) { return p.Last, true }, nil))
 	noError(t, err)
 	if report, err := table.Upgrade(ctx, people, wholeTable, nil); err == nil {
 		t.Errorf("without Skip: got %+v; want an error", report)

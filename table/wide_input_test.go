@@ -8,9 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
-	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -290,7 +291,7 @@ func TestWideLists(t *testing.T) {
 		}
 	}
 	testkit.Expect(t, "view", n, 12)
-	found, err := tabledoor.Exists(ctx, pages, keys.Raw("s", "page_p03"))
+	found, err := baretest.Exists(ctx, pages, keys.Raw("s", "page_p03"))
 	testkit.NoError(t, err)
 	testkit.Expect(t, "exists", found, true)
 	i := 0

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -26,7 +28,7 @@ func TestWideMove(t *testing.T) {
 		s := &testkit.Hooked{Service: storagetest.New(nil)}
 		base, err := bare.NewTable(serviceOf(t, s), "pages", pageSchema(), readingOptions())
 		noError(t, err)
-		pages, err := bare.WithOutbox(base, &memoryOutbox{})
+		pages, err := baretest.WithOutbox(base, &memoryOutbox{})
 		noError(t, err)
 		noError(t, tabledoor.Ensure(context.Background(), pages))
 		want := page{Site: "a", Path: "p", Title: "T", Visits: make([]int32, 365), Article: strings.Repeat("text ", 30_000), Scan: bytes.Repeat([]byte{7}, 100_000), Note: "n"}
@@ -92,7 +94,7 @@ func TestMoveLimits(t *testing.T) {
 	base, err := bare.NewTable(serviceOf(t, s), "rows", table.Schema[table.Row]{}, noWaitOptions())
 	noError(t, err)
 	noError(t, tabledoor.Ensure(ctx, base))
-	rows, err := bare.WithOutbox(base, &memoryOutbox{})
+	rows, err := baretest.WithOutbox(base, &memoryOutbox{})
 	noError(t, err)
 	full := &table.Row{Key: keys.At(keys.RawPartition("a"), keys.RawRow("r"))}
 	for i := range 251 { // and _op

@@ -6,9 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
-	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -122,7 +123,7 @@ func TestWideTransactions(t *testing.T) {
 	testkit.Expect(t, "requests", counter.Take().String(), "2 get, 1 query, 1 transaction")
 	testkit.Expect(t, "rows", storedPages(s), "page_b page_b!01 page_b!20 page_d page_d!20")
 	// A partial merge beside another operation.
-	_, err = table.Transact(ctx, tabledoor.MergeAnyOp(pages, keys.Raw("s", "page_b"), pageNote.Set("x")), pages.DeleteAnyOp(keys.Raw("s", "page_d")))
+	_, err = table.Transact(ctx, baretest.MergeAnyOp(pages, keys.Raw("s", "page_b"), pageNote.Set("x")), pages.DeleteAnyOp(keys.Raw("s", "page_d")))
 	testkit.NoError(t, err)
 	got, err := pages.Get(ctx, keys.Raw("s", "page_b"))
 	testkit.NoError(t, err)

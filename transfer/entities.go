@@ -31,7 +31,7 @@ type EntityOptions struct {
 
 // errPrepared is an ErrIncomplete: a row belongs to a write over several partitions that was under
 // way when it was exported, so that it may be another one by now. Import all rows by [Import] and
-// end the write by records.Records.FinishPrepared, or do that before an export.
+// end the write by verify.Repair, or do that before an export.
 var errPrepared = fmt.Errorf("%w: the row belongs to a write over several partitions that was under way", table.ErrIncomplete)
 
 // ImportEntities inserts the entities of an export or of a table by a handle with definitions, so

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
@@ -56,7 +58,7 @@ func TestOldPin(t *testing.T) {
 	old, err := b.accounts.Get(ctx, accountKey("Bern", 1))
 	testkit.NoError(t, err)
 	changed := *old
-	testkit.NoError(t, tabledoor.Touch(ctx, b.accounts, &changed))
+	testkit.NoError(t, baretest.Touch(ctx, b.accounts, &changed))
 	err = txn.Run(ctx, b, func(tx *txn.Tx) error {
 		tx.Do(tabledoor.PinOp(b.accounts, old), b.accounts.InsertOp(&bankAccount{"Rom", 1, 1}))
 		return nil

@@ -11,12 +11,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/commit"
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/expire"
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/errs"
-	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -106,7 +108,7 @@ func TestCrashed(t *testing.T) {
 				testkit.Expect(t, "a read", strings.Contains(c.want, "Zug 3: 1"+map[int]string{100: "00", 130: "30"}[e.Value.Cents]), true)
 				testkit.NoError(t, b.transfer(ctx, accountKey("Zug", 3), accountKey("Bern", 1), 0, "")) // another transaction of the same rows
 				testkit.Expect(t, "a list in the end", b.cents(t), c.want)
-				_, err = records.Of(b.accounts).FinishPrepared(ctx, city.Of("Zug"), time.Now().Add(time.Hour), nil)
+				_, err = baretest.FinishPrepared(ctx, b.accounts, city.Of("Zug"), time.Now().Add(time.Hour), commit.LeaveOrphans)
 				testkit.NoError(t, err)
 				for _, r := range s.Rows("accounts") {
 					if r.Get("_tx") != nil {

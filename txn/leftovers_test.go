@@ -12,10 +12,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -94,7 +95,7 @@ func TestForgedRecord(t *testing.T) {
 			testkit.NoError(t, err)
 		}
 		time.Sleep(27 * time.Hour)
-		swept, err := records.Of(b.accounts).Sweep(ctx, city.Of("Rom"))
+		swept, err := baretest.SweepRecords(ctx, b.accounts, city.Of("Rom"))
 		testkit.NoError(t, err)
 		testkit.Expect(t, "forged records that were swept", swept, 1)
 		e, err := b.accounts.Get(ctx, accountKey("Zug", 3))

@@ -8,12 +8,13 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"golang.org/x/sync/errgroup"
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/errs"
-	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -489,7 +490,7 @@ func TestMistakes(t *testing.T) {
 	jones, err := b.accounts.Get(ctx, accountKey("Bern", 1))
 	testkit.NoError(t, err)
 	old := *jones
-	testkit.NoError(t, tabledoor.Touch(ctx, b.accounts, jones))
+	testkit.NoError(t, baretest.Touch(ctx, b.accounts, jones))
 	does := func(ops ...table.Op) func(*txn.Tx) error {
 		return func(tx *txn.Tx) error { tx.Do(ops...); return nil }
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/workertest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/service"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -17,7 +19,6 @@ import (
 
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/archive/blobarchive"
-	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -35,7 +36,7 @@ const incarnation = "0000000000000001"
 
 // fixture is a destination in the container "old" of a service in memory.
 type fixture struct {
-	bareworker.Destination
+	workertest.Destination
 	t         testing.TB
 	service   *storagetest.Service
 	container *container.Client
@@ -64,9 +65,9 @@ func newFixture(t testing.TB) *fixture {
 }
 
 // destination returns a destination in a container of an account.
-func destination(t testing.TB, a host.Account, name string, o *archive.Options) bareworker.Destination {
+func destination(t testing.TB, a host.Account, name string, o *archive.Options) workertest.Destination {
 	t.Helper()
-	d, err := bareworker.Place(&host.Host{Account: a}, blobarchive.New(name, o))
+	d, err := workertest.Place(&host.Host{Account: a}, blobarchive.New(name, o))
 	must(t, err)
 	return d
 }

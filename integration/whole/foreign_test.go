@@ -14,6 +14,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/commit"
+
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+	"github.com/aztablekit/aztablekit/internal/testkit/workertest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/service"
@@ -22,8 +27,6 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/internal/bare"
-	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -176,11 +179,11 @@ var readMethods = map[string]func(context.Context, *outage) error{
 		return firstError(records.Of(x.sending).List(ctx, keys.RawPartition("Sales"), hired.AddDate(1000, 0, 0)))
 	},
 	"SweepAll": func(ctx context.Context, x *outage) error {
-		_, _, err := records.SweepAll(ctx, x.sending, keys.PartitionRange{})
+		_, err := baretest.SweepAll(ctx, x.sending)
 		return err
 	},
 	"FinishPrepared": func(ctx context.Context, x *outage) error {
-		_, err := records.Of(x.sending).FinishPrepared(ctx, keys.RawPartition("Sales"), hired.AddDate(1000, 0, 0), nil)
+		_, err := baretest.FinishPrepared(ctx, x.sending, keys.RawPartition("Sales"), hired.AddDate(1000, 0, 0), commit.LeaveOrphans)
 		return err
 	},
 	"GetFields": func(ctx context.Context, x *outage) error { _, err := x.base.GetFields(ctx, jones, age); return err },
@@ -218,7 +221,7 @@ var readMethods = map[string]func(context.Context, *outage) error{
 		return err
 	},
 	"Mover.Find": func(ctx context.Context, x *outage) error {
-		mover, err := bareworker.NewMover("cold", x.sending, x.cold, x.out)
+		mover, err := workertest.NewMover("cold", x.sending, x.cold, x.out)
 		if err != nil {
 			return err
 		}
@@ -235,7 +238,7 @@ func summarized(x *outage) (*index.Lists[Employee, string], *index.Summary[Emplo
 	name := func(e *Employee) (string, bool) { return e.Name, true }
 	lists := index.NewLists("list", keys.Text(), name, &index.ListOptions{Reserved: true})
 	summary := index.NewSummary("sum", keys.Text(), name, &index.SummaryOptions{Reserved: true})
-	staff, err := bare.Attach(x.base, lists, summary)
+	staff, err := baretest.Attach(x.base, lists, summary)
 	if err != nil {
 		panic(err)
 	}

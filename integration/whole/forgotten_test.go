@@ -8,16 +8,19 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+	"github.com/aztablekit/aztablekit/internal/testkit/workertest"
+
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/archive/blobarchive"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
-	"github.com/aztablekit/aztablekit/internal/barevalues"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/internal/testkit/valuestest"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/largeentity/series"
@@ -70,27 +73,27 @@ func forgottenCalls(t *testing.T) []forgotten {
 
 	work, err := bareworker.NewOutbox(s.Queues().NewQueueClient("work"), nil)
 	testkit.NoError(t, err)
-	quiet, err := bare.WithOutbox(present, work)
+	quiet, err := baretest.WithOutbox(present, work)
 	testkit.NoError(t, err)
 	jobs, err := bareworker.NewOutbox(s.Queues().NewQueueClient("jobs"), nil)
 	testkit.NoError(t, err)
 	testkit.NoError(t, jobs.Ensure(ctx))
-	heard, err := bare.WithOutbox(present, jobs)
+	heard, err := baretest.WithOutbox(present, jobs)
 	testkit.NoError(t, err)
 
 	serial := func(d *device) (string, bool) { return d.Serial, true }
 	bySerial := index.NewGlobal("serial", site, serial, nil)
 	unique := index.NewUnique("only", site, serial, nil)
-	indexed, err := bare.Attach(heard, bySerial)
+	indexed, err := baretest.Attach(heard, bySerial)
 	testkit.NoError(t, err)
-	one, err := bare.Attach(heard, unique)
+	one, err := baretest.Attach(heard, unique)
 	testkit.NoError(t, err)
-	unheard, err := bare.Attach(quiet, bySerial)
+	unheard, err := baretest.Attach(quiet, bySerial)
 	testkit.NoError(t, err)
 	views := materialized.New("view", open("views"), func(d *device, _ keys.Key) (device, bool) { return *d, true })
-	viewed, err := bare.Attach(heard, views)
+	viewed, err := baretest.Attach(heard, views)
 	testkit.NoError(t, err)
-	worker, err := bareworker.New(s.Queues().NewQueueClient("none"), s.Queues().NewQueueClient("poison"), bare.Handlers(indexed), nil)
+	worker, err := bareworker.New(s.Queues().NewQueueClient("none"), s.Queues().NewQueueClient("poison"), baretest.Handlers(indexed), nil)
 	testkit.NoError(t, err)
 	poison, err := bareworker.NewPoisonQueue(s.Queues().NewQueueClient("none"), s.Queues().NewQueueClient("poison"), nil)
 	testkit.NoError(t, err)
@@ -98,7 +101,7 @@ func forgottenCalls(t *testing.T) []forgotten {
 	type photographed struct{ Photo largeentity.Blob }
 	shown, err := bare.NewTable(s.Tables(), "devices", table.Schema[photographed]{}, nil)
 	testkit.NoError(t, err)
-	photos, _, err := barevalues.New(shown, s, "photos", nil)
+	photos, _, err := valuestest.New(shown, s, "photos", nil)
 	testkit.NoError(t, err)
 	log := logtail.New[device](&host.Host{Tables: s.Tables()}, "log", nil)
 	clock := options.At(func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) })
@@ -108,13 +111,13 @@ func forgottenCalls(t *testing.T) []forgotten {
 	testkit.NoError(t, err)
 	testkit.NoError(t, writer.Append(ctx, d))
 	visits := series.New[int64](&host.Host{Tables: s.Tables()}, "visits", series.Every(time.Hour, nil), nil)
-	old, err := bareworker.Place(&host.Host{Tables: s.Tables()}, archive.ToTable("old", nil))
+	old, err := workertest.Place(&host.Host{Tables: s.Tables()}, archive.ToTable("old", nil))
 	testkit.NoError(t, err)
-	mover, err := bareworker.NewMover("archive", present, old, jobs)
+	mover, err := workertest.NewMover("archive", present, old, jobs)
 	testkit.NoError(t, err)
-	blobs, err := bareworker.Place(&host.Host{Account: s}, blobarchive.New("blobs", nil))
+	blobs, err := workertest.Place(&host.Host{Account: s}, blobarchive.New("blobs", nil))
 	testkit.NoError(t, err)
-	blobMover, err := bareworker.NewMover("archive", present, blobs, jobs)
+	blobMover, err := workertest.NewMover("archive", present, blobs, jobs)
 	testkit.NoError(t, err)
 
 	q := table.Query[device]{Partition: site.PartitionKey("A")}

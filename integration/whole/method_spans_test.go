@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
@@ -201,7 +203,7 @@ var tableMethods = map[string]func(context.Context, *museum) error{
 	"Table.GetMany": func(ctx context.Context, m *museum) error {
 		return all(m.pieces.GetMany(ctx, pieceKey(1), pieceKey(2)))
 	},
-	"Table.Exists of what does not exist": func(ctx context.Context, m *museum) error { return errOf(tabledoor.Exists(ctx, m.pieces, pieceKey(9))) },
+	"Table.Exists of what does not exist": func(ctx context.Context, m *museum) error { return errOf(baretest.Exists(ctx, m.pieces, pieceKey(9))) },
 	"Table.Count": func(ctx context.Context, m *museum) error {
 		return errOf(m.pieces.Count(ctx, table.Query[piece]{Partition: hall.Of("A")}))
 	},
@@ -229,7 +231,7 @@ var tableMethods = map[string]func(context.Context, *museum) error{
 		return errOf(m.pieces.Upsert(ctx, &piece{Hall: "A", No: 4}, table.ReplaceExisting))
 	},
 	"Table.UpsertAt": func(ctx context.Context, m *museum) error {
-		return errOf(tabledoor.UpsertAt(ctx, m.pieces, pieceKey(2), &piece{Hall: "A", No: 2, Kind: "coin"}, table.MergeExisting))
+		return errOf(baretest.UpsertAt(ctx, m.pieces, pieceKey(2), &piece{Hall: "A", No: 2, Kind: "coin"}, table.MergeExisting))
 	},
 	"Table.Replace": func(ctx context.Context, m *museum) error {
 		m.second.Value.Kind = "coin"
@@ -238,7 +240,7 @@ var tableMethods = map[string]func(context.Context, *museum) error{
 	"Table.ReplaceAny": func(ctx context.Context, m *museum) error { return m.pieces.ReplaceAny(ctx, m.second) },
 	"Table.Merge":      func(ctx context.Context, m *museum) error { return m.pieces.Merge(ctx, m.second, weight.Set(3)) },
 	"Table.MergeAny":   func(ctx context.Context, m *museum) error { return m.pieces.MergeAny(ctx, pieceKey(2), weight.Set(3)) },
-	"Table.Touch":      func(ctx context.Context, m *museum) error { return tabledoor.Touch(ctx, m.pieces, m.second) },
+	"Table.Touch":      func(ctx context.Context, m *museum) error { return baretest.Touch(ctx, m.pieces, m.second) },
 	"Table.Delete":     func(ctx context.Context, m *museum) error { return m.pieces.Delete(ctx, m.second) },
 	"Table.DeleteAny":  func(ctx context.Context, m *museum) error { return m.pieces.DeleteAny(ctx, pieceKey(2)) },
 	"Table.DeleteOps": func(ctx context.Context, m *museum) error {
@@ -295,13 +297,6 @@ var tableMethods = map[string]func(context.Context, *museum) error{
 	},
 	"Records.Resolve": func(ctx context.Context, m *museum) error {
 		return errOf(m.records.Resolve(ctx, hall.Of("A"), "00VHNCZB00X3HA15YNNNN76AS1"))
-	},
-	"Records.Sweep": func(ctx context.Context, m *museum) error {
-		time.Sleep(48 * time.Hour)
-		return errOf(m.records.Sweep(ctx, hall.Of("A")))
-	},
-	"Records.FinishPrepared": func(ctx context.Context, m *museum) error {
-		return errOf(m.records.FinishPrepared(ctx, hall.Of("A"), time.Now(), nil))
 	},
 }
 

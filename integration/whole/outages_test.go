@@ -11,6 +11,9 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+	"github.com/aztablekit/aztablekit/internal/testkit/workertest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/service"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
@@ -23,11 +26,11 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
-	"github.com/aztablekit/aztablekit/internal/barevalues"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/internal/testkit/valuestest"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/logtail"
@@ -48,15 +51,15 @@ type outage struct {
 	spread  *table.Table[Employee] // with indexes in other partitions
 	jones   *table.Entity[Employee]
 	out     bareworker.Outbox
-	photos  barevalues.Values[photographed]
-	logs    bare.Registry // of the log in a table
-	blobs   bare.Registry // of the log in blobs
+	photos  valuestest.Values[photographed]
+	logs    baretest.Registry // of the log in a table
+	blobs   baretest.Registry // of the log in blobs
 	lines   *logtail.Log[Employee]
 	events  *bloblog.Log[Employee]
 	log     *bloblog.Writer[Employee]
 	poison  *eventual.PoisonQueue
 	photo   largeentity.Blob
-	cold    bareworker.Destination
+	cold    workertest.Destination
 	common  table.Common // and the queues: of a worker
 	queues  services
 }
@@ -87,11 +90,11 @@ func openOutage(t *testing.T, s services, common table.Common) *outage {
 	var err error
 	x.out, err = bareworker.NewOutbox(s.Queues().NewQueueClient("notifications"), &common)
 	fatal(t, err)
-	x.sending, err = bare.WithOutbox(x.base, x.out, bare.OnChange("badge", func(*extend.Change[Employee]) (string, bool) { return "new", true }))
+	x.sending, err = baretest.WithOutbox(x.base, x.out, bare.OnChange("badge", func(*extend.Change[Employee]) (string, bool) { return "new", true }))
 	fatal(t, err)
 	unique := index.NewUnique("unique", keys.Text(), func(e *Employee) (string, bool) { return e.Name, true }, nil)
 	elsewhere := index.NewGlobal("elsewhere", keys.Text(), func(e *Employee) (string, bool) { return e.Name, true }, nil)
-	x.spread, err = bare.Attach(x.sending, unique, elsewhere)
+	x.spread, err = baretest.Attach(x.sending, unique, elsewhere)
 	fatal(t, err)
 	x.lines = logtail.New[Employee](&host.Host{Tables: s.Tables(), Registry: &x.logs}, "lines", &logtail.Options{Common: common})
 	staff, err := bare.NewTable(s.Tables(), "staff", table.Schema[photographed]{
@@ -99,14 +102,14 @@ func openOutage(t *testing.T, s services, common table.Common) *outage {
 		Row:       keys.RawRowOf(func(e *photographed) *string { return &e.ID }),
 	}, nil)
 	fatal(t, err)
-	x.photos, _, err = barevalues.New(staff, s, "photos", &largeentity.Options{Common: common})
+	x.photos, _, err = valuestest.New(staff, s, "photos", &largeentity.Options{Common: common})
 	fatal(t, err)
 	x.events = bloblog.New(&host.Host{Account: s, Registry: &x.blobs}, "events", &bloblog.Options[Employee]{Common: common})
 	x.log, err = x.events.Writer("staff")
 	fatal(t, err)
 	x.poison, err = bareworker.NewPoisonQueue(s.Queues().NewQueueClient("moves"), s.Queues().NewQueueClient("notifications"), &common)
 	fatal(t, err)
-	x.cold, err = bareworker.Place(&host.Host{Account: s}, blobarchive.New("cold", &archive.Options{Common: common}))
+	x.cold, err = workertest.Place(&host.Host{Account: s}, blobarchive.New("cold", &archive.Options{Common: common}))
 	fatal(t, err)
 	return x
 }
@@ -120,7 +123,7 @@ type photographed struct {
 // fill creates what the methods work on.
 func (x *outage) fill(t *testing.T) {
 	ctx := t.Context()
-	fatal(t, errors.Join(tabledoor.Ensure(ctx, x.base), x.out.Ensure(ctx), bare.Ensure(ctx, x.spread), x.photos.Ensure(ctx), x.logs.Ensure(ctx), x.blobs.Ensure(ctx), x.cold.Ensure(ctx)))
+	fatal(t, errors.Join(tabledoor.Ensure(ctx, x.base), x.out.Ensure(ctx), baretest.Ensure(ctx, x.spread), x.photos.Ensure(ctx), x.logs.Ensure(ctx), x.blobs.Ensure(ctx), x.cold.Ensure(ctx)))
 	fatal(t, kitInsert(ctx, x.base))
 	fatal(t, errors.Join(x.log.Append(ctx, smith), x.log.Flush(ctx)))
 	fatal(t, x.cold.Put(ctx, archivedJones, ""))

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
@@ -48,7 +50,7 @@ func newSideBySide(t *testing.T, by *index.Index[Employee, string]) *sideBySide 
 	acc, err := account.FromConnectionString(cs, nil)
 	fatal(t, err)
 	x.base = openStaff(t, acc.Tables())
-	x.staff, err = bare.Attach(x.base, by)
+	x.staff, err = baretest.Attach(x.base, by)
 	fatal(t, err)
 	fatal(t, tabledoor.Ensure(t.Context(), x.base))
 	return x
@@ -70,7 +72,7 @@ func openStaffWith(t *testing.T, service engine.Service, common table.Common) *t
 // attach attaches byName to a table.
 func attach(t *testing.T, base *table.Table[Employee]) *table.Table[Employee] {
 	t.Helper()
-	staff, err := bare.Attach(base, byName)
+	staff, err := baretest.Attach(base, byName)
 	fatal(t, err)
 	return staff
 }
@@ -231,11 +233,11 @@ func TestAztablesQueriesBesideIndexes(t *testing.T) {
 			}
 			out, err := bareworker.NewOutbox(acc.Queues().NewQueueClient("effects"), nil)
 			fatal(t, err)
-			withOutbox, err := bare.WithOutbox(base, out)
+			withOutbox, err := baretest.WithOutbox(base, out)
 			fatal(t, err)
-			staff, err := bare.Attach(withOutbox, c.by)
+			staff, err := baretest.Attach(withOutbox, c.by)
 			fatal(t, err)
-			fatal(t, errors.Join(out.Ensure(ctx), bare.Ensure(ctx, staff)))
+			fatal(t, errors.Join(out.Ensure(ctx), baretest.Ensure(ctx, staff)))
 			r, err := verify.Repair(ctx, staff, nil)
 			if err != nil || r.Faults > 0 {
 				t.Fatalf("verify.Check: got report %+v, error %v; want a sound report", r, err)

@@ -12,6 +12,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+	"github.com/aztablekit/aztablekit/internal/testkit/workertest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/tracing"
 
 	"github.com/aztablekit/aztablekit/archive"
@@ -109,14 +112,14 @@ var refusedMethods = map[string]func(context.Context, *outage) error{
 		return x.lines.Resend(ctx, r)
 	},
 	"series.Add": func(ctx context.Context, x *outage) error {
-		var declared bare.Registry
+		var declared baretest.Registry
 		visits := series.New[int64](&host.Host{Tables: x.tables, Registry: &declared}, "visits", series.Days(time.UTC), &series.Options{Common: x.common})
 		errEnsure := declared.Ensure(ctx)
 		_, errAdd := visits.Add(ctx, hired, 1)
 		return errors.Join(errEnsure, errAdd, visits.AddAll(ctx, maps.All(map[time.Time]int64{hired: 2})))
 	},
 	"TableDestination.Get": func(ctx context.Context, x *outage) error {
-		old, err := bareworker.Place(&host.Host{Tables: x.tables}, archive.ToTable("old", &archive.Options{Common: x.common}))
+		old, err := workertest.Place(&host.Host{Tables: x.tables}, archive.ToTable("old", &archive.Options{Common: x.common}))
 		if err != nil {
 			return err
 		}
@@ -146,11 +149,11 @@ var refusedMethods = map[string]func(context.Context, *outage) error{
 		return errors.Join(w.Ensure(ctx), errInsert, w.Drain(ctx))
 	},
 	"Mover": func(ctx context.Context, x *outage) error {
-		old, err := bareworker.Place(&host.Host{Tables: x.tables}, archive.ToTable("old", &archive.Options{Common: x.common}))
+		old, err := workertest.Place(&host.Host{Tables: x.tables}, archive.ToTable("old", &archive.Options{Common: x.common}))
 		if err != nil {
 			return err
 		}
-		mover, err := bareworker.NewMover("old", x.sending, old, x.out)
+		mover, err := workertest.NewMover("old", x.sending, old, x.out)
 		if err != nil {
 			return err
 		}
@@ -173,11 +176,11 @@ var refusedMethods = map[string]func(context.Context, *outage) error{
 			return err
 		}
 		byID := materialized.New("people", people, func(e *Employee, _ keys.Key) (person, bool) { return person{"all", e.ID, e.Name}, true })
-		staff, err := bare.Attach(x.sending, byID)
+		staff, err := baretest.Attach(x.sending, byID)
 		if err != nil {
 			return err
 		}
-		w, err := bareworker.New(x.queues.Queues().NewQueueClient("notifications"), x.queues.Queues().NewQueueClient("poison"), bare.Handlers(staff), &eventual.WorkerOptions{Common: x.common})
+		w, err := bareworker.New(x.queues.Queues().NewQueueClient("notifications"), x.queues.Queues().NewQueueClient("poison"), baretest.Handlers(staff), &eventual.WorkerOptions{Common: x.common})
 		if err != nil {
 			return err
 		}

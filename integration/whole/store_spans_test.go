@@ -7,9 +7,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/expire"
-	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/lease"
@@ -107,7 +108,7 @@ var storeMethods = map[string]func(context.Context, *office) error{
 		if err != nil {
 			return err
 		}
-		_, err = table.Transact(ctx, in.Guard(), tabledoor.MergeAnyOp(o.tickets, ticketKey(1), table.FieldOf(func(t *ticket) *int { return &t.Uses }).Set(9)))
+		_, err = table.Transact(ctx, in.Guard(), baretest.MergeAnyOp(o.tickets, ticketKey(1), table.FieldOf(func(t *ticket) *int { return &t.Uses }).Set(9)))
 		return err
 	},
 	"Ends.Extend beside a writer": func(ctx context.Context, o *office) error {

@@ -6,10 +6,7 @@ package bare
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"maps"
-	"strings"
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/door"
@@ -24,23 +21,6 @@ import (
 // wrong schema or option.
 func NewTable[T any](service engine.Service, name string, schema table.Schema[T], o *table.Options) (*table.Table[T], error) {
 	return door.New[*table.Table[T]](service, name, &schema, o)
-}
-
-// Attach returns a handle of the same table with these definitions, besides those of t, as a store
-// makes it. t has the outbox already. It sends nothing. Errors: *table.ValueError for a nil table
-// or definition; those of the definitions.
-func Attach[T any](t *table.Table[T], definitions ...extend.Definition[T]) (*table.Table[T], error) {
-	h := &host.Host{}
-	if e := door.Table(t); e != nil && e.Mode.Outbox != nil {
-		h.Outbox = e.Mode.Outbox
-	}
-	d := Declare(h, t)
-	for _, definition := range definitions {
-		if err := d.Add(definition); err != nil {
-			return nil, fmt.Errorf("table %s: %w", t.Name(), err)
-		}
-	}
-	return declared[T](d)
 }
 
 // Declare returns the declaration of a table that has no definitions yet. t has the outbox of the
@@ -87,49 +67,6 @@ func WithAny(t table.Handle, m Maintainer) (table.Handle, error) {
 		return nil, err
 	}
 	return door.InMode(t, change), nil
-}
-
-// Handlers returns the handlers of the definitions of t that have effects, the indexes elsewhere
-// and the views, as a store has them; without such definitions, that of [Transactions].
-func Handlers(t table.Handle) (all []host.Handler) {
-	kinds := map[string]bool{}
-	for _, m := range door.Table(t).Mode.Maintainers {
-		if of, is := m.Typed().(interface {
-			HandlerOf(t table.Handle) host.Handler
-		}); is {
-			if h := of.HandlerOf(t); !kinds[h.Kind] {
-				kinds[h.Kind] = true
-				all = append(all, h)
-			}
-		}
-	}
-	if all == nil {
-		all = append(all, Transactions(t))
-	}
-	return all
-}
-
-// Ensure creates the tables of the definitions of t whose rows are in other tables, unless they
-// exist. 1 request for each; idempotent.
-func Ensure(ctx context.Context, t table.Handle) error {
-	done := map[string]bool{strings.ToLower(t.Name()): true}
-	for _, m := range door.Table(t).Mode.Maintainers {
-		of, is := m.Typed().(interface {
-			RowsTable() (name string, ensure func(context.Context) error)
-		})
-		if !is {
-			continue
-		}
-		name, ensure := of.RowsTable()
-		if done[strings.ToLower(name)] {
-			continue
-		}
-		done[strings.ToLower(name)] = true
-		if err := ensure(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Bind returns a handle that contains what a definition has made for it, for [BoundTo]: the methods
@@ -183,29 +120,4 @@ func Place(of string, a host.Account) string {
 		return of
 	}
 	return of + " of another account"
-}
-
-// Registry is the host.Registry of a host without a store. It keeps what makes the logs and series
-// that are declared, and their mistakes.
-type Registry struct {
-	tasks []host.Task
-	err   error
-}
-
-// Declare implements host.Registry.
-func (d *Registry) Declare(_ string, p host.Parts, err error) error {
-	d.tasks, d.err = append(d.tasks, p.Ensure...), errors.Join(d.err, err)
-	return err
-}
-
-// Claim implements host.Registry: any table may be declared.
-func (d *Registry) Claim(_, _ string) error { return nil }
-
-// Ensure makes what is declared, as that of a store does, and returns the mistakes.
-func (d *Registry) Ensure(ctx context.Context) error {
-	err := d.err
-	for _, task := range d.tasks {
-		err = errors.Join(err, task.Do(ctx))
-	}
-	return err
 }

@@ -81,25 +81,6 @@ func (o *onChange[T, P]) Maintain(_ context.Context, p *extend.Plan, c *extend.C
 	return nil
 }
 
-// WithOutbox is [bare.With] for writes that have effects: the handle also gets the outbox that
-// notifies workers of them. A table has one outbox, and the handles that are made of this one keep
-// it.
-//
-// Requests: a write with effects takes 2 more, to store its notification and to show it; a refused
-// write stores an abort record and withdraws the notification.
-//
-// Errors:
-//   - *table.LimitError for maintainers that need more than 97 rows together
-//   - *table.ValueError for a maintainer that is nil or has the name of another one, for an outbox
-//     that is nil, for a second outbox, and if Common.WriteTimeout is no bound
-func WithOutbox[T any](t *table.Table[T], outbox commit.Outbox, maintainers ...extend.Maintainer[T]) (*table.Table[T], error) {
-	in, err := InOutbox(t, outbox)
-	if err != nil {
-		return nil, err
-	}
-	return With(in.(*table.Table[T]), maintainers...)
-}
-
 // InOutbox is [WithOutbox] without maintainers, for a handle of any type.
 func InOutbox(t table.Handle, outbox commit.Outbox) (table.Handle, error) {
 	err := engine.CheckHandle("t", door.Table(t))

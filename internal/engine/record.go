@@ -349,9 +349,12 @@ func (t *Table) Pending(ctx context.Context, partition, after string, before tim
 	return err
 }
 
-// Sweep deletes old commit records of a partition; see records.Records.Sweep. left is how many
-// records of writes before a time it leaves, because they are not old enough, their effects are not
-// executed yet, or they cannot be read.
+// Sweep deletes the commit and abort records of a partition that are older than commit.Retention
+// and an hour (for clocks that differ), except records whose effects are not executed yet, or that
+// cannot be read. It also deletes the preparations of writes over several partitions in the other
+// partitions. left is how many records of writes before a time it leaves. Requests: 1 for each
+// 1,000 records, 2 for a handle with an outbox; 1 for each 100 that are deleted; and 1 or 2 for
+// each other partition of such a write. Idempotent.
 func (t *Table) Sweep(ctx context.Context, partition string, through time.Time) (deleted, left int, err error) {
 	const method = "SweepCommitRecords"
 	library := t.LibraryHandle()

@@ -270,7 +270,7 @@ func (e *UnknownError) MarshalJSON() ([]byte, error) { return textJSON(e) }
 // was not applied; otherwise 2, and 1 for each entity; none if it was resolved before. Idempotent.
 func (e *UnknownError) Resolve(ctx context.Context) (done bool, err error) {
 	if e.resolve == nil {
-		return false, &ValueError{Field: "UnknownError", Reason: "was not returned by a write; use Resolve of records.Records"}
+		return false, &ValueError{Field: "UnknownError", Reason: "was not returned by a write; use extend.Resolve"}
 	}
 	done, err = e.resolve(ctx)
 	found := NotApplied

@@ -10,13 +10,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/internal/records"
-	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -53,7 +54,7 @@ func newFill(t *testing.T, n int, before func(s *scene, r *http.Request)) (s *sc
 func touch(writer *table.Table[employee], all []*table.Entity[employee]) error {
 	_, err := table.Bulk(context.Background(), func(yield func(table.Op, error) bool) {
 		for _, e := range all {
-			if !yield(tabledoor.TouchOp(writer, e), nil) {
+			if !yield(baretest.TouchOp(writer, e), nil) {
 				return
 			}
 		}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/commit"
@@ -51,7 +53,7 @@ func TestInlinePanic(t *testing.T) {
 	testkit.NoError(t, err)
 	broken := false
 	names := fragile{byLast{rows}, &broken}
-	staff, err := bare.WithOutbox(base, out, names)
+	staff, err := baretest.WithOutbox(base, out, names)
 	testkit.NoError(t, err)
 	staff = door.InMode(staff, func(m *engine.Mode) { m.Outbox = filling(m.Outbox, base, names) })
 	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones"})

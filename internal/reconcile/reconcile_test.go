@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
@@ -112,7 +114,7 @@ func (s *scene) open(t testing.TB, transport policy.Transporter) *scene {
 	testkit.NoError(t, err)
 	p := &scene{Service: s.Service}
 	names := byLast{rows}
-	p.staff, err = bare.WithOutbox(base, out, names)
+	p.staff, err = baretest.WithOutbox(base, out, names)
 	testkit.NoError(t, err)
 	p.worker, err = bareworker.New(acc.Queues().NewQueueClient("effects"), acc.Queues().NewQueueClient("poison"), []host.Handler{reconcile.Handler("names", p.staff, names)},
 		&eventual.WorkerOptions{Common: o.Common})

@@ -6,7 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aztablekit/aztablekit/internal/bareworker"
+	"github.com/aztablekit/aztablekit/internal/testkit/workertest"
+
 	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -19,7 +20,7 @@ func (s *scene) cleanUp(t testing.TB) {
 	t.Helper()
 	for _, later := range []time.Duration{25*time.Hour + time.Minute, 3 * time.Hour} {
 		s.Advance(later)
-		testkit.NoError(t, bareworker.CleanAll(context.Background(), s.worker, s.staff))
+		testkit.NoError(t, workertest.CleanAll(context.Background(), s.worker, s.staff))
 	}
 }
 
@@ -60,7 +61,7 @@ func TestSweepYoungTombstone(t *testing.T) {
 	const tombstone = "Jones/Sales:empid_000001=empid_000001/~/Sales"
 	testkit.Expect(t, "rows", s.stored(), tombstone)
 	s.Advance(3 * time.Hour) // the clean-up of the insert is due
-	testkit.NoError(t, bareworker.CleanAll(ctx, s.worker, s.staff))
+	testkit.NoError(t, workertest.CleanAll(ctx, s.worker, s.staff))
 	testkit.Expect(t, "rows after the clean-up", s.stored(), tombstone)
 	s.cleanUp(t)
 	testkit.Expect(t, "rows after the clean-up of the delete", s.stored(), "")

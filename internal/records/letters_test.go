@@ -4,6 +4,8 @@ import (
 	"context"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/account"
@@ -82,7 +84,7 @@ func pendingEffect(t testing.TB) (staff *table.Table[employee], s *storagetest.S
 	s, out = storagetest.New(nil), &memoryOutbox{}
 	base, err := openStaffOn(s, nil)
 	noError(t, err)
-	staff, err = bare.WithOutbox(base, out, letters{})
+	staff, err = baretest.WithOutbox(base, out, letters{})
 	noError(t, err)
 	e, err = staff.Insert(ctx, &employee{"S", 1, "Jones", 44})
 	noError(t, err)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"sync/atomic"
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/commit"
@@ -149,83 +148,6 @@ func (in *Records) Pending(ctx context.Context, partition keys.PartitionKey, aft
 			yield("", err)
 		}
 	}
-}
-
-// Sweep deletes the commit and abort records of a partition that are older than commit.Retention
-// and an hour (for clocks that differ), except records whose effects are not executed yet, or that
-// cannot be read. It also deletes the preparations of writes over several partitions in the other
-// partitions. Requests: 1 for each 1,000 records, 2 for a handle with an outbox; 1 for each 100
-// that are deleted; and 1 or 2 for each other partition of such a write. Idempotent.
-func (in *Records) Sweep(ctx context.Context, partition keys.PartitionKey) (deleted int, err error) {
-	ctx, end := in.engine.Span(ctx, "SweepCommitRecords")
-	defer func() { end(err) }()
-	pk, err := partition.Result()
-	if err != nil {
-		return 0, in.engine.OpError("SweepCommitRecords", keys.Key{}, err)
-	}
-	deleted, _, err = in.engine.Sweep(ctx, pk, time.Time{})
-	return deleted, err
-}
-
-// FinishOptions are the options of [Records.FinishPrepared]. The zero value leaves orphans.
-type FinishOptions struct {
-	// Orphans says what becomes of orphans that are older than commit.Retention.
-	Orphans commit.Orphans
-}
-
-// FinishPrepared ends writes over several partitions, such as [table.Table.Move], that have
-// prepared rows in a partition and began before a time, by their writers' clocks. A committed write
-// is finished there, any other is rolled back. Workers do that when they receive the message of the
-// write, and so does each program that reads such a row by its key; FinishPrepared is for messages
-// that were lost. Give a time at least a few minutes ago, or writes that are under way are rolled
-// back. It returns how many writes it has ended.
-//
-// Errors: table.ErrRanged if the client's signature is for a range of rows; an error about the
-// first orphan, after all other writes were ended; errors of a read and of a write (see package
-// table). Requests: 1 for each 1,000 rows, and for each write 3 and 1 for each of its rows.
-// Idempotent.
-func (in *Records) FinishPrepared(ctx context.Context, partition keys.PartitionKey, before time.Time, o *FinishOptions) (finished int, err error) {
-	if o == nil {
-		o = &FinishOptions{}
-	}
-	const method = "FinishPrepared"
-	ctx, end := in.engine.Span(engine.Enduring(ctx), method)
-	defer func() { end(err) }()
-	_, err = partition.Result()
-	if err == nil {
-		var left []*errs.HomeError
-		finished, left, err = in.engine.FinishPrepared(ctx, partition.Point(), before, o.Orphans)
-		if err == nil && len(left) > 0 {
-			err = left[0]
-		}
-	}
-	return finished, in.engine.OpError(method, keys.Key{}, err)
-}
-
-// SweepAll deletes the commit and abort records of a range of partitions, of the whole table if it
-// is unset, that are older than 25 hours, except records whose effects are not executed yet, and
-// returns how many. through is the last partition up to which all is done: the range Behind it is
-// what is left after an error. Call it about once a day for tables with exact writes that belong to
-// no store: the work of a day of a store does the same, and finds tombstones by the records. So do
-// not call it for tables with index.NewGlobal or a view. Idempotent. Requests: 1 for each partition
-// to find it, 10 at a time, and the requests of [Records.Sweep]. Errors: errors of a read and of a
-// write (see package table).
-func SweepAll[T any](ctx context.Context, t *table.Table[T], in keys.PartitionRange) (deleted int, through keys.PartitionKey, err error) {
-	if err := engine.CheckHandle("t", door.Table(t)); err != nil {
-		return 0, through, fmt.Errorf("records: SweepAll: %w", err)
-	}
-	records := Of(t)
-	var n atomic.Int64
-	pass := &table.Pass{Partitions: in}
-	done, err := table.EachPartition(ctx, t, pass, func(ctx context.Context, partition keys.PartitionKey) error {
-		d, err := records.Sweep(ctx, partition)
-		n.Add(int64(d))
-		return err
-	})
-	if done.Through != (keys.Key{}) {
-		through = done.Through.Partition()
-	}
-	return int(n.Load()), through, err
 }
 
 // Completing returns a handle of t for one write that executes effects of a commit record of the

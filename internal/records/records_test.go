@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/commit"
@@ -16,7 +18,6 @@ import (
 	"github.com/aztablekit/aztablekit/internal/records"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -82,56 +83,19 @@ func TestRecords(t *testing.T) {
 	if i, err := in.Resolve(ctx, pk, op); err != nil || i.State != commit.Done {
 		t.Errorf("got %+v, %v; want no error and i.State == commit.Done", i, err)
 	}
-	if n, _, err := records.SweepAll(ctx, staff, keys.PartitionRange{}); n != 0 || err != nil {
+	if n, err := baretest.SweepAll(ctx, staff); n != 0 || err != nil {
 		t.Errorf("got %v, %v; want n == 0 and no error", n, err)
 	}
 	noError(t, staff.Merge(ctx, e, age.Set(51)))
 	now = now.Add(time.Hour)
 	s.Count()
-	if n, _, err := records.SweepAll(ctx, staff, keys.PartitionRange{}); n != 2 || err != nil || s.Count().String() != "3 query, 1 transaction" || list() != 1 {
+	if n, err := baretest.SweepAll(ctx, staff); n != 2 || err != nil || s.Count().String() != "3 query, 1 transaction" || list() != 1 {
 		t.Errorf(`got %v, %v, %v; want n == 2 and no error and s.Count().String() == "3 query, 1 transaction" and list() == 1`, n, err, all)
 	}
 	// Lists of entities do not contain commit records.
 	n, err := staff.Count(ctx, table.Query[employee]{TableScan: true})
 	if n != 1 || err != nil {
 		t.Errorf("got %v, %v; want n == 1 and no error", n, err)
-	}
-}
-
-// TestSweepAllResumes: after an error, a sweep of the range behind the key that SweepAll returned deletes the rest.
-func TestSweepAllResumes(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
-	o := &table.Options{}
-	options.SetNow(&o.Common, func() time.Time { return now })
-	s := storagetest.New(nil)
-	base, err := openStaffOn(s, o)
-	noError(t, err)
-	staff := base.Exact()
-	for _, d := range []string{"Legal", "Sales", "Tax"} {
-		_, err := staff.Insert(ctx, &employee{d, 1, "Jones", 44})
-		noError(t, err)
-	}
-	now = now.Add(26 * time.Hour)
-	s.SetFaults(func(r storagetest.Request) storagetest.Fault {
-		if r.Kind != requests.Query && (r.PartitionKey == "Sales" || len(r.Operations) > 0 && r.Operations[0].PartitionKey == "Sales") {
-			return storagetest.Refuse(403, "AuthorizationFailure")
-		}
-		return storagetest.Fault{}
-	})
-	first, through, err := records.SweepAll(ctx, staff, keys.PartitionRange{})
-	if err == nil || through.IsSet() && through.String() != "Legal" {
-		t.Fatalf("got through %v, %v; want Legal at most, and an error", through, err)
-	}
-	s.SetFaults(nil)
-	left := keys.PartitionRange{}
-	if through.IsSet() {
-		left = left.Behind(through)
-	}
-	second, through, err := records.SweepAll(ctx, staff, left)
-	if err != nil || first+second != 3 || through.String() != "Tax" {
-		t.Errorf("got %d and %d deleted, through %v, %v; want 3 in all, through Tax", first, second, through, err)
 	}
 }
 

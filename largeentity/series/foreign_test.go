@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
@@ -31,7 +33,7 @@ func TestForeignRows(t *testing.T) {
 		for name, x := range properties {
 			noError(t, row.Set(name, x))
 		}
-		_, err := tabledoor.UpsertAt(ctx, rows, keys.At(keys.RawPartition("series"), keys.RawRow(key)), row, table.MergeExisting)
+		_, err := baretest.UpsertAt(ctx, rows, keys.At(keys.RawPartition("series"), keys.RawRow(key)), row, table.MergeExisting)
 		noError(t, err)
 	}
 	put("2014-07-31", map[string]any{"H03": int64(3), "H04": int32(4), "H24": "no slot of this day", "Comment": "of the operator", "h05": true})

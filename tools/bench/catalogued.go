@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
@@ -42,7 +44,7 @@ func cataloguedSides(orders int) (byStore, byAttach *table.Table[order], byEmail
 
 	stored, err := bare.NewTable(base.service.Tables(), tableName, orderSchema(), nil)
 	if err == nil {
-		stored, err = bare.Attach(stored, byEmail)
+		stored, err = baretest.Attach(stored, byEmail)
 	}
 	if err == nil {
 		err = tabledoor.Ensure(ctx, stored)
@@ -55,7 +57,7 @@ func cataloguedSides(orders int) (byStore, byAttach *table.Table[order], byEmail
 	}
 	plain, err := ordersOf(base, nil)
 	if err == nil {
-		byAttach, err = bare.Attach(plain, byEmail)
+		byAttach, err = baretest.Attach(plain, byEmail)
 	}
 	return byStore, byAttach, byEmail, err
 }

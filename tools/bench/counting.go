@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
@@ -74,7 +76,7 @@ func (o *office) ofWorker(ctx context.Context, h host.Handler) (int, error) {
 // maintained returns the table with indexes in the entities' partitions, in which an order is
 // stored, and the order.
 func (o *office) maintained(ctx context.Context, definitions ...extend.Definition[order]) (*table.Table[order], *table.Entity[order], error) {
-	t, err := bare.Attach(o.base, definitions...)
+	t, err := baretest.Attach(o.base, definitions...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -86,22 +88,22 @@ func (o *office) maintained(ctx context.Context, definitions ...extend.Definitio
 // elsewhere returns the table with an index in another table, in which an order is stored, and the
 // order. A worker has executed its effects.
 func (o *office) elsewhere(ctx context.Context, byEmail *index.Global[order, string]) (*table.Table[order], *table.Entity[order], error) {
-	notifying, err := bare.WithOutbox(o.base, o.outbox)
+	notifying, err := baretest.WithOutbox(o.base, o.outbox)
 	if err != nil {
 		return nil, nil, err
 	}
-	t, err := bare.Attach(notifying, byEmail)
+	t, err := baretest.Attach(notifying, byEmail)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := bare.Ensure(ctx, t); err != nil {
+	if err := baretest.Ensure(ctx, t); err != nil {
 		return nil, nil, err
 	}
 	v := newOrder(1)
 	if _, err := t.Insert(ctx, &v); err != nil {
 		return nil, nil, err
 	}
-	if _, err := o.ofWorker(ctx, bare.Handlers(t)[0]); err != nil {
+	if _, err := o.ofWorker(ctx, baretest.Handlers(t)[0]); err != nil {
 		return nil, nil, err
 	}
 	e, err := t.Get(ctx, t.Key(v))

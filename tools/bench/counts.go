@@ -6,15 +6,17 @@ import (
 	"io"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+	"github.com/aztablekit/aztablekit/internal/testkit/workertest"
+
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
-	"github.com/aztablekit/aztablekit/internal/barevalues"
-	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/options"
+	"github.com/aztablekit/aztablekit/internal/testkit/valuestest"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/logtail"
@@ -109,7 +111,7 @@ func countPointerList(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	t, err := bare.Attach(o.base, by)
+	t, err := baretest.Attach(o.base, by)
 	if err != nil {
 		return 0, err
 	}
@@ -153,7 +155,7 @@ func countElsewhere(ctx context.Context, moves, byKey, ofWorker bool) (int, erro
 		return t.Replace(ctx, e)
 	})
 	if err == nil && ofWorker {
-		n, err = o.ofWorker(ctx, bare.Handlers(t)[0])
+		n, err = o.ofWorker(ctx, baretest.Handlers(t)[0])
 	}
 	return n, err
 }
@@ -165,14 +167,14 @@ func countMove(ctx context.Context, ofWorker bool) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	old, err := bareworker.Place(&host.Host{Tables: o.acc.Tables()}, archive.ToTable("archive", nil))
+	old, err := workertest.Place(&host.Host{Tables: o.acc.Tables()}, archive.ToTable("archive", nil))
 	if err != nil {
 		return 0, err
 	}
 	if err := old.Ensure(ctx); err != nil {
 		return 0, err
 	}
-	mover, err := bareworker.NewMover("orders/archive", o.base, old, o.outbox)
+	mover, err := workertest.NewMover("orders/archive", o.base, old, o.outbox)
 	if err != nil {
 		return 0, err
 	}
@@ -200,7 +202,7 @@ func countLog(ctx context.Context, stored, read int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	var declared bare.Registry
+	var declared baretest.Registry
 	log := logtail.New[event](&host.Host{Tables: o.acc.Tables(), Registry: &declared}, "events", nil)
 	if err := declared.Ensure(ctx); err != nil {
 		return 0, err
@@ -288,7 +290,7 @@ func countLarge(ctx context.Context, operation string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	photos, albums, err := barevalues.New(base, o.acc, "photos", &largeentity.Options{Common: options.At(o.service.Now)})
+	photos, albums, err := valuestest.New(base, o.acc, "photos", &largeentity.Options{Common: options.At(o.service.Now)})
 	if err != nil {
 		return 0, err
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
@@ -27,7 +29,7 @@ func withCopies(t *table.Table[order], n int) (*table.Table[order], error) {
 	for i := range definitions {
 		definitions[i] = emailIndex(fmt.Sprint("email", i))
 	}
-	return bare.Attach(t, definitions...)
+	return baretest.Attach(t, definitions...)
 }
 
 // indexedInserts measures Insert with n full copies. The baseline is a transaction of n + 1
@@ -78,7 +80,7 @@ func indexLists() (pair, error) {
 	if err != nil {
 		return pair{}, err
 	}
-	if stored, err = bare.Attach(stored, byEmail); err != nil {
+	if stored, err = baretest.Attach(stored, byEmail); err != nil {
 		return pair{}, err
 	}
 	all := newOrders(n)
@@ -94,7 +96,7 @@ func indexLists() (pair, error) {
 	if err != nil {
 		return pair{}, err
 	}
-	t, err := bare.Attach(base, byEmail)
+	t, err := baretest.Attach(base, byEmail)
 	if err != nil {
 		return pair{}, err
 	}

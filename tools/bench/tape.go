@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
@@ -94,5 +96,5 @@ func tapedOrders(t *tape, definitions ...extend.Definition[order]) (*table.Table
 	if err != nil {
 		return nil, err
 	}
-	return bare.Attach(base, definitions...)
+	return baretest.Attach(base, definitions...)
 }

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
@@ -71,7 +73,7 @@ func newVerified(ctx context.Context, n, partitions int) (*verified, error) {
 	if err != nil {
 		return nil, err
 	}
-	if stored, err = bare.Attach(stored, byEmail); err != nil {
+	if stored, err = baretest.Attach(stored, byEmail); err != nil {
 		return nil, err
 	}
 	if err := tabledoor.Ensure(ctx, stored); err != nil {

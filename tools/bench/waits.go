@@ -9,6 +9,8 @@ import (
 	"net/http/httptest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 	"golang.org/x/sync/errgroup"
 
@@ -95,7 +97,7 @@ func indexedOrders(ctx context.Context, definitions ...extend.Definition[order])
 	if err := tabledoor.Ensure(ctx, base); err != nil {
 		return nil, nil, err
 	}
-	t, err := bare.Attach(base, definitions...)
+	t, err := baretest.Attach(base, definitions...)
 	return t, d, err
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
@@ -58,7 +60,7 @@ func work(ctx context.Context, n, partitions int) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	t, err := bare.WithOutbox(base, outbox, bare.OnChange("ship", func(c *extend.Change[order]) (int, bool) { return c.New.Number, true }))
+	t, err := baretest.WithOutbox(base, outbox, bare.OnChange("ship", func(c *extend.Change[order]) (int, bool) { return c.New.Number, true }))
 	if err != nil {
 		return 0, err
 	}

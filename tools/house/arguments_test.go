@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit"
@@ -357,9 +359,9 @@ func newCaller(t *testing.T) *caller {
 	size := table.FieldOf(func(v *item) *int64 { return &v.Size })
 	name := table.FieldOf(func(v *item) *string { return &v.Group })
 	details := index.NewDetails("details", "Of", func(v *item) (keys.RowKey, bool) { return keys.RowKey{}, false }, table.FieldIn[item](size))
-	items, err := bare.Attach(base, byName, lists, sums)
+	items, err := baretest.Attach(base, byName, lists, sums)
 	no(err)
-	items, err = bare.WithOutbox(items, outbox)
+	items, err = baretest.WithOutbox(items, outbox)
 	no(err)
 	key := base.Key(item{Group: "g", Name: "a"})
 	stored, err := items.Insert(ctx, &item{Group: "g", Name: "a"})
@@ -377,7 +379,7 @@ func newCaller(t *testing.T) *caller {
 	_, err = s.Queues().NewQueueClient("poison").Create(ctx, nil)
 	no(err)
 	slots := series.Every(time.Hour, time.UTC)
-	var declared bare.Registry
+	var declared baretest.Registry
 	numbers := series.New[int64](&host.Host{Tables: s.Tables(), Registry: &declared}, "numbers", slots, nil)
 	leases := lease.New(&host.Host{Tables: s.Tables()}, "leases", nil)
 	_, err = s.Tables().CreateTable(ctx, "leases", nil)

@@ -9,7 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/aztablekit/aztablekit/internal/host"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/logtail"
@@ -33,7 +34,7 @@ func runLogWriter(settings []byte) error {
 	if err := json.Unmarshal(settings, &w); err != nil {
 		return err
 	}
-	events, err := w.log(&bare.Registry{})
+	events, err := w.log(&baretest.Registry{})
 	for n := 0; err == nil; {
 		batch := []*event{{w.Process, n}}
 		if rand.IntN(4) == 0 {
@@ -53,7 +54,7 @@ func runLogWriter(settings []byte) error {
 	return err
 }
 
-func (w logWriter) log(declared *bare.Registry) (*logtail.Log[event], error) {
+func (w logWriter) log(declared *baretest.Registry) (*logtail.Log[event], error) {
 	acc, err := w.open()
 	if err != nil {
 		return nil, err
@@ -73,7 +74,7 @@ func TestLogWriters(t *testing.T) {
 		length /= 3
 	}
 	w := logWriter{service, freshName(), 0}
-	var declared bare.Registry
+	var declared baretest.Registry
 	events, err := w.log(&declared)
 	must(t, err)
 	ctx, cancel := context.WithTimeout(context.Background(), length+time.Minute)

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/workertest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
 	"github.com/aztablekit/aztablekit/account"
@@ -43,8 +45,8 @@ type moverProcess struct {
 
 	acc     *account.Account
 	current *table.Table[item]
-	old     bareworker.Destination
-	mover   *bareworker.Mover[item]
+	old     workertest.Destination
+	mover   *workertest.Mover[item]
 }
 
 func (mp *moverProcess) connect(more ...policy.Policy) error {
@@ -57,14 +59,14 @@ func (mp *moverProcess) connect(more ...policy.Policy) error {
 		return err
 	}
 	to := archive.ToTable(mp.Name+"o", &archive.Options{Common: opt.Common})
-	if mp.old, err = bareworker.Place(&host.Host{Tables: mp.acc.Tables()}, to); err != nil {
+	if mp.old, err = workertest.Place(&host.Host{Tables: mp.acc.Tables()}, to); err != nil {
 		return err
 	}
 	out, err := bareworker.NewOutbox(mp.acc.Queues().NewQueueClient(mp.Name+"q"), &opt.Common)
 	if err != nil {
 		return err
 	}
-	mp.mover, err = bareworker.NewMover("marks", mp.current, mp.old, out)
+	mp.mover, err = workertest.NewMover("marks", mp.current, mp.old, out)
 	return err
 }
 

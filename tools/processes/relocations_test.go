@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
@@ -69,10 +71,10 @@ func (p *relocator) connect(more ...policy.Policy) error {
 	if err != nil {
 		return err
 	}
-	if p.items, err = bare.WithOutbox(base, out); err != nil {
+	if p.items, err = baretest.WithOutbox(base, out); err != nil {
 		return err
 	}
-	if p.items, err = bare.Attach(p.items, itemText, itemLists, itemOwner); err != nil {
+	if p.items, err = baretest.Attach(p.items, itemText, itemLists, itemOwner); err != nil {
 		return err
 	}
 	p.owners, err = bare.NewTable(p.acc.Tables(), p.Table+"owner", table.Schema[table.Row]{}, &table.Options{Common: c})
@@ -80,7 +82,7 @@ func (p *relocator) connect(more ...policy.Policy) error {
 }
 
 func (p *relocator) worker() (bareworker.Worker, error) {
-	return bareworker.New(p.acc.Queues().NewQueueClient(p.Table+"q"), p.acc.Queues().NewQueueClient(p.Table+"p"), bare.Handlers(p.items), &eventual.WorkerOptions{
+	return bareworker.New(p.acc.Queues().NewQueueClient(p.Table+"q"), p.acc.Queues().NewQueueClient(p.Table+"p"), baretest.Handlers(p.items), &eventual.WorkerOptions{
 		Concurrency: 4, Visibility: 2 * time.Second, Idle: 200 * time.Millisecond, Wait: time.Second, MaxWait: 2 * time.Second, Attempts: 100,
 	})
 }
@@ -179,7 +181,7 @@ func TestMoveKill(t *testing.T) {
 	must(t, p.connect())
 	w, err := p.worker()
 	must(t, err)
-	must(t, errors.Join(tabledoor.Ensure(ctx, p.items), bare.Ensure(ctx, p.items), w.Ensure(ctx)))
+	must(t, errors.Join(tabledoor.Ensure(ctx, p.items), baretest.Ensure(ctx, p.items), w.Ensure(ctx)))
 	for i := range items {
 		_, err := p.items.Insert(ctx, &item{relocated[i%2], i, fmt.Sprint("text-", i)})
 		must(t, err)

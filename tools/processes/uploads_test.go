@@ -15,9 +15,9 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
-	"github.com/aztablekit/aztablekit/internal/barevalues"
 	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
+	"github.com/aztablekit/aztablekit/internal/testkit/valuestest"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/requests"
@@ -49,7 +49,7 @@ type uploader struct {
 	requests  atomic.Int64
 	portraits *table.Table[portrait]
 	base      *table.Table[portrait]
-	photos    barevalues.Values[portrait]
+	photos    valuestest.Values[portrait]
 }
 
 // Do implements policy.Policy. It prints the position at which the process is to be killed, and stops there.
@@ -79,7 +79,7 @@ func (u *uploader) connect(ahead time.Duration, more ...policy.Policy) error {
 	}
 	blocks := &largeentity.Options{BlocksInFlight: 1} // so that the positions of the requests are known
 	options.SetNow(&blocks.Common, func() time.Time { return time.Now().Add(ahead) })
-	u.photos, u.portraits, err = barevalues.New(u.base, acc, u.Container, blocks)
+	u.photos, u.portraits, err = valuestest.New(u.base, acc, u.Container, blocks)
 	return err
 }
 

@@ -1,5 +1,5 @@
-// Package barevalues makes the large values of a table that is in no store, for tests.
-package barevalues
+// Package valuestest makes the large values of a table that is in no store, for tests.
+package valuestest
 
 import (
 	"context"
