@@ -76,7 +76,7 @@ func (r *recorder) untilConfirmed(ctx context.Context, retry engine.Retry, log e
 		return changed, err
 	})
 	if changed {
-		r.count(report{Unconfirmed: 1})
+		r.count(derived.Unconfirmed, 1)
 		return nil
 	}
 	return err

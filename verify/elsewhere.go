@@ -94,7 +94,7 @@ func (r *elsewhereRun) sweep(ctx context.Context, d derived.Elsewhere, row *tabl
 	case mustReread(err):
 		return nil // a worker has written it again
 	case err == nil:
-		r.count(report{Tombstones: 1})
+		r.count(derived.Tombstones, 1)
 	}
 	return err
 }
@@ -102,7 +102,7 @@ func (r *elsewhereRun) sweep(ctx context.Context, d derived.Elsewhere, row *tabl
 // addRow adds a row of a definition with the entities that it names.
 func (r *elsewhereRun) addRow(definition int, row *table.Row) {
 	if r.again == nil {
-		r.count(report{Rows: 1})
+		r.count(derived.Rows, 1)
 	}
 	d := r.elsewhere[definition]
 	for _, entity := range d.EntitiesIn(row) {
@@ -206,7 +206,7 @@ func (r *elsewhereRun) readRecorded(ctx context.Context, entities []*table.Row) 
 		if err = e; err != nil || row == nil {
 			return err == nil
 		}
-		r.count(report{Rows: 1})
+		r.count(derived.Rows, 1)
 		if d := r.elsewhere[p.definition]; slices.Contains(d.EntitiesIn(row), keyOf(p.entity)) {
 			r.digests[p] = r.digest(d.Content(row))
 		}
@@ -234,7 +234,7 @@ func (r *elsewhereRun) compareRow(ctx context.Context, row *table.Row) {
 		}
 	}
 	if r.again == nil {
-		r.count(report{Entities: 1})
+		r.countEntity()
 	}
 }
 
@@ -483,7 +483,7 @@ func (r *elsewhereRun) confirmOnce(ctx context.Context, entity keys.Key, rows []
 		case err != nil:
 			return err
 		case pending:
-			r.count(report{Pending: 1})
+			r.count(derived.Pending, 1)
 			return nil
 		}
 		second, err := r.read(ctx, entity, rows)

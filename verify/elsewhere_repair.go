@@ -200,7 +200,7 @@ func (r *elsewhereRun) notify(ctx context.Context, partition, id string) error {
 	if _, err := engine.InnerOutbox(t.Mode.Outbox).Notify(ctx, commit.Notification{Table: t.Name, Partition: partition, OperationID: id}); err != nil {
 		return err
 	}
-	r.count(report{Notified: 1})
+	r.count(derived.Notified, 1)
 	return nil
 }
 

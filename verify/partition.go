@@ -207,9 +207,9 @@ func (p *partition) readDerivedRows(ctx context.Context) error {
 }
 
 // countRead adds to the report what is read for the first time.
-func (p *partition) countRead(r report) {
+func (p *partition) countRead(name string, n int) {
 	if p.again == nil {
-		p.count(r)
+		p.count(name, n)
 	}
 }
 

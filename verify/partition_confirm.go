@@ -55,7 +55,7 @@ func (p *partition) confirmAndNote(ctx context.Context, entity string, candidate
 	faults, err := p.confirm(ctx, entity, candidates, b)
 	p.noteFaults(faults)
 	if err == errChanging {
-		p.count(report{Unconfirmed: 1})
+		p.count(derived.Unconfirmed, 1)
 		err = nil
 	}
 	return err

@@ -48,7 +48,9 @@ func (p *partition) readEntities(ctx context.Context) error {
 				p.noteFault(Fault{Kind: Unreadable, Entity: row.Key, Err: err})
 			}
 		}
-		p.countRead(report{Entities: 1})
+		if p.again == nil {
+			p.countEntity()
+		}
 		if p.entitiesRead++; p.entitiesRead%1000 == 0 {
 			p.noteProgress()
 		}
@@ -284,7 +286,7 @@ func (p *partition) takeSnapshot(ctx context.Context, d derived.PerEntity) error
 		if err != nil {
 			return err
 		}
-		p.countRead(report{Rows: 1})
+		p.countRead(derived.Rows, 1)
 		p.add(len(p.snapshots)-1, row.Key.RowKey(), d.EntitiesIn(row), p.digest(d.Content(row)))
 	}
 	return nil
@@ -318,7 +320,7 @@ func (p *partition) takeCopies(ctx context.Context, s *snapshot, c derived.Copyi
 				}
 				entities, digest = s.maintainer.EntitiesIn(row), p.digest(s.maintainer.Content(row))
 			}
-			p.countRead(report{Rows: 1})
+			p.countRead(derived.Rows, 1)
 			p.add(len(p.snapshots)-1, row.Key.RowKey(), entities, digest)
 		}
 	}

@@ -71,7 +71,7 @@ func (p *partition) groupRows(ctx context.Context, d derived.PerGroup, first boo
 		all[row.Key.RowKey()] = row
 	}
 	if first {
-		p.count(report{Rows: len(all)})
+		p.count(derived.Rows, len(all))
 	}
 	return all, nil
 }
@@ -150,7 +150,7 @@ func (p *partition) verifyGroups(ctx context.Context, d derived.PerGroup, first 
 	}
 	for rk, kind := range open {
 		if kind == "" {
-			p.count(report{Unconfirmed: 1})
+			p.count(derived.Unconfirmed, 1)
 			continue
 		}
 		p.noteFault(Fault{Definition: d.Name(), Kind: kind, Row: keys.Raw(p.pk, rk), Err: errChanging})
@@ -341,7 +341,7 @@ func (p *partition) repairMiscounted(ctx context.Context, f Fault) error {
 		a.conflict = f.Err
 	}
 	if mustReread(f.Err) {
-		p.count(report{Unconfirmed: 1})
+		p.count(derived.Unconfirmed, 1)
 		return ctx.Err()
 	}
 	f.Repaired = f.Err == nil

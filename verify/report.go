@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"hash/crc32"
+	"maps"
 	"sync"
 
 	"github.com/aztablekit/aztablekit/internal/commit"
@@ -143,66 +144,15 @@ func (o *Options) orphans() commit.Orphans {
 	return commit.LeaveOrphans
 }
 
-// report counts the work so far.
-type report struct {
-	Partitions  int // that are finished
-	Entities    int // that were read; the rows in the partition, the rows elsewhere and the views each read all of them
-	Rows        int // derived rows that were read, and derived entities of views
-	Faults      map[string]int
-	Repaired    int
-	Failed      int // faults with an Err
-	Unconfirmed int
-	Pending     int
-	Notified    int
-	Finished    int
-	Unowned     int
-	Tombstones  int
-	Through     keys.Key // the last partition that is finished with all before it
-	Token       string   // behind it
-}
-
-// add adds the numbers of another report.
-func (r *report) add(more report) {
-	r.Partitions += more.Partitions
-	r.Entities += more.Entities
-	r.Rows += more.Rows
-	r.Unconfirmed += more.Unconfirmed
-	r.Pending += more.Pending
-	r.Notified += more.Notified
-	r.Finished += more.Finished
-	r.Tombstones += more.Tombstones
-}
-
-// progress returns the report as the program gets it.
-func (r *report) progress() table.Progress {
-	p := table.Progress{Rows: r.Entities, Changed: r.Repaired, Faults: r.Unconfirmed - r.Repaired, Counts: map[string]int{}, Through: r.Through, Token: r.Token}
-	for name, n := range map[string]int{
-		derived.Partitions: r.Partitions, derived.Rows: r.Rows, derived.Failed: r.Failed, derived.Unconfirmed: r.Unconfirmed,
-		derived.Pending: r.Pending, derived.Notified: r.Notified, derived.Finished: r.Finished, derived.Unowned: r.Unowned,
-		derived.Tombstones: r.Tombstones,
-	} {
-		if n != 0 {
-			p.Counts[name] = n
-		}
-	}
-	for kind, n := range r.Faults {
-		p.Counts[kind] = n
-		p.Faults += n
-	}
-	return p
-}
-
 // recorder writes the report, and calls the functions of the options.
 type recorder struct {
-	opt      *Options
-	fault    func(Fault)
-	progress func(table.Progress)
-	log      engine.Log
+	opt *Options
+	log engine.Log
 
 	partitions engine.Finished[string] // by their keys
 
 	mu       sync.Mutex
-	report   report
+	done     table.Progress // without Faults
 	repaired map[string]int // faults, by the PartitionKeys of partitions that are not finished
 }
 
@@ -210,9 +160,7 @@ func newRecorder(o *Options, log engine.Log) *recorder {
 	return &recorder{
 		log:      log,
 		opt:      o,
-		fault:    o.Fault,
-		progress: o.Progress,
-		report:   report{Faults: map[string]int{}, Token: o.Token},
+		done:     table.Progress{Counts: map[string]int{}, Token: o.Token},
 		repaired: map[string]int{},
 	}
 }
@@ -233,32 +181,53 @@ func (r *recorder) finish(ctx context.Context, partitionKey string) {
 	}
 	r.partitions.Finish(partitionKey)
 	if through, any := r.partitions.Through(); any {
-		r.report.Token = r.opt.tokenOf(through)
-		r.report.Through = keys.Raw(through, "")
+		r.done.Token = r.opt.tokenOf(through)
+		r.done.Through = keys.Raw(through, "")
 	}
 }
 
-// count adds the numbers of more to those of the report.
-func (r *recorder) count(more report) {
+// count adds to what is counted under a name.
+func (r *recorder) count(name string, n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.report.add(more)
+	if n != 0 {
+		r.done.Counts[name] += n
+	}
+}
+
+// countEntity counts an entity that was read: for the rows in the partition, the rows elsewhere and
+// the views, all of them each time.
+func (r *recorder) countEntity() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.done.Rows++
+}
+
+// progress returns the work so far.
+func (r *recorder) progress() table.Progress {
+	p := r.done
+	p.Counts = maps.Clone(p.Counts)
+	p.Faults = p.Counts[derived.Unconfirmed] - p.Changed
+	for _, n := range derived.Kinds(p) {
+		p.Faults += n
+	}
+	return p
 }
 
 func (r *recorder) noteFault(f Fault) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	f.Table = r.log.Table
-	r.report.Faults[f.Kind]++
+	r.done.Counts[f.Kind]++
 	switch {
 	case f.Repaired:
-		r.report.Repaired++
+		r.done.Changed++
 		r.repaired[cmp.Or(f.Row.PartitionKey(), f.Entity.PartitionKey())]++
 	case f.Err != nil:
-		r.report.Failed++
+		r.done.Counts[derived.Failed]++
 	}
-	if r.fault != nil {
-		r.fault(f)
+	if r.opt.Fault != nil {
+		r.opt.Fault(f)
 	}
 }
 
@@ -269,10 +238,10 @@ func (r *recorder) noteFaults(all []Fault) {
 }
 
 func (r *recorder) noteProgress() {
-	if r.progress == nil {
+	if r.opt.Progress == nil {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.progress(r.report.progress())
+	r.opt.Progress(r.progress())
 }

@@ -37,21 +37,7 @@ func (s *session) Spend(ctx context.Context, rows int) error { return s.run.pace
 
 func (s *session) Fault(f derived.Fault) { s.run.noteFault(Fault(f)) }
 
-func (s *session) Count(name string, n int) {
-	s.run.mu.Lock()
-	defer s.run.mu.Unlock()
-	r := &s.run.report
-	switch name {
-	case derived.Rows:
-		r.Rows += n
-	case derived.Tombstones:
-		r.Tombstones += n
-	case derived.Pending:
-		r.Pending += n
-	case derived.Unowned:
-		r.Unowned += n
-	}
-}
+func (s *session) Count(name string, n int) { s.run.count(name, n) }
 
 func (s *session) Confirm(ctx context.Context, attempts int, attempt func() (changed bool, err error)) error {
 	return s.run.untilConfirmed(ctx, engine.Retry{Attempts: attempts, Wait: -1}, engine.Log{}, attempt)
@@ -118,7 +104,7 @@ func (s *session) compareEntity(ctx context.Context, row *table.Row) error {
 	if derived.IsForeign(err) {
 		return nil
 	}
-	r.count(report{Entities: 1})
+	r.countEntity()
 	if err != nil {
 		for _, c := range s.comparisons {
 			c.Unreadable(row.Key)

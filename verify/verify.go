@@ -152,7 +152,7 @@ func verify(
 	if err != nil {
 		err = fmt.Errorf("verify: %s %s: %w", call, t.Name(), err)
 	}
-	return r.recorder.report.progress(), err
+	return r.recorder.progress(), err
 }
 
 // Definition is what describes derived rows of a table: an index, lists, details or a summary of
@@ -407,7 +407,7 @@ func (r *run) verifyAndFinish(ctx context.Context, pk string) error {
 			return err
 		}
 	}
-	r.count(report{Partitions: 1})
+	r.count(derived.Partitions, 1)
 	r.finish(ctx, pk)
 	r.noteProgress()
 	return nil
@@ -462,7 +462,7 @@ func (r *run) finishPrepared(ctx context.Context) error {
 // finishIn ends such writes in a table, and reports the orphans that are left.
 func (r *run) finishIn(ctx context.Context, t *engine.Table, in keys.PartitionRange, before time.Time) error {
 	n, left, err := t.FinishPrepared(ctx, in, before, r.opt.orphans())
-	r.count(report{Finished: n})
+	r.count(derived.Finished, n)
 	for _, orphan := range left {
 		r.recorder.noteFault(Fault{Kind: Unreadable, Row: orphan.Row, Err: orphan})
 	}

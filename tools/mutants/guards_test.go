@@ -65,7 +65,7 @@ func TestGuards(t *testing.T) {
 		{Name: "a name with a zero is refused", File: "materialized/view.go",
 			Old: "c < '0' ||", New: "c <= '0' ||", Test: "TestDefinitions"},
 		{Name: "a fault that is not confirmed is none", File: "verify/consistent.go",
-			Old: "		r.count(report{Unconfirmed: 1})\n", New: "", Test: "TestVerifyUnconfirmed"},
+			Old: "		r.count(derived.Unconfirmed, 1)\n", New: "", Test: "TestVerifyUnconfirmed"},
 	})
 	mutants.Run(t, "./largeentity", []mutants.Mutant{
 		{Name: "the longest name is of another program", File: "internal/blobs/blobs.go",
