@@ -16,6 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/host"
+	"github.com/aztablekit/aztablekit/internal/pace"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/internal/work"
 	"github.com/aztablekit/aztablekit/keys"
@@ -34,14 +35,10 @@ const (
 // it.
 func (s *Store) runEachDay(ctx context.Context) {
 	for again := time.Duration(0); s.opt.Daily >= 0 && s.hasWork(); {
-		timer := time.NewTimer(again)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		err := pace.Sleep(ctx, again)
+		if err != nil {
 			return
-		case <-timer.C:
 		}
-		var err error
 		again, err = s.workOfDay(ctx)
 		if err != nil && ctx.Err() == nil && s.opt.Common.Logger != nil {
 			s.opt.Common.Logger.WarnContext(ctx, "the work of a day failed", "store", s.name, "error", wire.Redact(err))

@@ -16,6 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/pace"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -319,7 +320,7 @@ func (f *filler) wait(ctx context.Context, tables []*tableToFill) error {
 	for _, t := range tables {
 		f.tell(t, catalogue.Building, table.Progress{Wait: pause})
 	}
-	return catalogue.Wait(ctx, pause)
+	return pace.Sleep(ctx, pause)
 }
 
 // mostPasses is how often a table is compared with its entities until no suspected fault is left

@@ -149,7 +149,7 @@ func (r *retirer) become(ctx context.Context, state catalogue.State) (err error)
 func (r *retirer) wait(ctx context.Context) error {
 	pause := r.table.catalogue.Pause()
 	r.tell(r.table, r.table.building[0].State, table.Progress{Wait: pause})
-	if err := catalogue.Wait(ctx, pause); err != nil {
+	if err := pace.Sleep(ctx, pause); err != nil {
 		return err
 	}
 	return r.table.catalogue.Still(ctx, r.table.building)

@@ -75,7 +75,7 @@ func sweepOnce(ctx context.Context, t tabledoor.Untyped, w *sweeper) (skipped in
 	var chunk []tabledoor.Entity
 	token := w.token // behind which none was skipped
 	flush := func() error {
-		n, err := w.touch(ctx, opsOf(writer, chunk))
+		n, err := w.touch(ctx, writer, chunk)
 		chunk, skipped = chunk[:0], skipped+n
 		if skipped == 0 {
 			token = cursor.Token()
@@ -109,26 +109,13 @@ func sweepOnce(ctx context.Context, t tabledoor.Untyped, w *sweeper) (skipped in
 	return skipped, flush()
 }
 
-func opsOf(t tabledoor.Untyped, all []tabledoor.Entity) (ops []table.Op) {
-	for _, e := range all {
-		ops = append(ops, t.TouchOp(e))
-	}
-	return ops
-}
-
 // touch writes entities as they are stored, and returns how many of them a concurrent writer has
 // changed.
-func (w *sweeper) touch(ctx context.Context, ops []table.Op) (skipped int, err error) {
-	if err := w.pacer.Spend(ctx, len(ops)); err != nil {
+func (w *sweeper) touch(ctx context.Context, t tabledoor.Untyped, all []tabledoor.Entity) (skipped int, err error) {
+	if err := w.pacer.Spend(ctx, len(all)); err != nil {
 		return 0, err
 	}
-	result, err := door.Bulk(ctx, func(yield func(table.Op, error) bool) {
-		for _, op := range ops {
-			if !yield(op, nil) {
-				return
-			}
-		}
-	}, &engine.BulkOptions{Skip: func(_ int, err error) bool {
+	result, err := door.Bulk(ctx, door.Ops(all, t.TouchOp), &engine.BulkOptions{Skip: func(_ int, err error) bool {
 		changed := errors.Is(err, table.ErrChanged) || errors.Is(err, table.ErrNotFound)
 		if changed {
 			skipped++
@@ -226,17 +213,5 @@ func deleteRow(ctx context.Context, t tabledoor.Untyped, m derived.Maintainer, r
 			return err
 		}
 	}
-	_, hasID := row.Get(reserved.OperationID)
-	_, isCopy := (*stored.Row)(row).Primary()
-	rows := door.Rows[table.Table[table.Row]](door.Table(t), hasID && !isCopy)
-	e, err := rows.Entity(row)
-	if err != nil {
-		return err
-	}
-	if rest == nil {
-		return rows.Delete(ctx, e)
-	}
-	derived.KeepType(row, rest)
-	e.Value = *rest
-	return rows.Replace(ctx, e)
+	return derived.WriteRow(ctx, t, row, rest)
 }

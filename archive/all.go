@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
@@ -141,7 +140,7 @@ func (a *archiving) skip(k keys.Key, err error) bool {
 func (a *archiving) archive(ctx context.Context, all []tabledoor.Entity) error {
 	for attempt := 1; len(all) > 0; attempt++ {
 		var changed []keys.Key
-		result, err := door.Bulk(ctx, a.ops(all), &engine.BulkOptions{Rate: a.pass.Rate, Skip: func(i int, err error) bool {
+		result, err := door.Bulk(ctx, door.Ops(all, a.writer.TouchOp), &engine.BulkOptions{Rate: a.pass.Rate, Skip: func(i int, err error) bool {
 			lost := errors.Is(err, table.ErrNotFound) && !errors.Is(err, errs.ErrTableNotFound)
 			if errors.Is(err, table.ErrChanged) && attempt < a.attempts() {
 				lost, changed = true, append(changed, tabledoor.KeyOf(all[i]))
@@ -161,16 +160,6 @@ func (a *archiving) archive(ctx context.Context, all []tabledoor.Entity) error {
 
 func (a *archiving) attempts() int {
 	return max(engine.Retry(door.Table(a.mover.from).Options.Retry).ForConflicts().Attempts, 1)
-}
-
-func (a *archiving) ops(all []tabledoor.Entity) iter.Seq2[table.Op, error] {
-	return func(yield func(table.Op, error) bool) {
-		for _, e := range all {
-			if !yield(a.writer.TouchOp(e), nil) {
-				return
-			}
-		}
-	}
 }
 
 // again reads entities again that the query still finds. 1 request for each, several at a time.
@@ -319,14 +308,7 @@ func (m *mover) deleteTogether(ctx context.Context, record *commit.Record, all [
 // table.ErrChanged if one was stored, and those of Put; some rows may be stored then. 1 request for
 // each transaction.
 func (d *tableDestination) putAll(ctx context.Context, all []*ArchivedRow) error {
-	_, err := door.Bulk(ctx, func(yield func(table.Op, error) bool) {
-		for _, r := range all {
-			row := r.encode()
-			if !yield(d.rows.InsertOp(row), nil) {
-				return
-			}
-		}
-	}, nil)
+	_, err := door.Bulk(ctx, door.Ops(all, func(r *ArchivedRow) table.Op { return d.rows.InsertOp(r.encode()) }), nil)
 	if errors.Is(err, table.ErrExists) {
 		return fmt.Errorf("%w: %w", table.ErrChanged, err)
 	}

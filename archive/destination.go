@@ -291,11 +291,8 @@ func (d *tableDestination) Get(ctx context.Context, id ID) (stored *ArchivedRow,
 	}
 	ctx, end := door.Table(d.rows).Span(ctx, "Get")
 	defer func() { end(err) }()
-	row, err := tabledoor.GetRow(ctx, d.rows, id.storedKey())
-	switch {
-	case errors.Is(err, table.ErrNotFound):
-		return nil, nil
-	case err != nil:
+	row, err := tabledoor.FindRow(ctx, d.rows, id.storedKey())
+	if err != nil || row == nil {
 		return nil, err
 	}
 	return d.decode(row)

@@ -175,7 +175,7 @@ func (m *detailsMaintainer) targetOf(v any) (string, error) {
 		in bool
 	}
 	of := func() result { e, in := m.target(v); return result{e, in} }
-	r, err := callUser(m.name, "target", of)
+	r, err := derived.CallUser(m.name, "target", of)
 	if err != nil || !r.in {
 		return "", err
 	}
@@ -183,7 +183,7 @@ func (m *detailsMaintainer) targetOf(v any) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("index %s: %w", m.name, err)
 	}
-	if again, err := callUser(m.name, "target", of); err != nil || again != r {
+	if again, err := derived.CallUser(m.name, "target", of); err != nil || again != r {
 		return "", &table.DefinitionError{Definition: m.name, Field: "target", Reason: fmt.Sprintf("is not pure: for one entity it returned %v, and then %v", r.e, again.e)}
 	}
 	return rk, nil

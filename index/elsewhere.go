@@ -269,16 +269,11 @@ func (m *elsewhereMaintainer) Table() *engine.Table { return door.Table(m.rows) 
 func (m *elsewhereMaintainer) Ranged() bool { return door.Table(m.rows).Ranged() }
 
 func (m *elsewhereMaintainer) GetRow(ctx context.Context, k keys.Key) (*table.Row, error) {
-	return tabledoor.GetRow(ctx, m.rows, k)
+	return tabledoor.FindRow(ctx, m.rows, k)
 }
 
 func (m *elsewhereMaintainer) Delete(ctx context.Context, row *table.Row) error {
-	rows := door.Rows[table.Table[table.Row]](door.Table(m.rows), false)
-	e, err := rows.Entity(row)
-	if err != nil {
-		return err
-	}
-	return rows.Delete(ctx, e)
+	return derived.WriteRow(ctx, m.rows, row, nil)
 }
 
 func (m *elsewhereMaintainer) DeleteDangling(ctx context.Context, row *table.Row) error {

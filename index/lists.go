@@ -157,10 +157,8 @@ func (l *listsCore) keys(
 	}
 	ctx, end := door.Table(t).Span(ctx, "Keys")
 	defer func() { end(err) }()
-	row, err := tabledoor.GetRow(ctx, rows, list)
-	if errors.Is(err, table.ErrNotFound) {
-		return nil, list, nil
-	} else if err != nil {
+	row, err := tabledoor.FindRow(ctx, rows, list)
+	if err != nil || row == nil {
 		return nil, list, err
 	}
 	if !tagOf(l.ix.name, t).matches((*stored.Row)(row).Owner()) {

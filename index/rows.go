@@ -63,7 +63,7 @@ func (ix *core) rows(v any, primary keys.Key) ([]keys.Key, error) {
 }
 
 func (ix *core) rowsOnce(v any, primary keys.Key) (rows []keys.Key, err error) {
-	all, err := callUser(ix.name, "key", func() entityValues { return ix.values.list(v) })
+	all, err := derived.CallUser(ix.name, "key", func() entityValues { return ix.values.list(v) })
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (ix *core) row(v any, all entityValues, i int, primary keys.Key) (row keys.
 		rowKey string
 		err    error
 	}
-	r, err := callUser(ix.name, "key", func() (r result) { // functions of the layout may panic
+	r, err := derived.CallUser(ix.name, "key", func() (r result) { // functions of the layout may panic
 		if ix.opt.unique {
 			r.rowKey, r.err = ix.stored(all.rowKey(i))
 		} else {
@@ -121,7 +121,7 @@ func (ix *core) stored(of keys.RowKey) (string, error) {
 // hasRow reports whether a row follows from an entity, also if other rows of the entity are more
 // than it may have or invalid.
 func (ix *core) hasRow(v any, primary, row keys.Key) bool {
-	all, err := callUser(ix.name, "key", func() entityValues { return ix.values.list(v) })
+	all, err := derived.CallUser(ix.name, "key", func() entityValues { return ix.values.list(v) })
 	if err != nil {
 		return false
 	}
@@ -140,7 +140,7 @@ func (ix *core) matcher() func(v any, primary, row keys.Key) bool {
 	}
 	m := ix.values.maker()
 	return func(v any, primary, row keys.Key) bool {
-		is, err := callUser(ix.name, "key", func() bool { return ix.values.is(m, v, primary, row.RowKey()) })
+		is, err := derived.CallUser(ix.name, "key", func() bool { return ix.values.is(m, v, primary, row.RowKey()) })
 		return err == nil && is && row.PartitionKey() == primary.PartitionKey()
 	}
 }
@@ -158,7 +158,7 @@ func (ix *core) partitionElsewhere(v any, all entityValues, i int) (string, erro
 	if ix.hasOwnPartitions() {
 		return all.partitionKey(i).Result()
 	}
-	e, err := callUser(ix.name, fieldPartition, func() keys.PartitionKey { return ix.partition(v) })
+	e, err := derived.CallUser(ix.name, fieldPartition, func() keys.PartitionKey { return ix.partition(v) })
 	if err != nil {
 		return "", err
 	}
@@ -289,14 +289,14 @@ type oneRow struct {
 // oneRowKey is rowKeys for an index in which an entity has one value and one row.
 func (ix *core) oneRowKey(v any, primary keys.Key) ([]string, error) {
 	m := ix.values.maker()
-	r, err := callUser(ix.name, "key", func() oneRow { return ix.values.row(m, v, primary) })
+	r, err := derived.CallUser(ix.name, "key", func() oneRow { return ix.values.row(m, v, primary) })
 	if err == nil && r.err != nil {
 		err = withDefinition(ix.name, r.err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	again, err := callUser(ix.name, "key", func() oneRow { return ix.values.again(m, v, primary, r) })
+	again, err := derived.CallUser(ix.name, "key", func() oneRow { return ix.values.again(m, v, primary, r) })
 	switch {
 	case err != nil:
 		return nil, err
@@ -363,11 +363,11 @@ func (ix *core) probe(t tabledoor.Untyped, only ...string) error {
 	at := keys.Raw("p", "r")
 	for seed := range 4 {
 		v := sampleOf(t, &seed)
-		whole, err := callUser(ix.name, "key", func() any { return ix.values.list(v).boxed() })
+		whole, err := derived.CallUser(ix.name, "key", func() any { return ix.values.list(v).boxed() })
 		if err != nil {
 			continue // the function may panic for values that no program stores
 		}
-		again, err := callUser(ix.name, "key", func() any { return ix.values.list(v).boxed() })
+		again, err := derived.CallUser(ix.name, "key", func() any { return ix.values.list(v).boxed() })
 		if err != nil || !reflect.DeepEqual(whole, again) {
 			return &table.DefinitionError{Definition: ix.name, Field: "key", Reason: fmt.Sprintf("is not pure: for one entity it returned %v, and then %v", whole, again)}
 		}
@@ -415,7 +415,7 @@ func (ix *core) kind(kind string) string {
 
 // formerForm is form as releases have stored it that knew layouts by the key of a sample.
 func (ix *core) formerForm(kind string) string {
-	sample, _ := callUser(ix.name, "layout", func() string {
+	sample, _ := derived.CallUser(ix.name, "layout", func() string {
 		rk, _ := ix.stored(ix.values.sample(ix.opt.unique, ix.suffixOf(keys.Raw("p", "r"))))
 		return rk
 	})
@@ -478,17 +478,6 @@ func fillSample(v reflect.Value, n *int, depth int) {
 			fillSample(v.Field(i), n, depth+1)
 		}
 	}
-}
-
-// callUser calls a function of the definition. If the function panics, only the write or look-up
-// that needs it fails.
-func callUser[R any](definition, field string, f func() R) (r R, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = &table.DefinitionError{Definition: definition, Field: field, Reason: fmt.Sprintf("panics: %v", p)}
-		}
-	}()
-	return f(), nil
 }
 
 // unrecordedRows returns the rows that an entity may have although its maintainer state contains

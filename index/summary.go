@@ -526,11 +526,11 @@ func (s *summaryCore) contributionOf(v any, k keys.Key) (contribution, error) {
 			ok bool
 		}
 		of := func() result { n, ok := m.Of(v); return result{n, ok} }
-		r, err := callUser(s.ix.name, "measure "+m.Name, of)
+		r, err := derived.CallUser(s.ix.name, "measure "+m.Name, of)
 		if err != nil {
 			return c, err
 		}
-		if again, err := callUser(s.ix.name, "measure "+m.Name, of); err != nil || again != r {
+		if again, err := derived.CallUser(s.ix.name, "measure "+m.Name, of); err != nil || again != r {
 			return c, &table.DefinitionError{Definition: s.ix.name, Field: "measure " + m.Name, Reason: "is not pure: it returned different values for one entity"}
 		}
 		if r.ok {

@@ -479,11 +479,8 @@ func (w *sweep) missing(ctx context.Context, r storedRow) error {
 	if !errors.Is(err, ErrBlobNotFound) {
 		return err
 	}
-	now, err := tabledoor.GetRow(ctx, w.rows, r.key())
-	switch {
-	case errors.Is(err, table.ErrNotFound):
-		return nil
-	case err != nil:
+	now, err := tabledoor.FindRow(ctx, w.rows, r.key())
+	if err != nil || now == nil {
 		return err
 	}
 	if is, ok := decodeRow(now, w.store.table); ok && !is.isTombstone() {

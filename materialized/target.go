@@ -41,10 +41,7 @@ var _ reconcile.Target = (*target)(nil)
 
 // Read reads the note. 1 request.
 func (t *target) Read(ctx context.Context) (err error) {
-	t.stored, err = tabledoor.GetRow(ctx, notes(door.Table(t.to)), noteKey(t.key))
-	if errors.Is(err, table.ErrNotFound) {
-		return nil
-	}
+	t.stored, err = tabledoor.FindRow(ctx, notes(door.Table(t.to)), noteKey(t.key))
 	return err
 }
 
@@ -92,8 +89,8 @@ func (t *target) isWanted(ctx context.Context, entity keys.Key) (bool, error) {
 			return false, err
 		}
 	}
-	row, err := tabledoor.GetRow(ctx, door.Rows[table.Table[table.Row]](door.Table(t.from), true), entity)
-	if err != nil && !errors.Is(err, table.ErrNotFound) {
+	row, err := tabledoor.FindRow(ctx, door.Rows[table.Table[table.Row]](door.Table(t.from), true), entity)
+	if err != nil {
 		return false, err
 	}
 	d, err := t.wanted(ctx, row, t.key)

@@ -145,13 +145,7 @@ func (u *upgrader) replace(ctx context.Context, all []entity) error {
 		return nil
 	}
 	var changed []int
-	_, err := door.Bulk(ctx, func(yield func(Op, error) bool) {
-		for _, e := range all {
-			if !yield(u.h.replace("Upgrade", e), nil) {
-				return
-			}
-		}
-	}, &engine.BulkOptions{Rate: u.pass.Rate, Skip: func(i int, err error) bool {
+	_, err := door.Bulk(ctx, door.Ops(all, func(e entity) Op { return u.h.replace("Upgrade", e) }), &engine.BulkOptions{Rate: u.pass.Rate, Skip: func(i int, err error) bool {
 		lost := errors.Is(err, ErrChanged) || errors.Is(err, ErrNotFound)
 		if lost {
 			changed = append(changed, i)

@@ -195,11 +195,7 @@ func (r *elsewhereRun) readRecorded(ctx context.Context, entities []*table.Row) 
 	}
 	n := 0
 	engine.InOrder(ctx, all, func(ctx context.Context, p pairElsewhere) (*table.Row, error) {
-		row, err := r.elsewhere[p.definition].GetRow(ctx, keyOf(p.row))
-		if errors.Is(err, table.ErrNotFound) {
-			return nil, nil
-		}
-		return row, err
+		return r.elsewhere[p.definition].GetRow(ctx, keyOf(p.row))
 	}, func(row *table.Row, e error) bool {
 		p := all[n]
 		n++
@@ -329,12 +325,11 @@ type elsewhereRun struct {
 	failed   error                    // of a request about them
 	confirms *errgroup.Group          // confirmations and repairs of entities, several at a time
 
-	mu       sync.Mutex
-	notified map[string]bool // pending commit records, by PartitionKey and operation ID
+	notified *sync.Map // pending commit records, by PartitionKey and operation ID
 }
 
 func newElsewhereRun(r *run) *elsewhereRun {
-	return &elsewhereRun{run: r, digests: map[pairElsewhere]uint64{}, notified: map[string]bool{}}
+	return &elsewhereRun{run: r, digests: map[pairElsewhere]uint64{}, notified: &sync.Map{}}
 }
 
 // pairElsewhere is a row of a definition, by its position, and an entity that it names.
@@ -372,7 +367,7 @@ func (r *elsewhereRun) read(ctx context.Context, entity keys.Key, rows []rowElse
 	}
 	for _, k := range rows {
 		row, err := r.elsewhere[k.definition].GetRow(ctx, k.key)
-		if err != nil && !errors.Is(err, table.ErrNotFound) {
+		if err != nil {
 			return s, err
 		}
 		s.rows = append(s.rows, row)
@@ -380,10 +375,7 @@ func (r *elsewhereRun) read(ctx context.Context, entity keys.Key, rows []rowElse
 	if !r.schema.Rows().Contains(entity.RowKey()) {
 		return s, nil
 	}
-	s.stored, err = tabledoor.GetRow(ctx, r.table, entity)
-	if errors.Is(err, table.ErrNotFound) {
-		s.stored, err = nil, nil
-	}
+	s.stored, err = tabledoor.FindRow(ctx, r.table, entity)
 	if err != nil || s.stored == nil {
 		return s, err
 	}
@@ -463,7 +455,8 @@ func (r *elsewhereRun) firstOwner(d derived.Elsewhere, row rowElsewhere, entity 
 	if !r.opt.DryRun || !changeWithEntities(d) || !lacks {
 		return entity
 	}
-	return r.wanted.first(row, entity)
+	first, _ := r.firstOwners.LoadOrStore(row, entity)
+	return first.(keys.Key)
 }
 
 // confirmOnce makes one attempt to confirm and repair rows of an entity. A difference is a fault if

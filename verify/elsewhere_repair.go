@@ -189,11 +189,7 @@ func (r *elsewhereRun) hasPendingRecord(
 
 // notify sends the notification of a write again, once.
 func (r *elsewhereRun) notify(ctx context.Context, partition, id string) error {
-	r.mu.Lock()
-	sent := r.notified[partition+"/"+id]
-	r.notified[partition+"/"+id] = true
-	r.mu.Unlock()
-	if sent {
+	if _, sent := r.notified.LoadOrStore(partition+"/"+id, true); sent {
 		return nil
 	}
 	t := door.Table(r.table)
@@ -244,13 +240,7 @@ func (r *elsewhereRun) writeFills(ctx context.Context) error {
 		failures[entity] = err
 	}))
 	refused := map[int]bool{}
-	result, err := door.Bulk(ctx, func(yield func(table.Op, error) bool) {
-		for _, f := range all {
-			if !yield(writer.TouchOp(f.entity), nil) {
-				return
-			}
-		}
-	}, &engine.BulkOptions{Skip: func(i int, _ error) bool { refused[i] = true; return true }})
+	result, err := door.Bulk(ctx, door.Ops(all, func(f newEntity) table.Op { return writer.TouchOp(f.entity) }), &engine.BulkOptions{Skip: func(i int, _ error) bool { refused[i] = true; return true }})
 	for i, f := range all[:result.ResumeAt] {
 		if refused[i] {
 			r.confirm(ctx, tabledoor.KeyOf(f.entity), f.rows, true)

@@ -351,11 +351,7 @@ func (p *partition) getRow(ctx context.Context, rowKey string) (*table.Row, erro
 	if err := p.pacer.Spend(ctx, 1); err != nil {
 		return nil, err
 	}
-	row, err := tabledoor.GetRow(ctx, p.table, k)
-	if errors.Is(err, table.ErrNotFound) {
-		return nil, nil
-	}
-	return row, err
+	return tabledoor.FindRow(ctx, p.table, k)
 }
 
 func (p *partition) getRows(ctx context.Context, candidates []candidate) (rows []*table.Row, err error) {

@@ -12,8 +12,6 @@ import (
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
-	"github.com/aztablekit/aztablekit/internal/reserved"
-	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/tabledoor"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -205,13 +203,7 @@ func (p *partition) writeTogether(
 		} else {
 			p.entitiesWritten.Store(true)
 			var result engine.BulkResult
-			result, err = door.Bulk(ctx, func(yield func(table.Op, error) bool) {
-				for _, a := range all[done : done+n] {
-					if !yield(writer.TouchOp(a.entity), nil) {
-						return
-					}
-				}
-			}, &engine.BulkOptions{Skip: func(i int, err error) bool { skipped[done+i] = err; return true }})
+			result, err = door.Bulk(ctx, door.Ops(all[done:done+n], func(a addition) table.Op { return writer.TouchOp(a.entity) }), &engine.BulkOptions{Skip: func(i int, err error) bool { skipped[done+i] = err; return true }})
 			n = result.ResumeAt
 		}
 		if err != nil {
@@ -222,25 +214,12 @@ func (p *partition) writeTogether(
 	return skipped, nil
 }
 
-// writeRow replaces a row that was read, by its ETag, or deletes it if want is nil. A row that
-// contains an operation ID and is no copy is an entity, and then gets a new operation ID.
+// writeRow is derived.WriteRow, and pays for it.
 func (p *partition) writeRow(ctx context.Context, is, want *table.Row) error {
 	if err := p.pacer.Spend(ctx, 1); err != nil {
 		return err
 	}
-	_, hasID := is.Get(reserved.OperationID)
-	_, isCopy := (*stored.Row)(is).Primary()
-	rows := door.Rows[table.Table[table.Row]](door.Table(p.table), hasID && !isCopy)
-	e, err := rows.Entity(is)
-	if err != nil {
-		return err
-	}
-	if want == nil {
-		return rows.Delete(ctx, e)
-	}
-	derived.KeepType(is, want)
-	e.Value = *want
-	return rows.Replace(ctx, e)
+	return derived.WriteRow(ctx, p.table, is, want)
 }
 
 // removeEntity removes an entity from a row that should not name it, by the row's ETag: a

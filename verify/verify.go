@@ -173,26 +173,8 @@ type run struct {
 	elsewhere   []derived.Elsewhere  // of those whose rows are elsewhere
 	comparers   []derived.Comparer   // of those that compare their rows themselves
 	seed        maphash.Seed
-	mostRows    int // that are kept in memory
-	wanted      *firstOwners
-}
-
-// firstOwners are the rows elsewhere of unique values that are missing, and the first entity that
-// lacks each.
-type firstOwners struct {
-	mu  sync.Mutex
-	all map[rowElsewhere]keys.Key
-}
-
-// first returns the first entity that lacks a row.
-func (f *firstOwners) first(row rowElsewhere, entity keys.Key) keys.Key {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if first, is := f.all[row]; is {
-		return first
-	}
-	f.all[row] = entity
-	return entity
+	mostRows    int       // that are kept in memory
+	firstOwners *sync.Map // by rows elsewhere of unique values that are missing, the first entity that lacks each
 }
 
 // verifying is the mode that verifies: what is over and stored is verified, too.
@@ -203,15 +185,15 @@ func verifying(m *engine.Mode) {
 
 func newRun(t tabledoor.Untyped, o *Options, call string) *run {
 	return &run{
-		recorder: newRecorder(o, door.Table(t).Log("verify."+call, keys.Key{})),
-		pacer:    pace.New(o.Rate),
-		handle:   t,
-		table:    door.InMode(t, verifying),
-		schema:   door.Table(t).Mode.Schema,
-		opt:      *o,
-		seed:     maphash.MakeSeed(),
-		mostRows: cmp.Or(o.MostRows, 500_000),
-		wanted:   &firstOwners{all: map[rowElsewhere]keys.Key{}},
+		recorder:    newRecorder(o, door.Table(t).Log("verify."+call, keys.Key{})),
+		pacer:       pace.New(o.Rate),
+		handle:      t,
+		table:       door.InMode(t, verifying),
+		schema:      door.Table(t).Mode.Schema,
+		opt:         *o,
+		seed:        maphash.MakeSeed(),
+		mostRows:    cmp.Or(o.MostRows, 500_000),
+		firstOwners: &sync.Map{},
 	}
 }
 

@@ -324,16 +324,4 @@ func (c *Catalogue) Pause() time.Duration {
 	return cmp.Or(time.Duration(c.lasts.Load()), c.lease) * 3 / 2
 }
 
-// Wait waits so long.
-func Wait(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 var _ engine.Guard = (*Guard)(nil)

@@ -107,7 +107,7 @@ type Elsewhere interface {
 	// Table is where the rows are.
 	Table() *engine.Table
 
-	// GetRow reads a row.
+	// GetRow reads a row, nil if there is none.
 	GetRow(ctx context.Context, k keys.Key) (*table.Row, error)
 
 	// Delete deletes a row that was read, by its ETag, and DeleteDangling one that its entity does

@@ -1,12 +1,15 @@
 package derived
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -97,4 +100,33 @@ var errForeignRow = fmt.Errorf("%w; if nothing else uses the row, delete it and 
 // ForeignRow returns the error for a foreign row that has the key of an index row, list or summary.
 func ForeignRow(definition string, k keys.Key) error {
 	return &table.DerivedError{Maintainer: definition, Key: k, Err: errForeignRow}
+}
+
+// WriteRow replaces a row that was read, by its ETag, or deletes it if want is nil. A row that
+// contains an operation ID and is no copy is an entity, and then gets a new operation ID. 1 request.
+func WriteRow(ctx context.Context, t table.Handle, is, want *table.Row) error {
+	_, hasID := is.Get(reserved.OperationID)
+	_, isCopy := (*stored.Row)(is).Primary()
+	rows := door.Rows[table.Table[table.Row]](door.Table(t), hasID && !isCopy)
+	e, err := rows.Entity(is)
+	if err != nil {
+		return err
+	}
+	if want == nil {
+		return rows.Delete(ctx, e)
+	}
+	KeepType(is, want)
+	e.Value = *want
+	return rows.Replace(ctx, e)
+}
+
+// CallUser calls a function of a definition that the program has given. If the function panics, only the write or look-up
+// that needs it fails.
+func CallUser[R any](definition, field string, f func() R) (r R, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &table.DefinitionError{Definition: definition, Field: field, Reason: fmt.Sprintf("panics: %v", p)}
+		}
+	}()
+	return f(), nil
 }

@@ -117,6 +117,17 @@ func Bulk[O any](ctx context.Context, ops iter.Seq2[O, error], o *engine.BulkOpt
 	}, *o)
 }
 
+// Ops returns an operation for each element.
+func Ops[E, O any](all []E, op func(E) O) iter.Seq2[O, error] {
+	return func(yield func(O, error) bool) {
+		for _, e := range all {
+			if !yield(op(e), nil) {
+				return
+			}
+		}
+	}
+}
+
 // Scan is table.Table.Rows for callers that decode only some of what they read; see engine.Scanned.
 // q is a *table.Query of any type, whose Where must be one of the handle's. Entities says that
 // Scanned.Entity is called.

@@ -247,9 +247,7 @@ var _ Target = (*Row)(nil)
 
 // Read reads the row. 1 request.
 func (r *Row) Read(ctx context.Context) (err error) {
-	if r.stored, err = tabledoor.GetRow(ctx, door.Rows[table.Table[table.Row]](door.Table(r.Table), false), r.Key); errors.Is(err, table.ErrNotFound) {
-		return nil
-	}
+	r.stored, err = tabledoor.FindRow(ctx, door.Rows[table.Table[table.Row]](door.Table(r.Table), false), r.Key)
 	return err
 }
 

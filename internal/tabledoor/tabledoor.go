@@ -4,6 +4,7 @@ package tabledoor
 
 import (
 	"context"
+	"errors"
 	"iter"
 
 	"github.com/aztablekit/aztablekit/internal/door"
@@ -99,6 +100,15 @@ func Ensure(ctx context.Context, t table.Handle) error { return door.Table(t).En
 // 1 request.
 func GetRow(ctx context.Context, t table.Handle, k keys.Key) (*table.Row, error) {
 	return Of(t).GetRow(ctx, k)
+}
+
+// FindRow is GetRow for a row that may be absent: the row is nil then, and there is no error.
+func FindRow(ctx context.Context, t table.Handle, k keys.Key) (*table.Row, error) {
+	row, err := GetRow(ctx, t, k)
+	if errors.Is(err, table.ErrNotFound) {
+		return nil, nil
+	}
+	return row, err
 }
 
 // PinOp returns an operation that changes nothing. With it, the transaction fails with

@@ -91,7 +91,7 @@ func TestCatalogue(t *testing.T) {
 
 		// Fill and Retire.
 		{Name: "Fill does not wait", File: "fill.go",
-			Old: "	return catalogue.Wait(ctx, pause)\n", New: "	return nil\n", Test: "TestCatalogueSchedules/release"},
+			Old: "	return pace.Sleep(ctx, pause)\n", New: "	return pace.Sleep(ctx, 0)\n", Test: "TestCatalogueSchedules/release"},
 		{Name: "Fill waits for less than a lease", File: "internal/catalogue/change.go",
 			Old: "* 3 / 2\n", New: "/ 2\n", Test: "TestCatalogueSchedules/release"},
 		{Name: "a definition is readable whatever became of it", File: "internal/catalogue/change.go",

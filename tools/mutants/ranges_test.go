@@ -50,7 +50,7 @@ func TestRanges(t *testing.T) {
 		{Name: "the second comparison takes each row of no entity twice", File: "verify/partition.go",
 			Old: "		maps.DeleteFunc(s.digests, func(r rowEntity, _ uint64) bool { return r.entity == derived.NoEntity })\n", New: "", Test: "TestSieve"},
 		{Name: "the second comparison counts again", File: "verify/partition.go",
-			Old: "	if p.again == nil {\n		p.count(r)\n	}", New: "	p.count(r)", Test: "TestSieve"},
+			Old: "	if p.again == nil {\n		p.count(name, n)\n	}", New: "	p.count(name, n)", Test: "TestSieve"},
 		{Name: "the sieve of rows elsewhere is not read again", File: "verify/elsewhere.go",
 			Old: "for _, g := range r.sieve.groups(r.mostRows) {", New: "for _, g := range r.sieve.groups(r.mostRows)[:0] {", Test: "TestVerifyElsewhereDamage"},
 		{Name: "the second comparison of rows elsewhere reports what the first has", File: "verify/elsewhere.go",
