@@ -77,13 +77,7 @@ func global[T, K any](c *core, k *keyed[K]) *Global[T, K] {
 	return g
 }
 
-// core returns the core and the values; a zero Global has some that are wrong.
-func (g *Global[T, K]) core() (*core, *keyed[K]) {
-	if g == nil || g.c == nil {
-		return zero[K]()
-	}
-	return g.c, g.k
-}
+func (g *Global[T, K]) core() (*core, *keyed[K]) { return (*Index[T, K])(g).core() }
 
 // Only is [Index.Only]: copies of some fields, or, without fields, pointers, which are right at
 // every instant and need no worker; see [Global].
@@ -106,12 +100,7 @@ func (g *Global[T, K]) In(partition func(*T) keys.PartitionKey) *Index[T, K] {
 }
 
 // Name returns the name of the index.
-func (g *Global[T, K]) Name() string {
-	if g == nil || g.c == nil {
-		return ""
-	}
-	return g.c.name
-}
+func (g *Global[T, K]) Name() string { return (*Index[T, K])(g).Name() }
 
 // Define adds the definition to the declaration of a table; aztablekit.Table calls it.
 func (g *Global[T, K]) Define(d *extend.Declaration[T]) error {

@@ -48,19 +48,12 @@ func NewLists[T, K any](name string, layout keys.Layout[K], key func(*T) (K, boo
 	if o == nil {
 		o = &ListOptions{}
 	}
-	c, k := lists(name, layout, key, o.Property, options{reserved: o.Reserved})
+	// A list has the RowKey that the row of a unique index would have.
+	ix, k := single(name, layout, key, options{reserved: o.Reserved, unique: true})
+	c := newLists(ix, o.Property)
 	l := &Lists[T, K]{c, k}
 	c.ix.definition = l
 	return l
-}
-
-//go:noinline
-func lists[T, K any](
-	name string, layout keys.Layout[K], key func(*T) (K, bool), property string, o options,
-) (*listsCore, *keyed[K]) {
-	o.unique = true // a list has the RowKey that the row of a unique index would have
-	ix, k := single(name, layout, key, o)
-	return newLists(ix, property), k
 }
 
 func newLists(ix *core, property string) *listsCore {

@@ -46,10 +46,8 @@ func NewUniqueMulti[T, K any](name string, layout keys.Layout[K], most int, key 
 }
 
 func uniqueOptionsOf(o *UniqueOptions) options {
-	opt := options{unique: true}
-	if o != nil {
-		opt.table = o.Table
-	}
+	opt := globalOptionsOf((*GlobalOptions)(o))
+	opt.unique = true
 	return opt
 }
 
@@ -60,13 +58,7 @@ func unique[T, K any](c *core, k *keyed[K]) *Unique[T, K] {
 	return u
 }
 
-// core returns the core and the values; a zero Unique has some that are wrong.
-func (u *Unique[T, K]) core() (*core, *keyed[K]) {
-	if u == nil || u.c == nil {
-		return zero[K]()
-	}
-	return u.c, u.k
-}
+func (u *Unique[T, K]) core() (*core, *keyed[K]) { return (*Index[T, K])(u).core() }
 
 // In returns the same values with their rows in partitions of the program's choice; see
 // [Global.In]. A value is unique among the rows of a partition. The index has orders, ranges and
@@ -77,12 +69,7 @@ func (u *Unique[T, K]) In(partition func(*T) keys.PartitionKey) *Index[T, K] {
 }
 
 // Name returns the name of the definition.
-func (u *Unique[T, K]) Name() string {
-	if u == nil || u.c == nil {
-		return ""
-	}
-	return u.c.name
-}
+func (u *Unique[T, K]) Name() string { return (*Index[T, K])(u).Name() }
 
 // Define adds the definition to the declaration of a table; aztablekit.Table calls it.
 func (u *Unique[T, K]) Define(d *extend.Declaration[T]) error {

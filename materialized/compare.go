@@ -41,8 +41,7 @@ func (m *maintainer) Definition() any { return m.definition }
 
 // Form implements internal/derived.Maintainer's method for a view.
 func (m *maintainer) Form() string {
-	text := "view, in table " + strings.TrimPrefix(m.to.Name(), door.Table(m.to).Prefix)
-	return text
+	return "view, in table " + strings.TrimPrefix(m.to.Name(), door.Table(m.to).Prefix)
 }
 
 // FormerForm implements internal/derived.Maintainer's method for a view.

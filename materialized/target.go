@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
@@ -168,7 +169,7 @@ func (m *maintainer) wanted(ctx context.Context, row *table.Row, k keys.Key) (no
 	}
 	e, err := m.from.Entity(row)
 	switch {
-	case isForeign(err):
+	case derived.IsForeign(err):
 		return none, nil
 	case err != nil:
 		return none, err

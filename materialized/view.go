@@ -107,7 +107,7 @@ func define(d any, v *core) error {
 	}
 	return host.Needs(d, func(t table.Handle) (host.Parts, error) {
 		for _, v := range viewsOf(t) {
-			v.complete(t)
+			v.all = tabledoor.Of(t)
 		}
 		return host.Parts{Handlers: []host.Handler{handler(t)}}, nil
 	})
@@ -180,14 +180,6 @@ func (v *core) maintainersOf() (names []string) {
 // view.
 const prefix = "view."
 
-// ofHandle is a view of one handle.
-type ofHandle interface {
-	reconcile.Definition
-	bare.Maintainer
-	derived.Comparer
-	complete(t table.Handle)
-}
-
 // check returns what is wrong with the definition.
 func (v *core) check(from table.Handle) error {
 	fail := func(field, reason string) error {
@@ -222,9 +214,9 @@ func validName(name string) bool {
 }
 
 // viewsOf returns the views of a handle.
-func viewsOf(t table.Handle) (all []ofHandle) {
+func viewsOf(t table.Handle) (all []*maintainer) {
 	for _, m := range door.Table(t).Mode.Maintainers {
-		if v, is := m.Typed().(ofHandle); is {
+		if v, is := m.Typed().(*maintainer); is {
 			all = append(all, v)
 		}
 	}
@@ -233,11 +225,6 @@ func viewsOf(t table.Handle) (all []ofHandle) {
 
 // kindOf returns the kind of the effects of all views of a table's entities.
 func kindOf(t table.Handle) string { return "view " + door.Table(t).Mode.Schema.Scope() }
-
-// isForeign reports whether an error says that a row is no entity of the table's type.
-func isForeign(err error) bool {
-	return errors.As(err, new(*keys.KeyError)) || errors.Is(err, errs.ErrOtherType)
-}
 
 // withView returns a handle of the same table with a view, besides those that t has.
 func withView(t table.Handle, v *core) (table.Handle, error) {
@@ -269,13 +256,10 @@ func handler(t table.Handle) host.Handler {
 type maintainer struct {
 	*core
 	from tabledoor.Untyped // without definitions that were added later
-	all  tabledoor.Untyped // the complete handle, which can delete entities
+	all  tabledoor.Untyped // the handle with all definitions, which can delete entities
 }
 
-var _ ofHandle = (*maintainer)(nil)
-
-// complete is for the handle with all definitions of the table.
-func (m *maintainer) complete(t table.Handle) { m.all = tabledoor.Of(t) }
+var _ derived.Comparer = (*maintainer)(nil)
 
 func (m *maintainer) Name() string { return prefix + m.name }
 

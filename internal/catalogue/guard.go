@@ -178,21 +178,27 @@ const momentary = 66
 
 // Write implements engine.Guard. Requests: none or 1.
 func (g *Guard) Write(ctx context.Context) (engine.Lease, error) {
+	return g.leaseFor(ctx, func(r *reading) error { return g.judge(r).refusal })
+}
+
+// leaseFor returns a lease by what is known of the catalogue, or the refusal, once the catalogue
+// was read again. Requests: none or 1.
+func (g *Guard) leaseFor(ctx context.Context, refusal func(*reading) error) (engine.Lease, error) {
 	r, err := g.of.readingLong(ctx)
 	if err != nil {
 		return nil, err
 	}
-	j := g.judge(r)
-	if j.refusal != nil && r.lasts-j.Left() > r.lasts/momentary {
+	err = refusal(r)
+	if err != nil && r.lasts-r.left(g.of.now()) > r.lasts/momentary {
 		if r, err = g.of.repeat(ctx, g.of.readNow); err != nil {
 			return nil, err
 		}
-		j = g.judge(r)
+		err = refusal(r)
 	}
-	if j.refusal != nil {
-		return nil, j.refusal
+	if err != nil {
+		return nil, err
 	}
-	return j, nil
+	return g.judge(r), nil
 }
 
 // Keeps implements engine.Guard. Requests: none or 1.
@@ -215,21 +221,7 @@ func (g *Guard) IsOthers(rowKey, typeName string) bool {
 
 // LookUp implements engine.Guard. Requests: none or 1.
 func (g *Guard) LookUp(ctx context.Context, definition string) (engine.Lease, error) {
-	r, err := g.of.readingLong(ctx)
-	if err != nil {
-		return nil, err
-	}
-	refusal := g.unreadable(r, definition)
-	if refusal != nil && r.lasts-r.left(g.of.now()) > r.lasts/momentary {
-		if r, err = g.of.repeat(ctx, g.of.readNow); err != nil {
-			return nil, err
-		}
-		refusal = g.unreadable(r, definition)
-	}
-	if refusal != nil {
-		return nil, refusal
-	}
-	return g.judge(r), nil
+	return g.leaseFor(ctx, func(r *reading) error { return g.unreadable(r, definition) })
 }
 
 // unreadable returns why a definition cannot be looked up.

@@ -145,17 +145,10 @@ func (w *write) abortAndRollBack(ctx context.Context) (committed bool, err error
 // finish finishes the participants of a committed write, all at the same time. If it fails,
 // programs that read a prepared row, or a worker, do that.
 func (w *write) finish(ctx context.Context) (finished bool) {
-	finished = true
 	if len(w.currentTransaction.participants) == 0 {
-		return finished
-	}
-	InOrder(ctx, w.currentTransaction.participants, func(ctx context.Context, m *participant) (struct{}, error) {
-		return struct{}{}, w.finishParticipant(ctx, m)
-	}, func(_ struct{}, err error) bool {
-		finished = finished && err == nil
 		return true
-	})
-	return finished
+	}
+	return All(ctx, w.currentTransaction.participants, w.finishParticipant) == nil
 }
 
 func (w *write) finishParticipant(ctx context.Context, m *participant) error {

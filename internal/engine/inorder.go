@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"sync"
 )
@@ -88,4 +89,23 @@ func InOrder[X, R any](ctx context.Context, items []X, work func(context.Context
 			return
 		}
 	}
+}
+
+// All works on each item, FanOut at a time, and returns the first error in the order of the items,
+// when no work goes on.
+func All[X any](ctx context.Context, items []X, work func(context.Context, X) error) error {
+	switch len(items) {
+	case 0:
+		return nil
+	case 1:
+		return work(ctx, items[0])
+	}
+	var first error
+	InOrder(ctx, items, func(ctx context.Context, x X) (struct{}, error) {
+		return struct{}{}, work(ctx, x)
+	}, func(_ struct{}, err error) bool {
+		first = cmp.Or(first, err)
+		return true
+	})
+	return first
 }

@@ -146,8 +146,7 @@ func (w *write) participantWrite(t *Table, partition string) *write {
 }
 
 // planIn returns the plan of a partition: the home's, or that of a participant.
-func (r *participants) planIn(of rowReader, partition string) (*Plan, error) {
-	t := of.(*Table)
+func (r *participants) planIn(t *Table, partition string) (*Plan, error) {
 	home := r.write.table
 	switch {
 	case keys.Raw(partition, "r").Err() != nil:

@@ -24,11 +24,11 @@ import (
 // of any types, add their rows to it. It has one operation for each RowKey, so that two entities
 // that change one row make one operation of it.
 type Plan struct {
-	table        rowReader
+	table        *Table
 	root         *write        // the write itself, also for a participant
 	participants *participants // the plans of the write in its other partitions; nil for a preview
 	partition    string
-	own          map[string]rowReader  // the rows of the caller's operations, with their handles
+	own          map[string]*Table     // the rows of the caller's operations, with their handles
 	planned      map[string]edm.Stored // of those that are planned, the content after the transaction; not known for a deleted row
 	knownRows
 	ahead   *aheadRows // rows that were read ahead; nil for none
@@ -61,19 +61,9 @@ type knownRows struct {
 	entityVersions map[string]azcore.ETag // of entities, when the corrections were read
 }
 
-// rowReader reads the rows that a plan needs. A *Table is one.
-type rowReader interface {
-	readRow(ctx context.Context, k keys.Key) (readResult, error)
-	readEntity(ctx context.Context, k keys.Key) (readResult, error)
-	eachEntity(ctx context.Context, filter string, f func(*stored.Row) bool) error
-	RangedRows() bool
-	wide() bool
-	attempt(context.Context) (context.Context, context.CancelFunc)
-}
-
 // Participant returns the plan of another partition, in which the same maintainer plans rows for
 // the same entity.
-func (p *Plan) Participant(t rowReader, partition string) (*Plan, error) {
+func (p *Plan) Participant(t *Table, partition string) (*Plan, error) {
 	if p.preview != nil {
 		return nil, errPreview
 	}
@@ -370,7 +360,7 @@ func newPlan(w *write) *Plan {
 	if w.corrections == nil {
 		w.corrections, w.entityVersions = map[string]readResult{}, map[string]azcore.ETag{}
 	}
-	return &Plan{table: w.table, root: w, partition: w.partition(), own: map[string]rowReader{}, planned: map[string]edm.Stored{}, knownRows: w.knownRows, rows: map[string]*derivedRow{}, first: map[string]bool{}, blamed: -1}
+	return &Plan{table: w.table, root: w, partition: w.partition(), own: map[string]*Table{}, planned: map[string]edm.Stored{}, knownRows: w.knownRows, rows: map[string]*derivedRow{}, first: map[string]bool{}, blamed: -1}
 }
 
 // steps returns the operations on a table that make the derived rows what they are to be. failed is

@@ -154,7 +154,7 @@ func (p *Plan) confirm(ctx context.Context, which func(*derivedRow) bool) error 
 }
 
 // readEntity reads an entity of a handle for the plan, with its parts.
-func (p *Plan) readEntity(ctx context.Context, t rowReader, k keys.Key) (readResult, error) {
+func (p *Plan) readEntity(ctx context.Context, t *Table, k keys.Key) (readResult, error) {
 	return p.read(ctx, k, t.wide(), t.readEntity)
 }
 

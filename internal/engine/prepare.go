@@ -71,10 +71,10 @@ func (w *write) sendPreparations(ctx context.Context) (sent []*participant, prep
 			break
 		}
 		sent = append(sent, group...)
-		InOrder(ctx, group, func(ctx context.Context, m *participant) (struct{}, error) {
+		_ = All(ctx, group, func(ctx context.Context, m *participant) error {
 			m.write.out = w.sendPreparation(ctx, m)
-			return struct{}{}, nil
-		}, func(struct{}, error) bool { return true })
+			return nil
+		})
 		prepared = !slices.ContainsFunc(group, func(m *participant) bool { return m.write.out.kind != wire.Done })
 	}
 	return sent, prepared

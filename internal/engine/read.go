@@ -455,12 +455,7 @@ func (t *Table) readHeadAndParts(ctx context.Context, k keys.Key, first, last ui
 			})
 		},
 	}
-	InOrder(ctx, reads, func(ctx context.Context, read func(context.Context) error) (struct{}, error) {
-		return struct{}{}, read(ctx)
-	}, func(_ struct{}, rerr error) bool {
-		err = cmp.Or(err, rerr)
-		return err == nil
-	})
+	err = All(ctx, reads, func(ctx context.Context, read func(context.Context) error) error { return read(ctx) })
 	if err != nil || a == nil {
 		return nil, gone, err
 	}

@@ -329,19 +329,7 @@ func (w *write) workBefore() (all []namedWork) {
 // sendNotification does what is to be done before the transaction is sent, all at the same time.
 func (w *write) sendNotification(ctx context.Context) state {
 	w.begun = true
-	var err error
-	switch all := w.workBefore(); len(all) {
-	case 0:
-	case 1:
-		err = all[0].do(ctx)
-	default:
-		InOrder(ctx, all, func(ctx context.Context, work namedWork) (struct{}, error) {
-			return struct{}{}, work.do(ctx)
-		}, func(_ struct{}, failed error) bool {
-			err = cmp.Or(err, failed)
-			return true
-		})
-	}
+	err := All(ctx, w.workBefore(), func(ctx context.Context, work namedWork) error { return work.do(ctx) })
 	if err != nil {
 		return w.fail(-1, err)
 	}

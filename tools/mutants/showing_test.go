@@ -15,7 +15,7 @@ func TestShowing(t *testing.T) {
 		{Name: "calls after the commit wait for the notification", File: "internal/engine/finish.go",
 			Old: "	case len(w.currentTransaction.after) > 0:\n", New: "	case false:\n", Test: "TestShownBesideCalls"},
 		{Name: "a writer withdraws the message of what it has not finished", File: "internal/engine/finish.go",
-			Old: "finished = finished && err == nil", New: "finished = finished || err == nil", Test: "TestEndsItself"},
+			Old: "return All(ctx, w.currentTransaction.participants, w.finishParticipant) == nil", New: "_ = All(ctx, w.currentTransaction.participants, w.finishParticipant)\n	return true", Test: "TestEndsItself"},
 		{Name: "a writer withdraws the message before the record is done", File: "internal/engine/finish.go",
 			Old: "		if t.MarkDone(ctx, rec) != nil {\n", New: "		withdraw(ctx, n, &t.Options)\n		if t.MarkDone(ctx, rec) != nil {\n", Test: "TestEndsItself"},
 		{Name: "a writer marks what it has not finished as done", File: "internal/engine/finish.go",
