@@ -61,7 +61,7 @@ type finding int
 const (
 	given    finding = iota // the reader gets it
 	absent                  // a reader finds no such entity; writes go by what is stored
-	outlived                // there is no such entity, once the row has been deleted
+	outlived                // there is no such entity, once the row has been deleted: Ends alone says so
 )
 
 // plainFeature does nothing.
