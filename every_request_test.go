@@ -208,6 +208,7 @@ var requestSample = testkit.Count("requestsample", 331, "one of so many faults o
 // answer, is refused or cut: there is time to repeat it. The catalogue is known, is to be read
 // ahead, or is to be read first.
 func TestEveryRequest(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	const first = 30
 	n := 0

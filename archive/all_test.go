@@ -78,6 +78,7 @@ func TestArchiveAll(t *testing.T) {
 // TestArchiveAllInterrupted: with a refusal or a lost response at each request in turn, a job that is begun again at its token and the worker
 // move all entities once.
 func TestArchiveAllInterrupted(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	ctx := context.Background()
 	const n = 120

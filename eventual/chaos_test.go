@@ -25,6 +25,7 @@ var chaosSeeds = testkit.Count("chaosseeds", 2, "orders of the failures of TestQ
 // TestQueueEmpties: for half an hour, or a minute of few cases, writers and workers have all kinds of failures, and workers crash. Afterwards the queue is
 // empty after its bound, and each committed write has its letter.
 func TestQueueEmpties(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	seeds := *chaosSeeds
 	if testing.Short() {

@@ -13,6 +13,7 @@ import (
 
 // TestForgedHistory: the counts and times in a message are not trusted: forged counts do no harm.
 func TestForgedHistory(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		o, s := newOffice(t, noPauses())

@@ -440,6 +440,7 @@ func TestSweepAll(t *testing.T) {
 
 // TestFillAndRetire: the definition on a table in use. Before it is filled nothing ends, and after it is retired nothing ends any more.
 func TestFillAndRetire(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	s := newShop(t, nil)
 	ctx := t.Context()

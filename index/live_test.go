@@ -29,6 +29,7 @@ var liveTable = testkit.Count("livetable", 3_000, "entities of the table of Test
 // TestLiveTable: a table of many entities that four programs write to gets two definitions, and ends exact; then faults of
 // four kinds are planted, found and repaired, and nothing else is touched.
 func TestLiveTable(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	n := *liveTable
 	if testing.Short() {

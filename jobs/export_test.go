@@ -19,6 +19,7 @@ import (
 
 // TestExportOnePartition: the export of one large partition takes many slices, and each goes on behind the one before.
 func TestExportOnePartition(t *testing.T) {
+	testkit.Long(t)
 	inOffice(t, 1, 3000, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
 		o.folder = t.TempDir()
 		testkit.NoError(t, o.export.Start(ctx, o.staff, "1", struct{}{}, &jobs.Options{Pass: table.Pass{Rate: 100}, Slice: 20 * time.Second}))
@@ -33,6 +34,7 @@ func TestExportOnePartition(t *testing.T) {
 
 // TestExportInParts: rows are counted once whose slice ends inside a partition.
 func TestExportInParts(t *testing.T) {
+	testkit.Long(t)
 	inOffice(t, 1, 1100, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
 		o.folder = t.TempDir()
 		testkit.NoError(t, o.store.Drain(ctx))

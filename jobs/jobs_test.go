@@ -102,6 +102,7 @@ func TestDeleteByQuery(t *testing.T) {
 }
 
 func TestArchiveByQuery(t *testing.T) {
+	testkit.Long(t)
 	inOffice(t, 3, 700, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
 		testkit.NoError(t, o.moves.Start(ctx, o.staff, "1", "Name3", nil))
 		status := run(t, ctx, o.moves, o.staff, "1", o)
@@ -115,6 +116,7 @@ func TestArchiveByQuery(t *testing.T) {
 
 // TestOnePartition: a job on one large partition is divided by its rows.
 func TestOnePartition(t *testing.T) {
+	testkit.Long(t)
 	inOffice(t, 1, 3000, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
 		all := []*office{o, newOffice(s, nil)}
 		for _, o := range all {
@@ -294,6 +296,7 @@ func TestCanceledStays(t *testing.T) {
 
 // TestClearedQueue: messages that are lost are sent again, by the work of a day or by Start, and nothing is counted twice.
 func TestClearedQueue(t *testing.T) {
+	testkit.Long(t)
 	inOffice(t, 20, 50, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
 		o.took = time.Second
 		testkit.NoError(t, o.raise.Start(ctx, o.staff, "2026", 1, nil))
@@ -434,6 +437,7 @@ func TestSameName(t *testing.T) {
 
 // TestLowRate: a rate below the size of a page holds for deletions, too, and no slice waits until its handler's time is over.
 func TestLowRate(t *testing.T) {
+	testkit.Long(t)
 	inOffice(t, 3, 700, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
 		testkit.NoError(t, o.purge.Start(ctx, o.staff, "1", "Name3", &jobs.Options{Pass: table.Pass{Rate: 1}}))
 		began := time.Now()
@@ -461,6 +465,7 @@ func TestPassed(t *testing.T) {
 
 // TestRate: workers share the rate of a job.
 func TestRate(t *testing.T) {
+	testkit.Long(t)
 	inOffice(t, 60, 50, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
 		all := []*office{o, newOffice(s, nil), newOffice(s, nil)}
 		testkit.NoError(t, o.raise.Start(ctx, o.staff, "2026", 1, &jobs.Options{Pass: table.Pass{Rate: 20}}))

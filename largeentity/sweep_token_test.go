@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit"
+
 	"github.com/aztablekit/aztablekit/internal/kinds"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -37,6 +39,7 @@ func newOrphans(t *testing.T) (*fixture, *storagetest.Service) {
 // TestSweepToken: a sweep that has failed at any of its requests goes on by its token, deletes each blob that is left, and none of an entity. It
 // reads no rows of finished partitions again.
 func TestSweepToken(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	ctx := context.Background()
 	resumed := false

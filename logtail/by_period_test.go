@@ -85,6 +85,7 @@ func TestAppendAtMidnight(t *testing.T) {
 // TestFollowByPeriod: a follower yields the records of all tables in their order, past days without tables, from a token, and over
 // midnight.
 func TestFollowByPeriod(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	for _, spread := range []int{1, 3} {
 		synctest.Test(t, func(t *testing.T) {

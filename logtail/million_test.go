@@ -19,6 +19,7 @@ var logRecords = testkit.Count("logrecords", 50_000, "records that are appended 
 // TestManyRecords: records are appended for 20 days, of which a job keeps 2. Each drop is one delete and two writes of the state, and
 // memory, which is that of the records kept, stays the same from day to day. It runs alone, because it measures memory.
 func TestManyRecords(t *testing.T) {
+	testkit.Long(t)
 	ctx := context.Background()
 	const days, keep = 20, 2
 	s := storagetest.New(&storagetest.Options{RequestLogSize: 1_000})

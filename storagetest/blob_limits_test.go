@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit"
+
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
@@ -96,6 +98,7 @@ func TestBlobLimits(t *testing.T) {
 
 // TestBlockCount: an append blob has at most 50,000 blocks.
 func TestBlockCount(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	r := newBlobClient(t, storagetest.Options{RequestLogSize: -1})
 	for range 50_000 {

@@ -257,6 +257,7 @@ func TestReadAheadMarks(t *testing.T) {
 
 // TestReadAheadWide: entities of which a page does not contain all parts are read by their keys, with the same requests.
 func TestReadAheadWide(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	ctx := context.Background()
 	pages, s, _ := newPages(t, nil)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit"
+
 	"github.com/aztablekit/aztablekit/internal/testkit/baretest"
 
 	"github.com/aztablekit/aztablekit/extend"
@@ -176,6 +178,7 @@ func TestTakerIsRefused(t *testing.T) {
 // TestAttemptsDoNotMultiply: the attempts of the write path are not repeated by its callers. A refusal by a maintainer is not
 // repeated.
 func TestAttemptsDoNotMultiply(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	ctx := context.Background()
 	o := &table.Options{}

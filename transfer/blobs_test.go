@@ -124,6 +124,7 @@ func TestBlobs(t *testing.T) {
 
 // TestLostBlobs: a blob that is not there, or is not what its entity says, is counted, and the others are copied. No other blob of the name is replaced.
 func TestLostBlobs(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	ctx, s := t.Context(), storagetest.New(nil)
 	from := openArchive(s)
@@ -172,6 +173,7 @@ func TestLostBlobs(t *testing.T) {
 
 // TestBlobCrashes: a copy of blobs that ended at any of its requests leaves no part of a blob, and another call ends it.
 func TestBlobCrashes(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	ctx, s := t.Context(), storagetest.New(nil)
 	from := openArchive(s)

@@ -13,6 +13,7 @@ import (
 
 // TestChunkTime: a chunk is stored behind the page in which its time is over.
 func TestChunkTime(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	for limit, want := range map[time.Duration]int{0: 1, 2 * time.Second: 4, time.Hour: 1} {
 		synctest.Test(t, func(t *testing.T) {

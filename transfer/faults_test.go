@@ -358,6 +358,7 @@ func TestLeftovers(t *testing.T) {
 
 // TestChangingTable: rows that are not written during an export are in it, whatever happens to the others.
 func TestChangingTable(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	s, at := filled(t, "staff", manyRows(4, 1500)...), transfer.Folder(t.TempDir())
 	ctx, cancel := context.WithCancel(t.Context())
@@ -441,6 +442,7 @@ func TestOverlap(t *testing.T) {
 
 // TestNeighbours: spans whose ends are close together, and keys that begin with other keys, are divided, also if there is nothing between them.
 func TestNeighbours(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	var rows []string
 	for _, pk := range []string{"J", "John", "John Smith", "John!", "K"} {

@@ -48,6 +48,7 @@ func TestTornWithoutStamp(t *testing.T) {
 // TestTornBetweenCalls: a partition in several chunks of two calls that was written while the first
 // call read it is torn.
 func TestTornBetweenCalls(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	found := 0
 	for _, chunk := range []int{450, 750} {

@@ -59,6 +59,7 @@ func tornIn(t testing.TB, at transfer.Place) (torn []string) {
 // TestSnapshotsSteps: an export of two partitions, beside a write of both before any of its requests, alone or with a whole export into the same place before or after the
 // write; or with a crash at any request to the place, after which another call ends the export. Wherever pages and chunks end, a partition of two moments is torn.
 func TestSnapshotsSteps(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	runs, found := 0, 0
 	for _, counters := range []int{4, 5} {

@@ -274,6 +274,7 @@ func TestStamps(t *testing.T) {
 
 // TestStampsOfOthers: a program that reads, and finishes the move of another one that has crashed stores the stamp, too.
 func TestStampsOfOthers(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	ctx := t.Context()
 	b := newBank(t, map[string]int{"a": 1, "b": 0})

@@ -25,6 +25,7 @@ type comer struct {
 // TestBesideComers: beside a program that inserts an entity and deletes it again, between any of
 // its requests, verify reports no fault.
 func TestBesideComers(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	synctest.Test(t, besideComers) // verify waits before it looks again
 }

@@ -307,6 +307,10 @@ func TestOutages(t *testing.T) {
 	const longestRead = 3 // the last length that the SDK's pauses cover
 
 	compared := testkit.Sample(1) == 1 // with the SDK, of which nothing is expected
+	sample := testkit.Sample(1)
+	if testing.Short() {
+		sample *= 2
+	}
 	through := map[string]int{}
 	var mu sync.Mutex
 	t.Run("kinds", func(t *testing.T) {
@@ -316,8 +320,8 @@ func TestOutages(t *testing.T) {
 				for i, length := range lengths {
 					for j, m := range outageMethods {
 						// Of a sample, each method with each kind, and not with each length, unless
-						// there is no response.
-						if kind.name != noResponse && (i+j+k)%testkit.Sample(1) != 0 {
+						// there is no response and the test is not short.
+						if (kind.name != noResponse || testing.Short()) && (i+j+k)%sample != 0 {
 							continue
 						}
 						for who, call := range map[string]func(context.Context, *outage) error{"kit": m.kit, "sdk": m.sdk} {

@@ -63,3 +63,12 @@ func EachType(property string, n int64) map[string]string {
 		"Binary":       typed(`"AAEC"`, "Binary"),
 	}
 }
+
+// Long skips a test that takes more than a second, and beside which others of its package try the
+// same code, under -short, unless all cases are to be tried.
+func Long(t testing.TB) {
+	t.Helper()
+	if testing.Short() && *shortSample > 1 {
+		t.Skip("takes more than a second")
+	}
+}

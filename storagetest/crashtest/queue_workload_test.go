@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
@@ -102,6 +104,7 @@ func workers(deletesFirst bool) func() crashtest.Workload {
 // TestQueues: Enumerate and Schedules find a bug in a worker, with and without a random order of messages, and the seed reproduces
 // the violation.
 func TestQueues(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	for _, shuffle := range []uint64{0, 7} {
 		o := crashtest.Options{Runs: 100, MaxLateness: 3, PairLimit: -1, Service: storagetest.Options{ShuffleSeed: shuffle}}
