@@ -1,6 +1,8 @@
 package keys
 
 import (
+	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"math"
 	"strconv"
@@ -130,21 +132,15 @@ func Float[F ~float32 | ~float64]() Component[F] {
 			} else {
 				n |= sign
 			}
-			for i := 60; i >= 0; i -= 4 {
-				dst = append(dst, hexDigits[n>>i&15])
-			}
-			return dst, nil
+			return hex.AppendEncode(dst, binary.BigEndian.AppendUint64(nil, n)), nil
 		},
 		parse: func(s string) (F, error) {
 			fail := &KeyError{Value: s, Reason: "is not an encoded float"}
-			var n uint64
-			for i := range len(s) {
-				h, ok := hexValue(s[i])
-				if !ok {
-					return 0, fail
-				}
-				n = n<<4 | uint64(h)
+			b, ok := parseHex(s)
+			if !ok || len(b) != 8 {
+				return 0, fail
 			}
+			n := binary.BigEndian.Uint64(b)
 			if n&sign != 0 {
 				n &^= sign
 			} else {
@@ -303,28 +299,22 @@ func Bytes() Component[[]byte] {
 	return Component[[]byte]{
 		spelling: "bytes", end: "!", prefixes: true,
 		append: func(dst []byte, v []byte) ([]byte, error) {
-			for _, c := range v {
-				dst = append(dst, hexDigits[c>>4], hexDigits[c&15])
-			}
-			return dst, nil
+			return hex.AppendEncode(dst, v), nil
 		},
 		parse: func(s string) ([]byte, error) {
-			fail := &KeyError{Value: s, Reason: "does not consist of pairs of lower-case hexadecimal digits"}
-			if len(s)%2 != 0 {
-				return nil, fail
-			}
-			b := make([]byte, 0, len(s)/2)
-			for i := 0; i < len(s); i += 2 {
-				hi, ok1 := hexValue(s[i])
-				lo, ok2 := hexValue(s[i+1])
-				if !ok1 || !ok2 {
-					return nil, fail
-				}
-				b = append(b, hi<<4|lo)
+			b, ok := parseHex(s)
+			if !ok {
+				return nil, &KeyError{Value: s, Reason: "does not consist of pairs of lower-case hexadecimal digits"}
 			}
 			return b, nil
 		},
 	}
+}
+
+// parseHex parses pairs of lower-case hexadecimal digits.
+func parseHex(s string) ([]byte, bool) {
+	b, err := hex.DecodeString(s)
+	return b, err == nil && s == strings.ToLower(s)
 }
 
 // UUID encodes a UUID of any type over [16]byte as 36 characters in lower case, which sort as its
@@ -349,29 +339,11 @@ func UUID[U ~[16]byte]() Component[U] {
 			return dst, nil
 		},
 		parse: func(s string) (u U, err error) {
-			n := 0
-			for i := range len(s) {
-				if dash(i) && s[i] == '-' {
-					continue
-				}
-				h, ok := hexValue(s[i])
-				if !ok || dash(i) {
-					return u, &KeyError{Value: s, Reason: "is not a UUID in lower case"}
-				}
-				u[n/2] = u[n/2]<<4 | h
-				n++
+			b, ok := parseHex(strings.ReplaceAll(s, "-", ""))
+			if !ok || len(b) != 16 || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
+				return u, &KeyError{Value: s, Reason: "is not a UUID in lower case"}
 			}
-			return u, nil
+			return U(b), nil
 		},
 	}
-}
-
-func hexValue(c byte) (byte, bool) {
-	switch {
-	case c >= '0' && c <= '9':
-		return c - '0', true
-	case c >= 'a' && c <= 'f':
-		return c - 'a' + 10, true
-	}
-	return 0, false
 }

@@ -3,6 +3,7 @@ package edm
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/hex"
 	"fmt"
 	"math"
 	"strconv"
@@ -219,27 +220,16 @@ func (v Value) owned() Value {
 
 // parseGUID parses 8-4-4-4-12 hexadecimal digits of either case.
 func parseGUID(text []byte) (g [16]byte, ok bool) {
-	if len(text) != 36 {
+	if len(text) != 36 || text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-' {
 		return g, false
 	}
 	n := 0
-	for i, c := range text {
-		if i == 8 || i == 13 || i == 18 || i == 23 {
-			if c != '-' {
-				return g, false
-			}
-			continue
-		}
-		switch {
-		case c >= '0' && c <= '9':
-			c -= '0'
-		case c|0x20 >= 'a' && c|0x20 <= 'f':
-			c = c | 0x20 - 'a' + 10
-		default:
+	for _, part := range [...][]byte{text[:8], text[9:13], text[14:18], text[19:23], text[24:]} {
+		decoded, err := hex.Decode(g[n:], part)
+		if err != nil {
 			return g, false
 		}
-		g[n/2] = g[n/2]<<4 | c
-		n++
+		n += decoded
 	}
 	return g, true
 }
@@ -410,13 +400,7 @@ func lengthOf(v *Value) int {
 // surplus is by how many bytes the JSON of a text is longer if the SDK encodes it, which escapes
 // what HTML may take for its own.
 func surplus(s string) int {
-	n := 0
-	for i := range len(s) {
-		if c := s[i]; c == '<' || c == '>' || c == '&' {
-			n += 5
-		}
-	}
-	return n
+	return 5 * (strings.Count(s, "<") + strings.Count(s, ">") + strings.Count(s, "&"))
 }
 
 // isSimple reports whether a text consists of ASCII characters that no JSON escapes.
