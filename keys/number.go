@@ -339,11 +339,16 @@ func UUID[U ~[16]byte]() Component[U] {
 			return dst, nil
 		},
 		parse: func(s string) (u U, err error) {
-			b, ok := parseHex(strings.ReplaceAll(s, "-", ""))
-			if !ok || len(b) != 16 || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
+			fail := s != strings.ToLower(s) || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-'
+			at := 0
+			for _, part := range [...]string{s[:8], s[9:13], s[14:18], s[19:23], s[24:]} {
+				n, err := hex.Decode(u[at:], []byte(part))
+				at, fail = at+n, fail || err != nil
+			}
+			if fail {
 				return u, &KeyError{Value: s, Reason: "is not a UUID in lower case"}
 			}
-			return U(b), nil
+			return u, nil
 		},
 	}
 }

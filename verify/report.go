@@ -157,9 +157,10 @@ type recorder struct {
 }
 
 func newRecorder(o *Options, log engine.Log) *recorder {
+	opt := *o
 	return &recorder{
 		log:      log,
-		opt:      o,
+		opt:      &opt,
 		done:     table.Progress{Counts: map[string]int{}, Token: o.Token},
 		repaired: map[string]int{},
 	}

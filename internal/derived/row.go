@@ -103,7 +103,8 @@ func ForeignRow(definition string, k keys.Key) error {
 }
 
 // WriteRow replaces a row that was read, by its ETag, or deletes it if want is nil. A row that
-// contains an operation ID and is no copy is an entity, and then gets a new operation ID. 1 request.
+// contains an operation ID and is no copy is an entity, and then gets a new operation ID. 1
+// request.
 func WriteRow(ctx context.Context, t table.Handle, is, want *table.Row) error {
 	_, hasID := is.Get(reserved.OperationID)
 	_, isCopy := (*stored.Row)(is).Primary()
@@ -120,8 +121,8 @@ func WriteRow(ctx context.Context, t table.Handle, is, want *table.Row) error {
 	return rows.Replace(ctx, e)
 }
 
-// CallUser calls a function of a definition that the program has given. If the function panics, only the write or look-up
-// that needs it fails.
+// CallUser calls a function of a definition that the program has given. If the function panics,
+// only the write or look-up that needs it fails.
 func CallUser[R any](definition, field string, f func() R) (r R, err error) {
 	defer func() {
 		if p := recover(); p != nil {
