@@ -364,7 +364,8 @@ func (f *filler) endUnstamped(ctx context.Context, t *tableToFill) error {
 	before := e.Options.Now().Add(-t.catalogue.Pause() / 3) // the last lease from before has ended by then
 	_, left, err := e.FinishPrepared(ctx, f.opt.Partitions, before, commit.LeaveOrphans)
 	if err == nil && len(left) > 0 {
-		err = fmt.Errorf("%w: a write over several partitions cannot be ended, which verify.Repair does with CommitOrphans or RollBackOrphans: %w", ErrUnfilled, left[0])
+		err = fmt.Errorf("%w: a write over several partitions cannot be ended; call verify.Repair with CommitOrphans or "+
+			"RollBackOrphans: %w", ErrUnfilled, left[0])
 	}
 	return err
 }

@@ -140,7 +140,8 @@ func (a *archiving) skip(k keys.Key, err error) bool {
 func (a *archiving) archive(ctx context.Context, all []tabledoor.Entity) error {
 	for attempt := 1; len(all) > 0; attempt++ {
 		var changed []keys.Key
-		result, err := door.Bulk(ctx, door.Ops(all, a.writer.TouchOp), &engine.BulkOptions{Rate: a.pass.Rate, Skip: func(i int, err error) bool {
+		touches := door.Ops(all, a.writer.TouchOp)
+		result, err := door.Bulk(ctx, touches, &engine.BulkOptions{Rate: a.pass.Rate, Skip: func(i int, err error) bool {
 			lost := errors.Is(err, table.ErrNotFound) && !errors.Is(err, errs.ErrTableNotFound)
 			if errors.Is(err, table.ErrChanged) && attempt < a.attempts() {
 				lost, changed = true, append(changed, tabledoor.KeyOf(all[i]))

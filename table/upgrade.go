@@ -145,7 +145,8 @@ func (u *upgrader) replace(ctx context.Context, all []entity) error {
 		return nil
 	}
 	var changed []int
-	_, err := door.Bulk(ctx, door.Ops(all, func(e entity) Op { return u.h.replace("Upgrade", e) }), &engine.BulkOptions{Rate: u.pass.Rate, Skip: func(i int, err error) bool {
+	replaces := door.Ops(all, func(e entity) Op { return u.h.replace("Upgrade", e) })
+	_, err := door.Bulk(ctx, replaces, &engine.BulkOptions{Rate: u.pass.Rate, Skip: func(i int, err error) bool {
 		lost := errors.Is(err, ErrChanged) || errors.Is(err, ErrNotFound)
 		if lost {
 			changed = append(changed, i)

@@ -240,7 +240,11 @@ func (r *elsewhereRun) writeFills(ctx context.Context) error {
 		failures[entity] = err
 	}))
 	refused := map[int]bool{}
-	result, err := door.Bulk(ctx, door.Ops(all, func(f newEntity) table.Op { return writer.TouchOp(f.entity) }), &engine.BulkOptions{Skip: func(i int, _ error) bool { refused[i] = true; return true }})
+	touches := door.Ops(all, func(f newEntity) table.Op { return writer.TouchOp(f.entity) })
+	result, err := door.Bulk(ctx, touches, &engine.BulkOptions{Skip: func(i int, _ error) bool {
+		refused[i] = true
+		return true
+	}})
 	for i, f := range all[:result.ResumeAt] {
 		if refused[i] {
 			r.confirm(ctx, tabledoor.KeyOf(f.entity), f.rows, true)

@@ -203,7 +203,11 @@ func (p *partition) writeTogether(
 		} else {
 			p.entitiesWritten.Store(true)
 			var result engine.BulkResult
-			result, err = door.Bulk(ctx, door.Ops(all[done:done+n], func(a addition) table.Op { return writer.TouchOp(a.entity) }), &engine.BulkOptions{Skip: func(i int, err error) bool { skipped[done+i] = err; return true }})
+			touches := door.Ops(all[done:done+n], func(a addition) table.Op { return writer.TouchOp(a.entity) })
+			result, err = door.Bulk(ctx, touches, &engine.BulkOptions{Skip: func(i int, err error) bool {
+				skipped[done+i] = err
+				return true
+			}})
 			n = result.ResumeAt
 		}
 		if err != nil {

@@ -455,7 +455,12 @@ func (t *Table) readHeadAndParts(ctx context.Context, k keys.Key, first, last ui
 			})
 		},
 	}
-	err = All(ctx, reads, func(ctx context.Context, read func(context.Context) error) error { return read(ctx) })
+	InOrder(ctx, reads, func(ctx context.Context, read func(context.Context) error) (struct{}, error) {
+		return struct{}{}, read(ctx)
+	}, func(_ struct{}, rerr error) bool {
+		err = cmp.Or(err, rerr)
+		return err == nil
+	})
 	if err != nil || a == nil {
 		return nil, gone, err
 	}

@@ -123,7 +123,7 @@ func sentencesOf(comment string) (all []string) {
 	for paragraph := range strings.SplitSeq(comment, "\n\n") {
 		var text []string
 		for line := range strings.Lines(paragraph) {
-			if line = strings.TrimRight(line, "\n"); strings.TrimLeft(line, " \t") != line {
+			if strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t") {
 				break // a list, or code
 			}
 			text = append(text, line)
